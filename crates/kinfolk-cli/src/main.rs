@@ -1,0 +1,2 @@
+//! The command line of Kinfolk, filled in the next commits.
+fn main() {}

@@ -1,0 +1,55 @@
+//! Taking tasks to run.
+
+use std::time::Duration;
+
+use crate::ids::{TaskId, Token, WorkerId};
+use crate::json::Json;
+use crate::name::{CommandName, QueueName};
+use crate::time::Timestamp;
+
+/// One claim call: up to `limit` tasks of one queue, for commands this worker handles.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// Who claims.
+    pub worker: WorkerId,
+    /// Fresh and random for each call; fences every write to what it takes.
+    pub token: Token,
+    /// Where from.
+    pub queue: QueueName,
+    /// What this worker has handlers for.
+    pub commands: Vec<CommandName>,
+    /// At most this many, and at most [`crate::limits::CLAIM_BATCH_MAX`].
+    pub limit: usize,
+    /// The answer to a call with this token was lost: first give back what that call took, if it took anything.
+    pub repeated: bool,
+}
+
+/// What a claim call took, in the order in which it should be started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Claimed {
+    /// The tasks, now running under the call's token.
+    pub tasks: Vec<ClaimedTask>,
+    /// The earliest moment at which a task of this queue becomes due, so that the worker can sleep until then.
+    pub next_due: Option<Timestamp>,
+}
+
+/// A task as its worker sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimedTask {
+    /// Its number.
+    pub id: TaskId,
+    /// The claim's token.
+    pub token: Token,
+    /// What to run.
+    pub command: CommandName,
+    /// What with, duplicates folded in.
+    pub payload: Json,
+    /// Which attempt this is; 1 is the first.
+    pub attempt: u16,
+    /// Attempts in all.
+    pub max_attempts: u16,
+    /// How long this attempt may run.
+    pub timeout: Option<Duration>,
+    /// The enqueuer's trace context.
+    pub trace: Option<String>,
+}

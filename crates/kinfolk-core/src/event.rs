@@ -1,0 +1,67 @@
+//! The catalogue of what the library reports: one closed list that logs, metrics and observers all read.
+
+use std::time::Duration;
+
+use crate::ids::{TaskId, WorkerId};
+use crate::name::{CommandName, QueueName, ScheduleName};
+use crate::settle::FailureKind;
+
+/// Something that happened, reported after it was committed. All fields are always there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the fields are named as in Task")]
+pub enum Event {
+    /// A worker registered, and starts to claim.
+    WorkerStarted { worker: WorkerId },
+    /// A worker has left; nothing it held is running any more.
+    WorkerStopped { worker: WorkerId },
+    /// A worker found that its lease was lost: it dropped its work and registers anew.
+    LeaseLost { worker: WorkerId },
+    /// An attempt begins.
+    Started { task: TaskId, command: CommandName, queue: QueueName, attempt: u16 },
+    /// An attempt ended well, and the task is completed.
+    Completed { task: TaskId, command: CommandName, queue: QueueName, attempt: u16, took: Duration },
+    /// An attempt ended badly, and the task will be tried again.
+    Retried { task: TaskId, command: CommandName, queue: QueueName, attempt: u16, took: Duration, kind: FailureKind },
+    /// An attempt ended badly, and the task has failed.
+    Failed { task: TaskId, command: CommandName, queue: QueueName, attempt: u16, took: Duration, kind: FailureKind },
+    /// A handler put its task off.
+    Snoozed { task: TaskId, command: CommandName, queue: QueueName, attempt: u16, took: Duration },
+    /// A stopping worker gave a task back.
+    Released { task: TaskId, command: CommandName, queue: QueueName, attempt: u16, took: Duration },
+    /// A running task was cancelled.
+    Cancelled { task: TaskId, command: CommandName, queue: QueueName, attempt: u16, took: Duration },
+    /// A settle came too late: the token no longer held, and nothing was written.
+    Stale { task: TaskId, command: CommandName, queue: QueueName, attempt: u16 },
+    /// Tasks of lost workers were taken care of.
+    Recovered { worker: WorkerId, returned: u64, poisoned: u64, cancelled: u64 },
+    /// A schedule fired.
+    ScheduleFired { schedule: ScheduleName, tasks: Vec<TaskId>, overlapped: u64 },
+    /// Finished families were removed by retention.
+    Pruned { tasks: u64 },
+    /// A call to the store failed and is repeated.
+    StoreTrouble { during: &'static str, fault: String },
+}
+
+impl Event {
+    /// The stable name of the event, as it stands in logs and metrics.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::WorkerStarted { .. } => "worker_started",
+            Self::WorkerStopped { .. } => "worker_stopped",
+            Self::LeaseLost { .. } => "lease_lost",
+            Self::Started { .. } => "started",
+            Self::Completed { .. } => "completed",
+            Self::Retried { .. } => "retried",
+            Self::Failed { .. } => "failed",
+            Self::Snoozed { .. } => "snoozed",
+            Self::Released { .. } => "released",
+            Self::Cancelled { .. } => "cancelled",
+            Self::Stale { .. } => "stale",
+            Self::Recovered { .. } => "recovered",
+            Self::ScheduleFired { .. } => "schedule_fired",
+            Self::Pruned { .. } => "pruned",
+            Self::StoreTrouble { .. } => "store_trouble",
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! JSON as the engine keeps it: one canonical text for each value.
+//!
+//! Keys are sorted, duplicate keys and `\u0000` are refused, numbers keep every digit and are written without
+//! exponent. Both stores see only canonical text, so a value that was stored equals the value that was given.
+//! Text that comes out of a store is trusted and not parsed again ([`Json::trusted`]).
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use serde::de::{DeserializeOwned, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::error::InputError;
+use crate::limits::{JSON_DEPTH_MAX, NUMBER_CHARS_MAX};
+
+/// A JSON value, kept as text. Equality is equality of values, not of spelling.
+#[derive(Clone)]
+pub struct Json(Box<str>);
+
+impl Json {
+    /// The value `null`.
+    pub fn null() -> Self {
+        Self("null".into())
+    }
+
+    /// The empty object, the payload of a task that was given none.
+    pub fn object() -> Self {
+        Self("{}".into())
+    }
+
+    /// Parses a text, checks it and makes it canonical.
+    pub fn parse(text: &str) -> Result<Self, InputError> {
+        let raw: &RawValue = serde_json::from_str(text).map_err(|fault| InputError::NotJson(fault.to_string()))?;
+        let mut out = String::with_capacity(text.len());
+        write_canonical(raw, 0, &mut out)?;
+        Ok(Self(out.into()))
+    }
+
+    /// Makes canonical JSON of any serialisable value.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, InputError> {
+        let text = serde_json::to_string(value).map_err(|fault| InputError::NotJson(fault.to_string()))?;
+        Self::parse(&text)
+    }
+
+    /// Takes a text that a store gave back. It is not checked: a store only holds what [`Json::parse`] made.
+    pub fn trusted(text: impl Into<Box<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// Reads the value as a type.
+    pub fn to<T: DeserializeOwned>(&self) -> Result<T, InputError> {
+        serde_json::from_str(&self.0).map_err(|fault| InputError::NotJson(fault.to_string()))
+    }
+
+    /// The text. Canonical unless it came from a store.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Length of the text in bytes.
+    pub fn bytes(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The canonical form of this value.
+    #[must_use]
+    pub fn canonical(&self) -> Self {
+        Self::parse(&self.0).unwrap_or_else(|_| self.clone())
+    }
+
+    /// This value with a newer one laid over it: objects are merged key by key, at any depth; in all other
+    /// places the newer value wins.
+    #[must_use]
+    pub fn merged(&self, newer: &Self) -> Self {
+        let mut out = String::with_capacity(self.0.len() + newer.0.len());
+        match write_merged(&self.0, &newer.0, &mut out) {
+            Ok(()) => Self(out.into()).canonical(),
+            Err(_) => newer.clone(),
+        }
+    }
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0 || self.canonical().0 == other.canonical().0
+    }
+}
+
+impl Eq for Json {}
+
+impl Hash for Json {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.canonical().0.hash(state);
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_str(&self.0).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        Self::parse(raw.get()).map_err(serde::de::Error::custom)
+    }
+}
+
+fn write_canonical(raw: &RawValue, depth: usize, out: &mut String) -> Result<(), InputError> {
+    if depth > JSON_DEPTH_MAX {
+        return Err(InputError::JsonTooDeep);
+    }
+    let text = raw.get().trim();
+    match text.as_bytes().first() {
+        Some(b'{') => {
+            let Members(members) = parsed(text)?;
+            out.push('{');
+            for (place, (key, value)) in members.iter().enumerate() {
+                if place > 0 {
+                    out.push(',');
+                }
+                write_string(key, out)?;
+                out.push(':');
+                write_canonical(value, depth + 1, out)?;
+            }
+            out.push('}');
+        }
+        Some(b'[') => {
+            let Items(items) = parsed(text)?;
+            out.push('[');
+            for (place, item) in items.iter().enumerate() {
+                if place > 0 {
+                    out.push(',');
+                }
+                write_canonical(item, depth + 1, out)?;
+            }
+            out.push(']');
+        }
+        Some(b'"') => write_string(&parsed::<String>(text)?, out)?,
+        Some(b'-' | b'0'..=b'9') => write_number(text, out)?,
+        _ => out.push_str(text),
+    }
+    Ok(())
+}
+
+fn write_merged(older: &str, newer: &str, out: &mut String) -> Result<(), InputError> {
+    if !(older.trim_start().starts_with('{') && newer.trim_start().starts_with('{')) {
+        out.push_str(newer);
+        return Ok(());
+    }
+    let Members(older) = parsed(older)?;
+    let Members(mut newer) = parsed(newer)?;
+    out.push('{');
+    let mut first = true;
+    let mut key_into = |key: &str, out: &mut String| {
+        if !std::mem::take(&mut first) {
+            out.push(',');
+        }
+        write_string(key, out)?;
+        out.push(':');
+        Ok::<(), InputError>(())
+    };
+    for (key, old) in &older {
+        key_into(key, out)?;
+        match newer.remove(key) {
+            Some(new) => write_merged(old.get(), new.get(), out)?,
+            None => out.push_str(old.get()),
+        }
+    }
+    for (key, new) in &newer {
+        key_into(key, out)?;
+        out.push_str(new.get());
+    }
+    out.push('}');
+    Ok(())
+}
+
+fn parsed<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, InputError> {
+    serde_json::from_str(text).map_err(|fault| InputError::NotJson(fault.to_string()))
+}
+
+fn write_string(text: &str, out: &mut String) -> Result<(), InputError> {
+    if text.contains('\0') {
+        return Err(InputError::JsonNul);
+    }
+    out.push_str(&serde_json::to_string(text).map_err(|fault| InputError::NotJson(fault.to_string()))?);
+    Ok(())
+}
+
+/// Writes a JSON number without exponent and without a negative zero, keeping its digits.
+fn write_number(text: &str, out: &mut String) -> Result<(), InputError> {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        None => (text, 0),
+        Some((mantissa, exponent)) => {
+            let exponent: i64 = exponent.parse().map_err(|_| InputError::JsonNumber(text.to_owned()))?;
+            (mantissa, exponent)
+        }
+    };
+    let (sign, unsigned) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
+    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    if exponent.unsigned_abs() as usize > NUMBER_CHARS_MAX || unsigned.len() > NUMBER_CHARS_MAX {
+        return Err(InputError::JsonNumber(text.chars().take(60).collect()));
+    }
+    let digits = format!("{whole}{fraction}");
+    let point = whole.len() as i64 + exponent;
+    let scale = usize::try_from(fraction.len() as i64 - exponent).unwrap_or(0);
+    let whole = match usize::try_from(point) {
+        Ok(point) if point > 0 => {
+            let kept = &digits[..point.min(digits.len())];
+            format!("{kept:0<point$}")
+        }
+        _ => "0".to_owned(),
+    };
+    let whole = whole.trim_start_matches('0');
+    let tail = &digits[usize::try_from(point).unwrap_or(0).min(digits.len())..];
+    if sign == "-" && digits.bytes().any(|digit| digit != b'0') {
+        out.push('-');
+    }
+    out.push_str(if whole.is_empty() { "0" } else { whole });
+    if scale > 0 {
+        out.push('.');
+        out.extend(std::iter::repeat_n('0', scale - tail.len()));
+        out.push_str(tail);
+    }
+    Ok(())
+}
+
+/// The members of an object, sorted; a key that stands twice is an error.
+struct Members<'a>(BTreeMap<String, &'a RawValue>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct MembersVisitor;
+        impl<'de> Visitor<'de> for MembersVisitor {
+            type Value = BTreeMap<String, &'de RawValue>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
+                let mut members = BTreeMap::new();
+                while let Some((key, value)) = access.next_entry::<String, &RawValue>()? {
+                    if members.contains_key(&key) {
+                        return Err(serde::de::Error::custom(format!("the key {key:?} stands twice")));
+                    }
+                    members.insert(key, value);
+                }
+                Ok(members)
+            }
+        }
+        deserializer.deserialize_map(MembersVisitor).map(Self)
+    }
+}
+
+/// The items of an array.
+struct Items<'a>(Vec<&'a RawValue>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Items<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ItemsVisitor;
+        impl<'de> Visitor<'de> for ItemsVisitor {
+            type Value = Vec<&'de RawValue>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
+                let mut items = Vec::new();
+                while let Some(item) = access.next_element()? {
+                    items.push(item);
+                }
+                Ok(items)
+            }
+        }
+        deserializer.deserialize_seq(ItemsVisitor).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn canonical(text: &str) -> String {
+        Json::parse(text).unwrap().to_string()
+    }
+
+    #[test]
+    fn keys_are_sorted_and_white_space_goes() {
+        assert_eq!(canonical(r#" { "b" : [ 1 , true ] , "a" : null } "#), r#"{"a":null,"b":[1,true]}"#);
+    }
+
+    #[test]
+    fn numbers_keep_every_digit_and_lose_the_exponent() {
+        for (given, kept) in [
+            ("9007199254740993", "9007199254740993"),
+            ("0.1000", "0.1000"),
+            ("1e2", "100"),
+            ("1.50e1", "15.0"),
+            ("1.5e-3", "0.0015"),
+            ("-0", "0"),
+            ("-0.0", "0.0"),
+            ("12e-1", "1.2"),
+            ("100e-2", "1.00"),
+            ("0e5", "0"),
+            ("1E+2", "100"),
+            ("-12.5", "-12.5"),
+        ] {
+            assert_eq!(canonical(given), kept, "{given}");
+        }
+    }
+
+    #[test]
+    fn what_no_store_can_keep_is_refused() {
+        for text in ["", "{", r#"{"a":1,"a":2}"#, r#""\u0000""#, r#"{"a\u0000":1}"#, "1e999", "nul", r#""\ud800""#] {
+            assert!(Json::parse(text).is_err(), "{text}");
+        }
+        let deep = "[".repeat(120) + &"]".repeat(120);
+        assert!(Json::parse(&deep).is_err());
+    }
+
+    #[test]
+    fn merging_goes_into_objects_and_replaces_everything_else() {
+        let old = Json::parse(r#"{"a":{"x":1,"y":[1]},"b":1}"#).unwrap();
+        let new = Json::parse(r#"{"a":{"y":[2],"z":3},"c":null}"#).unwrap();
+        assert_eq!(old.merged(&new).as_str(), r#"{"a":{"x":1,"y":[2],"z":3},"b":1,"c":null}"#);
+        assert_eq!(old.merged(&Json::null()).as_str(), "null");
+    }
+
+    #[test]
+    fn values_are_equal_whatever_their_spelling() {
+        assert_eq!(Json::trusted(r#"{"b": 1, "a": 2}"#), Json::trusted(r#"{"a":2,"b":1}"#));
+    }
+}

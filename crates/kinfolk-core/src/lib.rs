@@ -1,0 +1,51 @@
+//! What a task is, and every decision that needs no I/O.
+//!
+//! The stores (`kinfolk-postgres`, `kinfolk-sqlite`), the library (`kinfolk`) and the command line
+//! all speak the words defined here. This crate never opens a file or a socket, never reads a clock
+//! and never draws a random number: time and identity are handed in.
+//!
+//! Start at [`store`] for the seam between the engine and a database, at [`state`] for the life of a
+//! task, and at [`decide`] for what follows from the end of an attempt.
+
+pub mod claim;
+pub mod command;
+pub mod crash;
+pub mod decide;
+pub mod enqueue;
+pub mod error;
+pub mod event;
+pub mod ids;
+pub mod inspect;
+pub mod json;
+pub mod limits;
+pub mod name;
+pub mod operate;
+pub mod queue;
+pub mod retry;
+pub mod schedule;
+pub mod settle;
+pub mod state;
+pub mod store;
+pub mod task;
+pub mod time;
+pub mod unique;
+pub mod worker;
+
+pub use claim::{Claim, Claimed, ClaimedTask};
+pub use command::Command;
+pub use enqueue::{Due, Enqueued, NewTask, Rejection};
+pub use error::{Advice, InputError, StoreError};
+pub use event::Event;
+pub use ids::{TaskId, Token, WorkerId};
+pub use json::Json;
+pub use name::{CommandName, QueueName, ScheduleName};
+pub use queue::{Queue, Retention};
+pub use retry::RetryPolicy;
+pub use schedule::{Missed, Overlap, Schedule};
+pub use settle::{Failure, FailureKind, Outcome, Retry, Settle, Settled};
+pub use state::{Gate, State};
+pub use store::{Inspect, Operate, Produce, Store, Wake, WakeSource, Work};
+pub use task::{Attempt, Task};
+pub use time::{Clock, Timestamp};
+pub use unique::{OnDuplicate, Unique, UniqueScope};
+pub use worker::{Heartbeat, Recovered, WorkerSpec};

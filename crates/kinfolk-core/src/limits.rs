@@ -1,0 +1,51 @@
+//! Every limit of the engine, in one place. The stores enforce the same numbers; PostgreSQL gets them
+//! as the generated file `limits.sql` (a test holds the two together).
+
+use std::time::Duration;
+
+/// Longest name of a command, a queue or a schedule, in bytes.
+pub const NAME_BYTES_MAX: usize = 128;
+/// Longest unique key, in bytes.
+pub const UNIQUE_KEY_BYTES_MAX: usize = 200;
+/// Largest payload, as canonical JSON, in bytes.
+pub const PAYLOAD_BYTES_MAX: usize = 256 * 1024;
+/// Largest result, as canonical JSON, in bytes.
+pub const RESULT_BYTES_MAX: usize = 256 * 1024;
+/// Longest error message kept, in bytes; the rest is cut, and the cut is marked.
+pub const ERROR_BYTES_MAX: usize = 4 * 1024;
+/// Deepest nesting of a JSON value.
+pub const JSON_DEPTH_MAX: usize = 100;
+/// Longest number in a JSON value once written without exponent, in characters.
+pub const NUMBER_CHARS_MAX: usize = 400;
+/// Most tasks in one enqueue call.
+pub const ENQUEUE_BATCH_MAX: usize = 10_000;
+/// Most tasks that one claim call takes.
+pub const CLAIM_BATCH_MAX: usize = 1_000;
+/// Most settles in one call.
+pub const SETTLE_BATCH_MAX: usize = 1_000;
+/// Most tasks on one page of a listing.
+pub const PAGE_MAX: usize = 1_000;
+/// Most commands that one worker handles.
+pub const WORKER_COMMANDS_MAX: usize = 1_000;
+/// Most attempts a policy may allow.
+pub const ATTEMPTS_MAX: u16 = 1_000;
+/// Largest distance of a priority from zero.
+pub const PRIORITY_ABS_MAX: i32 = 1_000_000;
+/// Furthest in the future that a task may be due, a snooze may end or a backoff may last.
+pub const DELAY_MAX: Duration = Duration::from_secs(10 * 366 * 24 * 3600);
+/// Longest `timeout` of a task.
+pub const TIMEOUT_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
+/// Longest trace context taken along with a task, in bytes.
+pub const TRACE_BYTES_MAX: usize = 256;
+/// Shortest and longest lease of a worker.
+pub const LEASE_MIN: Duration = Duration::from_secs(1);
+/// Longest lease of a worker.
+pub const LEASE_MAX: Duration = Duration::from_secs(3600);
+/// Losses while it ran as the only suspect of its worker that make a task poison.
+pub const STRIKES_MAX: u16 = 3;
+/// Tasks recovered, opened, pruned or folded by one statement; longer work goes in pages.
+pub const SWEEP_PAGE: usize = 1_000;
+/// Missed runs of a schedule that are made up for at once, at most.
+pub const CATCH_UP_MAX: usize = 100;
+/// Longest cron line, in bytes.
+pub const CRON_BYTES_MAX: usize = 200;

@@ -1,0 +1,119 @@
+//! Names of commands, queues and schedules: short, visible, safe in a URL, a log line and a channel.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::error::InputError;
+use crate::limits::NAME_BYTES_MAX;
+
+fn checked(kind: &'static str, text: &str) -> Result<String, InputError> {
+    let bad = |why| InputError::Name { kind, name: text.chars().take(NAME_BYTES_MAX).collect(), why };
+    if text.is_empty() {
+        return Err(bad("it is empty"));
+    }
+    if text.len() > NAME_BYTES_MAX {
+        return Err(bad("it is longer than 128 bytes"));
+    }
+    if !text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:/".contains(c)) {
+        return Err(bad("only letters, digits and _ - . : / may stand in it"));
+    }
+    Ok(text.to_owned())
+}
+
+macro_rules! name {
+    ($(#[$doc:meta])* $type:ident, $kind:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $type(String);
+
+        impl $type {
+            /// Checks the text and makes a name of it.
+            pub fn new(text: &str) -> Result<Self, InputError> {
+                checked($kind, text).map(Self)
+            }
+
+            /// The name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl AsRef<str> for $type {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = InputError;
+
+            fn from_str(text: &str) -> Result<Self, InputError> {
+                Self::new(text)
+            }
+        }
+
+        impl TryFrom<&str> for $type {
+            type Error = InputError;
+
+            fn try_from(text: &str) -> Result<Self, InputError> {
+                Self::new(text)
+            }
+        }
+
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Self::new(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+name!(
+    /// The name of what a task runs.
+    CommandName,
+    "command"
+);
+name!(
+    /// Where tasks wait.
+    QueueName,
+    "queue"
+);
+name!(
+    /// A recurring schedule.
+    ScheduleName,
+    "schedule"
+);
+
+impl Default for QueueName {
+    fn default() -> Self {
+        Self("default".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_name_is_refused_with_the_name_and_the_reason() {
+        for text in ["", "two words", "semi;colon", "nul\0", "ünï", &"x".repeat(129)] {
+            let fault = CommandName::new(text).unwrap_err().to_string();
+            assert!(fault.contains("command"), "{fault}");
+        }
+        assert_eq!(QueueName::new("mail/out-2.v1:eu").unwrap().as_str(), "mail/out-2.v1:eu");
+    }
+}

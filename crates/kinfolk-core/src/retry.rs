@@ -1,0 +1,112 @@
+//! When a failed attempt is tried again.
+//!
+//! The delay is a pure function of the policy, the task's number and the attempt: the jitter comes from
+//! a hash, so both stores, every worker and every test compute the same one. The same arithmetic stands in
+//! `kinfolk.retry_delay` for PostgreSQL; [`VECTORS`] is run against both.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::InputError;
+use crate::ids::TaskId;
+use crate::limits::{ATTEMPTS_MAX, DELAY_MAX};
+
+/// How often and how patiently a command is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RetryPolicy {
+    /// Attempts in all, the first one counted. Default 10.
+    pub max_attempts: u16,
+    /// The delay after the first failure, in milliseconds; it doubles with each further one. Default 1000.
+    pub base_ms: u32,
+    /// No delay is longer, in milliseconds. Default one hour.
+    pub cap_ms: u32,
+    /// How far a delay may be off, in percent of itself, to keep a herd apart. Default 10.
+    pub jitter_pct: u8,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self { max_attempts: 10, base_ms: 1_000, cap_ms: 3_600_000, jitter_pct: 10 }
+    }
+}
+
+impl RetryPolicy {
+    /// A policy that tries once.
+    pub fn once() -> Self {
+        Self { max_attempts: 1, ..Self::default() }
+    }
+
+    /// Refuses a policy that no store would keep.
+    pub fn check(&self) -> Result<(), InputError> {
+        if !(1..=ATTEMPTS_MAX).contains(&self.max_attempts) {
+            return Err(InputError::Attempts(u32::from(self.max_attempts)));
+        }
+        if self.jitter_pct > 100 {
+            return Err(InputError::Jitter(self.jitter_pct));
+        }
+        if Duration::from_millis(u64::from(self.cap_ms)) > DELAY_MAX {
+            return Err(InputError::Delay(u64::from(self.cap_ms)));
+        }
+        Ok(())
+    }
+
+    /// How long to wait after attempt number `attempt` (1 is the first) of this task failed.
+    pub fn delay(&self, task: TaskId, attempt: u16) -> Duration {
+        let doublings = u32::from(attempt.max(1) - 1).min(31);
+        let plain_us = (u64::from(self.base_ms) << doublings).min(u64::from(self.cap_ms)) * 1_000;
+        let reach_us = plain_us / 100 * u64::from(self.jitter_pct);
+        // From -reach to +reach, by the hash; never beyond the cap's own jitter.
+        let micros = plain_us - reach_us
+            + reach_us * 2 / HASH_MODULUS * spread(task, attempt)
+            + reach_us * 2 % HASH_MODULUS * spread(task, attempt) / HASH_MODULUS;
+        Duration::from_micros(micros)
+    }
+}
+
+const HASH_MODULUS: u64 = 1_000_003;
+
+/// A number below [`HASH_MODULUS`] that differs from task to task and attempt to attempt.
+fn spread(task: TaskId, attempt: u16) -> u64 {
+    let task = task.0.unsigned_abs() % HASH_MODULUS;
+    (task * 7_919 + u64::from(attempt) * 104_729) % HASH_MODULUS
+}
+
+/// Policy (base, cap, jitter), task, attempt, and the delay in microseconds that both implementations give.
+pub const VECTORS: &[(u32, u32, u8, i64, u16, u64)] = &[
+    (1_000, 3_600_000, 0, 1, 1, 1_000_000),
+    (1_000, 3_600_000, 0, 1, 4, 8_000_000),
+    (1_000, 5_000, 0, 1, 4, 5_000_000),
+    (0, 0, 10, 7, 3, 0),
+    (1_000, 3_600_000, 10, 1, 1, 922_529),
+    (1_000, 3_600_000, 10, 42, 2, 2_016_821),
+    (1_000, 3_600_000, 100, 9_000_000_000, 40, 2_712_879_861),
+    (4_000_000_000, 4_000_000_000, 50, 3, 1_000, 5_009_770_970_687),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_are_those_of_the_table() {
+        for &(base_ms, cap_ms, jitter_pct, task, attempt, micros) in VECTORS {
+            let policy = RetryPolicy { base_ms, cap_ms, jitter_pct, ..RetryPolicy::default() };
+            assert_eq!(
+                policy.delay(TaskId(task), attempt).as_micros(),
+                u128::from(micros),
+                "{policy:?} task {task} attempt {attempt}"
+            );
+        }
+    }
+
+    #[test]
+    fn jitter_stays_within_its_share() {
+        let policy = RetryPolicy::default();
+        for task in 1..2_000 {
+            let delay = policy.delay(TaskId(task), 3).as_micros();
+            assert!((3_600_000..=4_400_000).contains(&delay), "task {task}: {delay}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Recording how an attempt ended.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::InputError;
+use crate::ids::{TaskId, Token, WorkerId};
+use crate::json::Json;
+use crate::limits::{DELAY_MAX, ERROR_BYTES_MAX, RESULT_BYTES_MAX, STRIKES_MAX};
+use crate::state::State;
+
+/// How one attempt ended. The pair of task and token must still hold, or nothing is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settle {
+    /// Which task.
+    pub task: TaskId,
+    /// The token it was claimed under.
+    pub token: Token,
+    /// How the attempt ended.
+    pub outcome: Outcome,
+}
+
+/// How an attempt ended, as the worker saw it. What follows from it is decided in [`crate::decide`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Well, with this result.
+    Done(Option<Json>),
+    /// Badly.
+    Failed {
+        /// What went wrong.
+        failure: Failure,
+        /// Whether and when it may be tried again.
+        retry: Retry,
+    },
+    /// Not now: run it again after this span. Costs no attempt.
+    Snooze(Duration),
+    /// The worker stops and gives the task back as it was. Costs no attempt.
+    Release,
+    /// The handler stopped because the task's cancellation was asked for.
+    Cancelled,
+}
+
+/// Whether and when a failed attempt may be tried again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Retry {
+    /// As the task's policy says.
+    #[default]
+    Policy,
+    /// After this span, if the policy still allows an attempt.
+    After(Duration),
+    /// Not at all.
+    Never,
+}
+
+/// What went wrong, as it is kept with the task and its attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What sort of failure.
+    pub kind: FailureKind,
+    /// In words, for a person.
+    pub message: String,
+    /// Anything more, for a program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Json>,
+}
+
+/// Sorts of failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// The handler returned an error.
+    Error,
+    /// The attempt ran longer than its timeout.
+    Timeout,
+    /// The handler panicked.
+    Panic,
+    /// The payload or the business rules forbid it; never retried.
+    Validation,
+    /// The task took its worker down too often.
+    Poison,
+    /// The lease was lost while it ran.
+    Lost,
+    /// Someone asked for its end.
+    Cancelled,
+}
+
+/// What became of a settle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// It was recorded, and the task is now in this state.
+    Recorded(State),
+    /// The very same settle had been recorded before (its answer was lost on the way); the task went to this state.
+    Repeated(State),
+    /// The token no longer holds: the task was recovered, cancelled or settled by someone else. Nothing was written.
+    Stale,
+}
+
+impl Settle {
+    /// Refuses what no store would keep.
+    pub fn check(&self) -> Result<(), InputError> {
+        let delay = match &self.outcome {
+            Outcome::Done(Some(result)) if result.bytes() > RESULT_BYTES_MAX => {
+                return Err(InputError::TooLarge { what: "result", bytes: result.bytes(), max: RESULT_BYTES_MAX });
+            }
+            Outcome::Snooze(span) | Outcome::Failed { retry: Retry::After(span), .. } => *span,
+            _ => return Ok(()),
+        };
+        if delay > DELAY_MAX {
+            return Err(InputError::Delay(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)));
+        }
+        Ok(())
+    }
+}
+
+impl Failure {
+    /// A failure of this kind; a message that is too long is cut, and the cut is marked.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        let mut message: String = message.into().replace('\0', "\u{fffd}");
+        if message.len() > ERROR_BYTES_MAX {
+            const MARK: &str = " … (cut)";
+            let end = (0..=ERROR_BYTES_MAX - MARK.len()).rev().find(|end| message.is_char_boundary(*end));
+            message.truncate(end.unwrap_or(0));
+            message.push_str(MARK);
+        }
+        Self { kind, message, detail: None }
+    }
+
+    /// The failure kept with a task whose end was asked for. The words are the same in every store.
+    pub fn cancelled() -> Self {
+        Self::new(FailureKind::Cancelled, "cancelled on request")
+    }
+
+    /// The failure kept with a task whose worker was lost. The words are the same in every store.
+    pub fn lost(worker: WorkerId) -> Self {
+        Self::new(FailureKind::Lost, format!("the lease of worker {worker} was lost"))
+    }
+
+    /// The failure kept with a task that took its worker down too often. The words are the same in every store.
+    pub fn poison() -> Self {
+        Self::new(FailureKind::Poison, format!("took down the worker that ran it {STRIKES_MAX} times"))
+    }
+
+    /// The failure kept with a task that was enqueued under a unique key at the same moment as another one, and whose
+    /// payload went into that one. The words are the same in every store.
+    pub fn folded(into: TaskId) -> Self {
+        Self::new(FailureKind::Cancelled, format!("folded into task {into}, which holds the same unique key"))
+    }
+
+    /// The same failure with something more for a program.
+    #[must_use]
+    pub fn detail(self, detail: Json) -> Self {
+        Self { detail: Some(detail), ..self }
+    }
+}
+
+impl FailureKind {
+    /// The word used everywhere.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Timeout => "timeout",
+            Self::Panic => "panic",
+            Self::Validation => "validation",
+            Self::Poison => "poison",
+            Self::Lost => "lost",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl std::fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_message_is_cut_at_a_letter_and_marked() {
+        let failure = Failure::new(FailureKind::Error, "é".repeat(ERROR_BYTES_MAX));
+        assert!(failure.message.len() <= ERROR_BYTES_MAX);
+        assert!(failure.message.ends_with("(cut)"));
+    }
+}

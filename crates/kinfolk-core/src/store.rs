@@ -1,0 +1,168 @@
+//! The seam between the engine and a database, split by who calls it.
+//!
+//! A store speaks of tasks, never of rows. Each method is one transaction; whatever it answers, nothing is
+//! half-written, and every call may be repeated as it was when its answer was lost. Time is the store's clock.
+//! What a store promises is spelled out, contract by contract, in `kinfolk-conformance`.
+
+use async_trait::async_trait;
+
+use crate::claim::{Claim, Claimed};
+use crate::command::Command;
+use crate::enqueue::{Enqueued, NewTask};
+use crate::error::StoreError;
+use crate::ids::{TaskId, WorkerId};
+use crate::inspect::{Filter, Finding, Page, Stats, Violation};
+use crate::name::{QueueName, ScheduleName};
+use crate::operate::{Cancelled, Migrated, Migration};
+use crate::queue::{Queue, Retention};
+use crate::schedule::{Fired, Plan, Schedule};
+use crate::settle::{Settle, Settled};
+use crate::task::{Attempt, Task};
+use crate::time::Timestamp;
+use crate::worker::{Heartbeat, Recovered, WorkerSpec, WorkerView};
+
+/// The answer of a store.
+pub type Answer<T> = Result<T, StoreError>;
+
+/// A whole store.
+pub trait Store: Produce + Work + Inspect + Operate {
+    /// `postgres` or `sqlite`.
+    fn kind(&self) -> &'static str;
+}
+
+/// What a producer may do.
+#[async_trait]
+pub trait Produce: Send + Sync {
+    /// Make commands known, or change their defaults. Missing queues are made with default policy.
+    async fn register(&self, commands: &[Command]) -> Answer<()>;
+
+    /// Enqueue tasks, all in one transaction, in this order. One answer each.
+    async fn enqueue(&self, tasks: &[NewTask]) -> Answer<Vec<Enqueued>>;
+}
+
+/// What a worker may do.
+#[async_trait]
+pub trait Work: Send + Sync {
+    /// Become a worker with a lease.
+    async fn register_worker(&self, worker: &WorkerSpec) -> Answer<()>;
+
+    /// Renew the lease. [`StoreError::LeaseLost`] when it had ended and the worker was recovered.
+    async fn heartbeat(&self, worker: WorkerId) -> Answer<Heartbeat>;
+
+    /// Stop being a worker. What it still holds is released, at no cost.
+    async fn leave(&self, worker: WorkerId) -> Answer<()>;
+
+    /// Take open tasks, in the order of priority, place and number; opens what is due first. Never waits for another
+    /// worker's claim. A worker that runs a suspect gets no other suspect.
+    /// [`StoreError::LeaseLost`] when the worker is not, or no longer, registered.
+    async fn claim(&self, claim: &Claim) -> Answer<Claimed>;
+
+    /// Record how attempts ended and all that follows from it. One answer each; a stale one does not disturb the rest.
+    async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>>;
+
+    /// Take care of the tasks of workers whose lease has ended, one page of them. Only a worker that has itself renewed
+    /// without a gap for a full lease may judge others; for one that has not, this does nothing.
+    async fn recover(&self, worker: WorkerId) -> Answer<Recovered>;
+
+    /// The schedules whose tick has come.
+    async fn due_schedules(&self) -> Answer<Vec<Schedule>>;
+
+    /// Carry out a plan, unless someone else was first.
+    async fn fire(&self, plan: &Plan) -> Answer<Fired>;
+
+    /// Remove finished families that are past their retention, one page of them. Returns how many tasks went.
+    async fn prune(&self) -> Answer<u64>;
+
+    /// Listen for wake-ups meant for this worker. `None` when this store, as it was opened, has none to give: then the
+    /// worker polls.
+    async fn wakes(&self, worker: WorkerId, queues: &[QueueName]) -> Answer<Option<Box<dyn WakeSource>>>;
+}
+
+/// Where wake-ups come from. A wake-up may be lost or come for nothing: the worker polls as well.
+#[async_trait]
+pub trait WakeSource: Send {
+    /// The next wake-up. Cancel-safe.
+    async fn next(&mut self) -> Wake;
+}
+
+/// Why a worker should look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// There may be something to claim on this queue.
+    Queue(QueueName),
+    /// There may be a cancellation for this worker: heartbeat now.
+    Cancel,
+    /// Anything may have happened, such as a reconnection: look at everything.
+    All,
+}
+
+/// What anyone may look at.
+#[async_trait]
+pub trait Inspect: Send + Sync {
+    /// The store's clock.
+    async fn now(&self) -> Answer<Timestamp>;
+
+    /// One task, or `None`.
+    async fn task(&self, id: TaskId) -> Answer<Option<Task>>;
+
+    /// The ended attempts of a task, oldest first. Empty for a task completed at its first attempt.
+    async fn attempts(&self, id: TaskId) -> Answer<Vec<Attempt>>;
+
+    /// A page of tasks.
+    async fn list(&self, filter: &Filter) -> Answer<Page>;
+
+    /// Counts.
+    async fn stats(&self) -> Answer<Stats>;
+
+    /// All queues, by name.
+    async fn queues(&self) -> Answer<Vec<Queue>>;
+
+    /// All commands, by name.
+    async fn commands(&self) -> Answer<Vec<Command>>;
+
+    /// All workers, oldest first.
+    async fn workers(&self) -> Answer<Vec<WorkerView>>;
+
+    /// All schedules, by name.
+    async fn schedules(&self) -> Answer<Vec<Schedule>>;
+
+    /// Run every invariant as a query and say what is broken: nothing, in a sound store.
+    async fn check(&self) -> Answer<Vec<Violation>>;
+
+    /// Look for trouble around the store: schema, clock, connections, dead tuples, dead workers, tasks no worker can run.
+    async fn doctor(&self) -> Answer<Vec<Finding>>;
+}
+
+/// What an operator may do.
+#[async_trait]
+pub trait Operate: Send + Sync {
+    /// Ask for a task's end.
+    async fn cancel(&self, id: TaskId) -> Answer<Cancelled>;
+
+    /// Let a failed or cancelled task run again, with fresh attempts, at its old place. The task as it is then.
+    async fn retry(&self, id: TaskId) -> Answer<Task>;
+
+    /// Make a queue, or change how long it keeps what is finished.
+    async fn set_queue(&self, queue: &QueueName, retention: Retention) -> Answer<()>;
+
+    /// Take nothing more from a queue. What runs goes on.
+    async fn pause(&self, queue: &QueueName) -> Answer<()>;
+
+    /// Take from a queue again.
+    async fn resume(&self, queue: &QueueName) -> Answer<()>;
+
+    /// Make or change a schedule; it is checked and armed for its next tick by the store's clock.
+    async fn put_schedule(&self, schedule: &Schedule) -> Answer<Schedule>;
+
+    /// Switch a schedule off or on again. Ticks that pass while it is off are not missed: it is armed anew.
+    async fn pause_schedule(&self, name: &ScheduleName, paused: bool) -> Answer<()>;
+
+    /// Remove a schedule. Its tasks stay.
+    async fn remove_schedule(&self, name: &ScheduleName) -> Answer<()>;
+
+    /// Bring the schema to the version this program needs. [`StoreError::Busy`] when someone else is at it.
+    async fn migrate(&self) -> Answer<Migrated>;
+
+    /// The migrations that [`Operate::migrate`] would run.
+    async fn pending_migrations(&self) -> Answer<Vec<Migration>>;
+}

@@ -1,0 +1,2 @@
+//! The project's own tool, filled in the next commits.
+fn main() {}
