@@ -147,6 +147,14 @@ impl Due {
 }
 
 impl Enqueued {
+    /// The task this answer speaks of, or why there is none.
+    pub fn id(&self) -> Result<TaskId, Rejection> {
+        match self {
+            Self::Created(id) | Self::Existing(id) | Self::Merged(id) => Ok(*id),
+            Self::Rejected(why) => Err(why.clone()),
+        }
+    }
+
     /// The task this answer speaks of, if there is one.
     pub fn task(&self) -> Option<TaskId> {
         match self {

@@ -44,6 +44,25 @@ pub enum Event {
 }
 
 impl Event {
+    /// The stable names of all events, in the order of the list above.
+    pub const NAMES: [&'static str; 15] = [
+        "worker_started",
+        "worker_stopped",
+        "lease_lost",
+        "started",
+        "completed",
+        "retried",
+        "failed",
+        "snoozed",
+        "released",
+        "cancelled",
+        "stale",
+        "recovered",
+        "schedule_fired",
+        "pruned",
+        "store_trouble",
+    ];
+
     /// The stable name of the event, as it stands in logs and metrics.
     pub const fn name(&self) -> &'static str {
         match self {

@@ -1,14 +1,16 @@
-//! Names of commands, queues and schedules: short, visible, safe in a URL, a log line and a channel.
+//! Names of commands, queues and schedules: short, visible, safe in a URL, a log line and a channel. A copy shares the
+//! text, so names can go along with every task and event.
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::InputError;
 use crate::limits::NAME_BYTES_MAX;
 
-fn checked(kind: &'static str, text: &str) -> Result<String, InputError> {
+fn checked(kind: &'static str, text: &str) -> Result<Arc<str>, InputError> {
     let bad = |why| InputError::Name { kind, name: text.chars().take(NAME_BYTES_MAX).collect(), why };
     if text.is_empty() {
         return Err(bad("it is empty"));
@@ -19,14 +21,14 @@ fn checked(kind: &'static str, text: &str) -> Result<String, InputError> {
     if !text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:/".contains(c)) {
         return Err(bad("only letters, digits and _ - . : / may stand in it"));
     }
-    Ok(text.to_owned())
+    Ok(text.into())
 }
 
 macro_rules! name {
     ($(#[$doc:meta])* $type:ident, $kind:literal) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $type(String);
+        pub struct $type(Arc<str>);
 
         impl $type {
             /// Checks the text and makes a name of it.
@@ -100,7 +102,7 @@ name!(
 
 impl Default for QueueName {
     fn default() -> Self {
-        Self("default".to_owned())
+        Self("default".into())
     }
 }
 
