@@ -1,2 +1,61 @@
-//! The project's own tool, filled in the next commits.
-fn main() {}
+//! The project's own tool: `cargo xtask test` is all that a contributor or a CI machine has to run.
+//!
+//! It never changes the sources. What it starts it stops, also after a failure, a panic or Ctrl-C.
+
+mod debian;
+mod interrupt;
+mod postgres;
+mod steps;
+mod tally;
+mod tidy;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const HELP: &str = "\
+The tool of the Kinfolk project.
+
+  cargo xtask test [FILTER…]         everything: format, lints, tidy, docs, and all tests on a throw-away PostgreSQL;
+                                     with filters only the tests whose names contain one of them
+  cargo xtask check                  format, lints, tidy and docs
+  cargo xtask tidy                   the project's own rules for its files
+  cargo xtask postgres [--version N] a throw-away PostgreSQL for work by hand, until Ctrl-C
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether all is well.
+fn run(arguments: &[String]) -> Result<bool> {
+    interrupt::install()?;
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["test", filters @ ..] => steps::test(&root(), filters),
+        ["check"] => steps::check(&root()),
+        ["tidy"] => Ok(tidy::run(&root())),
+        ["postgres"] => postgres::by_hand(None),
+        ["postgres", "--version", major] => postgres::by_hand(Some(major.parse()?)),
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(true)
+        }
+        _ => bail!("not a task: {}\n\n{HELP}", words.join(" ")),
+    }
+}
+
+/// The workspace's folder.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+}

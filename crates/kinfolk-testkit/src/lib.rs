@@ -1,0 +1,18 @@
+//! Throw-away database servers for tests: a private PostgreSQL cluster, a pgbouncer in front of one.
+//!
+//! Used by `cargo xtask test`, which hands one cluster to the whole test run, and by the fault tests, which break
+//! clusters of their own. Nothing here touches a server that it did not start: every server has its own folder in
+//! the system's temporary directory and its own free port of the loopback interface, and is stopped and removed when
+//! its value is dropped. What a killed process left behind is removed by [`sweep`] in the next run.
+//!
+//! This crate never depends on another crate of the workspace, and is never part of a shipped program.
+
+mod bouncer;
+mod cluster;
+mod folder;
+mod tools;
+
+pub use bouncer::Bouncer;
+pub use cluster::{Cluster, Stop};
+pub use folder::sweep;
+pub use tools::{Tools, is_root};

@@ -1,0 +1,128 @@
+//! The steps of `cargo xtask check` and `cargo xtask test`. All steps run even when an earlier one failed, so that one
+//! run shows everything.
+
+use std::fs;
+use std::path::Path;
+use std::process::{self, Command};
+use std::time::Instant;
+
+use anyhow::Result;
+use kinfolk_testkit::{Cluster, Tools};
+
+use crate::tally::Tally;
+use crate::{debian, interrupt, tidy};
+
+/// Marks every process that the tests start, so that one left behind is found.
+const RUN_VARIABLE: &str = "KINFOLK_TEST_RUN";
+
+/// Format, lints, tidy and docs. Whether all is well.
+pub(crate) fn check(root: &Path) -> Result<bool> {
+    let unclean = unclean(root)?;
+    report(&unclean);
+    Ok(unclean.is_empty())
+}
+
+/// Everything. Ends with a line that says how many tests passed and failed.
+pub(crate) fn test(root: &Path, filters: &[&str]) -> Result<bool> {
+    let begun = Instant::now();
+    let removed = kinfolk_testkit::sweep();
+    if removed > 0 {
+        println!("removed {removed} servers that an earlier run had left behind");
+    }
+    let tools = debian::tools()?;
+    let mut unclean = if filters.is_empty() { unclean(root)? } else { Vec::new() };
+    heading("tests");
+    let outcome = run_tests(root, &tools, filters, &mut unclean);
+    if end_leftovers() > 0 {
+        unclean.push("leftover processes");
+    }
+    kinfolk_testkit::sweep();
+    let tally = outcome?;
+    report(&unclean);
+    println!("took {} seconds", begun.elapsed().as_secs());
+    println!("{} passed, {} failed", tally.passed, tally.failed);
+    Ok(unclean.is_empty() && tally.failed == 0 && tally.passed > 0)
+}
+
+fn run_tests(root: &Path, tools: &Tools, filters: &[&str], unclean: &mut Vec<&'static str>) -> Result<Tally> {
+    let cluster = Cluster::new(tools, "")?;
+    let mut tally = Tally::default();
+    let all = [""];
+    for filter in if filters.is_empty() { &all[..] } else { filters } {
+        tally.run(&mut tests(root, &cluster, tools, filter))?;
+    }
+    if let Err(deadlock) = cluster.assert_no_deadlock() {
+        println!("{deadlock}");
+        unclean.push("deadlocks");
+    }
+    Ok(tally)
+}
+
+fn tests(root: &Path, cluster: &Cluster, tools: &Tools, filter: &str) -> Command {
+    let mut command = cargo(root, &["test", "--workspace", "--no-fail-fast"]);
+    command
+        .env("KINFOLK_TEST_PG", cluster.url("postgres"))
+        .env(Tools::VARIABLE, tools.bin())
+        .env(RUN_VARIABLE, process::id().to_string());
+    if !filter.is_empty() {
+        command.args(["--", filter]);
+    }
+    command
+}
+
+/// The names of the steps that found something.
+fn unclean(root: &Path) -> Result<Vec<&'static str>> {
+    let mut doc = cargo(root, &["doc", "--workspace", "--no-deps", "--quiet"]);
+    doc.env("RUSTDOCFLAGS", "-D warnings");
+    let mut commands = [
+        ("format", cargo(root, &["fmt", "--all", "--check"])),
+        ("lints", cargo(root, &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])),
+        ("docs", doc),
+    ];
+    let mut unclean = Vec::new();
+    for (name, command) in &mut commands {
+        heading(name);
+        if !interrupt::run(command)? {
+            unclean.push(*name);
+        }
+    }
+    heading("tidy");
+    if !tidy::run(root) {
+        unclean.push("tidy");
+    }
+    Ok(unclean)
+}
+
+fn cargo(root: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root).args(arguments);
+    command
+}
+
+fn heading(name: &str) {
+    println!("==> {name}");
+}
+
+fn report(unclean: &[&str]) {
+    if !unclean.is_empty() {
+        println!("not clean: {}", unclean.join(", "));
+    }
+}
+
+/// Ends the processes that the tests started and left behind. Returns how many there were.
+fn end_leftovers() -> usize {
+    let mark = format!("{RUN_VARIABLE}={}", process::id());
+    let mut ended = 0;
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        if pid != process::id() && environment.split(|byte| *byte == 0).any(|line| line == mark.as_bytes()) {
+            let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            println!("a test left process {pid} behind: {}", String::from_utf8_lossy(&words).replace('\0', " "));
+            let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).status();
+            ended += 1;
+        }
+    }
+    ended
+}

@@ -1,0 +1,89 @@
+//! Pages: links lead somewhere, paths that are named exist, the program in the README is the one that is compiled.
+
+use super::Tree;
+
+/// Pages that name files of the sources in backticks; each such path must exist.
+const PAGES_WITH_PATHS: &[&str] = &["ARCHITECTURE.md", "CONTRIBUTING.md"];
+
+/// The program that the README shows, and tests compile and run.
+const FIRST_PROGRAM: &str = "crates/kinfolk/examples/first.rs";
+
+pub(super) fn check(tree: &mut Tree) {
+    for index in tree.ending(".md") {
+        links(tree, index);
+    }
+    for page in PAGES_WITH_PATHS {
+        paths(tree, page);
+    }
+    if !tree.text("CHANGELOG.md").unwrap_or_default().contains("\n## [Unreleased]\n") {
+        tree.find("CHANGELOG.md", 1, "there is no section `## [Unreleased]`");
+    }
+    readme(tree);
+}
+
+/// Every link to a file of the project leads to one.
+fn links(tree: &mut Tree, index: usize) {
+    let (path, text) = (tree.files[index].path.clone(), tree.files[index].text.clone());
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut in_code = false;
+    for (number, line) in text.lines().enumerate() {
+        in_code ^= line.starts_with("```");
+        for target in line.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let file = target.split('#').next().unwrap_or_default();
+            if in_code || file.is_empty() || file.contains("://") || file.starts_with("mailto:") {
+                continue;
+            }
+            if !tree.root.join(folder).join(file).exists() {
+                tree.find(&path, number + 1, format_args!("the link to {file} leads nowhere"));
+            }
+        }
+    }
+}
+
+/// Every word in backticks that looks like a path of the sources is one.
+fn paths(tree: &mut Tree, page: &str) {
+    let text = tree.text(page).unwrap_or_default().to_owned();
+    for (number, line) in text.lines().enumerate() {
+        for path in line.split('`').skip(1).step_by(2) {
+            let is_path = ["crates/", "xtask/", "docs/", ".ci/"].iter().any(|start| path.starts_with(start));
+            if is_path && !path.contains(['…', '*', '<', ' ']) && !tree.root.join(path).exists() {
+                tree.find(page, number + 1, format_args!("there is no {path}"));
+            }
+        }
+    }
+}
+
+/// The README shows the first program as it is, without its leading `//!` lines.
+fn readme(tree: &mut Tree) {
+    let Some(program) = tree.text(FIRST_PROGRAM) else {
+        return tree.find("README.md", 1, format_args!("there is no {FIRST_PROGRAM}"));
+    };
+    let lines = program.lines().skip_while(|line| line.starts_with("//!") || line.is_empty());
+    let shown = format!("```rust\n{}\n```", lines.collect::<Vec<_>>().join("\n"));
+    if !tree.text("README.md").unwrap_or_default().contains(&shown) {
+        tree.find("README.md", 1, format_args!("its Rust program is not {FIRST_PROGRAM}; copy that file into it"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dead_link_is_found_and_a_link_in_code_is_not() {
+        let mut tree = Tree::of(&[("docs/a.md", "[x](nowhere.md) [y](https://example.org)\n```\nv[0](x)\n```\n")]);
+        links(&mut tree, 0);
+        assert_eq!(tree.findings.len(), 1, "{:?}", tree.findings);
+    }
+
+    #[test]
+    fn the_program_in_the_readme_must_be_the_one_that_is_compiled() {
+        let program = (FIRST_PROGRAM, "//! First.\n\nfn main() {}\n");
+        let mut same = Tree::of(&[program, ("README.md", "x\n```rust\nfn main() {}\n```\n")]);
+        readme(&mut same);
+        assert_eq!(same.findings, Vec::<String>::new());
+        let mut other = Tree::of(&[program, ("README.md", "x\n```rust\nfn main() { }\n```\n")]);
+        readme(&mut other);
+        assert_eq!(other.findings.len(), 1);
+    }
+}
