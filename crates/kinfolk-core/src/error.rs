@@ -91,6 +91,14 @@ pub enum StoreError {
         /// The worker that is no longer one.
         worker: WorkerId,
     },
+    /// There is a file, but it is something else.
+    #[error("{database} is not a Kinfolk database ({detail}); choose another file")]
+    Foreign {
+        /// Which file.
+        database: String,
+        /// How that shows.
+        detail: String,
+    },
     /// The database has no Kinfolk schema.
     #[error("{database} has no kinfolk schema; run `kinfolk migrate`")]
     SchemaMissing {
@@ -188,7 +196,8 @@ impl StoreError {
                 Advice::FixInput
             }
             Self::LeaseLost { .. } => Advice::DropWork,
-            Self::SchemaMissing { .. }
+            Self::Foreign { .. }
+            | Self::SchemaMissing { .. }
             | Self::SchemaTooNew { .. }
             | Self::SchemaTooOld { .. }
             | Self::ReadOnly { .. }
@@ -205,6 +214,7 @@ impl StoreError {
             Self::NotFound { .. } => "not_found",
             Self::WrongState { .. } => "wrong_state",
             Self::LeaseLost { .. } => "lease_lost",
+            Self::Foreign { .. } => "foreign",
             Self::SchemaMissing { .. } => "schema_missing",
             Self::SchemaTooNew { .. } => "schema_too_new",
             Self::SchemaTooOld { .. } => "schema_too_old",
