@@ -1,0 +1,10 @@
+-- queues: every queue with its policy.
+-- params: none
+-- index:  the whole table, which is small
+select id,
+       name,
+       paused_at,
+       keep_completed,
+       keep_failed,
+       keep_cancelled
+from queue

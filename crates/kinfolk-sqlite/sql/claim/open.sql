@@ -1,0 +1,14 @@
+-- open: open the gate of what is due on a queue, one page, earliest first.
+-- params: 1 queue_id, 2 now, 3 page
+-- index:  task_due_idx
+update task
+set gate = 'open'
+where id in (
+    select id
+    from task
+    where queue_id = ?1
+      and gate = 'time'
+      and due <= ?2
+    order by due, id
+    limit ?3
+)

@@ -1,0 +1,14 @@
+-- running: what runs under a token, for a claim whose answer was lost.
+-- params: 1 worker, 2 token
+-- index:  task_running_idx
+select id,
+       command_id,
+       attempt,
+       max_attempts,
+       timeout,
+       trace,
+       payload
+from task
+where worker = ?1
+  and token = ?2
+order by priority, place, id

@@ -1,0 +1,20 @@
+-- take: start one attempt. A key held while pending is given up for good.
+-- params: 1 id, 2 now, 3 worker, 4 token
+-- index:  by number
+update task
+set state      = 'running',
+    gate       = null,
+    attempt    = attempt + 1,
+    runs       = runs + 1,
+    started_at = ?2,
+    worker     = ?3,
+    token      = ?4,
+    key_until  = iif(unique_scope = 'pending', 0, key_until)
+where id = ?1
+returning id,
+          command_id,
+          attempt,
+          max_attempts,
+          timeout,
+          trace,
+          payload

@@ -1,0 +1,13 @@
+-- attempts: the ended attempts of a task, oldest first.
+-- params: 1 task_id
+-- index:  by task and run
+select run,
+       attempt,
+       started_at,
+       ended_at,
+       worker,
+       ending,
+       failure
+from attempt
+where task_id = ?1
+order by run

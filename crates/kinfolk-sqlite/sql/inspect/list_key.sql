@@ -1,0 +1,36 @@
+-- list_key: a page of the tasks that hold or have held a unique key, newest first.
+-- params: 1 before (a number), 2 states (JSON array, or null for any), 3 command_id or null, 4 queue_id or null, 5 page,
+--         6 unique_key
+-- index:  task_key_idx
+select id,
+       command_id,
+       queue_id,
+       state,
+       gate,
+       priority,
+       due,
+       place,
+       attempt,
+       max_attempts,
+       timeout,
+       payload,
+       result,
+       failure,
+       unique_key,
+       key_until,
+       created_at,
+       started_at,
+       finished_at,
+       cancel_requested_at,
+       worker,
+       suspect,
+       strikes,
+       trace
+from task
+where unique_key = ?6
+  and id < ?1
+  and (?2 is null or state in (select value from json_each(?2)))
+  and (?3 is null or command_id = ?3)
+  and (?4 is null or queue_id = ?4)
+order by id desc
+limit ?5

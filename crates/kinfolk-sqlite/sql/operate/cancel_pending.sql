@@ -1,0 +1,10 @@
+-- cancel_pending: a pending task is cancelled at once. Keys that are not held for a time window are given up.
+-- params: 1 id, 2 now, 3 failure
+-- index:  by number
+update task
+set state       = 'cancelled',
+    gate        = null,
+    finished_at = ?2,
+    failure     = ?3,
+    key_until   = iif(unique_scope in ('pending', 'active'), 0, key_until)
+where id = ?1

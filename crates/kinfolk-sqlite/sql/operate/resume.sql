@@ -1,0 +1,6 @@
+-- resume: take from a queue again.
+-- params: 1 queue_id
+-- index:  by number
+update queue
+set paused_at = null
+where id = ?1

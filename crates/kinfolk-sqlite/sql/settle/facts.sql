@@ -1,0 +1,19 @@
+-- facts: what a decision needs to know of a task.
+-- params: 1 id
+-- index:  by number
+select state,
+       token,
+       worker,
+       command_id,
+       queue_id,
+       attempt,
+       max_attempts,
+       runs,
+       suspect,
+       strikes,
+       started_at,
+       due,
+       cancel_requested_at is not null,
+       failure
+from task
+where id = ?1

@@ -1,0 +1,14 @@
+-- return: a running task becomes pending again, at its old place.
+-- params: 1 id, 2 gate, 3 due, 4 failure, 5 attempt, 6 suspect, 7 strikes, 8 token
+-- index:  by number
+update task
+set state   = 'pending',
+    gate    = ?2,
+    due     = ?3,
+    failure = ?4,
+    attempt = ?5,
+    suspect = ?6,
+    strikes = ?7,
+    token   = ?8,
+    worker  = null
+where id = ?1

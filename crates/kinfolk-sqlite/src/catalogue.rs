@@ -1,0 +1,143 @@
+//! What the writer remembers of commands and queues, so that hot verbs need not look them up.
+//!
+//! It is loaded whole, and loaded again when anyone, in any process, has changed it: the store's row counts the changes.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use kinfolk_core::{Command, CommandName, Queue, QueueName, Retention, RetryPolicy, Timestamp};
+use rusqlite::{Connection, Row};
+
+use crate::error::{Result, unreadable};
+use crate::rows::{span, span_from};
+
+/// A command with its number and its queue's.
+pub(crate) struct KnownCommand {
+    pub(crate) id: i64,
+    pub(crate) queue_id: i64,
+    pub(crate) command: Command,
+}
+
+/// A queue with its number.
+pub(crate) struct KnownQueue {
+    pub(crate) id: i64,
+    pub(crate) queue: Queue,
+}
+
+/// All commands and queues, by name and by number.
+#[derive(Default)]
+pub(crate) struct Catalogue {
+    commands: HashMap<CommandName, KnownCommand>,
+    command_names: HashMap<i64, CommandName>,
+    queues: HashMap<QueueName, KnownQueue>,
+    queue_names: HashMap<i64, QueueName>,
+}
+
+impl Catalogue {
+    /// Everything as it is in the file.
+    pub(crate) fn load(conn: &Connection) -> Result<Self> {
+        let mut catalogue = Self::default();
+        let mut statement = conn.prepare_cached(include_str!("../sql/catalogue/queues.sql"))?;
+        let mut rows = statement.query(())?;
+        while let Some(row) = rows.next()? {
+            let known = queue(row)?;
+            catalogue.queue_names.insert(known.id, known.queue.name.clone());
+            catalogue.queues.insert(known.queue.name.clone(), known);
+        }
+        let mut statement = conn.prepare_cached(include_str!("../sql/catalogue/commands.sql"))?;
+        let mut rows = statement.query(())?;
+        while let Some(row) = rows.next()? {
+            let known = command(row)?;
+            catalogue.command_names.insert(known.id, known.command.name.clone());
+            catalogue.commands.insert(known.command.name.clone(), known);
+        }
+        Ok(catalogue)
+    }
+
+    pub(crate) fn command(&self, name: &CommandName) -> Option<&KnownCommand> {
+        self.commands.get(name)
+    }
+
+    pub(crate) fn queue(&self, name: &QueueName) -> Option<&KnownQueue> {
+        self.queues.get(name)
+    }
+
+    pub(crate) fn command_name(&self, id: i64) -> Result<&CommandName> {
+        self.command_names.get(&id).ok_or_else(|| unreadable("command number", &id.to_string()))
+    }
+
+    pub(crate) fn queue_name(&self, id: i64) -> Result<&QueueName> {
+        self.queue_names.get(&id).ok_or_else(|| unreadable("queue number", &id.to_string()))
+    }
+
+    pub(crate) fn command_by_id(&self, id: i64) -> Result<&Command> {
+        let name = self.command_name(id)?;
+        self.commands.get(name).map(|known| &known.command).ok_or_else(|| unreadable("command", name.as_str()))
+    }
+
+    /// All commands, by name.
+    pub(crate) fn into_commands(self) -> Vec<Command> {
+        let mut all: Vec<_> = self.commands.into_values().map(|known| known.command).collect();
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        all
+    }
+
+    /// All queues, by name.
+    pub(crate) fn into_queues(self) -> Vec<Queue> {
+        let mut all: Vec<_> = self.queues.into_values().map(|known| known.queue).collect();
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        all
+    }
+
+    /// Every queue with its number.
+    pub(crate) fn queues(&self) -> impl Iterator<Item = &KnownQueue> {
+        self.queues.values()
+    }
+}
+
+fn queue(row: &Row<'_>) -> Result<KnownQueue> {
+    let keep = |column: &str| -> Result<Option<Duration>> { Ok(row.get::<_, Option<i64>>(column)?.map(span_from)) };
+    Ok(KnownQueue {
+        id: row.get("id")?,
+        queue: Queue {
+            name: QueueName::new(row.get_ref("name")?.as_str().map_err(rusqlite::Error::from)?)?,
+            paused_at: row.get::<_, Option<i64>>("paused_at")?.map(Timestamp::from_micros),
+            retention: Retention {
+                completed: keep("keep_completed")?,
+                failed: keep("keep_failed")?,
+                cancelled: keep("keep_cancelled")?,
+            },
+        },
+    })
+}
+
+fn command(row: &Row<'_>) -> Result<KnownCommand> {
+    let name: String = row.get("name")?;
+    let queue: String = row.get("queue")?;
+    Ok(KnownCommand {
+        id: row.get("id")?,
+        queue_id: row.get("queue_id")?,
+        command: Command {
+            name: CommandName::new(&name)?,
+            queue: QueueName::new(&queue)?,
+            priority: row.get("priority")?,
+            retry: RetryPolicy {
+                max_attempts: row.get("max_attempts")?,
+                base_ms: row.get("base_ms")?,
+                cap_ms: row.get("cap_ms")?,
+                jitter_pct: row.get("jitter_pct")?,
+            },
+            timeout: row.get::<_, Option<i64>>("timeout")?.map(span_from),
+        },
+    })
+}
+
+/// Makes a queue with this policy, and gives back its number.
+pub(crate) fn make_queue(conn: &Connection, name: &QueueName, retention: &Retention) -> Result<i64> {
+    let mut statement = conn.prepare_cached(include_str!("../sql/catalogue/make_queue.sql"))?;
+    let id = statement.query_row(
+        (name.as_str(), retention.completed.map(span), retention.failed.map(span), retention.cancelled.map(span)),
+        |row| row.get(0),
+    )?;
+    Ok(id)
+}

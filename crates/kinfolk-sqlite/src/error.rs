@@ -1,0 +1,143 @@
+//! SQLite's codes as the store's errors. The only place that knows them.
+
+use std::path::Path;
+
+use kinfolk_core::{InputError, StoreError};
+use rusqlite::ErrorCode;
+
+/// What a verb fails with: a store's error already, or SQLite's.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    Store(StoreError),
+    Sqlite(rusqlite::Error),
+}
+
+/// The answer of a verb.
+pub(crate) type Result<T> = std::result::Result<T, Fault>;
+
+impl From<StoreError> for Fault {
+    fn from(fault: StoreError) -> Self {
+        Self::Store(fault)
+    }
+}
+
+impl From<InputError> for Fault {
+    fn from(fault: InputError) -> Self {
+        Self::Store(StoreError::Input(fault))
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(fault: rusqlite::Error) -> Self {
+        Self::Sqlite(fault)
+    }
+}
+
+impl From<Fault> for StoreError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Store(fault) => fault,
+            Fault::Sqlite(fault) => translate(&fault),
+        }
+    }
+}
+
+/// Someone else writes, or is about to; waiting helps.
+const BUSY: &[ErrorCode] = &[ErrorCode::DatabaseBusy, ErrorCode::DatabaseLocked];
+/// The file can be read and not written.
+const READ_ONLY: &[ErrorCode] = &[ErrorCode::ReadOnly];
+/// There is no room.
+const FULL: &[ErrorCode] = &[ErrorCode::DiskFull];
+/// The operating system says no.
+const FORBIDDEN: &[ErrorCode] = &[ErrorCode::PermissionDenied, ErrorCode::AuthorizationForStatementDenied];
+/// The file can't be opened or read right now.
+const UNAVAILABLE: &[ErrorCode] =
+    &[ErrorCode::CannotOpen, ErrorCode::SystemIoFailure, ErrorCode::FileLockingProtocolFailed];
+/// The file is something else, or damaged.
+const FOREIGN: &[ErrorCode] = &[ErrorCode::NotADatabase];
+
+/// Whether waiting for other processes helps.
+pub(crate) fn is_busy(fault: &rusqlite::Error) -> bool {
+    fault.sqlite_error_code().is_some_and(|code| BUSY.contains(&code))
+}
+
+fn translate(fault: &rusqlite::Error) -> StoreError {
+    let detail = fault.to_string();
+    let rusqlite::Error::SqliteFailure(inner, _) = fault else {
+        return StoreError::Fault { code: "sqlite".to_owned(), detail };
+    };
+    let code = inner.code;
+    if BUSY.contains(&code) {
+        StoreError::Busy { what: "a write to the file" }
+    } else if READ_ONLY.contains(&code) {
+        StoreError::ReadOnly { detail }
+    } else if FULL.contains(&code) {
+        StoreError::Full { detail }
+    } else if FORBIDDEN.contains(&code) {
+        StoreError::Forbidden { detail }
+    } else if UNAVAILABLE.contains(&code) {
+        StoreError::Unavailable { detail }
+    } else if FOREIGN.contains(&code) {
+        StoreError::Foreign { database: "the file".to_owned(), detail }
+    } else {
+        StoreError::Fault { code: format!("sqlite {}", inner.extended_code), detail }
+    }
+}
+
+/// An error while a file is opened, with what is wrong with its path where that can be seen.
+pub(crate) fn while_opening(path: &Path, fault: Fault) -> StoreError {
+    match StoreError::from(fault) {
+        StoreError::Foreign { detail, .. } => StoreError::Foreign { database: path.display().to_string(), detail },
+        StoreError::Unavailable { detail } => unopenable(path, &detail),
+        fault => fault,
+    }
+}
+
+fn unopenable(path: &Path, detail: &str) -> StoreError {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder
+        && !folder.is_dir()
+    {
+        return StoreError::not_found("folder", folder.display());
+    }
+    if path.is_dir() {
+        return StoreError::Foreign { database: path.display().to_string(), detail: "it is a folder".to_owned() };
+    }
+    match std::fs::OpenOptions::new().read(true).open(path) {
+        Err(fault) if fault.kind() == std::io::ErrorKind::PermissionDenied => {
+            StoreError::Forbidden { detail: format!("{}: {fault}", path.display()) }
+        }
+        Ok(_) => StoreError::ReadOnly { detail: format!("{}: {detail}", path.display()) },
+        Err(_) => match folder.map(|folder| folder.metadata().map(|about| about.permissions().readonly())) {
+            Some(Ok(true)) => StoreError::ReadOnly { detail: format!("the folder of {}", path.display()) },
+            _ => StoreError::Unavailable { detail: format!("{}: {detail}", path.display()) },
+        },
+    }
+}
+
+/// A row that holds what this program would never have written.
+pub(crate) fn unreadable(what: &'static str, value: &str) -> Fault {
+    Fault::Store(StoreError::Fault { code: "unreadable".to_owned(), detail: format!("{what} {value:?} in the file") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::ffi;
+
+    fn of(code: i32) -> StoreError {
+        translate(&rusqlite::Error::SqliteFailure(ffi::Error::new(code), None))
+    }
+
+    #[test]
+    fn every_code_an_operator_can_meet_has_its_own_error() {
+        assert_eq!(of(ffi::SQLITE_BUSY).code(), "busy");
+        assert_eq!(of(ffi::SQLITE_BUSY_SNAPSHOT).code(), "busy");
+        assert_eq!(of(ffi::SQLITE_READONLY).code(), "read_only");
+        assert_eq!(of(ffi::SQLITE_FULL).code(), "full");
+        assert_eq!(of(ffi::SQLITE_PERM).code(), "forbidden");
+        assert_eq!(of(ffi::SQLITE_IOERR).code(), "unavailable");
+        assert_eq!(of(ffi::SQLITE_NOTADB).code(), "foreign");
+        assert_eq!(of(ffi::SQLITE_CORRUPT).code(), "fault");
+    }
+}

@@ -1,0 +1,61 @@
+//! Every invariant as a query. A sound store breaks none.
+
+use kinfolk_core::TaskId;
+use kinfolk_core::inspect::Violation;
+use rusqlite::Row;
+
+use crate::error::Result;
+use crate::readers::Snapshot;
+
+/// The invariants in words, each with the query that finds what breaks it: a task or null, and the detail.
+const INVARIANTS: &[(&str, &str)] = &[
+    ("a running task has a registered worker and a token", include_str!("../../sql/check/running.sql")),
+    ("a task that does not run has no worker", include_str!("../../sql/check/worker.sql")),
+    ("a pending task has a gate, and no other has one", include_str!("../../sql/check/gate.sql")),
+    ("a terminal task has ended, and no other has", include_str!("../../sql/check/finished.sql")),
+    ("a completed task has no failure", include_str!("../../sql/check/completed.sql")),
+    ("a failed or cancelled task says why", include_str!("../../sql/check/failed.sql")),
+    ("no task has more attempts than it may", include_str!("../../sql/check/attempts.sql")),
+    ("a worker runs one suspect at most", include_str!("../../sql/check/suspects.sql")),
+    ("one task at most holds a key", include_str!("../../sql/check/keys.sql")),
+    ("no attempt is without its task", include_str!("../../sql/check/orphans.sql")),
+    ("no task has more ended attempts than claims", include_str!("../../sql/check/runs.sql")),
+    ("an open gate means that the task is due", include_str!("../../sql/check/due.sql")),
+    ("the store's row is ahead of every task", include_str!("../../sql/check/store.sql")),
+];
+
+/// What is broken: nothing, in a sound store.
+pub(crate) fn check(snapshot: &Snapshot<'_>) -> Result<Vec<Violation>> {
+    let mut broken = Vec::new();
+    for (invariant, sql) in INVARIANTS {
+        let mut statement = snapshot.conn.prepare(sql)?;
+        let now = snapshot.now.as_micros();
+        let rows = match statement.parameter_count() {
+            0 => statement.query_map((), found)?.collect::<rusqlite::Result<Vec<_>>>()?,
+            _ => statement.query_map([now], found)?.collect::<rusqlite::Result<Vec<_>>>()?,
+        };
+        broken.extend(rows.into_iter().map(|(task, detail)| violation(invariant, detail, task)));
+    }
+    let mut statement = snapshot.conn.prepare("pragma integrity_check")?;
+    let faults = statement.query_map((), |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+    broken.extend(
+        faults.into_iter().filter(|fault| fault != "ok").map(|fault| violation("the file is sound", fault, None)),
+    );
+    let mut statement = snapshot.conn.prepare("pragma foreign_key_check")?;
+    let faults = statement
+        .query_map((), |row| {
+            let (table, row, parent): (String, Option<i64>, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(format!("row {row:?} of {table} points to nothing in {parent}"))
+        })?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    broken.extend(faults.into_iter().map(|fault| violation("every reference leads somewhere", fault, None)));
+    Ok(broken)
+}
+
+fn found(row: &Row<'_>) -> rusqlite::Result<(Option<i64>, String)> {
+    Ok((row.get(0)?, row.get(1)?))
+}
+
+fn violation(invariant: &str, detail: String, task: Option<i64>) -> Violation {
+    Violation { invariant: invariant.to_owned(), detail, task: task.map(TaskId) }
+}

@@ -1,0 +1,6 @@
+//! What anyone may look at. Every look sees one moment of the file and writes nothing.
+
+pub(crate) mod check;
+pub(crate) mod doctor;
+pub(crate) mod stats;
+pub(crate) mod tasks;

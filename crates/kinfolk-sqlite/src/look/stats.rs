@@ -1,0 +1,78 @@
+//! Counts, and who works.
+
+use std::collections::BTreeMap;
+
+use kinfolk_core::inspect::{Count, Stats};
+use kinfolk_core::worker::WorkerView;
+use kinfolk_core::{QueueName, State, Timestamp};
+
+use crate::catalogue::Catalogue;
+use crate::error::{Result, unreadable};
+use crate::readers::Snapshot;
+use crate::rows;
+
+/// Counts at one moment.
+pub(crate) fn stats(snapshot: &Snapshot<'_>) -> Result<Stats> {
+    let catalogue = Catalogue::load(snapshot.conn)?;
+    let mut tasks: BTreeMap<(i64, i64, State), u64> = BTreeMap::new();
+    let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/counts.sql"))?;
+    let mut rows = statement.query(())?;
+    while let Some(row) = rows.next()? {
+        let state: String = row.get(2)?;
+        *tasks.entry((row.get(0)?, row.get(1)?, state.parse()?)).or_default() += row.get::<_, u64>(3)?;
+    }
+    let mut counts = Vec::with_capacity(tasks.len());
+    for (&(queue, command, state), &tasks) in &tasks {
+        let (queue, command) = (catalogue.queue_name(queue)?.clone(), catalogue.command_name(command)?.clone());
+        counts.push(Count { queue, command, state, tasks });
+    }
+    counts.sort();
+    let pending = tasks.keys().filter(|(_, _, state)| *state == State::Pending).map(|&(q, c, _)| (q, c));
+    let oldest_open = heads(snapshot, &catalogue, pending)?;
+    let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/live_workers.sql"))?;
+    let workers = statement.query_row([snapshot.now.as_micros()], |row| row.get(0))?;
+    Ok(Stats { now: snapshot.now, counts, oldest_open, workers })
+}
+
+/// For each queue, since when its first open task has stood in line.
+fn heads(
+    snapshot: &Snapshot<'_>,
+    catalogue: &Catalogue,
+    pending: impl Iterator<Item = (i64, i64)>,
+) -> Result<Vec<(QueueName, Timestamp)>> {
+    let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/head.sql"))?;
+    let mut first: BTreeMap<i64, (i64, i64, i64)> = BTreeMap::new();
+    for (queue, command) in pending {
+        let mut rows = statement.query((queue, command))?;
+        while let Some(row) = rows.next()? {
+            let stand = (row.get(0)?, row.get(1)?, row.get(2)?);
+            first.entry(queue).and_modify(|best| *best = stand.min(*best)).or_insert(stand);
+        }
+    }
+    let mut heads = Vec::with_capacity(first.len());
+    for (queue, (_, place, _)) in first {
+        heads.push((catalogue.queue_name(queue)?.clone(), Timestamp::from_micros(place)));
+    }
+    heads.sort();
+    Ok(heads)
+}
+
+/// Every worker, oldest first.
+pub(crate) fn workers(snapshot: &Snapshot<'_>) -> Result<Vec<WorkerView>> {
+    let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/workers.sql"))?;
+    let mut rows = statement.query(())?;
+    let mut workers = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (queues, commands): (String, String) = (row.get("queues")?, row.get("commands")?);
+        workers.push(WorkerView {
+            id: rows::worker_from(row.get("id")?),
+            name: row.get("name")?,
+            queues: serde_json::from_str(&queues).map_err(|_| unreadable("queues of a worker", &queues))?,
+            commands: serde_json::from_str(&commands).map_err(|_| unreadable("commands of a worker", &commands))?,
+            started_at: rows::moment(row, "started_at")?,
+            lease_until: rows::moment(row, "lease_until")?,
+            running: row.get("running")?,
+        });
+    }
+    Ok(workers)
+}

@@ -1,0 +1,94 @@
+//! The one door from rows to the engine's types.
+
+use std::time::Duration;
+
+use kinfolk_core::settle::Failure;
+use kinfolk_core::task::{Attempt, Ending, Task};
+use kinfolk_core::{Json, TaskId, Timestamp, WorkerId};
+use rusqlite::Row;
+use uuid::Uuid;
+
+use crate::catalogue::Catalogue;
+use crate::error::{Result, unreadable};
+
+/// A span as it is stored.
+pub(crate) fn span(span: Duration) -> i64 {
+    i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// A stored span.
+pub(crate) fn span_from(micros: i64) -> Duration {
+    Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+}
+
+/// A failure as it is stored.
+pub(crate) fn failure_text(failure: &Failure) -> Result<String> {
+    Ok(Json::of(failure)?.to_string())
+}
+
+/// A stored failure.
+pub(crate) fn failure_from(text: &str) -> Result<Failure> {
+    serde_json::from_str(text).map_err(|_| unreadable("failure", text))
+}
+
+pub(crate) fn moment(row: &Row<'_>, column: &str) -> Result<Timestamp> {
+    Ok(Timestamp::from_micros(row.get(column)?))
+}
+
+pub(crate) fn moment_or_none(row: &Row<'_>, column: &str) -> Result<Option<Timestamp>> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_micros))
+}
+
+pub(crate) fn worker_from(bytes: [u8; 16]) -> WorkerId {
+    WorkerId(Uuid::from_bytes(bytes))
+}
+
+fn failure_or_none(row: &Row<'_>) -> Result<Option<Failure>> {
+    row.get::<_, Option<String>>("failure")?.map(|text| failure_from(&text)).transpose()
+}
+
+/// A task, from the columns of `sql/inspect/task.sql`.
+pub(crate) fn task(row: &Row<'_>, catalogue: &Catalogue, now: Timestamp) -> Result<Task> {
+    let state: String = row.get("state")?;
+    let gate: Option<String> = row.get("gate")?;
+    let key_until: Option<i64> = row.get("key_until")?;
+    Ok(Task {
+        id: TaskId(row.get("id")?),
+        command: catalogue.command_name(row.get("command_id")?)?.clone(),
+        queue: catalogue.queue_name(row.get("queue_id")?)?.clone(),
+        state: state.parse()?,
+        gate: gate.map(|gate| gate.parse()).transpose()?,
+        priority: row.get("priority")?,
+        due: moment(row, "due")?,
+        place: moment(row, "place")?,
+        attempt: row.get("attempt")?,
+        max_attempts: row.get("max_attempts")?,
+        timeout: row.get::<_, Option<i64>>("timeout")?.map(span_from),
+        payload: Json::trusted(row.get::<_, String>("payload")?),
+        result: row.get::<_, Option<String>>("result")?.map(Json::trusted),
+        failure: failure_or_none(row)?,
+        unique_key: row.get::<_, Option<String>>("unique_key")?.filter(|_| key_until > Some(now.as_micros())),
+        created_at: moment(row, "created_at")?,
+        started_at: moment_or_none(row, "started_at")?,
+        finished_at: moment_or_none(row, "finished_at")?,
+        cancel_requested_at: moment_or_none(row, "cancel_requested_at")?,
+        worker: row.get::<_, Option<[u8; 16]>>("worker")?.map(worker_from),
+        suspect: row.get("suspect")?,
+        strikes: row.get("strikes")?,
+        trace: row.get("trace")?,
+    })
+}
+
+/// An ended attempt, from the columns of `sql/inspect/attempts.sql`.
+pub(crate) fn attempt(row: &Row<'_>) -> Result<Attempt> {
+    let ending: String = row.get("ending")?;
+    Ok(Attempt {
+        run: row.get("run")?,
+        attempt: row.get("attempt")?,
+        started_at: moment(row, "started_at")?,
+        ended_at: moment(row, "ended_at")?,
+        worker: worker_from(row.get("worker")?),
+        ending: Ending::from_word(&ending).ok_or_else(|| unreadable("ending", &ending))?,
+        failure: failure_or_none(row)?,
+    })
+}

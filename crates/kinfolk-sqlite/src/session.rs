@@ -1,0 +1,67 @@
+//! What a verb has in hand while it runs: the open transaction, the time, what is known, and the news it makes.
+
+use std::collections::BTreeSet;
+
+use kinfolk_core::{TaskId, Timestamp, WorkerId};
+use rusqlite::{CachedStatement, Connection};
+
+use crate::catalogue::Catalogue;
+use crate::error::Result;
+use crate::locks::Locks;
+
+/// One request inside the writer's transaction.
+pub(crate) struct Session<'a> {
+    /// The writer's connection, inside its transaction.
+    pub(crate) conn: &'a Connection,
+    /// The one time of this call.
+    pub(crate) now: Timestamp,
+    /// Commands and queues as they are.
+    pub(crate) catalogue: &'a Catalogue,
+    /// Which workers' processes live.
+    pub(crate) locks: &'a Locks,
+    /// The highest task number given out.
+    pub(crate) last_task: &'a mut i64,
+    /// What others should hear of once this is committed.
+    pub(crate) news: News,
+}
+
+/// What listeners should hear of after a commit.
+#[derive(Default)]
+pub(crate) struct News {
+    /// Queues that may have something to claim.
+    pub(crate) queues: BTreeSet<i64>,
+    /// Workers that have a task whose end is asked for.
+    pub(crate) cancels: BTreeSet<WorkerId>,
+    /// A command or a queue was made or changed.
+    pub(crate) catalogue: bool,
+    /// Workers that are no more: their lock files go.
+    pub(crate) gone: Vec<WorkerId>,
+}
+
+impl<'a> Session<'a> {
+    /// A statement, prepared once per connection.
+    pub(crate) fn sql(&self, text: &str) -> Result<CachedStatement<'a>> {
+        Ok(self.conn.prepare_cached(text)?)
+    }
+
+    /// A fresh task number.
+    pub(crate) fn next_task(&mut self) -> TaskId {
+        *self.last_task += 1;
+        TaskId(*self.last_task)
+    }
+
+    /// The time as it is stored.
+    pub(crate) fn micros(&self) -> i64 {
+        self.now.as_micros()
+    }
+}
+
+impl News {
+    /// Takes over the news of a request that went well.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        self.queues.extend(other.queues);
+        self.cancels.extend(other.cancels);
+        self.catalogue |= other.catalogue;
+        self.gone.extend(other.gone);
+    }
+}

@@ -1,0 +1,61 @@
+//! What anyone may look at.
+
+use async_trait::async_trait;
+use kinfolk_core::inspect::{Filter, Finding, Page, Stats, Violation};
+use kinfolk_core::store::{Answer, Inspect};
+use kinfolk_core::task::{Attempt, Task};
+use kinfolk_core::worker::WorkerView;
+use kinfolk_core::{Command, Queue, Schedule, TaskId, Timestamp};
+
+use super::SqliteStore;
+use crate::catalogue::Catalogue;
+use crate::look::{check, doctor, stats, tasks};
+use crate::verb::schedule;
+
+#[async_trait]
+impl Inspect for SqliteStore {
+    async fn now(&self) -> Answer<Timestamp> {
+        self.read(|snapshot| Ok(snapshot.now)).await
+    }
+
+    async fn task(&self, id: TaskId) -> Answer<Option<Task>> {
+        self.read(move |snapshot| tasks::task(snapshot.conn, &Catalogue::load(snapshot.conn)?, snapshot.now, id)).await
+    }
+
+    async fn attempts(&self, id: TaskId) -> Answer<Vec<Attempt>> {
+        self.read(move |snapshot| tasks::attempts(snapshot, id)).await
+    }
+
+    async fn list(&self, filter: &Filter) -> Answer<Page> {
+        let filter = filter.clone();
+        self.read(move |snapshot| tasks::list(snapshot, &filter)).await
+    }
+
+    async fn stats(&self) -> Answer<Stats> {
+        self.read(stats::stats).await
+    }
+
+    async fn queues(&self) -> Answer<Vec<Queue>> {
+        self.read(|snapshot| Ok(Catalogue::load(snapshot.conn)?.into_queues())).await
+    }
+
+    async fn commands(&self) -> Answer<Vec<Command>> {
+        self.read(|snapshot| Ok(Catalogue::load(snapshot.conn)?.into_commands())).await
+    }
+
+    async fn workers(&self) -> Answer<Vec<WorkerView>> {
+        self.read(stats::workers).await
+    }
+
+    async fn schedules(&self) -> Answer<Vec<Schedule>> {
+        self.read(|snapshot| schedule::all(snapshot.conn)).await
+    }
+
+    async fn check(&self) -> Answer<Vec<Violation>> {
+        self.read(check::check).await
+    }
+
+    async fn doctor(&self) -> Answer<Vec<Finding>> {
+        self.read(doctor::doctor).await
+    }
+}

@@ -1,0 +1,72 @@
+//! What a worker may do.
+
+use async_trait::async_trait;
+use kinfolk_core::limits::SETTLE_BATCH_MAX;
+use kinfolk_core::schedule::{Fired, Plan};
+use kinfolk_core::store::{Answer, Work};
+use kinfolk_core::{
+    Claim, Claimed, Heartbeat, InputError, QueueName, Recovered, Schedule, Settle, Settled, WakeSource, WorkerId,
+    WorkerSpec,
+};
+
+use super::{SqliteStore, closed};
+use crate::verb::{claim, prune, recover, schedule, settle, worker};
+use crate::wake::Hub;
+use crate::writer::Verb;
+
+#[async_trait]
+impl Work for SqliteStore {
+    async fn register_worker(&self, worker: &WorkerSpec) -> Answer<()> {
+        worker.check()?;
+        // The lock comes first: nobody may see a worker that does not hold its lock.
+        self.shared().locks.hold(worker.id)?;
+        let worker = worker.clone();
+        self.write(Verb::RegisterWorker, move |session| worker::register(session, &worker)).await
+    }
+
+    async fn heartbeat(&self, worker: WorkerId) -> Answer<Heartbeat> {
+        self.write(Verb::Heartbeat, move |session| worker::heartbeat(session, worker)).await
+    }
+
+    async fn leave(&self, worker: WorkerId) -> Answer<()> {
+        self.write(Verb::Leave, move |session| worker::leave(session, worker)).await
+    }
+
+    async fn claim(&self, claim: &Claim) -> Answer<Claimed> {
+        let claim = claim.clone();
+        self.write(Verb::Claim, move |session| claim::claim(session, &claim)).await
+    }
+
+    async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>> {
+        if settles.len() > SETTLE_BATCH_MAX {
+            return Err(InputError::Batch { what: "settles", given: settles.len(), max: SETTLE_BATCH_MAX }.into());
+        }
+        settles.iter().try_for_each(Settle::check)?;
+        let settles = settles.to_vec();
+        self.write(Verb::Settle, move |session| settle::settle(session, &settles)).await
+    }
+
+    async fn recover(&self, worker: WorkerId) -> Answer<Recovered> {
+        self.write(Verb::Recover, move |session| recover::recover(session, worker)).await
+    }
+
+    async fn due_schedules(&self) -> Answer<Vec<Schedule>> {
+        self.read(|snapshot| schedule::due(snapshot.conn, snapshot.now.as_micros())).await
+    }
+
+    async fn fire(&self, plan: &Plan) -> Answer<Fired> {
+        let plan = plan.clone();
+        self.write(Verb::Fire, move |session| schedule::fire(session, &plan)).await
+    }
+
+    async fn prune(&self) -> Answer<u64> {
+        self.write(Verb::Prune, prune::prune).await
+    }
+
+    async fn wakes(&self, worker: WorkerId, queues: &[QueueName]) -> Answer<Option<Box<dyn WakeSource>>> {
+        let wakes = Hub::listen(self.clone(), worker, queues);
+        let watching = self.0.watcher.attend(self.shared(), &self.sender()?)?;
+        watching.await.map_err(|_| closed())?;
+        Ok(Some(Box::new(wakes)))
+    }
+}

@@ -1,0 +1,49 @@
+//! Making commands known. Registering what is known already writes nothing.
+
+use kinfolk_core::{Command, QueueName, Retention};
+
+use crate::catalogue::make_queue;
+use crate::error::Result;
+use crate::rows::span;
+use crate::session::Session;
+
+/// Makes commands known, or changes their defaults; missing queues are made with default policy.
+pub(crate) fn register(session: &mut Session<'_>, commands: &[Command]) -> Result<()> {
+    let mut made: Vec<(QueueName, i64)> = Vec::new();
+    for command in commands {
+        let known = session.catalogue.command(&command.name);
+        if session.news.catalogue || known.is_none_or(|known| known.command != *command) {
+            let queue_id = queue_id(session, &mut made, &command.queue)?;
+            put(session, command, queue_id)?;
+        }
+    }
+    Ok(())
+}
+
+fn queue_id(session: &mut Session<'_>, made: &mut Vec<(QueueName, i64)>, name: &QueueName) -> Result<i64> {
+    if let Some(known) = session.catalogue.queue(name) {
+        return Ok(known.id);
+    }
+    if let Some((_, id)) = made.iter().find(|(queue, _)| queue == name) {
+        return Ok(*id);
+    }
+    let id = make_queue(session.conn, name, &Retention::default())?;
+    session.news.catalogue = true;
+    made.push((name.clone(), id));
+    Ok(id)
+}
+
+fn put(session: &mut Session<'_>, command: &Command, queue_id: i64) -> Result<()> {
+    session.news.catalogue = true;
+    session.sql(include_str!("../../sql/catalogue/make_command.sql"))?.execute((
+        command.name.as_str(),
+        queue_id,
+        command.priority,
+        command.retry.max_attempts,
+        command.retry.base_ms,
+        command.retry.cap_ms,
+        command.retry.jitter_pct,
+        command.timeout.map(span),
+    ))?;
+    Ok(())
+}
