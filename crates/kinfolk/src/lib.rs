@@ -1,1 +1,79 @@
-//! Placeholder, filled in the next commits.
+//! Durable tasks on PostgreSQL or an embedded SQLite file.
+//!
+//! Add this crate, write a [`Task`], open a store by its URL, start a [`Worker`]: the same program runs on a SQLite file
+//! today and on PostgreSQL tomorrow.
+//!
+//! ```no_run
+//! use kinfolk::{Ctx, Kinfolk, Task, TaskError};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize)]
+//! struct Greet {
+//!     name: String,
+//! }
+//!
+//! impl Task for Greet {
+//!     const COMMAND: &'static str = "greet";
+//!     type Output = String;
+//!
+//!     async fn run(self, _ctx: Ctx) -> Result<String, TaskError> {
+//!         Ok(format!("Hello, {}!", self.name))
+//!     }
+//! }
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let kinfolk = Kinfolk::open("sqlite:tasks.db").await?;
+//! let worker = kinfolk.worker().task::<Greet>().start().await?;
+//! let id = kinfolk.enqueue_task(&Greet { name: "cousin".into() }).await?.id()?;
+//! println!("{}", kinfolk.result::<Greet>(id).await?);
+//! worker.stop().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - [`Kinfolk`] enqueues, waits, cancels, retries.
+//! - [`Worker`] claims, runs handlers and settles; [`Ctx`] is what a handler knows of its attempt.
+//! - [`TaskError`] and [`Done`] say how an attempt ended.
+//! - [`Event`] is the closed list of what the library reports; logs and metrics are made from it.
+//!
+//! A task is run at least once. Every write of a worker is fenced by the token of its claim, so an attempt that was given
+//! to someone else can't be recorded twice; what a handler does elsewhere should be safe to do again. On PostgreSQL a
+//! handler can settle inside its own transaction, and then its effects happen exactly once.
+
+mod backoff;
+mod ctx;
+mod done;
+mod enqueue;
+mod handler;
+mod kinfolk;
+mod observe;
+mod open;
+mod task;
+mod task_error;
+mod wait;
+mod worker;
+
+pub use kinfolk_core as core;
+pub use kinfolk_core::{
+    Command, CommandName, Due, Enqueued, Event, Failure, FailureKind, InputError, Json, Missed, NewTask, OnDuplicate,
+    Overlap, Queue, QueueName, Rejection, Retention, RetryPolicy, Schedule, ScheduleName, State, Store,
+    StoreError as Error, Task as TaskView, TaskId, Timestamp, Unique, UniqueScope, WorkerId,
+};
+
+pub use crate::ctx::Ctx;
+pub use crate::done::{Done, IntoDone};
+pub use crate::enqueue::Enqueue;
+pub use crate::handler::IntoCommand;
+pub use crate::kinfolk::Kinfolk;
+pub use crate::open::open;
+pub use crate::task::Task;
+pub use crate::task_error::TaskError;
+pub use crate::wait::ResultError;
+pub use crate::worker::{Worker, WorkerBuilder, WorkerHandle};
+
+/// The PostgreSQL store, for transactions of your own: enqueue in them, settle in them.
+#[cfg(feature = "postgres")]
+pub use kinfolk_postgres as pg;
+/// The embedded store.
+#[cfg(feature = "sqlite")]
+pub use kinfolk_sqlite as sqlite;

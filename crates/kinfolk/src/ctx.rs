@@ -1,0 +1,97 @@
+//! What a handler knows of its attempt, and what it may do.
+
+use std::fmt;
+use std::sync::Arc;
+
+use kinfolk_core::{CommandName, Json, QueueName, TaskId};
+use serde::de::DeserializeOwned;
+
+use crate::kinfolk::Kinfolk;
+use crate::worker::attempt::{Attempt, Call};
+use crate::worker::state::Shared;
+
+/// The context of one attempt. Cheap to clone; may be sent to tasks that the handler spawns.
+#[derive(Clone)]
+pub struct Ctx {
+    pub(crate) attempt: Arc<Attempt>,
+    pub(crate) worker: Arc<Shared>,
+}
+
+impl Ctx {
+    /// The task's number.
+    pub fn task(&self) -> TaskId {
+        self.attempt.task.id
+    }
+
+    /// Which attempt this is; 1 is the first.
+    pub fn attempt(&self) -> u16 {
+        self.attempt.task.attempt
+    }
+
+    /// Attempts in all.
+    pub fn max_attempts(&self) -> u16 {
+        self.attempt.task.max_attempts
+    }
+
+    /// Whether the task fails for good if this attempt does.
+    pub fn is_last_attempt(&self) -> bool {
+        self.attempt() >= self.max_attempts()
+    }
+
+    /// What is run.
+    pub fn command(&self) -> &CommandName {
+        &self.attempt.task.command
+    }
+
+    /// The queue the task waited on.
+    pub fn queue(&self) -> &QueueName {
+        &self.worker.lanes[self.attempt.lane].queue
+    }
+
+    /// The payload as it is stored.
+    pub fn payload(&self) -> &Json {
+        &self.attempt.task.payload
+    }
+
+    /// The enqueuer's trace context (`traceparent`), if it gave one.
+    pub fn trace(&self) -> Option<&str> {
+        self.attempt.task.trace.as_deref()
+    }
+
+    /// The handle of the store this task came from: enqueue more through it.
+    pub fn kinfolk(&self) -> &Kinfolk {
+        &self.worker.kinfolk
+    }
+
+    /// Waits until this attempt should end: someone cancelled the task, its time is up, the lease was lost, or the worker
+    /// is being stopped hard. After a cancellation the handler has the worker's grace to clean up; then it is dropped.
+    pub async fn cancelled(&self) {
+        self.attempt.calls.called(Call::None).await;
+    }
+
+    /// Whether this attempt should end.
+    pub fn is_cancelled(&self) -> bool {
+        self.attempt.calls.now() > Call::None
+    }
+
+    /// Waits until the worker begins to stop. A long handler may then return [`crate::Done::release`] and go on
+    /// elsewhere; one that does not has the worker's stop grace to end.
+    pub async fn stopping(&self) {
+        self.worker.stops.drain.cancelled().await;
+    }
+
+    /// Whether the worker has begun to stop.
+    pub fn is_stopping(&self) -> bool {
+        self.worker.stops.drain.is_cancelled()
+    }
+
+    pub(crate) fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.attempt.task.payload.as_str())
+    }
+}
+
+impl fmt::Debug for Ctx {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ctx(task {}, {}, attempt {})", self.task(), self.command(), self.attempt())
+    }
+}

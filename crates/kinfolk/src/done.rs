@@ -1,0 +1,128 @@
+//! How an attempt ends well, or at least not badly.
+
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use kinfolk_core::{Failure, FailureKind, Json, Outcome, Retry};
+use serde::Serialize;
+
+use crate::task_error::TaskError;
+
+/// What a handler returns when a plain value does not say it all: [`Done::snooze`], [`Done::release`].
+///
+/// ```
+/// use std::time::Duration;
+/// use kinfolk::{Ctx, Done, TaskError};
+///
+/// async fn poll_provider(_ctx: Ctx, _payload: kinfolk::Json) -> Result<Done<String>, TaskError> {
+///     let status: Option<String> = None; // ask the provider
+///     match status {
+///         Some(status) => Ok(Done::value(status)),
+///         None => Ok(Done::snooze(Duration::from_secs(10))),
+///     }
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Done<T>(How<T>);
+
+#[derive(Debug)]
+enum How<T> {
+    Value(T),
+    Snooze(Duration),
+    Release,
+    #[cfg_attr(
+        not(feature = "postgres"),
+        allow(dead_code, reason = "only PostgreSQL has transactions of the user's own")
+    )]
+    Committed(PhantomData<T>),
+}
+
+/// What a handler may return: any serialisable value is the task's result, a [`Done`] can say more.
+pub trait IntoDone: Send {
+    /// The type of the result.
+    type Value: Serialize;
+
+    /// The same as a [`Done`].
+    fn into_done(self) -> Done<Self::Value>;
+}
+
+impl<T: Serialize + Send> IntoDone for T {
+    type Value = T;
+
+    fn into_done(self) -> Done<T> {
+        Done::value(self)
+    }
+}
+
+impl<T: Serialize + Send> IntoDone for Done<T> {
+    type Value = T;
+
+    fn into_done(self) -> Self {
+        self
+    }
+}
+
+impl<T> Done<T> {
+    /// The task is completed with this result.
+    pub const fn value(value: T) -> Self {
+        Self(How::Value(value))
+    }
+
+    /// Not now: run the task again after this span. Costs no attempt.
+    pub const fn snooze(span: Duration) -> Self {
+        Self(How::Snooze(span))
+    }
+
+    /// Give the task back as it was, for another worker, say when this one is about to stop. Costs no attempt.
+    pub const fn release() -> Self {
+        Self(How::Release)
+    }
+
+    /// The settle was committed in the handler's own transaction: there is nothing left to record.
+    #[cfg(feature = "postgres")]
+    pub(crate) const fn committed() -> Self {
+        Self(How::Committed(PhantomData))
+    }
+}
+
+/// How an attempt ended, as its runner hands it to the settler.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// To be recorded.
+    Settle(Outcome),
+    /// Recorded already, in the handler's own transaction.
+    Committed,
+    /// Not ours to record: the lease was lost.
+    Dropped,
+}
+
+impl Verdict {
+    pub(crate) fn of<R: IntoDone>(answer: Result<R, TaskError>) -> Self {
+        match answer.map(IntoDone::into_done) {
+            Ok(Done(How::Value(value))) => Self::Settle(result_of(&value)),
+            Ok(Done(How::Snooze(span))) => Self::Settle(Outcome::Snooze(span)),
+            Ok(Done(How::Release)) => Self::Settle(Outcome::Release),
+            Ok(Done(How::Committed(_))) => Self::Committed,
+            Err(error) => Self::Settle(error.into_outcome()),
+        }
+    }
+}
+
+/// A result as it is stored; `null` is none. One that no store can keep fails the attempt, for good: to run again would
+/// give the same.
+fn result_of<T: Serialize>(value: &T) -> Outcome {
+    let result = match serde_json::to_string(value) {
+        Ok(text) if text == "null" => return Outcome::Done(None),
+        Ok(text) => Json::parse(&text).map_err(|fault| fault.to_string()),
+        Err(fault) => Err(fault.to_string()),
+    };
+    match result {
+        Ok(result) => Outcome::Done(Some(result)),
+        Err(fault) => unrecordable(&format!("the result can't be kept: {fault}")),
+    }
+}
+
+/// A failure for an outcome that a store would refuse.
+pub(crate) fn unrecordable(message: &str) -> Outcome {
+    Outcome::Failed { failure: Failure::new(FailureKind::Error, message), retry: Retry::Never }
+}

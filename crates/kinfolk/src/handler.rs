@@ -1,0 +1,113 @@
+//! Handlers with their types erased, and the table in which a worker finds them.
+
+use std::collections::HashMap;
+use std::future::{Future, ready};
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use kinfolk_core::{Command, CommandName, FailureKind, InputError};
+use serde::de::DeserializeOwned;
+
+use crate::ctx::Ctx;
+use crate::done::{IntoDone, Verdict};
+use crate::task::Task;
+use crate::task_error::TaskError;
+
+/// Runs one attempt.
+pub(crate) type Handler = Arc<dyn Fn(Ctx) -> BoxFuture<'static, Verdict> + Send + Sync>;
+
+/// What a worker handles, by command.
+#[derive(Clone, Default)]
+pub(crate) struct Handlers {
+    by_command: HashMap<CommandName, Handler>,
+    /// Commands that are registered as they stand here.
+    pub(crate) declared: Vec<Command>,
+    /// Commands of which only the name is given: registered with defaults, unless someone has done so before.
+    pub(crate) named: Vec<CommandName>,
+}
+
+/// The command of a handler: a bare name takes the defaults that someone else registered, or the engine's own; a
+/// [`Command`] is registered as it is.
+pub trait IntoCommand {
+    #[doc(hidden)]
+    fn into_command(self) -> Result<Result<Command, CommandName>, InputError>;
+}
+
+impl IntoCommand for &str {
+    fn into_command(self) -> Result<Result<Command, CommandName>, InputError> {
+        CommandName::new(self).map(Err)
+    }
+}
+
+impl IntoCommand for CommandName {
+    fn into_command(self) -> Result<Result<Command, CommandName>, InputError> {
+        Ok(Err(self))
+    }
+}
+
+impl IntoCommand for Command {
+    fn into_command(self) -> Result<Result<Command, CommandName>, InputError> {
+        Ok(Ok(self))
+    }
+}
+
+impl Handlers {
+    pub(crate) fn add(&mut self, command: impl IntoCommand, handler: Handler) -> Result<(), InputError> {
+        let name = match command.into_command()? {
+            Ok(command) => {
+                let name = command.name.clone();
+                self.declared.push(command);
+                name
+            }
+            Err(name) => {
+                self.named.push(name.clone());
+                name
+            }
+        };
+        match self.by_command.insert(name.clone(), handler) {
+            None => Ok(()),
+            Some(_) => Err(InputError::Other(format!("command {name} has two handlers; give it one"))),
+        }
+    }
+
+    pub(crate) fn get(&self, command: &CommandName) -> Option<(&CommandName, &Handler)> {
+        self.by_command.get_key_value(command)
+    }
+
+    pub(crate) fn commands(&self) -> Vec<CommandName> {
+        let mut commands: Vec<_> = self.by_command.keys().cloned().collect();
+        commands.sort();
+        commands
+    }
+}
+
+/// A handler made of a function of context and payload.
+pub(crate) fn of_function<P, R, F, W>(function: F) -> Handler
+where
+    P: DeserializeOwned,
+    R: IntoDone,
+    F: Fn(Ctx, P) -> W + Send + Sync + 'static,
+    W: Future<Output = Result<R, TaskError>> + Send + 'static,
+{
+    Arc::new(move |ctx| match ctx.decode::<P>() {
+        Ok(payload) => {
+            let work = function(ctx, payload);
+            Box::pin(async move { Verdict::of(work.await) })
+        }
+        Err(fault) => Box::pin(ready(undecodable(&fault))),
+    })
+}
+
+/// The handler of a typed task.
+pub(crate) fn of_task<T: Task>() -> Handler {
+    Arc::new(|ctx| match ctx.decode::<T>() {
+        Ok(task) => Box::pin(async move { Verdict::of(task.run(ctx).await) }),
+        Err(fault) => Box::pin(ready(undecodable(&fault))),
+    })
+}
+
+/// A payload that the handler's type can't hold will not fit at the next attempt either.
+fn undecodable(fault: &serde_json::Error) -> Verdict {
+    let fault = TaskError::of_kind(FailureKind::Validation, format!("the payload does not fit the handler: {fault}"));
+    Verdict::Settle(fault.do_not_retry().into_outcome())
+}

@@ -1,0 +1,225 @@
+//! Everything the library reports goes through here: an [`Event`] becomes a log line, a metric, and a call to whoever
+//! listens. `docs/events.md` lists them all.
+//!
+//! Metrics go through the `metrics` facade; install a recorder before the worker is started. Nothing here fails, and a
+//! listener that panics takes the attempt it was told of with it, so listeners should be short and sound.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use kinfolk_core::{CommandName, Event, FailureKind, Outcome, QueueName, Settled, State, StoreError};
+use metrics::{Counter, Histogram, counter, gauge, histogram};
+use tracing::{Level, Span, debug, info, info_span, trace, warn};
+
+use crate::worker::attempt::Attempt;
+
+type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
+
+/// Reports events.
+#[derive(Clone, Default)]
+pub(crate) struct Observer {
+    listeners: Vec<Listener>,
+    meters: Arc<Mutex<HashMap<(CommandName, QueueName), Meters>>>,
+}
+
+/// The metrics of one command on one queue, looked up once and kept.
+struct Meters {
+    seconds: Histogram,
+    stale: Counter,
+    endings: HashMap<&'static str, Counter>,
+}
+
+impl Observer {
+    pub(crate) fn listen(&mut self, listener: impl Fn(&Event) + Send + Sync + 'static) {
+        self.listeners.push(Arc::new(listener));
+    }
+
+    /// The span of an attempt; the enqueuer's trace context goes along as `trace`.
+    pub(crate) fn span(&self, attempt: &Attempt, queue: &QueueName) -> Span {
+        let task = &attempt.task;
+        info_span!(
+            target: "kinfolk",
+            "attempt",
+            task = task.id.0,
+            command = %task.command,
+            queue = %queue,
+            attempt = task.attempt,
+            trace = task.trace.as_deref(),
+        )
+    }
+
+    /// Reports an event to the log, the metrics and the listeners.
+    pub(crate) fn emit(&self, event: &Event) {
+        log(event);
+        self.measure(event);
+        for listener in &self.listeners {
+            listener(event);
+        }
+    }
+
+    pub(crate) fn started(&self, attempt: &Attempt, queue: &QueueName) {
+        if self.listeners.is_empty() && !tracing::enabled!(target: "kinfolk", Level::TRACE) {
+            return;
+        }
+        let task = &attempt.task;
+        let (command, queue) = (task.command.clone(), queue.clone());
+        self.emit(&Event::Started { task: task.id, command, queue, attempt: task.attempt });
+    }
+
+    /// A call to the store failed and is repeated.
+    pub(crate) fn trouble(&self, during: &'static str, fault: &StoreError) {
+        self.emit(&Event::StoreTrouble { during, fault: fault.to_string() });
+    }
+
+    /// An attempt was settled in its handler's own transaction.
+    pub(crate) fn committed(&self, attempt: &Attempt, queue: &QueueName, took: Duration) {
+        self.settled(attempt, queue, took, &Outcome::Done(None), Settled::Recorded(State::Completed));
+    }
+
+    /// The store has answered to the settle of an attempt. A repeated settle is reported as what was recorded: nobody
+    /// has heard the first answer.
+    pub(crate) fn settled(
+        &self,
+        attempt: &Attempt,
+        queue: &QueueName,
+        took: Duration,
+        outcome: &Outcome,
+        answer: Settled,
+    ) {
+        let (task, attempt, command) = (attempt.task.id, attempt.task.attempt, attempt.task.command.clone());
+        let queue = queue.clone();
+        let kind = match outcome {
+            Outcome::Failed { failure, .. } => failure.kind,
+            _ => FailureKind::Error,
+        };
+        let state = match answer {
+            Settled::Recorded(state) | Settled::Repeated(state) => state,
+            Settled::Stale => return self.emit(&Event::Stale { task, command, queue, attempt }),
+        };
+        self.emit(&match (state, outcome) {
+            (State::Completed, _) => Event::Completed { task, command, queue, attempt, took },
+            (State::Cancelled, _) => Event::Cancelled { task, command, queue, attempt, took },
+            (State::Failed, _) => Event::Failed { task, command, queue, attempt, took, kind },
+            (_, Outcome::Failed { .. }) => Event::Retried { task, command, queue, attempt, took, kind },
+            (_, Outcome::Snooze(_)) => Event::Snoozed { task, command, queue, attempt, took },
+            _ => Event::Released { task, command, queue, attempt, took },
+        });
+    }
+
+    /// So many attempts more are in hand.
+    pub(crate) fn running(&self, more: usize) {
+        gauge!("kinfolk_running").increment(count(more));
+    }
+
+    /// So many attempts are in hand no longer.
+    pub(crate) fn ended_running(&self, fewer: usize) {
+        gauge!("kinfolk_running").decrement(count(fewer));
+    }
+
+    fn measure(&self, event: &Event) {
+        match event {
+            Event::Completed { command, queue, took, .. }
+            | Event::Retried { command, queue, took, .. }
+            | Event::Failed { command, queue, took, .. }
+            | Event::Snoozed { command, queue, took, .. }
+            | Event::Released { command, queue, took, .. }
+            | Event::Cancelled { command, queue, took, .. } => self.with_meters(command, queue, |meters| {
+                meters.seconds.record(took.as_secs_f64());
+                if let Some(ending) = meters.endings.get(event.name()) {
+                    ending.increment(1);
+                }
+            }),
+            Event::Stale { command, queue, .. } => {
+                self.with_meters(command, queue, |meters| meters.stale.increment(1));
+            }
+            Event::LeaseLost { .. } => counter!("kinfolk_leases_lost_total").increment(1),
+            Event::Recovered { returned, poisoned, cancelled, .. } => {
+                for (became, tasks) in [("pending", returned), ("failed", poisoned), ("cancelled", cancelled)] {
+                    counter!("kinfolk_recovered_total", "became" => became).increment(*tasks);
+                }
+            }
+            Event::ScheduleFired { schedule, tasks, overlapped } => {
+                counter!("kinfolk_schedule_tasks_total", "schedule" => schedule.to_string())
+                    .increment(tasks.len() as u64);
+                counter!("kinfolk_schedule_overlapped_total", "schedule" => schedule.to_string())
+                    .increment(*overlapped);
+            }
+            Event::Pruned { tasks } => counter!("kinfolk_pruned_total").increment(*tasks),
+            Event::StoreTrouble { during, .. } => {
+                counter!("kinfolk_store_trouble_total", "during" => *during).increment(1);
+            }
+            _ => {}
+        }
+    }
+
+    fn with_meters(&self, command: &CommandName, queue: &QueueName, record: impl FnOnce(&Meters)) {
+        let mut all = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
+        let meters = all
+            .entry((command.clone(), queue.clone()))
+            .or_insert_with(|| Meters::new(command.as_str(), queue.as_str()));
+        record(meters);
+    }
+}
+
+impl Meters {
+    fn new(command: &str, queue: &str) -> Self {
+        let labels = [("command", command.to_owned()), ("queue", queue.to_owned())];
+        let ending = |ending: &'static str| {
+            let (command, queue) = (command.to_owned(), queue.to_owned());
+            (ending, counter!("kinfolk_attempts_total", "command" => command, "queue" => queue, "ending" => ending))
+        };
+        Self {
+            seconds: histogram!("kinfolk_attempt_seconds", &labels),
+            stale: counter!("kinfolk_stale_writes_total", &labels),
+            endings: ["completed", "retried", "failed", "snoozed", "released", "cancelled"].map(ending).into(),
+        }
+    }
+}
+
+fn count(tasks: usize) -> f64 {
+    f64::from(u32::try_from(tasks).unwrap_or(u32::MAX))
+}
+
+/// One line for each event; what someone should look at is a warning. Payloads are never logged.
+fn log(event: &Event) {
+    let name = event.name();
+    match event {
+        Event::WorkerStarted { worker } | Event::WorkerStopped { worker } => {
+            info!(target: "kinfolk", event = name, %worker);
+        }
+        Event::LeaseLost { worker } => warn!(target: "kinfolk", event = name, %worker, "its work is dropped"),
+        Event::Started { task, command, .. } => trace!(target: "kinfolk", event = name, %task, %command),
+        Event::Completed { task, command, took, .. } => {
+            trace!(target: "kinfolk", event = name, %task, %command, ?took);
+        }
+        Event::Snoozed { task, command, .. }
+        | Event::Released { task, command, .. }
+        | Event::Cancelled { task, command, .. } => debug!(target: "kinfolk", event = name, %task, %command),
+        Event::Retried { task, command, attempt, kind, .. } => {
+            info!(target: "kinfolk", event = name, %task, %command, attempt, %kind);
+        }
+        Event::Failed { task, command, attempt, kind, .. } => {
+            warn!(target: "kinfolk", event = name, %task, %command, attempt, %kind);
+        }
+        Event::Stale { task, command, attempt, .. } => {
+            warn!(target: "kinfolk", event = name, %task, %command, attempt, "a settle came too late and was refused");
+        }
+        Event::Recovered { worker, returned, poisoned, cancelled } => {
+            warn!(target: "kinfolk", event = name, %worker, returned, poisoned, cancelled);
+        }
+        Event::ScheduleFired { schedule, tasks, overlapped } => {
+            info!(target: "kinfolk", event = name, %schedule, tasks = tasks.len(), overlapped);
+        }
+        Event::Pruned { tasks } => debug!(target: "kinfolk", event = name, tasks),
+        Event::StoreTrouble { during, fault } => warn!(target: "kinfolk", event = name, during, fault),
+        _ => {}
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Observer").field("listeners", &self.listeners.len()).finish_non_exhaustive()
+    }
+}

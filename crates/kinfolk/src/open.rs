@@ -1,0 +1,84 @@
+//! Which store a URL names.
+
+use std::sync::Arc;
+
+use kinfolk_core::{Store, StoreError};
+
+/// Opens the store that a URL names.
+///
+/// | URL | store |
+/// |---|---|
+/// | `postgres://…`, `postgresql://…`, `host=… dbname=…` | PostgreSQL |
+/// | `sqlite:PATH`, `sqlite://PATH`, a plain path | a SQLite file, made if it is missing |
+///
+/// SQLite files are migrated when they are opened. A PostgreSQL database is not: run [`crate::Kinfolk::migrate`] or
+/// `kinfolk migrate`.
+pub async fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+    match Target::of(url) {
+        Target::Postgres(url) => postgres(url).await,
+        Target::Sqlite(path) => sqlite(path).await,
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Target<'a> {
+    Postgres(&'a str),
+    Sqlite(&'a str),
+}
+
+impl<'a> Target<'a> {
+    fn of(url: &'a str) -> Self {
+        let postgres = url.starts_with("postgres://")
+            || url.starts_with("postgresql://")
+            || url.split_whitespace().any(|word| word.starts_with("host="));
+        match url {
+            _ if postgres => Self::Postgres(url),
+            _ => Self::Sqlite(url.strip_prefix("sqlite://").or_else(|| url.strip_prefix("sqlite:")).unwrap_or(url)),
+        }
+    }
+}
+
+async fn postgres(_url: &str) -> Result<Arc<dyn Store>, StoreError> {
+    Err(StoreError::Unsupported {
+        store: "this program",
+        ability: "PostgreSQL",
+        remedy: "build the crate kinfolk with its feature `postgres`",
+    })
+}
+
+#[cfg(feature = "sqlite")]
+async fn sqlite(path: &str) -> Result<Arc<dyn Store>, StoreError> {
+    let path = path.to_owned();
+    let opened = tokio::task::spawn_blocking(move || kinfolk_sqlite::SqliteStore::open(path)).await;
+    let store = opened.map_err(|fault| StoreError::Unavailable { detail: fault.to_string() })??;
+    Ok(Arc::new(store))
+}
+
+#[cfg(not(feature = "sqlite"))]
+async fn sqlite(_path: &str) -> Result<Arc<dyn Store>, StoreError> {
+    Err(StoreError::Unsupported {
+        store: "this program",
+        ability: "SQLite",
+        remedy: "build the crate kinfolk with its feature `sqlite`",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_picks_the_store() {
+        for url in ["postgres://me@db/app", "postgresql://db/app", "host=/run/pg dbname=app", "dbname=app host=db"] {
+            assert_eq!(Target::of(url), Target::Postgres(url));
+        }
+        for (url, path) in [
+            ("sqlite:tasks.db", "tasks.db"),
+            ("sqlite:///var/tasks.db", "/var/tasks.db"),
+            ("tasks.db", "tasks.db"),
+            ("/var/lib/tasks.db", "/var/lib/tasks.db"),
+        ] {
+            assert_eq!(Target::of(url), Target::Sqlite(path));
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The claimer: takes tasks for all lanes and starts their runners.
+//!
+//! Each lane has at most one claim call in flight, as wide as its free slots. After an answer that filled them all it
+//! waits until half of them are free again, or a moment has passed, so that a fast worker claims in large batches and a
+//! slow one keeps no slot empty. A call whose answer was lost is repeated under the same token: what it took the first
+//! time comes back. Nothing is claimed without a slot for it, or for a command without a handler.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use kinfolk_core::limits::{CLAIM_BATCH_MAX, SETTLE_BATCH_MAX};
+use kinfolk_core::{Claim, Claimed, ClaimedTask, Outcome, StoreError, Token, WorkerId};
+use tokio::time::timeout;
+use uuid::Uuid;
+
+use super::attempt::{Attempt, Calls};
+use super::runner;
+use super::settler::Ended;
+use super::state::{Lane, Shared};
+use super::wake::Idle;
+use crate::backoff::Backoff;
+use crate::done::Verdict;
+
+/// How long a lane that just got all it asked for waits for more slots before it asks for fewer.
+const GATHER: Duration = Duration::from_millis(2);
+
+/// Takes tasks and starts runners.
+pub(crate) struct Claimer {
+    shared: Arc<Shared>,
+}
+
+impl Claimer {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    /// Claims for all lanes until the worker drains. A claim in flight by then is still answered, and given back.
+    pub(crate) async fn run(self) {
+        join_all((0..self.shared.lanes.len()).map(|lane| self.run_lane(lane))).await;
+    }
+
+    async fn run_lane(&self, lane: usize) {
+        let mut idle = Idle::new(&self.shared);
+        let mut gather = false;
+        loop {
+            let slots = tokio::select! {
+                slots = self.reserve(&self.shared.lanes[lane], gather) => slots,
+                () = self.shared.stops.drain.cancelled() => return,
+            };
+            let claimed = self.run_once(lane, slots).await;
+            gather = claimed.as_ref().is_some_and(|claimed| claimed.tasks == slots);
+            if gather {
+                idle.reset();
+                continue;
+            }
+            if claimed.as_ref().is_some_and(|claimed| claimed.tasks > 0) {
+                idle.reset();
+            }
+            idle.wait(&self.shared.lanes[lane], claimed.and_then(|claimed| claimed.next_due)).await;
+        }
+    }
+
+    /// Waits for slots and takes as many as one claim can use.
+    async fn reserve(&self, lane: &Lane, gather: bool) -> usize {
+        let shared = &self.shared;
+        let backlog = (2 * lane.slots.capacity()).clamp(64, 2 * SETTLE_BATCH_MAX);
+        shared.inbox.wait_below(backlog).await;
+        if gather {
+            let half = lane.slots.capacity().min(CLAIM_BATCH_MAX).div_ceil(2);
+            let _ = timeout(GATHER, lane.slots.wait_free(half)).await;
+        }
+        let mut free = lane.slots.wait_free(1).await.min(CLAIM_BATCH_MAX);
+        if let Some(total) = &shared.total {
+            // First in line for one slot, so that no lane can starve another; then whatever else is free.
+            let Ok(first) = total.acquire().await else { return 0 };
+            first.forget();
+            let mut taken = 1;
+            while taken < free {
+                let more = (free - taken).min(total.available_permits());
+                match u32::try_from(more).ok().filter(|more| *more > 0).map(|more| total.try_acquire_many(more)) {
+                    Some(Ok(permits)) => {
+                        permits.forget();
+                        taken += more;
+                    }
+                    Some(Err(_)) => {}
+                    None => break,
+                }
+            }
+            free = taken;
+        }
+        lane.slots.take(free);
+        free
+    }
+
+    /// One claim into these slots; gives back those it did not fill. `None` when nothing could be asked.
+    async fn run_once(&self, lane: usize, slots: usize) -> Option<Taken> {
+        let look = self.shared.looks.newest.load(Ordering::SeqCst);
+        let Some((worker, claimed)) = self.claim(&self.shared.lanes[lane], slots).await else {
+            self.shared.give_back(lane, slots);
+            return None;
+        };
+        let tasks = claimed.tasks.len();
+        if tasks == 0 {
+            self.shared.lanes[lane].empty_at.fetch_max(look, Ordering::SeqCst);
+        } else {
+            self.shared.looks.claimed.fetch_add(1, Ordering::SeqCst);
+        }
+        self.shared.give_back(lane, slots - tasks);
+        self.start(lane, worker, claimed.tasks);
+        self.shared.looks.done.notify_waiters();
+        Some(Taken { tasks, next_due: claimed.next_due })
+    }
+
+    async fn claim(&self, lane: &Lane, limit: usize) -> Option<(WorkerId, Claimed)> {
+        let worker = self.shared.roster.worker()?;
+        let mut claim = Claim {
+            worker,
+            token: Token(Uuid::new_v4()),
+            queue: lane.queue.clone(),
+            commands: self.shared.commands.clone(),
+            limit,
+            repeated: false,
+        };
+        let mut backoff = Backoff::for_trouble();
+        loop {
+            match self.shared.store().claim(&claim).await {
+                Ok(claimed) => return Some((worker, claimed)),
+                Err(StoreError::LeaseLost { .. }) => {
+                    self.shared.heart.notify_one();
+                    return None;
+                }
+                Err(fault) => self.shared.observer.trouble("claim", &fault),
+            }
+            claim.repeated = true;
+            tokio::select! {
+                () = tokio::time::sleep(backoff.pause(2)) => {}
+                // What this call may have taken is released when the worker leaves.
+                () = self.shared.stops.drain.cancelled() => return None,
+            }
+            if self.shared.roster.worker() != Some(worker) {
+                return None;
+            }
+        }
+    }
+
+    /// Starts what was claimed; gives it back instead when the worker drains or has lost the lease it claimed under.
+    fn start(&self, lane: usize, worker: WorkerId, tasks: Vec<ClaimedTask>) {
+        if tasks.is_empty() {
+            return;
+        }
+        let attempts: Vec<Arc<Attempt>> =
+            tasks.into_iter().map(|task| Arc::new(Attempt { task, lane, calls: Calls::default() })).collect();
+        let admitted = self.shared.roster.admit(worker, &attempts);
+        if !admitted || self.shared.stops.drain.is_cancelled() {
+            let count = attempts.len();
+            self.shared.inbox.push_all(attempts.into_iter().map(|attempt| Ended {
+                attempt,
+                verdict: Verdict::Settle(Outcome::Release),
+                took: Duration::ZERO,
+            }));
+            self.shared.give_back(lane, count);
+            return;
+        }
+        self.shared.observer.running(attempts.len());
+        for attempt in attempts {
+            tokio::spawn(runner::run(Arc::clone(&self.shared), attempt));
+        }
+    }
+}
+
+/// What a claim brought.
+struct Taken {
+    tasks: usize,
+    next_due: Option<kinfolk_core::Timestamp>,
+}

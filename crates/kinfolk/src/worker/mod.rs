@@ -1,0 +1,275 @@
+//! The worker: claims tasks, runs their handlers, settles.
+//!
+//! One worker is a handful of services around shared state, each in its own file and of the same shape (`run` for good,
+//! until the worker ends it; `run_once` for one step): the [`claimer`], a [`runner`] for each attempt, the [`settler`], the
+//! [`heart`], the [`wake`]-ups, and for maintenance the [`recoverer`], the [`scheduler`] and the [`pruner`].
+
+pub(crate) mod attempt;
+mod claimer;
+mod handle;
+mod heart;
+mod pruner;
+mod recoverer;
+mod runner;
+mod scheduler;
+pub(crate) mod settler;
+mod slots;
+pub(crate) mod state;
+mod wake;
+
+use std::collections::{BTreeMap, HashSet};
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kinfolk_core::{Command, Event, InputError, QueueName, StoreError};
+use serde::de::DeserializeOwned;
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::Instant;
+
+pub use self::handle::WorkerHandle;
+use self::heart::Heart;
+use self::settler::Inbox;
+use self::state::{Lane, Looks, Options, Shared, Stops};
+use crate::ctx::Ctx;
+use crate::done::IntoDone;
+use crate::handler::{Handlers, IntoCommand, of_function, of_task};
+use crate::kinfolk::Kinfolk;
+use crate::observe::Observer;
+use crate::task::Task;
+use crate::task_error::TaskError;
+
+/// How many attempts run at once on a queue for which nothing else was said.
+const CAPACITY: usize = 100;
+
+/// Where a worker begins: [`Worker::builder`].
+#[derive(Debug)]
+pub struct Worker;
+
+impl Worker {
+    /// A worker on this store, to be configured and started.
+    ///
+    /// ```no_run
+    /// use kinfolk::{Ctx, Kinfolk, Worker};
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let kinfolk = Kinfolk::open("sqlite:tasks.db").await?;
+    /// let worker = Worker::builder(&kinfolk)
+    ///     .queue("mail", 50)
+    ///     .handler("send_email", |ctx: Ctx, to: String| async move {
+    ///         println!("task {} writes to {to}", ctx.task());
+    ///         Ok(())
+    ///     })
+    ///     .start()
+    ///     .await?;
+    /// worker.run_until_signal().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn builder(kinfolk: impl Into<Kinfolk>) -> WorkerBuilder {
+        WorkerBuilder {
+            kinfolk: kinfolk.into(),
+            queues: BTreeMap::new(),
+            capacity: None,
+            handlers: Handlers::default(),
+            observer: Observer::default(),
+            options: Options {
+                name: format!("process {}", std::process::id()),
+                lease: Duration::from_secs(30),
+                heartbeat: Duration::from_secs(5),
+                poll: Duration::from_secs(1),
+                grace: Duration::from_secs(10),
+                stop_grace: Duration::from_secs(20),
+                maintenance: true,
+            },
+            mistake: None,
+        }
+    }
+}
+
+/// A worker about to be started. The first mistake made on the way is the answer of [`WorkerBuilder::start`].
+#[derive(Clone)]
+#[must_use = "a worker does nothing until it is started"]
+pub struct WorkerBuilder {
+    kinfolk: Kinfolk,
+    queues: BTreeMap<QueueName, usize>,
+    capacity: Option<usize>,
+    handlers: Handlers,
+    observer: Observer,
+    options: Options,
+    mistake: Option<InputError>,
+}
+
+impl WorkerBuilder {
+    /// Claim from this queue, and run at most so many of its tasks at once. Without any call of this, the worker claims
+    /// from the queues of its commands, a hundred tasks each.
+    pub fn queue(mut self, name: impl AsRef<str>, capacity: usize) -> Self {
+        match QueueName::new(name.as_ref()) {
+            Ok(name) if capacity > 0 => {
+                self.queues.insert(name, capacity);
+            }
+            Ok(name) => self.mistaken(InputError::Other(format!("queue {name} has no capacity; give it 1 or more"))),
+            Err(fault) => self.mistaken(fault),
+        }
+        self
+    }
+
+    /// Run at most so many tasks at once over all queues. Default: the sum of the queues.
+    pub fn capacity(mut self, total: usize) -> Self {
+        if total == 0 {
+            self.mistaken(InputError::Other("the worker has no capacity; give it 1 or more".to_owned()));
+        }
+        self.capacity = Some(total);
+        self
+    }
+
+    /// Handle a command with a function of context and payload. The command is a name, or a [`Command`] with defaults
+    /// of its own.
+    pub fn handler<P, R, F, W>(mut self, command: impl IntoCommand, function: F) -> Self
+    where
+        P: DeserializeOwned,
+        R: IntoDone,
+        F: Fn(Ctx, P) -> W + Send + Sync + 'static,
+        W: Future<Output = Result<R, TaskError>> + Send + 'static,
+    {
+        if let Err(fault) = self.handlers.add(command, of_function(function)) {
+            self.mistaken(fault);
+        }
+        self
+    }
+
+    /// Handle a typed task.
+    pub fn task<T: Task>(mut self) -> Self {
+        let added = T::command().and_then(|command| self.handlers.add(command, of_task::<T>()));
+        if let Err(fault) = added {
+            self.mistaken(fault);
+        }
+        self
+    }
+
+    /// The name shown to people. Default: the process id.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.options.name = name.into();
+        self
+    }
+
+    /// How long the worker is believed alive after a heartbeat. Default 30 s, at least 1 s.
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.options.lease = lease;
+        self
+    }
+
+    /// How often it renews its lease. Default 5 s; well below the lease.
+    pub fn heartbeat(mut self, every: Duration) -> Self {
+        self.options.heartbeat = every;
+        self
+    }
+
+    /// How often an idle queue is looked at when no wake-up comes. Default 1 s.
+    pub fn poll(mut self, every: Duration) -> Self {
+        self.options.poll = every;
+        self
+    }
+
+    /// How long a cancelled handler may go on before it is dropped. Default 10 s.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.options.grace = grace;
+        self
+    }
+
+    /// How long a stopping worker lets its handlers go on before it gives their tasks back. Default 20 s.
+    pub fn stop_grace(mut self, grace: Duration) -> Self {
+        self.options.stop_grace = grace;
+        self
+    }
+
+    /// Whether this worker also recovers lost tasks, fires schedules and prunes. Default yes; every fleet needs one that
+    /// does.
+    pub fn maintenance(mut self, maintenance: bool) -> Self {
+        self.options.maintenance = maintenance;
+        self
+    }
+
+    /// Be told of everything that happens. Called from many threads; be short.
+    pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.observer.listen(listener);
+        self
+    }
+
+    /// Registers the commands and the worker, and starts to claim.
+    pub async fn start(self) -> Result<WorkerHandle, StoreError> {
+        let shared = Arc::new(self.prepared().await?);
+        let spec = shared.fresh_spec();
+        spec.check()?;
+        let registered = Instant::now();
+        shared.store().register_worker(&spec).await?;
+        shared.roster.enter(spec.id);
+        shared.observer.emit(&Event::WorkerStarted { worker: spec.id });
+        let heart = Heart::new(Arc::clone(&shared), registered);
+        Ok(WorkerHandle::start(shared, heart))
+    }
+
+    async fn prepared(self) -> Result<Shared, StoreError> {
+        if let Some(mistake) = self.mistake {
+            return Err(mistake.into());
+        }
+        if self.options.heartbeat.is_zero() || self.options.heartbeat * 2 > self.options.lease {
+            let (heartbeat, lease) = (self.options.heartbeat, self.options.lease);
+            return Err(InputError::Other(format!(
+                "a heartbeat every {heartbeat:?} can't keep a lease of {lease:?}; make it at most half of the lease"
+            ))
+            .into());
+        }
+        let registered = register_commands(&self.kinfolk, &self.handlers).await?;
+        let mut queues = self.queues;
+        if queues.is_empty() {
+            queues.extend(registered.into_iter().map(|command| (command.queue, CAPACITY)));
+        }
+        let sum = queues.values().sum::<usize>().min(Semaphore::MAX_PERMITS);
+        Ok(Shared {
+            kinfolk: self.kinfolk,
+            options: self.options,
+            commands: self.handlers.commands(),
+            handlers: self.handlers,
+            lanes: queues.into_iter().map(|(queue, capacity)| Lane::new(queue, capacity)).collect(),
+            total: self.capacity.filter(|total| *total < sum).map(Semaphore::new),
+            roster: attempt::Roster::default(),
+            inbox: Inbox::default(),
+            observer: self.observer,
+            stops: Stops::default(),
+            looks: Looks::default(),
+            heart: Notify::new(),
+            renamed: Notify::new(),
+            recover: Notify::new(),
+        })
+    }
+
+    fn mistaken(&mut self, fault: InputError) {
+        self.mistake.get_or_insert(fault);
+    }
+}
+
+/// Makes the worker's commands known and gives them back as they are registered. Commands given by name only keep what
+/// others have registered.
+async fn register_commands(kinfolk: &Kinfolk, handlers: &Handlers) -> Result<Vec<Command>, StoreError> {
+    let mut ours = handlers.declared.clone();
+    if !handlers.named.is_empty() {
+        let known = kinfolk.store().commands().await?;
+        let names: HashSet<_> = known.iter().map(|command| &command.name).collect();
+        ours.extend(handlers.named.iter().filter(|name| !names.contains(name)).cloned().map(Command::new));
+        kinfolk.register(&ours).await?;
+        ours.extend(known.into_iter().filter(|command| handlers.named.contains(&command.name)));
+    } else if !ours.is_empty() {
+        kinfolk.register(&ours).await?;
+    }
+    Ok(ours)
+}
+
+impl std::fmt::Debug for WorkerBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WorkerBuilder")
+            .field("queues", &self.queues)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,115 @@
+//! The runner: one attempt from its first step to its end.
+//!
+//! It is one tokio task and does nothing but drive the handler, under a timeout if the task has one, and listen for
+//! calls: a cancellation gives the handler the grace to end by itself, a stop or a lost lease drops it at once. A panic
+//! is a failure like any other. Whatever happens, the slot is given back and the settler is told.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::task::Poll;
+
+use futures_util::{FutureExt, poll};
+use kinfolk_core::crash::point;
+use kinfolk_core::{FailureKind, Outcome};
+use tokio::time::{Instant, sleep_until};
+use tracing::Instrument;
+
+use super::attempt::{Attempt, Call};
+use super::settler::Ended;
+use super::state::Shared;
+use crate::ctx::Ctx;
+use crate::done::Verdict;
+use crate::task_error::TaskError;
+
+/// Runs one attempt and hands its end to the settler.
+pub(crate) async fn run(shared: Arc<Shared>, attempt: Arc<Attempt>) {
+    let span = shared.observer.span(&attempt, &shared.lanes[attempt.lane].queue);
+    let mut report = Report { shared, attempt, began: Instant::now(), verdict: None };
+    report.shared.observer.started(&report.attempt, &report.shared.lanes[report.attempt.lane].queue);
+    point("handler.before");
+    let verdict = drive(&report.shared, &report.attempt).instrument(span).await;
+    point("handler.after");
+    // Whatever the handler left behind should know that its attempt is over.
+    report.attempt.calls.call(Call::Over);
+    report.verdict = Some(verdict);
+}
+
+/// Drives the handler to its end, or drops it.
+async fn drive(shared: &Arc<Shared>, attempt: &Arc<Attempt>) -> Verdict {
+    let Some((_, handler)) = shared.handlers.get(&attempt.task.command) else {
+        // The store gave us what we did not ask for; someone else may have a handler.
+        return Verdict::Settle(Outcome::Release);
+    };
+    let ctx = Ctx { attempt: Arc::clone(attempt), worker: Arc::clone(shared) };
+    let work = AssertUnwindSafe(async { handler(ctx).await }).catch_unwind();
+    tokio::pin!(work);
+    // Most short handlers are through at once: then nothing else has to be set up.
+    if let Poll::Ready(ended) = poll!(&mut work) {
+        return ended.unwrap_or_else(|panic| panicked(&*panic));
+    }
+    let mut deadline = attempt.task.timeout.map(|timeout| Instant::now() + timeout);
+    let mut heard = Call::None;
+    loop {
+        tokio::select! {
+            // Calls come first: a handler that hears of a hard stop must not get to end as if its work were done.
+            biased;
+            call = attempt.calls.called(heard) => match call {
+                Call::None => {}
+                Call::Cancel => {
+                    heard = Call::Cancel;
+                    deadline = Some(Instant::now() + shared.options.grace);
+                }
+                Call::Stop => return Verdict::Settle(Outcome::Release),
+                Call::Over => return Verdict::Dropped,
+            },
+            ended = &mut work => return ended.unwrap_or_else(|panic| panicked(&*panic)),
+            () = at(deadline) => return match heard {
+                Call::None => timed_out(attempt),
+                _ => Verdict::Settle(Outcome::Cancelled),
+            },
+        }
+    }
+}
+
+/// Waits until a deadline; forever when there is none.
+async fn at(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn timed_out(attempt: &Attempt) -> Verdict {
+    let timeout = attempt.task.timeout.unwrap_or_default();
+    let fault = TaskError::of_kind(FailureKind::Timeout, format!("the attempt ran longer than {timeout:?}"));
+    Verdict::Settle(fault.into_outcome())
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Verdict {
+    let words = panic
+        .downcast_ref::<&str>()
+        .map(|words| (*words).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without words".to_owned());
+    Verdict::Settle(TaskError::of_kind(FailureKind::Panic, words).into_outcome())
+}
+
+/// Reports the end of an attempt when it is dropped, so that even a handler that panics while it is being dropped is
+/// settled and gives its slot back.
+struct Report {
+    shared: Arc<Shared>,
+    attempt: Arc<Attempt>,
+    began: Instant,
+    verdict: Option<Verdict>,
+}
+
+impl Drop for Report {
+    fn drop(&mut self) {
+        let verdict = self.verdict.take().unwrap_or_else(|| panicked(&"the handler panicked while it was dropped"));
+        let ended = Ended { attempt: Arc::clone(&self.attempt), verdict, took: self.began.elapsed() };
+        // In this order: an attempt is always seen as running or as not yet recorded, never as neither.
+        self.shared.inbox.push(ended);
+        self.shared.give_back(self.attempt.lane, 1);
+    }
+}

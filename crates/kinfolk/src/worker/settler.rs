@@ -1,0 +1,258 @@
+//! The settler: records how attempts ended, in batches that grow with the load.
+//!
+//! When nothing is in flight, what has come in goes out at once; while a call is in flight, more gathers, and a second
+//! call starts only for a large batch. A call that the store could not carry out is repeated as it was: settles are
+//! fenced and recognised. One that the store refuses is split, so that each outcome is its own; an outcome that can't be
+//! recorded at all becomes a failure that says so.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use kinfolk_core::limits::SETTLE_BATCH_MAX;
+use kinfolk_core::{Advice, Settle, Settled, StoreError};
+use tokio::sync::Notify;
+
+use super::attempt::Attempt;
+use super::state::Shared;
+use crate::backoff::Backoff;
+use crate::done::{Verdict, unrecordable};
+
+/// Calls in flight at once.
+const FLIGHTS_MAX: usize = 2;
+/// From this size on a batch goes out beside another one.
+const SECOND_FLIGHT: usize = 200;
+/// How often a failure that replaces an unrecordable outcome is tried.
+const LAST_TRIES: u32 = 5;
+
+/// An attempt that has ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) attempt: Arc<Attempt>,
+    pub(crate) verdict: Verdict,
+    pub(crate) took: Duration,
+}
+
+/// Where runners leave ended attempts.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    waiting: Mutex<Vec<Ended>>,
+    /// Left here and not yet recorded.
+    backlog: AtomicUsize,
+    arrived: Notify,
+    recorded: Notify,
+}
+
+impl Inbox {
+    pub(crate) fn push(&self, ended: Ended) {
+        self.push_all(std::iter::once(ended));
+    }
+
+    pub(crate) fn push_all(&self, ended: impl ExactSizeIterator<Item = Ended>) {
+        self.backlog.fetch_add(ended.len(), Ordering::SeqCst);
+        let first = {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let first = waiting.is_empty();
+            waiting.extend(ended);
+            first
+        };
+        if first {
+            self.arrived.notify_one();
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// The oldest ones, as many as one call takes.
+    fn take(&self) -> Vec<Ended> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.len() <= SETTLE_BATCH_MAX {
+            let room = Vec::with_capacity(waiting.len());
+            return std::mem::replace(&mut *waiting, room);
+        }
+        let later = waiting.split_off(SETTLE_BATCH_MAX);
+        std::mem::replace(&mut *waiting, later)
+    }
+
+    fn recorded(&self, count: usize) {
+        self.backlog.fetch_sub(count, Ordering::SeqCst);
+        self.recorded.notify_waiters();
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.backlog.load(Ordering::SeqCst) == 0
+    }
+
+    pub(crate) async fn wait_empty(&self) {
+        self.wait_below(1).await;
+    }
+
+    /// Waits until fewer than this many ended attempts are not yet recorded.
+    pub(crate) async fn wait_below(&self, limit: usize) {
+        loop {
+            if self.backlog.load(Ordering::SeqCst) < limit {
+                return;
+            }
+            let recorded = self.recorded.notified();
+            tokio::pin!(recorded);
+            recorded.as_mut().enable();
+            if self.backlog.load(Ordering::SeqCst) < limit {
+                return;
+            }
+            recorded.await;
+        }
+    }
+}
+
+/// Records ended attempts.
+pub(crate) struct Settler {
+    shared: Arc<Shared>,
+}
+
+impl Settler {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    /// Settles what comes in.
+    pub(crate) async fn run(self) {
+        let mut flights = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                () = self.shared.inbox.arrived.notified() => {}
+                Some(()) = flights.next(), if !flights.is_empty() => {}
+            }
+            // Handlers that are about to end get to do so first: one larger batch instead of two.
+            tokio::task::yield_now().await;
+            loop {
+                let waiting = self.shared.inbox.len();
+                let enough = if flights.is_empty() { 1 } else { SECOND_FLIGHT };
+                if waiting < enough || flights.len() >= FLIGHTS_MAX {
+                    break;
+                }
+                flights.push(self.run_once(self.shared.inbox.take()));
+            }
+        }
+    }
+
+    /// Records one batch and reports what became of it.
+    async fn run_once(&self, batch: Vec<Ended>) {
+        let count = batch.len();
+        let mut settles = Vec::with_capacity(count);
+        let mut attempts = Vec::with_capacity(count);
+        let mut over: Vec<Arc<Attempt>> = Vec::new();
+        for Ended { attempt, verdict, took } in batch {
+            match verdict {
+                Verdict::Settle(outcome) => {
+                    let settle = Settle { task: attempt.task.id, token: attempt.task.token, outcome };
+                    settles.push(recordable(settle));
+                    attempts.push(Settling { attempt, took });
+                }
+                Verdict::Committed => {
+                    let lane = &self.shared.lanes[attempt.lane].queue;
+                    self.shared.observer.committed(&attempt, lane, took);
+                    over.push(attempt);
+                }
+                Verdict::Dropped => over.push(attempt),
+            }
+        }
+        if !settles.is_empty() {
+            self.settle(&mut settles, &attempts).await;
+        }
+        let ended = attempts.iter().map(|settling| &*settling.attempt).chain(over.iter().map(|attempt| &**attempt));
+        self.shared.roster.forget(ended);
+        self.shared.observer.ended_running(count);
+        self.shared.inbox.recorded(count);
+        self.shared.kinfolk.settlements.announce();
+    }
+
+    fn settle<'a>(&'a self, settles: &'a mut [Settle], attempts: &'a [Settling]) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let mut backoff = Backoff::for_trouble();
+            let fault = loop {
+                match self.shared.store().settle(settles).await {
+                    Ok(answers) => return self.report(settles, attempts, &answers),
+                    Err(fault) => {
+                        self.shared.observer.trouble("settle", &fault);
+                        if is_about_one_of_them(&fault) {
+                            break fault;
+                        }
+                    }
+                }
+                tokio::time::sleep(backoff.pause(2)).await;
+            };
+            match settles {
+                [one] => self.settle_instead(one, attempts, &fault).await,
+                many => {
+                    let half = many.len() / 2;
+                    let (front, back) = many.split_at_mut(half);
+                    self.settle(front, &attempts[..half]).await;
+                    self.settle(back, &attempts[half..]).await;
+                }
+            }
+        })
+    }
+
+    /// Records a failure in place of an outcome that the store refuses. If it refuses that too, the task stays with this
+    /// worker until it leaves, and is then given back.
+    async fn settle_instead(&self, settle: &mut Settle, attempts: &[Settling], fault: &StoreError) {
+        settle.outcome = unrecordable(&format!("the outcome can't be recorded: {fault}"));
+        let mut backoff = Backoff::for_trouble();
+        for _ in 0..LAST_TRIES {
+            match self.shared.store().settle(std::slice::from_ref(settle)).await {
+                Ok(answers) => return self.report(std::slice::from_ref(settle), attempts, &answers),
+                Err(fault) => self.shared.observer.trouble("settle", &fault),
+            }
+            tokio::time::sleep(backoff.pause(2)).await;
+        }
+    }
+
+    fn report(&self, settles: &[Settle], attempts: &[Settling], answers: &[Settled]) {
+        for ((settle, settling), answer) in settles.iter().zip(attempts).zip(answers) {
+            let queue = &self.shared.lanes[settling.attempt.lane].queue;
+            self.shared.observer.settled(&settling.attempt, queue, settling.took, &settle.outcome, *answer);
+        }
+    }
+}
+
+/// An attempt whose settle is under way.
+struct Settling {
+    attempt: Arc<Attempt>,
+    took: Duration,
+}
+
+/// The settle, or a failure in its place that says why no store would keep it.
+fn recordable(settle: Settle) -> Settle {
+    match settle.check() {
+        Ok(()) => settle,
+        Err(fault) => Settle { outcome: unrecordable(&fault.to_string()), ..settle },
+    }
+}
+
+/// Whether the fault may lie with one settle of the batch, rather than with the store as a whole.
+fn is_about_one_of_them(fault: &StoreError) -> bool {
+    fault.advice() == Advice::FixInput || matches!(fault, StoreError::Fault { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kinfolk_core::limits::RESULT_BYTES_MAX;
+    use kinfolk_core::{Json, Outcome, TaskId, Token};
+    use uuid::Uuid;
+
+    #[test]
+    fn a_result_that_is_too_large_becomes_a_failure_that_says_so() {
+        let large = Json::of(&"x".repeat(RESULT_BYTES_MAX)).unwrap();
+        let settle = Settle { task: TaskId(1), token: Token(Uuid::nil()), outcome: Outcome::Done(Some(large)) };
+        match recordable(settle).outcome {
+            Outcome::Failed { failure, .. } => assert!(failure.message.contains("the result is"), "{failure:?}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What the services of one worker share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use kinfolk_core::{CommandName, QueueName, Store, WorkerId, WorkerSpec};
+use tokio::sync::{Notify, Semaphore};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::attempt::Roster;
+use super::settler::Inbox;
+use super::slots::Slots;
+use crate::handler::Handlers;
+use crate::kinfolk::Kinfolk;
+use crate::observe::Observer;
+
+/// How a worker behaves.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub(crate) name: String,
+    pub(crate) lease: Duration,
+    pub(crate) heartbeat: Duration,
+    pub(crate) poll: Duration,
+    pub(crate) grace: Duration,
+    pub(crate) stop_grace: Duration,
+    pub(crate) maintenance: bool,
+}
+
+/// One worker, as its services see it.
+pub(crate) struct Shared {
+    pub(crate) kinfolk: Kinfolk,
+    pub(crate) options: Options,
+    pub(crate) handlers: Handlers,
+    pub(crate) commands: Vec<CommandName>,
+    pub(crate) lanes: Vec<Lane>,
+    /// The slots of all lanes together, where they are fewer than the sum.
+    pub(crate) total: Option<Semaphore>,
+    pub(crate) roster: Roster,
+    pub(crate) inbox: Inbox,
+    pub(crate) observer: Observer,
+    pub(crate) stops: Stops,
+    pub(crate) looks: Looks,
+    /// Heartbeat now: a cancellation may have come, or the lease may be lost.
+    pub(crate) heart: Notify,
+    /// The lease was lost, and the worker is or will be known under another id.
+    pub(crate) renamed: Notify,
+    /// Recover now: something unusual has happened to the store or to other workers.
+    pub(crate) recover: Notify,
+}
+
+/// One queue this worker claims from.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    pub(crate) queue: QueueName,
+    pub(crate) slots: Slots,
+    /// There may be something to claim.
+    pub(crate) wake: Notify,
+    /// The newest look (see [`Looks`]) that found nothing to claim here.
+    pub(crate) empty_at: AtomicU64,
+}
+
+/// How far a worker's end has come.
+#[derive(Debug, Default)]
+pub(crate) struct Stops {
+    /// Nothing more is claimed.
+    pub(crate) drain: CancellationToken,
+    /// Handlers are dropped.
+    pub(crate) kill: CancellationToken,
+    /// The services end.
+    pub(crate) end: CancellationToken,
+}
+
+/// Numbered looks at all queues, so that someone who waits for idleness knows that a look was made after he asked.
+#[derive(Debug, Default)]
+pub(crate) struct Looks {
+    pub(crate) newest: AtomicU64,
+    pub(crate) claimed: AtomicU64,
+    pub(crate) done: Notify,
+}
+
+impl Lane {
+    pub(crate) fn new(queue: QueueName, capacity: usize) -> Self {
+        Self { queue, slots: Slots::new(capacity), wake: Notify::new(), empty_at: AtomicU64::new(0) }
+    }
+}
+
+impl Shared {
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        self.kinfolk.store()
+    }
+
+    /// A registration under a fresh id: nobody can take this worker for one that was lost.
+    pub(crate) fn fresh_spec(&self) -> WorkerSpec {
+        WorkerSpec {
+            id: WorkerId(Uuid::now_v7()),
+            name: self.options.name.clone(),
+            queues: self.lanes.iter().map(|lane| lane.queue.clone()).collect(),
+            commands: self.commands.clone(),
+            lease: self.options.lease,
+        }
+    }
+
+    pub(crate) fn wake_all(&self) {
+        for lane in &self.lanes {
+            lane.wake.notify_one();
+        }
+    }
+
+    pub(crate) fn wake_queue(&self, queue: &QueueName) {
+        if let Some(lane) = self.lanes.iter().find(|lane| lane.queue == *queue) {
+            lane.wake.notify_one();
+        }
+    }
+
+    /// An attempt has ended in this lane, or claimed tasks were fewer than reserved.
+    pub(crate) fn give_back(&self, lane: usize, slots: usize) {
+        self.lanes[lane].slots.give_back(slots);
+        if let Some(total) = &self.total {
+            total.add_permits(slots);
+        }
+    }
+
+    pub(crate) fn running(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.slots.used()).sum()
+    }
+
+    /// Waits until no handler runs.
+    pub(crate) async fn wait_no_handler(&self) {
+        for lane in &self.lanes {
+            lane.slots.wait_empty().await;
+        }
+    }
+
+    /// Waits until there is nothing to claim, to run or to settle.
+    pub(crate) async fn wait_idle(&self) {
+        loop {
+            self.wait_no_handler().await;
+            self.inbox.wait_empty().await;
+            let claimed = self.looks.claimed.load(Ordering::SeqCst);
+            let look = self.looks.newest.fetch_add(1, Ordering::SeqCst) + 1;
+            self.wake_all();
+            self.looked_everywhere(look).await;
+            let quiet = self.running() == 0 && self.inbox.is_empty();
+            if quiet && self.looks.claimed.load(Ordering::SeqCst) == claimed {
+                return;
+            }
+        }
+    }
+
+    /// Waits until every lane was found empty at this look or a later one, or something was claimed.
+    async fn looked_everywhere(&self, look: u64) {
+        let claimed = self.looks.claimed.load(Ordering::SeqCst);
+        loop {
+            let done = self.looks.done.notified();
+            tokio::pin!(done);
+            done.as_mut().enable();
+            let all = self.lanes.iter().all(|lane| lane.empty_at.load(Ordering::SeqCst) >= look);
+            if all || self.looks.claimed.load(Ordering::SeqCst) != claimed || self.stops.end.is_cancelled() {
+                return;
+            }
+            done.await;
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! A store of its own for each test, a clock that can be moved, and events that can be waited for.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use kinfolk::core::Clock;
+use kinfolk::{Event, Json, Kinfolk, NewTask, State, Store, TaskId, TaskView, Timestamp, WorkerBuilder};
+use tempfile::TempDir;
+use tokio::sync::Notify;
+
+/// The longest any test waits for anything.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A store, a handle on it, and what its workers reported.
+pub(crate) struct Lab {
+    pub(crate) kinfolk: Kinfolk,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<MovableClock>,
+    pub(crate) events: Events,
+    dir: TempDir,
+}
+
+impl Lab {
+    pub(crate) async fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let clock = Arc::new(MovableClock::default());
+        let store = kinfolk::sqlite::SqliteStore::open_with(dir.path().join("tasks.db"), clock.clone()).unwrap();
+        let store: Arc<dyn Store> = Arc::new(store);
+        Self { kinfolk: Kinfolk::new(store.clone()), store, clock, events: Events::default(), dir }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("sqlite:{}", self.dir.path().join("tasks.db").display())
+    }
+
+    /// A worker that reports to [`Lab::events`] and polls quickly.
+    pub(crate) fn worker(&self) -> WorkerBuilder {
+        let events = self.events.clone();
+        self.kinfolk.worker().poll(Duration::from_millis(50)).on_event(move |event| events.push(event.clone()))
+    }
+
+    /// Enqueues a task without payload and gives its number.
+    pub(crate) async fn enqueue(&self, command: &str) -> TaskId {
+        self.kinfolk.enqueue(command, &Json::object()).await.unwrap().id().unwrap()
+    }
+
+    pub(crate) async fn enqueue_many(&self, command: &str, count: usize) -> Vec<TaskId> {
+        let task = NewTask::new(command.parse().unwrap(), Json::object());
+        let answers = self.kinfolk.enqueue_many(&vec![task; count]).await.unwrap();
+        answers.iter().map(|answer| answer.id().unwrap()).collect()
+    }
+
+    pub(crate) async fn task(&self, id: TaskId) -> TaskView {
+        self.kinfolk.task(id).await.unwrap()
+    }
+
+    /// The task, once it is terminal.
+    pub(crate) async fn ended(&self, id: TaskId) -> TaskView {
+        within(self.kinfolk.wait(id)).await.unwrap()
+    }
+
+    /// The task, once it is in this state.
+    pub(crate) async fn in_state(&self, id: TaskId, state: State) -> TaskView {
+        self.task_that(id, |task| task.state == state).await
+    }
+
+    pub(crate) async fn task_that(&self, id: TaskId, is_so: impl Fn(&TaskView) -> bool) -> TaskView {
+        within(async {
+            loop {
+                let task = self.task(id).await;
+                if is_so(&task) {
+                    return task;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await
+    }
+
+    /// No invariant is broken.
+    pub(crate) async fn check(&self) {
+        assert_eq!(self.store.check().await.unwrap(), []);
+    }
+}
+
+/// Gives up, loudly, when something does not happen.
+#[track_caller]
+pub(crate) fn within<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    let caller = std::panic::Location::caller();
+    async move {
+        match tokio::time::timeout(PATIENCE, work).await {
+            Ok(answer) => answer,
+            Err(_) => panic!("{caller}: did not happen within {PATIENCE:?}"),
+        }
+    }
+}
+
+/// The system's clock, moved by hand as far as a test likes.
+#[derive(Debug, Default)]
+pub(crate) struct MovableClock {
+    ahead: AtomicI64,
+}
+
+impl MovableClock {
+    pub(crate) fn forward(&self, span: Duration) {
+        self.ahead.fetch_add(i64::try_from(span.as_micros()).unwrap(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for MovableClock {
+    fn now(&self) -> Timestamp {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap() + self.ahead.load(Ordering::SeqCst))
+    }
+}
+
+/// What workers reported, in order.
+#[derive(Clone, Default)]
+pub(crate) struct Events {
+    all: Arc<Mutex<Vec<Event>>>,
+    more: Arc<Notify>,
+}
+
+impl Events {
+    pub(crate) fn push(&self, event: Event) {
+        self.all.lock().unwrap().push(event);
+        self.more.notify_waiters();
+    }
+
+    pub(crate) fn all(&self) -> Vec<Event> {
+        self.all.lock().unwrap().clone()
+    }
+
+    pub(crate) fn count(&self, wanted: impl Fn(&Event) -> bool) -> usize {
+        self.all.lock().unwrap().iter().filter(|event| wanted(event)).count()
+    }
+
+    /// Waits for an event of this name, past or future.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, name: &'static str) -> impl Future<Output = Event> + '_ {
+        self.wait_until(move |event| event.name() == name)
+    }
+
+    #[track_caller]
+    pub(crate) fn wait_until<'a>(&'a self, wanted: impl Fn(&Event) -> bool + 'a) -> impl Future<Output = Event> + 'a {
+        within(async move {
+            loop {
+                let more = self.more.notified();
+                tokio::pin!(more);
+                more.as_mut().enable();
+                if let Some(event) = self.all.lock().unwrap().iter().find(|event| wanted(event)) {
+                    return event.clone();
+                }
+                more.await;
+            }
+        })
+    }
+}

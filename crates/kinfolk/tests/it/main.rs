@@ -1,0 +1,12 @@
+//! The library on real stores: each test is a sentence about what a user may rely on.
+
+mod cancelling;
+mod capacity;
+mod endings;
+mod events;
+mod examples;
+mod handlers;
+mod lab;
+mod leases;
+mod schedules;
+mod stopping;
