@@ -1,0 +1,125 @@
+//! The process that the fault tests start, stop and kill: a real worker, or a producer, with a few commands of its own.
+//!
+//! It is told what to do by one argument of JSON, an [`Orders`], and tells what it does by lines on its standard output:
+//! `ready`, `made 1 2 3` (tasks that an enqueue has answered for), `event stale 17`, `end`.
+
+mod fill;
+mod handlers;
+mod script;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use kinfolk::{Event, Kinfolk, Worker, WorkerBuilder};
+use kinfolk_core::{CommandName, Enqueued, Json, NewTask, Store, TaskId};
+use serde::{Deserialize, Serialize};
+
+pub use handlers::{EFFECT, HOLD, KILL, NOTE};
+
+/// What a victim does.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Orders {
+    /// Its store.
+    pub url: String,
+    /// The file it notes its tasks in.
+    pub ledger: PathBuf,
+    /// Attempts at once.
+    pub capacity: usize,
+    /// Its lease.
+    pub lease_ms: u64,
+    /// How long each handler takes.
+    pub work_ms: u64,
+    /// What it is there for.
+    pub mode: Mode,
+}
+
+/// What a victim is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mode {
+    /// Work until told to end.
+    Work,
+    /// Walk through every verb of the store once, then end.
+    Script,
+    /// Enqueue until the disk is full, look at what is left, make room, go on, end.
+    Fill,
+}
+
+impl Orders {
+    /// A worker with a short lease.
+    pub fn work(url: &str, ledger: PathBuf) -> Self {
+        let url = url.to_owned();
+        Self { url, ledger, capacity: 20, lease_ms: 1_000, work_ms: 2, mode: Mode::Work }
+    }
+
+    /// A walk through every verb.
+    pub fn script(url: &str, ledger: PathBuf) -> Self {
+        Self { mode: Mode::Script, ..Self::work(url, ledger) }
+    }
+
+    /// The command line that carries these orders out.
+    pub fn command(&self, program: &str) -> Result<std::process::Command> {
+        let mut command = std::process::Command::new(program);
+        command.arg(serde_json::to_string(self)?).env_remove("KINFOLK_CRASH_AT");
+        Ok(command)
+    }
+}
+
+/// Carries orders out.
+pub async fn run(orders: Orders) -> Result<()> {
+    let store = kinfolk::open(&orders.url).await.context("can't open the store")?;
+    match orders.mode {
+        Mode::Work => work(&orders, store).await?,
+        Mode::Script => script::run(&orders, store).await?,
+        Mode::Fill => fill::run(&orders, &*store).await?,
+    }
+    println!("end");
+    Ok(())
+}
+
+async fn work(orders: &Orders, store: Arc<dyn Store>) -> Result<()> {
+    let worker = worker(orders, store).start().await?;
+    println!("ready");
+    worker.run_until_signal().await?;
+    Ok(())
+}
+
+fn worker(orders: &Orders, store: Arc<dyn Store>) -> WorkerBuilder {
+    let lease = Duration::from_millis(orders.lease_ms);
+    let builder = Worker::builder(Kinfolk::new(store))
+        .capacity(orders.capacity)
+        .lease(lease)
+        .heartbeat(lease / 4)
+        .poll(Duration::from_millis(100))
+        .on_event(tell);
+    handlers::add(builder, orders)
+}
+
+/// Prints what the tests want to know.
+fn tell(event: &Event) {
+    match event {
+        Event::Stale { task, .. } => println!("event stale {task}"),
+        Event::LeaseLost { worker } => println!("event lease_lost {worker}"),
+        Event::Recovered { returned, poisoned, .. } => println!("event recovered {returned} {poisoned}"),
+        Event::Started { task, .. } => println!("event started {task}"),
+        Event::StoreTrouble { during, fault } => println!("event trouble {during} {fault}"),
+        _ => {}
+    }
+}
+
+fn tell_made(ids: &[TaskId]) {
+    let words: Vec<String> = ids.iter().map(|id| id.0.to_string()).collect();
+    println!("made {}", words.join(" "));
+}
+
+/// Tasks for a command.
+pub fn tasks(command: &str, count: usize) -> Result<Vec<NewTask>> {
+    let task = NewTask::new(CommandName::new(command)?, Json::object());
+    Ok(vec![task; count])
+}
+
+/// The numbers of tasks that were made; an error if one was not.
+pub fn made(answers: &[Enqueued]) -> Result<Vec<TaskId>> {
+    answers.iter().map(|answer| answer.task().with_context(|| format!("not enqueued: {answer:?}"))).collect()
+}

@@ -1,0 +1,74 @@
+//! Workers killed with -9 at random moments under load, fifty rounds on each store: nothing is lost, nothing is doubled.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use kinfolk_core::task::Ending;
+use kinfolk_core::{Store, TaskId};
+use kinfolk_faults::bed::{Bed, Kind};
+use kinfolk_faults::ledger;
+use kinfolk_faults::process::Process;
+use kinfolk_faults::sound::{all_tasks, assert_sound, wait_drained};
+use kinfolk_faults::victim::{NOTE, made, tasks};
+
+use crate::{PATIENCE, ledger as ledger_of, start, worker};
+
+const ROUNDS: u64 = 50;
+const WORKERS: usize = 3;
+const TASKS_A_ROUND: usize = 60;
+
+/// Kills one worker a round, starts another in its place, and enqueues all the while. Returns the tasks answered for.
+async fn rounds(bed: &Bed, store: &dyn Store, command: &str) -> Result<Vec<TaskId>> {
+    let orders = worker(bed);
+    let mut fleet: Vec<Process> = (0..WORKERS).map(|_| start("a worker", &orders)).collect::<Result<_>>()?;
+    for process in &mut fleet {
+        process.wait_line("ready", PATIENCE)?;
+    }
+    let mut answered = Vec::new();
+    let mut chance = Chance(u64::from(std::process::id()));
+    println!("seed {}", chance.0);
+    for _ in 0..ROUNDS {
+        answered.extend(made(&store.enqueue(&tasks(command, TASKS_A_ROUND)?).await?)?);
+        tokio::time::sleep(Duration::from_millis(20 + chance.below(300))).await;
+        let place = usize::try_from(chance.below(WORKERS as u64))?;
+        fleet[place].kill()?;
+        fleet[place] = start("a worker", &orders)?;
+    }
+    // Those that are left finish the rest.
+    wait_drained(store, PATIENCE).await?;
+    ensure!(losses(store, &answered).await? > ROUNDS / 5, "hardly a task was lost: the kills hit nobody at work");
+    Ok(answered)
+}
+
+/// How many attempts ended by the loss of their worker.
+async fn losses(store: &dyn Store, tasks: &[TaskId]) -> Result<u64> {
+    let mut losses = 0;
+    for task in tasks {
+        losses += store.attempts(*task).await?.iter().filter(|attempt| attempt.ending == Ending::Lost).count() as u64;
+    }
+    println!("{losses} attempts were lost");
+    Ok(losses)
+}
+
+async fn lose_nothing(kind: Kind) -> Result<()> {
+    let bed = Bed::new(kind).await?;
+    let store = bed.open().await?;
+    let answered = rounds(&bed, &*store, NOTE).await?;
+    assert_eq!(all_tasks(&*store).await?.len(), answered.len(), "more or fewer tasks than were enqueued");
+    assert_sound(&*store, &answered, &ledger::read(&ledger_of(&bed))?, false).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_workers_killed_on_sqlite_lose_and_double_nothing() -> Result<()> {
+    lose_nothing(Kind::Sqlite).await
+}
+
+/// A few random numbers; which ones is printed, not important.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}

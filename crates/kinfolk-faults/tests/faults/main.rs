@@ -1,0 +1,48 @@
+//! Faults, on real processes and real servers. After each one the store must be sound, and the tasks that were enqueued
+//! must be the tasks that were settled.
+
+mod crash_points;
+mod disk_full;
+mod kill_loop;
+mod late_worker;
+mod poison;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use kinfolk_core::TaskId;
+use kinfolk_faults::bed::Bed;
+use kinfolk_faults::process::Process;
+use kinfolk_faults::victim::Orders;
+
+/// No single wait in these tests takes longer unless something is broken.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// The file in which victims on this bed note what they ran.
+fn ledger(bed: &Bed) -> PathBuf {
+    bed.folder().join("ledger")
+}
+
+/// A worker on this bed, to be changed before it is started.
+fn worker(bed: &Bed) -> Orders {
+    Orders::work(bed.url(), ledger(bed))
+}
+
+/// Starts a victim.
+fn start(name: &str, orders: &Orders) -> Result<Process> {
+    Process::spawn(name, &mut orders.command(env!("CARGO_BIN_EXE_kinfolk-victim"))?)
+}
+
+/// Starts a victim that aborts at a crash point.
+fn start_doomed(name: &str, orders: &Orders, point: &str) -> Result<Process> {
+    let mut command = orders.command(env!("CARGO_BIN_EXE_kinfolk-victim"))?;
+    Process::spawn(name, command.env("KINFOLK_CRASH_AT", point))
+}
+
+/// The tasks that a victim has been answered for.
+fn made(victim: &Process) -> Vec<TaskId> {
+    let lines = victim.lines();
+    let numbers = lines.iter().filter_map(|line| line.strip_prefix("made ")).flat_map(str::split_whitespace);
+    numbers.filter_map(|number| number.parse().ok().map(TaskId)).collect()
+}
