@@ -27,5 +27,6 @@ mod watch;
 mod writer;
 
 pub use clock::SystemClock;
+pub use migrate::pending_migrations;
 pub use options::{Options, Synchronous};
 pub use store::SqliteStore;

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use kinfolk_core::StoreError;
 use kinfolk_core::operate::{Migrated, Migration};
-use rusqlite::{Connection, TransactionBehavior};
+use kinfolk_core::store::Answer;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::connect::patiently;
-use crate::error::{Fault, Result};
+use crate::error::{Fault, Result, while_opening};
+use crate::options::Options;
 
 /// "KINF", at byte 68 of the file.
 const APPLICATION_ID: i32 = 0x4B49_4E46;
@@ -66,6 +68,21 @@ pub(crate) fn upgrade(conn: &mut Connection, path: &Path, patience: Duration, to
         tx.commit()?;
         Ok(Ok(Migrated { from, to: to.max(from) }))
     })?
+}
+
+/// The steps that opening this file would run: all of them when it is not there. Looks only, and makes nothing.
+pub fn pending_migrations(path: impl AsRef<Path>) -> Answer<Vec<Migration>> {
+    let path = path.as_ref();
+    if !path.exists() {
+        return Ok(pending(0));
+    }
+    let found = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .map_err(Fault::from)
+        .and_then(|conn| {
+            conn.busy_timeout(Options::default().busy_timeout)?;
+            identify(&conn, path)
+        });
+    found.map(pending).map_err(|fault| while_opening(path, fault))
 }
 
 /// The steps that a file of this version lacks.
@@ -126,5 +143,15 @@ mod tests {
         assert_eq!(shape(&at_once), shape(&by_steps));
         assert!(pending(version(&at_once).unwrap()).is_empty());
         assert_eq!(pending(0).len(), STEPS.len());
+    }
+
+    #[test]
+    fn what_is_pending_is_told_without_touching_the_file() {
+        let path = std::env::temp_dir().join(format!("kinfolk-{}.db", uuid::Uuid::new_v4()));
+        assert_eq!(pending_migrations(&path).unwrap().len(), STEPS.len());
+        assert!(!path.exists());
+        prepare(&mut Connection::open(&path).unwrap(), &path, PATIENCE).unwrap();
+        assert!(pending_migrations(&path).unwrap().is_empty());
+        std::fs::remove_file(&path).unwrap();
     }
 }
