@@ -1,2 +1,97 @@
-//! The command line of Kinfolk, filled in the next commits.
-fn main() {}
+//! The command line of Kinfolk: one binary, `kinfolk`, with one file a command in `cmd/`.
+//!
+//! It adds nothing to the engine: every command is a few calls to the `Store` of kinfolk-core or to the library
+//! `kinfolk`, and words for people or JSON for programs around the answers. It never creates a database by looking at
+//! it, never prints a password, and ends with one of the exit codes in `exit.rs`.
+
+mod args;
+mod builtin;
+mod cmd;
+mod database;
+mod demo;
+mod exit;
+mod fault;
+mod out;
+mod payload;
+mod session;
+mod span;
+mod stop;
+
+use std::process::ExitCode;
+
+use args::Cli;
+use clap::Parser as _;
+use clap::error::ErrorKind;
+use exit::Exit;
+use fault::Fault;
+use session::Session;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(fault) => return usage(&fault).into(),
+    };
+    cli.global.color.apply();
+    logs(&cli.global, cmd::draws(&cli.command));
+    let json = cli.global.json;
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(fault) => {
+            Fault::new(Exit::Internal, "runtime", format!("can't start threads: {fault}")).report(json);
+            return Exit::Internal.into();
+        }
+    };
+    match runtime.block_on(cmd::run(cli.command, &Session::new(cli.global))) {
+        Ok(()) => Exit::Done.into(),
+        Err(fault) => {
+            fault.report(json);
+            fault.exit().into()
+        }
+    }
+}
+
+/// Help and version go to stdout and are no errors; the rest is bad usage.
+fn usage(fault: &clap::Error) -> Exit {
+    let json = std::env::args_os().any(|argument| argument == "--json");
+    match fault.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let _ = fault.print();
+            Exit::Done
+        }
+        // A bad value explains itself in one line; for all else clap's own several lines help more.
+        kind if json || kind == ErrorKind::ValueValidation => {
+            let text = fault.render().to_string();
+            let message = text.split("\n\n").next().unwrap_or_default();
+            Fault::input(message.trim_start_matches("error: ")).report(json);
+            Exit::Usage
+        }
+        _ => {
+            let _ = fault.print();
+            Exit::Usage
+        }
+    }
+}
+
+/// Logs go to stderr: warnings by default, more with each `-v`, or as `RUST_LOG` says.
+fn logs(global: &args::Global, draws: bool) {
+    use tracing_subscriber::EnvFilter;
+    let level = match global.verbose {
+        // A line in the middle of progress bars helps nobody.
+        0 if draws => "off",
+        0 => "warn",
+        1 => "info",
+        2 => "debug",
+        _ => "trace",
+    };
+    let filter = match std::env::var("RUST_LOG") {
+        Ok(rules) if !rules.is_empty() => EnvFilter::new(rules),
+        _ => EnvFilter::new(format!("warn,kinfolk={level},kinfolk_postgres={level},kinfolk_sqlite={level}")),
+    };
+    let color = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(color);
+    if global.json {
+        builder.json().init();
+    } else {
+        builder.init();
+    }
+}

@@ -1,0 +1,173 @@
+//! The commands, one file each. This is the only place that knows all of them.
+
+mod cancel;
+mod check;
+mod commands;
+mod completions;
+mod demo;
+mod doctor;
+mod enqueue;
+mod list;
+mod migrate;
+mod queue;
+mod register;
+mod retry;
+mod schedule;
+mod show;
+mod stats;
+mod task_options;
+mod watch;
+mod work;
+mod workers;
+
+use clap::Subcommand;
+use kinfolk_core::TaskId;
+
+use crate::exit::{self, Exit};
+use crate::fault::Fault;
+use crate::session::Session;
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Run a small web shop's night, live: needs nothing
+    Demo(demo::Args),
+    /// Create the schema, or bring it up to date
+    Migrate(migrate::Args),
+    /// Enqueue one task or many
+    Enqueue(enqueue::Args),
+    /// Make a command known, or change its defaults
+    Register(register::Args),
+    /// List tasks, newest first
+    List(list::Args),
+    /// Show everything about a task
+    Show(show::Args),
+    /// Cancel tasks: pending ones at once, running ones through their worker
+    Cancel(cancel::Args),
+    /// Let failed or cancelled tasks run again
+    Retry(retry::Args),
+    /// Take nothing more from a queue; what runs goes on
+    Pause(queue::Name),
+    /// Take from a paused queue again
+    Resume(queue::Name),
+    /// List queues, make one, or change how long it keeps finished tasks
+    #[command(subcommand)]
+    Queue(queue::Verb),
+    /// List workers and their leases
+    Workers,
+    /// List commands, their defaults, and who handles them
+    Commands,
+    /// Count tasks by queue, command and state
+    Stats,
+    /// Follow the progress of all queues
+    Watch(watch::Args),
+    /// Recurring tasks: list, put, remove, pause, resume, next
+    #[command(subcommand)]
+    Schedule(schedule::Verb),
+    /// Run a worker with built-in commands
+    Work(work::Args),
+    /// Look for trouble around the database
+    Doctor,
+    /// Run every invariant as a query and print what is broken
+    Check,
+    /// Print a completion script for a shell
+    Completions(completions::Args),
+    /// Print the exit codes and their meaning
+    #[command(after_help = exit::table())]
+    ExitCodes,
+}
+
+/// Runs a command.
+pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Fault> {
+    match command {
+        Command::Demo(args) => demo::run(args, session).await,
+        Command::Migrate(args) => migrate::run(args, session).await,
+        Command::Enqueue(args) => enqueue::run(args, session).await,
+        Command::Register(args) => register::run(args, session).await,
+        Command::List(args) => list::run(args, session).await,
+        Command::Show(args) => show::run(args, session).await,
+        Command::Cancel(args) => cancel::run(args, session).await,
+        Command::Retry(args) => retry::run(args, session).await,
+        Command::Pause(name) => queue::pause(name, session).await,
+        Command::Resume(name) => queue::resume(name, session).await,
+        Command::Queue(verb) => queue::run(verb, session).await,
+        Command::Workers => workers::run(session).await,
+        Command::Commands => commands::run(session).await,
+        Command::Stats => stats::run(session).await,
+        Command::Watch(args) => watch::run(args, session).await,
+        Command::Schedule(verb) => schedule::run(verb, session).await,
+        Command::Work(args) => work::run(args, session).await,
+        Command::Doctor => doctor::run(session).await,
+        Command::Check => check::run(session).await,
+        Command::Completions(args) => completions::run(&args),
+        Command::ExitCodes => session.out.line(exit::table().trim_end()),
+    }
+}
+
+/// Whether the command draws progress, which log lines would disturb.
+pub(crate) fn draws(command: &Command) -> bool {
+    matches!(command, Command::Demo(_) | Command::Watch(_))
+}
+
+/// Does the same to each of several tasks. One that can't be done is reported and does not keep the others from being
+/// done; the exit code is that of the first.
+async fn each<F>(ids: &[TaskId], session: &Session, mut act: impl FnMut(TaskId) -> F) -> Result<(), Fault>
+where
+    F: Future<Output = Result<(), Fault>>,
+{
+    let mut first: Option<Exit> = None;
+    for &id in ids {
+        if let Err(fault) = act(id).await {
+            fault.report(session.global.json);
+            first.get_or_insert(fault.exit());
+        }
+    }
+    first.map_or(Ok(()), |exit| Err(Fault::silent(exit)))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use crate::args::Cli;
+    use crate::exit::Exit;
+
+    fn page() -> String {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
+        std::fs::read_to_string(path).expect("docs/cli.md is there")
+    }
+
+    #[test]
+    fn the_definitions_are_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_and_option_stands_in_the_documentation() {
+        let page = page();
+        for command in Cli::command().get_subcommands() {
+            let name = command.get_name();
+            assert!(page.contains(&format!("### `kinfolk {name}")), "docs/cli.md says nothing of `{name}`");
+            let words = command.get_subcommands().map(|verb| format!("kinfolk {name} {}", verb.get_name()));
+            let options = command.get_subcommands().chain([command]).flat_map(|verb| verb.get_arguments());
+            let options = options.filter(|option| !option.is_hide_set()).filter_map(clap::Arg::get_long);
+            for word in words.chain(options.map(|option| format!("--{option}"))) {
+                assert!(page.contains(&word), "docs/cli.md says nothing of `{word}` of `{name}`");
+            }
+        }
+        for option in Cli::command().get_arguments().filter_map(clap::Arg::get_long) {
+            assert!(page.contains(&format!("`--{option}")), "docs/cli.md says nothing of `--{option}`");
+        }
+    }
+
+    #[test]
+    fn every_exit_code_stands_in_the_documentation_in_the_same_words() {
+        let page = page();
+        for exit in Exit::ALL {
+            assert!(
+                page.contains(&format!("| {} | {} |", exit.code(), exit.means())),
+                "docs/cli.md and {exit:?} differ"
+            );
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! `kinfolk register`: make a command known, or change its defaults. What is left out stays as it was.
+
+use std::time::Duration;
+
+use kinfolk_core::{Command, CommandName, QueueName};
+
+use crate::fault::Fault;
+use crate::out::view::CommandView;
+use crate::session::Session;
+use crate::span;
+
+/// `kinfolk register COMMAND`
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Its name
+    command: CommandName,
+
+    /// Where its tasks wait; a missing queue is made
+    #[arg(long, value_name = "NAME")]
+    queue: Option<QueueName>,
+
+    /// Priority of its tasks; lower goes first
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    priority: Option<i32>,
+
+    /// Attempts in all
+    #[arg(long, value_name = "N")]
+    max_attempts: Option<u16>,
+
+    /// Delay after the first failure; it doubles with each further one
+    #[arg(long, value_name = "SPAN", value_parser = span::parse, allow_hyphen_values = true)]
+    backoff: Option<Duration>,
+
+    /// No delay between attempts is longer
+    #[arg(long, value_name = "SPAN", value_parser = span::parse, allow_hyphen_values = true)]
+    backoff_cap: Option<Duration>,
+
+    /// How far a delay may be off, in percent
+    #[arg(long, value_name = "PERCENT")]
+    jitter: Option<u8>,
+
+    /// How long one attempt may run
+    #[arg(long, value_name = "SPAN", value_parser = span::parse, allow_hyphen_values = true)]
+    timeout: Option<Duration>,
+}
+
+/// Runs it.
+pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
+    args.changed(Command::new(args.command.clone()))?;
+    let store = session.open_or_create().await?;
+    let known = store.commands().await?.into_iter().find(|known| known.name == args.command);
+    let word = if known.is_some() { "changed" } else { "registered" };
+    let command = args.changed(known.unwrap_or_else(|| Command::new(args.command.clone())))?;
+    store.register(std::slice::from_ref(&command)).await?;
+    session.out.say(
+        &CommandView::new(&command, 0),
+        format!("{word} command {} on queue {}: {} attempts", command.name, command.queue, command.retry.max_attempts),
+    )
+}
+
+impl Args {
+    fn changed(&self, mut command: Command) -> Result<Command, Fault> {
+        if let Some(queue) = &self.queue {
+            command.queue = queue.clone();
+        }
+        command.priority = self.priority.unwrap_or(command.priority);
+        command.timeout = self.timeout.or(command.timeout);
+        let retry = &mut command.retry;
+        retry.max_attempts = self.max_attempts.unwrap_or(retry.max_attempts);
+        retry.jitter_pct = self.jitter.unwrap_or(retry.jitter_pct);
+        if let Some(backoff) = self.backoff {
+            retry.base_ms = whole_millis(backoff)?;
+        }
+        if let Some(cap) = self.backoff_cap {
+            retry.cap_ms = whole_millis(cap)?;
+        }
+        command.check()?;
+        Ok(command)
+    }
+}
+
+fn whole_millis(span: Duration) -> Result<u32, Fault> {
+    u32::try_from(span.as_millis())
+        .map_err(|_| Fault::input(format!("a backoff of {} is too long; 49 days is the most", span::show(span))))
+}

@@ -1,0 +1,140 @@
+//! `kinfolk show`: everything about one task.
+
+use kinfolk_core::task::Ending;
+use kinfolk_core::{Attempt, Json, State, StoreError, Task, TaskId, Timestamp};
+use owo_colors::OwoColorize as _;
+
+use crate::fault::Fault;
+use crate::out::pretty::pretty;
+use crate::out::table::{self, Table, harmless};
+use crate::out::time::relative;
+use crate::out::view::TaskView;
+use crate::session::Session;
+use crate::span;
+
+/// `kinfolk show ID`
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Its number
+    id: TaskId,
+}
+
+/// Runs it.
+pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
+    let store = session.open().await?;
+    let task = store.task(args.id).await?.ok_or_else(|| StoreError::not_found("task", args.id))?;
+    let attempts = store.attempts(args.id).await?;
+    if session.out.json() {
+        return session.out.item(&TaskView::new(&task).attempts(&attempts));
+    }
+    let now = store.now().await?;
+    let out = session.out;
+    out.line(format_args!("task {} {} {}", task.id.bold(), task.command.bold(), colored(task.state)))?;
+    for (label, value) in facts(&task, &attempts, now) {
+        out.line(format_args!("  {:<9} {value}", label.dimmed()))?;
+    }
+    if !attempts.is_empty() {
+        out.line("")?;
+        out.line(attempts_table(&attempts, now))?;
+    }
+    Ok(())
+}
+
+/// Where a value's second line begins: below its first.
+const MARGIN: usize = 12;
+
+fn facts(task: &Task, attempts: &[Attempt], now: Timestamp) -> Vec<(&'static str, String)> {
+    let moment = |moment: Timestamp| format!("{}  ({moment})", relative(now, moment));
+    let mut facts = vec![
+        ("path", path(task, attempts)),
+        ("queue", format!("{}, priority {}", task.queue, task.priority)),
+        ("attempts", attempts_line(task)),
+        ("created", moment(task.created_at)),
+    ];
+    if task.state == State::Pending || task.due > task.created_at {
+        facts.push(("due", moment(task.due)));
+    }
+    facts.extend(task.started_at.map(|at| ("started", moment(at))));
+    if let Some(at) = task.finished_at {
+        let took = task.started_at.map(|started| format!(", took {}", span::show(at.since(started))));
+        facts.push(("finished", format!("{}{}", moment(at), took.unwrap_or_default())));
+    }
+    facts.extend(task.cancel_requested_at.map(|at| ("cancel", format!("asked for {}", moment(at)))));
+    facts.extend(task.worker.map(|worker| ("worker", worker.to_string())));
+    facts.extend(task.unique_key.as_deref().map(|key| ("unique", harmless(key))));
+    facts.extend(task.trace.as_deref().map(|trace| ("trace", harmless(trace))));
+    let json = |value: &Json| pretty(value, MARGIN);
+    facts.push(("payload", json(&task.payload)));
+    facts.extend(task.result.as_ref().map(|result| ("result", json(result))));
+    if let Some(failure) = &task.failure {
+        facts.push(("failure", format!("{}: {}", failure.kind.red(), harmless(&failure.message))));
+        facts.extend(failure.detail.as_ref().map(|detail| ("detail", json(detail))));
+    }
+    facts
+}
+
+fn attempts_line(task: &Task) -> String {
+    let mut line = format!("{} of {}", task.attempt, task.max_attempts);
+    if let Some(timeout) = task.timeout {
+        line.push_str(&format!(", {} each at most", span::show(timeout)));
+    }
+    if task.suspect {
+        line.push_str(&format!(", suspect: it was on a worker that was lost ({} strikes)", task.strikes));
+    }
+    line
+}
+
+/// The states it went through, as far as its attempts tell: `pending → running → pending (retried) → …`.
+fn path(task: &Task, attempts: &[Attempt]) -> String {
+    const SHOWN_MAX: usize = 4;
+    let mut steps = vec!["pending".to_owned()];
+    if attempts.len() > SHOWN_MAX {
+        steps.push(format!("… {} attempts …", attempts.len() - SHOWN_MAX));
+    }
+    for attempt in &attempts[attempts.len().saturating_sub(SHOWN_MAX)..] {
+        steps.push("running".to_owned());
+        match attempt.ending {
+            Ending::Completed | Ending::Failed | Ending::Cancelled => steps.push(attempt.ending.as_str().to_owned()),
+            again => steps.push(format!("pending ({})", again.as_str())),
+        }
+    }
+    // What the attempts can't tell: a first attempt that went well, the present one, a cancel while pending, a retry.
+    let last = steps.last().map_or("", String::as_str);
+    match task.state {
+        State::Completed if last != "completed" => steps.extend(["running".to_owned(), "completed".to_owned()]),
+        State::Running => steps.push("running".to_owned()),
+        state if !last.starts_with(state.as_str()) => steps.push(state.as_str().to_owned()),
+        _ => {}
+    }
+    if let Some(step) = steps.last_mut() {
+        *step = step.bold().to_string();
+    }
+    steps.join(" → ")
+}
+
+fn attempts_table(attempts: &[Attempt], now: Timestamp) -> Table {
+    let mut table = Table::new(&["run", "attempt", "started", "took", "ending", "failure"]).numbers(&[0, 1]);
+    for attempt in attempts {
+        let failure = attempt.failure.as_ref().map(|failure| format!("{}: {}", failure.kind, failure.message));
+        table.row(vec![
+            table::text(attempt.run),
+            table::text(attempt.attempt),
+            table::text(relative(now, attempt.started_at)),
+            table::text(span::show(attempt.ended_at.since(attempt.started_at))),
+            table::text(attempt.ending.as_str()),
+            table::dim(table::short(&failure.unwrap_or_default(), 80)),
+        ]);
+    }
+    table
+}
+
+fn colored(state: State) -> String {
+    match state {
+        State::Pending => state.blue().to_string(),
+        State::Running => state.cyan().to_string(),
+        State::Waiting => state.magenta().to_string(),
+        State::Completed => state.green().to_string(),
+        State::Failed => state.red().to_string(),
+        State::Cancelled => state.yellow().to_string(),
+    }
+}

@@ -1,0 +1,72 @@
+//! The options of a task to be, shared by `enqueue` and `schedule put`.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+use kinfolk_core::{CommandName, Json, NewTask, OnDuplicate, QueueName, Unique, UniqueScope};
+
+use crate::span;
+
+/// What a task may be given; what is left out comes from its command.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct TaskOptions {
+    /// The queue it waits on, instead of its command's
+    #[arg(long, value_name = "NAME")]
+    pub(crate) queue: Option<QueueName>,
+
+    /// Lower goes first
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) priority: Option<i32>,
+
+    /// At most one task of this command under this key
+    #[arg(long, value_name = "KEY")]
+    pub(crate) unique: Option<String>,
+
+    /// How long the key is held: pending, active or window=5m
+    #[arg(long, value_name = "SCOPE", value_parser = span::parse_scope, requires = "unique")]
+    pub(crate) scope: Option<UniqueScope>,
+
+    /// What an enqueue under a held key does
+    #[arg(long, value_enum, value_name = "RULE", requires = "unique")]
+    pub(crate) on_duplicate: Option<Duplicate>,
+
+    /// Attempts in all
+    #[arg(long, value_name = "N")]
+    pub(crate) max_attempts: Option<u16>,
+
+    /// How long one attempt may run, like 90s
+    #[arg(long, value_name = "SPAN", value_parser = span::parse, allow_hyphen_values = true)]
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// What an enqueue under a held key does.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Duplicate {
+    /// The task in place stays as it is.
+    Keep,
+    /// The new payload takes the old one's place.
+    Replace,
+    /// The payloads are merged.
+    Merge,
+}
+
+impl TaskOptions {
+    /// The task these options ask for, due at once.
+    pub(crate) fn task(&self, command: CommandName, payload: Json) -> NewTask {
+        let unique = self.unique.clone().map(|key| {
+            Unique::key(key).scope(self.scope.unwrap_or_default()).on_duplicate(match self.on_duplicate {
+                None | Some(Duplicate::Keep) => OnDuplicate::Keep,
+                Some(Duplicate::Replace) => OnDuplicate::Replace,
+                Some(Duplicate::Merge) => OnDuplicate::Merge,
+            })
+        });
+        NewTask {
+            queue: self.queue.clone(),
+            priority: self.priority,
+            unique,
+            max_attempts: self.max_attempts,
+            timeout: self.timeout,
+            ..NewTask::new(command, payload)
+        }
+    }
+}

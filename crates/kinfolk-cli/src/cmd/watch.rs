@@ -1,0 +1,168 @@
+//! `kinfolk watch`: the progress of all queues, live on a terminal, a line for each change elsewhere.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use kinfolk_core::inspect::Stats;
+use kinfolk_core::{QueueName, State, Store, Timestamp};
+use serde::Serialize;
+
+use crate::fault::Fault;
+use crate::out::Out;
+use crate::session::Session;
+use crate::span;
+use crate::stop::Signals;
+
+/// `kinfolk watch`
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// End when nothing is pending, running or waiting
+    #[arg(long)]
+    until_idle: bool,
+
+    /// Look this often
+    #[arg(long, value_name = "SPAN", value_parser = span::parse, default_value = "500ms", allow_hyphen_values = true)]
+    every: Duration,
+}
+
+/// Runs it.
+pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
+    let store = session.open().await?;
+    let mut signals = Signals::listen()?;
+    let mut view = View::new(session.out);
+    let mut look = tokio::time::interval(args.every.max(Duration::from_millis(50)));
+    loop {
+        tokio::select! {
+            _ = look.tick() => {}
+            () = signals.next() => break,
+        }
+        if view.show(&look_at(store.as_ref()).await?)? && args.until_idle {
+            break;
+        }
+    }
+    view.close();
+    Ok(())
+}
+
+/// A queue at one moment.
+#[derive(Clone, Default, PartialEq, Eq, Serialize)]
+struct Line {
+    pending: u64,
+    running: u64,
+    waiting: u64,
+    completed: u64,
+    failed: u64,
+    cancelled: u64,
+    paused: bool,
+}
+
+/// What `--json` prints: a queue whose counts have changed.
+#[derive(Serialize)]
+struct Change<'a> {
+    at: Timestamp,
+    queue: &'a QueueName,
+    #[serde(flatten)]
+    line: &'a Line,
+}
+
+impl Line {
+    fn settled(&self) -> u64 {
+        self.completed + self.failed + self.cancelled
+    }
+
+    fn open(&self) -> u64 {
+        self.pending + self.running + self.waiting
+    }
+
+    fn words(&self) -> String {
+        let counts = [
+            (self.running, "running"),
+            (self.pending, "pending"),
+            (self.waiting, "waiting"),
+            (self.failed, "failed"),
+            (self.cancelled, "cancelled"),
+        ];
+        let mut words: Vec<String> =
+            counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+        if self.paused {
+            words.push("paused".to_owned());
+        }
+        if words.is_empty() { "idle".to_owned() } else { words.join(", ") }
+    }
+}
+
+async fn look_at(store: &dyn Store) -> Result<(Timestamp, BTreeMap<QueueName, Line>), Fault> {
+    let Stats { now, counts, .. } = store.stats().await?;
+    let queues = store.queues().await?;
+    let mut lines: BTreeMap<QueueName, Line> = queues
+        .into_iter()
+        .map(|queue| (queue.name, Line { paused: queue.paused_at.is_some(), ..Line::default() }))
+        .collect();
+    for count in counts {
+        let line = lines.entry(count.queue).or_default();
+        let place = match count.state {
+            State::Pending => &mut line.pending,
+            State::Running => &mut line.running,
+            State::Waiting => &mut line.waiting,
+            State::Completed => &mut line.completed,
+            State::Failed => &mut line.failed,
+            State::Cancelled => &mut line.cancelled,
+        };
+        *place += count.tasks;
+    }
+    Ok((now, lines))
+}
+
+/// What has been shown so far. Bars count from the first look on, so that a long history does not fill them.
+struct View {
+    out: Out,
+    bars: Option<MultiProgress>,
+    bar_of: BTreeMap<QueueName, (ProgressBar, u64)>,
+    shown: BTreeMap<QueueName, Line>,
+}
+
+impl View {
+    fn new(out: Out) -> Self {
+        let bars = out.live().then(MultiProgress::new);
+        Self { out, bars, bar_of: BTreeMap::new(), shown: BTreeMap::new() }
+    }
+
+    /// Shows what has changed; whether all queues are idle.
+    fn show(&mut self, (now, lines): &(Timestamp, BTreeMap<QueueName, Line>)) -> Result<bool, Fault> {
+        for (queue, line) in lines {
+            match &self.bars {
+                Some(bars) => draw(bars, &mut self.bar_of, queue, line),
+                None if self.shown.get(queue) == Some(line) => {}
+                None => self.out.say(
+                    &Change { at: *now, queue, line },
+                    format!("{now} {queue}: {} completed, {}", line.completed, line.words()),
+                )?,
+            }
+        }
+        self.shown.clone_from(lines);
+        Ok(lines.values().all(|line| line.open() == 0))
+    }
+
+    fn close(self) {
+        for (bar, _) in self.bar_of.into_values() {
+            bar.abandon();
+        }
+    }
+}
+
+fn draw(bars: &MultiProgress, bar_of: &mut BTreeMap<QueueName, (ProgressBar, u64)>, queue: &QueueName, line: &Line) {
+    let (bar, before) = bar_of.entry(queue.clone()).or_insert_with(|| {
+        let style = "{prefix:20!.bold} {bar:30.green/black.bright} {pos:>6}/{len:<6} {per_sec:>9} {msg}";
+        let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = bars.add(ProgressBar::new(0).with_style(style.progress_chars("━╸━")));
+        bar.set_prefix(queue.to_string());
+        (bar, line.settled())
+    });
+    // Retention may remove what had been counted.
+    *before = (*before).min(line.settled());
+    let done = line.settled() - *before;
+    bar.set_length(done + line.open());
+    bar.set_position(done);
+    bar.set_message(line.words());
+}

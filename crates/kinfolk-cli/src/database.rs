@@ -1,0 +1,156 @@
+//! Which database, and how it is opened.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use kinfolk_core::operate::{Migrated, Migration};
+use kinfolk_core::{Operate as _, Store};
+use kinfolk_sqlite::SqliteStore;
+
+use crate::args::Global;
+use crate::exit::Exit;
+use crate::fault::Fault;
+
+/// The database when none is named: a SQLite file in the current folder.
+pub(crate) const DEFAULT: &str = "kinfolk.db";
+
+/// A database, by its kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A SQLite file.
+    File(PathBuf),
+    /// A PostgreSQL server, by its URL or its `key=value` line.
+    Server(String),
+}
+
+/// What may happen to a SQLite file that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It is an error.
+    Existing,
+    /// It is made.
+    Create,
+}
+
+impl Target {
+    /// Tells by the form of the text, as `kinfolk::open` does.
+    pub(crate) fn parse(text: &str) -> Self {
+        let server = ["postgres://", "postgresql://"].iter().any(|start| text.starts_with(start))
+            || text.split_whitespace().any(|word| word.starts_with("host="));
+        match server {
+            true => Self::Server(text.to_owned()),
+            false => {
+                let path = text.strip_prefix("sqlite://").or_else(|| text.strip_prefix("sqlite:"));
+                Self::File(path.unwrap_or(text).into())
+            }
+        }
+    }
+
+    /// The text, with the password left out.
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Server(text) => without_password(text),
+        }
+    }
+}
+
+fn without_password(text: &str) -> String {
+    let secret = |word: &&str| !word.starts_with("password=");
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return text.split_whitespace().filter(secret).collect::<Vec<_>>().join(" ");
+    };
+    let (place, options) = rest.split_once('?').unwrap_or((rest, ""));
+    let place = match place.rsplit_once('@') {
+        Some((user, host)) => format!("{}@{host}", user.split(':').next().unwrap_or_default()),
+        None => place.to_owned(),
+    };
+    let options: Vec<&str> = options.split('&').filter(|word| !word.is_empty()).filter(secret).collect();
+    let mark = if options.is_empty() { "" } else { "?" };
+    format!("{scheme}://{place}{mark}{}", options.join("&"))
+}
+
+/// Opens a store.
+pub(crate) async fn open(target: &Target, global: &Global, access: Access) -> Result<Arc<dyn Store>, Fault> {
+    match target {
+        Target::File(path) => {
+            if access == Access::Existing && !is_there(path) {
+                return Err(missing(path));
+            }
+            Ok(Arc::new(open_file(path).await?))
+        }
+        Target::Server(url) => connect(url, global).await,
+    }
+}
+
+/// Brings a schema up to date, and tells from where to where. A file is made if it is not there.
+pub(crate) async fn migrate(target: &Target, global: &Global) -> Result<Migrated, Fault> {
+    match target {
+        // Opening a file migrates it, so what is to be done has to be looked at before.
+        Target::File(path) => {
+            let pending = kinfolk_sqlite::pending_migrations(path)?;
+            let now = open_file(path).await?.migrate().await?;
+            Ok(Migrated { from: pending.first().map_or(now.from, |first| first.version - 1), ..now })
+        }
+        Target::Server(url) => Ok(connect(url, global).await?.migrate().await?),
+    }
+}
+
+/// What [`migrate`] would run. Changes nothing, and makes nothing.
+pub(crate) async fn pending_migrations(target: &Target, global: &Global) -> Result<Vec<Migration>, Fault> {
+    match target {
+        Target::File(path) => Ok(kinfolk_sqlite::pending_migrations(path)?),
+        Target::Server(url) => Ok(connect(url, global).await?.pending_migrations().await?),
+    }
+}
+
+/// Opening may wait for other processes, so it is done where waiting disturbs nobody.
+async fn open_file(path: &Path) -> Result<SqliteStore, Fault> {
+    let path = path.to_owned();
+    let opened = tokio::task::spawn_blocking(move || SqliteStore::open(path)).await;
+    Ok(opened.map_err(|fault| Fault::new(Exit::Internal, "open", fault.to_string()))??)
+}
+
+async fn connect(url: &str, _global: &Global) -> Result<Arc<dyn Store>, Fault> {
+    Ok(kinfolk::open(url).await?)
+}
+
+fn is_there(path: &Path) -> bool {
+    path == Path::new(":memory:") || path.exists()
+}
+
+fn missing(path: &Path) -> Fault {
+    let text = format!(
+        "there is no database file {}; make one with `kinfolk migrate` (or `enqueue`, `work`, `demo`), or name another \
+         with --database",
+        path.display()
+    );
+    Fault::new(Exit::NotFound, "not_found", text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_of_the_text_tells_the_kind() {
+        for text in ["postgres://db/x", "postgresql://db/x", "host=db dbname=x", "dbname=x host=db"] {
+            assert_eq!(Target::parse(text), Target::Server(text.to_owned()));
+        }
+        for (text, path) in [("sqlite:a.db", "a.db"), ("sqlite:///tmp/a.db", "/tmp/a.db"), ("a.db", "a.db")] {
+            assert_eq!(Target::parse(text), Target::File(path.into()));
+        }
+    }
+
+    #[test]
+    fn a_password_is_never_shown() {
+        for (text, shown) in [
+            ("postgres://me:secret@db:5432/x?sslmode=require", "postgres://me@db:5432/x?sslmode=require"),
+            ("postgres://me:s@cr:et@db/x", "postgres://me@db/x"),
+            ("postgres://db/x?user=me&password=secret&a=b", "postgres://db/x?user=me&a=b"),
+            ("host=db password=secret dbname=x", "host=db dbname=x"),
+        ] {
+            assert_eq!(Target::parse(text).shown(), shown);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What went wrong with a run, for a person (one line) and for a program (`--json`).
+
+use std::io::{self, Write as _};
+
+use kinfolk_core::{InputError, StoreError};
+use owo_colors::OwoColorize as _;
+use serde_json::json;
+
+use crate::exit::Exit;
+
+/// The reason a run does not end with exit code 0.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    exit: Exit,
+    code: &'static str,
+    message: String,
+}
+
+impl Fault {
+    /// A fault with all its parts.
+    pub(crate) fn new(exit: Exit, code: &'static str, message: impl Into<String>) -> Self {
+        Self { exit, code, message: message.into() }
+    }
+
+    /// The answer is no, for this reason.
+    pub(crate) fn no(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Exit::No, code, message)
+    }
+
+    /// What was handed in can't be used.
+    pub(crate) fn input(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, "input", message)
+    }
+
+    /// Everything has been said already; only the exit code is left.
+    pub(crate) fn silent(exit: Exit) -> Self {
+        Self::new(exit, "", "")
+    }
+
+    /// The exit code this leads to.
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// Says it on stderr: one line, or one JSON document.
+    pub(crate) fn report(&self, json: bool) {
+        if self.message.is_empty() {
+            return;
+        }
+        let mut stderr = anstream::stderr();
+        // Nobody is left to be told when stderr is closed.
+        let _ = if json {
+            writeln!(stderr, "{}", json!({"error": {"code": self.code, "message": self.message}}))
+        } else {
+            writeln!(stderr, "{} {}", "kinfolk:".red().bold(), one_line(&self.message))
+        };
+    }
+}
+
+fn one_line(message: &str) -> String {
+    message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+impl From<StoreError> for Fault {
+    fn from(fault: StoreError) -> Self {
+        let exit = match &fault {
+            StoreError::Input(_) => Exit::Usage,
+            StoreError::NotFound { .. } => Exit::NotFound,
+            StoreError::WrongState { .. } | StoreError::Unsupported { .. } => Exit::No,
+            StoreError::Busy { .. }
+            | StoreError::SchemaMissing { .. }
+            | StoreError::SchemaTooNew { .. }
+            | StoreError::SchemaTooOld { .. }
+            | StoreError::ReadOnly { .. }
+            | StoreError::Full { .. }
+            | StoreError::Forbidden { .. }
+            | StoreError::Unavailable { .. }
+            | StoreError::Foreign { .. } => Exit::Database,
+            _ => Exit::Internal,
+        };
+        Self::new(exit, fault.code(), fault.to_string())
+    }
+}
+
+impl From<InputError> for Fault {
+    fn from(fault: InputError) -> Self {
+        Self::input(fault.to_string())
+    }
+}
+
+impl From<io::Error> for Fault {
+    /// Output that nobody reads any more (`kinfolk list | head -1`) is no error.
+    fn from(fault: io::Error) -> Self {
+        match fault.kind() {
+            io::ErrorKind::BrokenPipe => Self::silent(Exit::Done),
+            io::ErrorKind::NotFound => Self::new(Exit::NotFound, "not_found", fault.to_string()),
+            _ => Self::new(Exit::Internal, "io", fault.to_string()),
+        }
+    }
+}

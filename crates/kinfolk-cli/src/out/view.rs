@@ -1,0 +1,186 @@
+//! What `--json` prints: the engine's own words, with spans in milliseconds.
+
+use std::time::Duration;
+
+use kinfolk_core::inspect::Violation;
+use kinfolk_core::{Attempt, Command, Due, Json, Queue, Schedule, Task, Timestamp};
+use serde::{Serialize, Serializer};
+
+fn millis<S: Serializer>(span: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    span.map(|span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX)).serialize(serializer)
+}
+
+/// A task, with its ended attempts where they were asked for.
+#[derive(Serialize)]
+#[allow(missing_docs, reason = "the fields are those of Task")]
+pub(crate) struct TaskView<'a> {
+    id: i64,
+    command: &'a str,
+    queue: &'a str,
+    state: &'static str,
+    gate: Option<&'static str>,
+    priority: i32,
+    attempt: u16,
+    max_attempts: u16,
+    #[serde(serialize_with = "millis")]
+    timeout_ms: Option<Duration>,
+    payload: &'a Json,
+    result: Option<&'a Json>,
+    failure: Option<&'a kinfolk_core::Failure>,
+    unique_key: Option<&'a str>,
+    created_at: Timestamp,
+    due: Timestamp,
+    place: Timestamp,
+    started_at: Option<Timestamp>,
+    finished_at: Option<Timestamp>,
+    cancel_requested_at: Option<Timestamp>,
+    worker: Option<kinfolk_core::WorkerId>,
+    suspect: bool,
+    strikes: u16,
+    trace: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempts: Option<&'a [Attempt]>,
+}
+
+impl<'a> TaskView<'a> {
+    /// A task alone.
+    pub(crate) fn new(task: &'a Task) -> Self {
+        Self {
+            id: task.id.0,
+            command: task.command.as_str(),
+            queue: task.queue.as_str(),
+            state: task.state.as_str(),
+            gate: task.gate.map(kinfolk_core::Gate::as_str),
+            priority: task.priority,
+            attempt: task.attempt,
+            max_attempts: task.max_attempts,
+            timeout_ms: task.timeout,
+            payload: &task.payload,
+            result: task.result.as_ref(),
+            failure: task.failure.as_ref(),
+            unique_key: task.unique_key.as_deref(),
+            created_at: task.created_at,
+            due: task.due,
+            place: task.place,
+            started_at: task.started_at,
+            finished_at: task.finished_at,
+            cancel_requested_at: task.cancel_requested_at,
+            worker: task.worker,
+            suspect: task.suspect,
+            strikes: task.strikes,
+            trace: task.trace.as_deref(),
+            attempts: None,
+        }
+    }
+
+    /// The same with its attempts.
+    pub(crate) fn attempts(self, attempts: &'a [Attempt]) -> Self {
+        Self { attempts: Some(attempts), ..self }
+    }
+}
+
+/// A queue.
+#[derive(Serialize)]
+pub(crate) struct QueueView<'a> {
+    name: &'a str,
+    paused_at: Option<Timestamp>,
+    #[serde(serialize_with = "millis")]
+    keep_completed_ms: Option<Duration>,
+    #[serde(serialize_with = "millis")]
+    keep_failed_ms: Option<Duration>,
+    #[serde(serialize_with = "millis")]
+    keep_cancelled_ms: Option<Duration>,
+}
+
+impl<'a> From<&'a Queue> for QueueView<'a> {
+    fn from(queue: &'a Queue) -> Self {
+        Self {
+            name: queue.name.as_str(),
+            paused_at: queue.paused_at,
+            keep_completed_ms: queue.retention.completed,
+            keep_failed_ms: queue.retention.failed,
+            keep_cancelled_ms: queue.retention.cancelled,
+        }
+    }
+}
+
+/// A command, and how many live workers handle it.
+#[derive(Serialize)]
+pub(crate) struct CommandView<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) queue: &'a str,
+    pub(crate) priority: i32,
+    pub(crate) max_attempts: u16,
+    pub(crate) backoff_ms: u32,
+    pub(crate) backoff_cap_ms: u32,
+    pub(crate) jitter_pct: u8,
+    #[serde(serialize_with = "millis")]
+    pub(crate) timeout_ms: Option<Duration>,
+    pub(crate) workers: usize,
+}
+
+impl<'a> CommandView<'a> {
+    pub(crate) fn new(command: &'a Command, workers: usize) -> Self {
+        Self {
+            name: command.name.as_str(),
+            queue: command.queue.as_str(),
+            priority: command.priority,
+            max_attempts: command.retry.max_attempts,
+            backoff_ms: command.retry.base_ms,
+            backoff_cap_ms: command.retry.cap_ms,
+            jitter_pct: command.retry.jitter_pct,
+            timeout_ms: command.timeout,
+            workers,
+        }
+    }
+}
+
+/// A schedule.
+#[derive(Serialize)]
+pub(crate) struct ScheduleView<'a> {
+    name: &'a str,
+    cron: &'a str,
+    zone: &'a str,
+    command: &'a str,
+    payload: &'a Json,
+    queue: Option<&'a str>,
+    #[serde(serialize_with = "millis")]
+    delay_ms: Option<Duration>,
+    missed: &'static str,
+    overlap: &'static str,
+    paused: bool,
+    next_at: Option<Timestamp>,
+    last_at: Option<Timestamp>,
+    last_task: Option<i64>,
+}
+
+impl<'a> From<&'a Schedule> for ScheduleView<'a> {
+    fn from(schedule: &'a Schedule) -> Self {
+        Self {
+            name: schedule.name.as_str(),
+            cron: &schedule.cron,
+            zone: &schedule.zone,
+            command: schedule.task.command.as_str(),
+            payload: &schedule.task.payload,
+            queue: schedule.task.queue.as_ref().map(AsRef::as_ref),
+            delay_ms: match schedule.task.due {
+                Due::After(delay) => Some(delay),
+                _ => None,
+            },
+            missed: schedule.missed.as_str(),
+            overlap: schedule.overlap.as_str(),
+            paused: schedule.paused,
+            next_at: schedule.next_at,
+            last_at: schedule.last_at,
+            last_task: schedule.last_task.map(|task| task.0),
+        }
+    }
+}
+
+/// What `check` found, in one sentence.
+pub(crate) fn violation(found: &Violation) -> String {
+    match found.task {
+        Some(task) => format!("task {task}: {}: {}", found.invariant, found.detail),
+        None => format!("{}: {}", found.invariant, found.detail),
+    }
+}

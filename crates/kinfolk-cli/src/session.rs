@@ -1,0 +1,77 @@
+//! What every command is handed: the global options, where its answer goes, and the way to the store.
+
+use std::sync::Arc;
+
+use kinfolk_core::Store;
+
+use crate::args::Global;
+use crate::database::{self, Access, Target};
+use crate::fault::Fault;
+use crate::out::Out;
+
+/// One run of `kinfolk`.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// The global options.
+    pub(crate) global: Global,
+    /// Where the answer goes.
+    pub(crate) out: Out,
+}
+
+impl Session {
+    /// A run with these options.
+    pub(crate) fn new(global: Global) -> Self {
+        let out = Out::new(global.json);
+        Self { global, out }
+    }
+
+    /// The database that was asked for, or the default one.
+    pub(crate) fn target(&self) -> Target {
+        Target::parse(self.global.database.as_deref().unwrap_or(database::DEFAULT))
+    }
+
+    /// Opens a store that is there; a SQLite file that is not there is said to be missing, not made.
+    pub(crate) async fn open(&self) -> Result<Arc<dyn Store>, Fault> {
+        database::open(&self.target(), &self.global, Access::Existing).await
+    }
+
+    /// Opens a store, and makes the SQLite file if it is not there.
+    pub(crate) async fn open_or_create(&self) -> Result<Arc<dyn Store>, Fault> {
+        database::open(&self.target(), &self.global, Access::Create).await
+    }
+
+    /// A command line to type next, on the same database.
+    pub(crate) fn command_line(&self, rest: &str) -> String {
+        match self.global.database.as_deref() {
+            Some(url) => format!("{} --database {} {rest}", program(), quoted(&Target::parse(url).shown())),
+            None => format!("{} {rest}", program()),
+        }
+    }
+}
+
+/// How this program was called: by its name, or by a path when it is not installed.
+fn program() -> String {
+    let path = std::env::args().next().filter(|path| path.contains(std::path::is_separator));
+    path.filter(|path| !path.starts_with('/')).map_or_else(|| "kinfolk".to_owned(), |path| quoted(&path))
+}
+
+/// The word as a shell wants it.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/=@,+%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn words_are_quoted_only_when_a_shell_would_read_them_otherwise() {
+        assert_eq!(quoted("kinfolk.db"), "kinfolk.db");
+        assert_eq!(quoted("it's $5"), r"'it'\''s $5'");
+        assert_eq!(quoted(""), "''");
+    }
+}
