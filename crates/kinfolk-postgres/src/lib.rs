@@ -1,1 +1,31 @@
-//! Placeholder, filled in the next commits.
+//! The PostgreSQL store. The engine is SQL: functions in schema `kinfolk`, kept in files beside this crate; this crate
+//! calls them, and turns rows into tasks and SQLSTATEs into errors that say what to do next.
+//!
+//! Every verb is one statement in a transaction of its own, so a dropped future never leaves a connection of the pool
+//! inside a transaction. Nothing is decided here that another client of the same functions would have to decide again.
+
+mod call;
+mod connect;
+mod error;
+mod in_transaction;
+mod inspect;
+mod limits;
+mod low_water;
+mod migrate;
+mod operate;
+mod produce;
+mod rows;
+mod schema;
+mod store;
+#[cfg(feature = "testing")]
+pub mod testing;
+mod tls;
+mod values;
+mod wake;
+mod work;
+
+pub use connect::PgOptions;
+pub use error::store_error;
+pub use in_transaction::{enqueue_in, settle_in};
+pub use limits::limits_sql;
+pub use store::PgStore;

@@ -1,0 +1,155 @@
+-- Takes up to `p_limit` open tasks of one queue for a worker, in the order (priority, place, id) over the commands it
+-- handles. Answers the tasks taken, then one last row without id: when the next task of the queue becomes due, and
+-- whether to claim `again` at once (the worker has just been put down as idle: what was enqueued in that moment may
+-- have seen it as busy).
+--
+-- Never waits: locks a shared try-lock of the queue (a pause takes it whole), the tasks it takes (`skip locked`), and
+-- the worker's row against its removal (`skip locked`). Reads `task_due` to open what is due, and the heads of its own
+-- commands in `task_ready`; `task_suspect` holds the suspects, of which it takes the first, if the worker runs none.
+--
+-- `p_low_*`: for each command, the position behind which to look, for when dead index entries have piled up before it.
+-- `p_relaxed`: the commit need not be waited for. Only for a transaction that does nothing else.
+
+create or replace function kinfolk.claim(
+    p_worker uuid,
+    p_token uuid,
+    p_queue text,
+    p_commands text[],
+    p_limit integer,
+    p_repeated boolean default false,
+    p_relaxed boolean default false,
+    p_low_priority integer[] default '{}',
+    p_low_place timestamptz[] default '{}',
+    p_low_id bigint[] default '{}'
+) returns table (
+    id bigint, command text, payload jsonb, attempt integer, max_attempts integer, timeout_us bigint, trace text,
+    priority integer, place timestamptz, next_due timestamptz, again boolean
+)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_limit integer := least(p_limit, kinfolk.claim_batch_max());
+    v_now timestamptz;
+    v_queue record;
+    v_next_due timestamptz;
+    v_ids bigint[] := '{}';
+    v_keyed boolean;
+    v_left boolean := false;
+    v_taken integer := 0;
+    v_idle boolean;
+begin
+    perform kinfolk.require_read_committed();
+    if not exists (select from kinfolk.worker w where w.id = p_worker) then
+        perform kinfolk.refuse('KF004', format('worker %s has no lease', p_worker), 'register anew');
+    end if;
+
+    if p_repeated then
+        return query
+        select t.id, c.name, t.payload, t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
+            t.priority, t.place, null::timestamptz, false
+        from kinfolk.task t
+        join kinfolk.command c on c.id = t.command_id
+        where t.worker_id = p_worker
+            and t.state = 'running'
+            and t.token = p_token
+        order by t.priority, t.place, t.id;
+        get diagnostics v_taken = row_count;
+    end if;
+
+    select q.id into v_queue from kinfolk.queue q where q.name = p_queue;
+    if v_queue.id is not null and pg_try_advisory_xact_lock_shared(1263160902, v_queue.id) then
+        select q.id, q.paused_at into v_queue from kinfolk.queue q where q.id = v_queue.id;
+    else
+        v_queue.id := null;
+    end if;
+    if v_queue.id is null or v_queue.paused_at is not null or cardinality(p_commands) = 0 then
+        return query select null::bigint, null, null::jsonb, null::integer, null::integer, null::bigint, null,
+            null::integer, null::timestamptz, null::timestamptz, false;
+        return;
+    end if;
+
+    v_now := kinfolk.clock();
+    if v_taken = 0 then
+        v_left := kinfolk.promote(v_queue.id, v_now);
+        perform kinfolk.open_due(v_queue.id, v_now);
+
+        select p.ids, p.keyed
+        into v_ids, v_keyed
+        from kinfolk.pick(p_worker, v_queue.id, p_commands, v_limit, p_low_priority, p_low_place, p_low_id) p;
+        if v_keyed then
+            select f.ids, f.left_out or v_left
+            into v_ids, v_left
+            from kinfolk.fold(v_ids, v_now) f;
+        end if;
+        if cardinality(v_ids) > 0 then
+            -- The worker must be there when this commits, or nobody would ever miss it.
+            perform from kinfolk.worker w where w.id = p_worker for key share skip locked;
+            if not found then
+                perform kinfolk.refuse('KF004', format('worker %s has no lease', p_worker), 'register anew');
+            end if;
+        end if;
+
+        return query
+        with taken as (
+            update kinfolk.task t
+            set
+                state = 'running',
+                gate = null,
+                attempt = t.attempt + 1,
+                runs = t.runs + 1,
+                started_at = v_now,
+                worker_id = p_worker,
+                token = p_token,
+                unique_held = t.unique_held and t.unique_scope <> 'pending'
+            from unnest(v_ids) as picked(id)
+            where t.id = picked.id
+            returning t.id, t.command_id, t.payload, t.attempt, t.max_attempts, t.timeout_us, t.trace, t.priority, t.place
+        )
+        select t.id, c.name, t.payload, t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
+            t.priority, t.place, null::timestamptz, false
+        from taken t
+        join kinfolk.command c on c.id = t.command_id
+        order by t.priority, t.place, t.id;
+        get diagnostics v_taken = row_count;
+    end if;
+
+    select t.due
+    into v_next_due
+    from kinfolk.task t
+    where t.queue_id = v_queue.id
+        and t.gate = 'time'
+    order by t.due
+    limit 1;
+
+    select wq.idle
+    into v_idle
+    from kinfolk.worker_queue wq
+    where wq.queue_id = v_queue.id
+        and wq.worker_id = p_worker;
+    if v_idle is null then
+        insert into kinfolk.worker_queue (queue_id, worker_id, idle)
+        values (v_queue.id, p_worker, v_taken < v_limit)
+        on conflict do nothing;
+    elsif v_idle <> (v_taken < v_limit) then
+        update kinfolk.worker_queue wq
+        set idle = v_taken < v_limit
+        where wq.queue_id = v_queue.id
+            and wq.worker_id = p_worker;
+    end if;
+    if p_relaxed then
+        perform set_config('synchronous_commit', 'off', true);
+    end if;
+
+    return query select null::bigint, null, null::jsonb, null::integer, null::integer, null::bigint, null,
+        null::integer, null::timestamptz, v_next_due,
+        v_left or (v_taken < v_limit and not coalesce(v_idle, false));
+end
+$$;

@@ -1,0 +1,128 @@
+-- Looks for trouble around the store: one row for each thing looked at. `p_caller_now`: the caller's own clock.
+
+create or replace function kinfolk.doctor(p_caller_now timestamptz)
+returns table (subject text, health text, found text, remedy text)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return query
+    select 'schema', 'good', format('version %s, PostgreSQL %s', kinfolk.schema_version(), current_setting('server_version')), '';
+
+    return query
+    select 'clock', case when s.skew > interval '30 seconds' then 'bad' when s.skew > interval '2 seconds' then 'warning' else 'good' end,
+        format('the caller''s clock is %s s off the database''s', round(extract(epoch from s.skew), 3)),
+        case when s.skew > interval '2 seconds' then 'synchronise the clocks (NTP); the engine itself only uses the database''s' else '' end
+    from (
+        select case when p_caller_now > clock_timestamp() then p_caller_now - clock_timestamp() else clock_timestamp() - p_caller_now end as skew
+    ) s;
+
+    return query
+    select 'connections', case when c.used > 0.9 * c.most then 'bad' when c.used > 0.75 * c.most then 'warning' else 'good' end,
+        format('%s of %s in use', c.used, c.most),
+        case when c.used > 0.75 * c.most then 'raise max_connections, lower pool sizes, or put a pooler in between' else '' end
+    from (
+        select (select count(*) from pg_stat_activity a where a.backend_type = 'client backend') as used,
+            current_setting('max_connections')::integer as most
+    ) c;
+
+    return query
+    with holders as (
+        select format('process %s of %s, %s, since %s', a.pid, coalesce(a.usename, '?'), coalesce(a.state, '?'),
+                date_trunc('second', a.xact_start)) as who,
+            age(a.backend_xmin) as behind, clock_timestamp() - a.xact_start as lasting
+        from pg_stat_activity a
+        where a.backend_xmin is not null
+            and a.pid <> pg_backend_pid()
+        union all
+        select format('prepared transaction %L of %s', x.gid, x.owner), age(x.transaction), clock_timestamp() - x.prepared
+        from pg_prepared_xacts x
+        union all
+        select format('replication slot %s', s.slot_name), greatest(age(s.xmin), age(s.catalog_xmin)), null
+        from pg_replication_slots s
+        where s.xmin is not null
+            or s.catalog_xmin is not null
+    ),
+    oldest as (
+        select h.who, h.behind, h.lasting
+        from holders h
+        order by h.behind desc
+        limit 1
+    )
+    select 'horizon',
+        case
+            when o.lasting > interval '1 hour' or o.behind > 10000000 then 'bad'
+            when o.lasting > interval '5 minutes' or o.behind > 1000000 then 'warning'
+            else 'good'
+        end,
+        coalesce(format('held by %s, %s transactions back', o.who, o.behind), 'held by nobody'),
+        case
+            when o.lasting > interval '5 minutes' or o.behind > 1000000
+                then 'end that transaction or drop that slot: while it lasts, dead rows can''t be removed and claims slow down'
+            else ''
+        end
+    from (select 1) one
+    left join oldest o on true;
+
+    return query
+    select 'dead rows', case when d.dead > 1000000 and d.dead > d.live then 'warning' else 'good' end,
+        format('%s dead beside %s live rows in kinfolk.task', d.dead, d.live),
+        case when d.dead > 1000000 and d.dead > d.live then 'let autovacuum run more often on kinfolk.task, and see to the horizon' else '' end
+    from (
+        select coalesce(sum(s.n_dead_tup), 0) as dead, coalesce(sum(s.n_live_tup), 0) as live
+        from pg_stat_user_tables s
+        where s.schemaname = 'kinfolk'
+            and s.relname = 'task'
+    ) d;
+
+    return query
+    select 'workers', case when w.late > 0 then 'warning' else 'good' end,
+        format('%s with a live lease, %s past it', w.live, w.late),
+        case when w.late > 0 then 'a live worker takes care of their tasks by itself; start one if there is none' else '' end
+    from (
+        select count(*) filter (where w.lease_until >= kinfolk.clock()) as live,
+            count(*) filter (where w.lease_until < kinfolk.clock()) as late
+        from kinfolk.worker w
+    ) w;
+
+    return query
+    with waiting as (
+        select distinct c.name as command, q.name as queue
+        from kinfolk.command c
+        cross join kinfolk.queue q
+        where exists (
+                select
+                from kinfolk.task t
+                where t.queue_id = q.id
+                    and t.command_id = c.id
+                    and t.state = 'pending'
+                    and t.gate = 'open'
+                    and not t.suspect)
+            and not exists (
+                select
+                from kinfolk.worker w
+                where w.lease_until >= kinfolk.clock()
+                    and c.name = any (w.commands)
+                    and q.name = any (w.queues))
+    )
+    select 'handlers', case when count(*) > 0 then 'warning' else 'good' end,
+        case
+            when count(*) > 0 then 'nobody handles ' || string_agg(format('%s on %s', w.command, w.queue), ', ' order by w.command)
+            else 'every waiting task has a worker that handles it'
+        end,
+        case when count(*) > 0 then 'start a worker that has handlers for these commands on these queues' else '' end
+    from waiting w;
+
+    return query
+    select 'notifications', case when pg_notification_queue_usage() > 0.5 then 'bad' when pg_notification_queue_usage() > 0.1 then 'warning' else 'good' end,
+        format('the queue is %s %% full', round((pg_notification_queue_usage() * 100)::numeric, 1)),
+        case when pg_notification_queue_usage() > 0.1 then 'find the listener that does not read (an idle transaction after LISTEN) and end it' else '' end;
+
+    return query
+    select 'setting ' || s.name, case s.name when 'synchronous_commit' then 'warning' else 'bad' end,
+        format('%s is off', s.name), 'switch it on: an acknowledged task may be lost in a crash'
+    from pg_settings s
+    where s.name in ('fsync', 'full_page_writes', 'synchronous_commit')
+        and s.setting = 'off';
+end
+$$;

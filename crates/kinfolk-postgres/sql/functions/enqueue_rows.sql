@@ -1,0 +1,121 @@
+-- Enqueues tasks given as one array a property, in order; an array that is too short or empty means null for the rest.
+-- Answers only the items that made no new task: a caller that sent the numbers knows the others are created. A task
+-- whose number exists already was made by the same call before, and is left alone.
+--
+-- Locks nothing that exists. Unkeyed tasks go in by one statement; keyed ones look for a holder of their key by
+-- `task_unique`, unlocked, one after another.
+
+create or replace function kinfolk.enqueue_rows(
+    p_ids bigint[],
+    p_commands text[],
+    p_payloads jsonb[],
+    p_queues text[] default '{}',
+    p_priorities integer[] default '{}',
+    p_dues timestamptz[] default '{}',
+    p_delays_us bigint[] default '{}',
+    p_keys text[] default '{}',
+    p_scopes text[] default '{}',
+    p_windows_us bigint[] default '{}',
+    p_on_duplicates text[] default '{}',
+    p_max_attempts integer[] default '{}',
+    p_timeouts_us bigint[] default '{}',
+    p_traces text[] default '{}',
+    p_notify boolean default true
+) returns table (nth integer, outcome text, id bigint, name text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    v_many integer := cardinality(p_ids);
+    v_now timestamptz := kinfolk.clock();
+    v_made bigint;
+    v_queues integer[];
+    v_one record;
+begin
+    perform kinfolk.require_tasks(p_ids, p_commands, p_payloads, p_priorities, p_delays_us, p_keys, p_scopes,
+        p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces);
+
+    with given as (
+        select
+            g.id, c.id as command_id, coalesce(q.id, c.queue_id) as queue_id,
+            coalesce(g.priority, c.priority) as priority,
+            coalesce(g.max_attempts, c.max_attempts) as max_attempts,
+            coalesce(g.due, v_now + coalesce(g.delay_us, 0) * interval '1 microsecond') as due,
+            coalesce(g.timeout_us, c.timeout_us) as timeout_us, g.trace, g.payload
+        from unnest(p_ids, p_commands, p_payloads, p_queues, p_priorities, p_dues, p_delays_us, p_keys, p_max_attempts,
+                p_timeouts_us, p_traces)
+            as g(id, command, payload, queue, priority, due, delay_us, key, max_attempts, timeout_us, trace)
+        join kinfolk.command c on c.name = g.command
+        left join kinfolk.queue q on q.name = g.queue
+        where g.key is null
+            and (g.queue is null or q.id is not null)
+    ),
+    made as (
+        insert into kinfolk.task
+            (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, timeout_us, trace, payload)
+        select
+            g.id, g.queue_id, g.command_id, 'pending',
+            case when g.due > v_now then 'time'::kinfolk.gate else 'open'::kinfolk.gate end,
+            g.priority, g.max_attempts, greatest(v_now, g.due), g.due, v_now, g.timeout_us, g.trace, g.payload
+        from given g
+        on conflict (id) do nothing
+        returning queue_id
+    )
+    select count(*), array_agg(distinct made.queue_id)
+    into v_made, v_queues
+    from made;
+
+    if v_made < v_many then
+        for v_one in
+            select
+                g.nth, g.id, g.key, c.id as command_id, coalesce(q.id, c.queue_id) as queue_id,
+                coalesce(g.scope, 'pending')::kinfolk.unique_scope as scope, g.window_us,
+                coalesce(g.on_duplicate, 'keep')::kinfolk.on_duplicate as on_duplicate,
+                coalesce(g.priority, c.priority) as priority,
+                coalesce(g.max_attempts, c.max_attempts) as max_attempts,
+                coalesce(g.due, v_now + coalesce(g.delay_us, 0) * interval '1 microsecond') as due,
+                coalesce(g.timeout_us, c.timeout_us) as timeout_us, g.trace, g.payload,
+                case
+                    when c.id is null then 'unknown_command'
+                    when g.queue is not null and q.id is null then 'unknown_queue'
+                end as why,
+                case when c.id is null then g.command else g.queue end as unknown
+            from unnest(p_ids, p_commands, p_payloads, p_queues, p_priorities, p_dues, p_delays_us, p_keys, p_scopes,
+                    p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces)
+                with ordinality as g(id, command, payload, queue, priority, due, delay_us, key, scope, window_us,
+                    on_duplicate, max_attempts, timeout_us, trace, nth)
+            left join kinfolk.command c on c.name = g.command
+            left join kinfolk.queue q on q.name = g.queue
+            where g.key is not null
+                or c.id is null
+                or (g.queue is not null and q.id is null)
+            order by g.nth
+        loop
+            nth := v_one.nth;
+            if v_one.why is not null then
+                outcome := v_one.why;
+                id := null;
+                name := v_one.unknown;
+                return next;
+                continue;
+            end if;
+            select k.outcome, k.holder
+            into outcome, id
+            from kinfolk.enqueue_keyed(v_one.id, v_one.queue_id, v_one.command_id, v_one.priority, v_one.max_attempts,
+                v_one.due, v_one.timeout_us, v_one.trace, v_one.payload, v_one.key, v_one.scope, v_one.window_us,
+                v_one.on_duplicate, v_now) k;
+            v_queues := v_queues || v_one.queue_id;
+            if outcome <> 'created' then
+                name := null;
+                return next;
+            end if;
+        end loop;
+    end if;
+
+    if p_notify then
+        perform kinfolk.notify_queues(v_queues, false);
+    end if;
+end
+$$;

@@ -1,0 +1,57 @@
+-- Carries out what was planned for a due schedule, if it is still armed for that tick: so each tick is fired once, by
+-- whoever comes first. Locks the schedule, then enqueues; a tick whose predecessor has not ended is left out where the
+-- schedule says so.
+
+create or replace function kinfolk.fire(
+    p_name text, p_armed_for timestamptz, p_ticks timestamptz[], p_next_at timestamptz,
+    out tasks bigint[], out overlapped bigint, out too_late boolean
+)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_schedule kinfolk.schedule;
+    v_last bigint;
+    v_id bigint;
+    v_answer record;
+begin
+    tasks := '{}';
+    overlapped := 0;
+    too_late := false;
+    perform kinfolk.require_read_committed();
+    select s.* into v_schedule from kinfolk.schedule s where s.name = p_name for update;
+    if not found or v_schedule.paused or v_schedule.next_at is distinct from p_armed_for then
+        too_late := true;
+        return;
+    end if;
+    v_last := v_schedule.last_task;
+    for i in 1 .. cardinality(p_ticks) loop
+        if v_schedule.overlap = 'skip'
+            and exists (select from kinfolk.task t where t.id = v_last and t.state < 'completed')
+        then
+            overlapped := overlapped + 1;
+            continue;
+        end if;
+        v_id := nextval('kinfolk.task_id');
+        select r.outcome, r.id
+        into v_answer
+        from kinfolk.enqueue_rows(array[v_id], array[v_schedule.command], array[v_schedule.payload],
+            array[v_schedule.queue], array[v_schedule.priority], array[v_schedule.due], array[v_schedule.delay_us],
+            array[v_schedule.unique_key], array[v_schedule.unique_scope], array[v_schedule.unique_window_us],
+            array[v_schedule.on_duplicate], array[v_schedule.max_attempts], array[v_schedule.timeout_us],
+            array[v_schedule.trace]) r;
+        if not found then
+            tasks := tasks || v_id;
+            v_last := v_id;
+        elsif v_answer.id is not null then
+            v_last := v_answer.id;
+        end if;
+    end loop;
+    update kinfolk.schedule s
+    set
+        next_at = p_next_at,
+        last_at = coalesce(p_ticks[cardinality(p_ticks)], s.last_at),
+        last_task = v_last
+    where s.name = p_name;
+end
+$$;

@@ -1,0 +1,25 @@
+-- A task's payload with its duplicates laid in, in the order in which they came.
+
+create or replace function kinfolk.folded(p_task bigint, p_payload jsonb) returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+    v_payload jsonb := p_payload;
+    v_newer record;
+begin
+    for v_newer in
+        select d.payload, d.on_duplicate
+        from kinfolk.duplicate d
+        where d.task_id = p_task
+        order by d.arrival
+    loop
+        v_payload := case v_newer.on_duplicate
+            when 'replace' then v_newer.payload
+            else kinfolk.merged(v_payload, v_newer.payload)
+        end;
+    end loop;
+    return v_payload;
+end
+$$;

@@ -1,0 +1,47 @@
+-- Lays the duplicates of a task, which the caller has locked, into its payload, and takes them off the list.
+
+create or replace function kinfolk.lay_in(p_task bigint) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    update kinfolk.task t
+    set payload = kinfolk.folded(t.id, t.payload)
+    where t.id = p_task
+        and exists (select from kinfolk.duplicate d where d.task_id = p_task);
+    if found then
+        delete from kinfolk.duplicate d where d.task_id = p_task;
+    end if;
+end
+$$;
+
+-- Lays a sibling, made under the same key at the same moment, into the task that stays, by the sibling's own rule.
+create or replace function kinfolk.lay_sibling(p_task bigint, p_sibling bigint) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform kinfolk.lay_in(p_sibling);
+    update kinfolk.task t
+    set payload = case s.on_duplicate when 'replace' then s.payload else kinfolk.merged(t.payload, s.payload) end
+    from kinfolk.task s
+    where t.id = p_task
+        and s.id = p_sibling
+        and s.on_duplicate <> 'keep';
+end
+$$;
+
+-- Cancels tasks whose payload went into another one, or that came too late for it.
+create or replace function kinfolk.fold_away(p_tasks bigint[], p_into bigint, p_now timestamptz) returns void
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+    update kinfolk.task t
+    set
+        state = 'cancelled',
+        gate = null,
+        finished_at = p_now,
+        failure = kinfolk.failure_folded(p_into),
+        unique_held = false
+    where t.id = any (p_tasks)
+$$;

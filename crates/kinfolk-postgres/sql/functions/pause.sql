@@ -1,0 +1,41 @@
+-- Stops claims on a queue. When this commits, no claim that has not committed before takes anything: claims hold the
+-- queue's advisory lock in shared mode, this takes it whole. Answers whether there is such a queue.
+
+create or replace function kinfolk.pause(p_queue text) returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_queue integer;
+begin
+    perform kinfolk.require_read_committed();
+    select q.id into v_queue from kinfolk.queue q where q.name = p_queue;
+    if not found then
+        return false;
+    end if;
+    perform pg_advisory_xact_lock(1263160902, v_queue);
+    update kinfolk.queue q
+    set paused_at = kinfolk.clock()
+    where q.id = v_queue
+        and q.paused_at is null;
+    return true;
+end
+$$;
+
+-- Lets claims take from a queue again. Answers whether there is such a queue.
+create or replace function kinfolk.resume(p_queue text) returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_queue integer;
+begin
+    perform kinfolk.require_read_committed();
+    update kinfolk.queue q set paused_at = null where q.name = p_queue returning q.id into v_queue;
+    if not found then
+        return false;
+    end if;
+    perform kinfolk.notify_queues(array[v_queue], false);
+    return true;
+end
+$$;

@@ -1,0 +1,111 @@
+-- Takes care of the tasks of workers whose lease has ended, one page of them, on behalf of a worker that has itself
+-- renewed without a gap for a full lease. What is decided here is what `kinfolk_core::decide::recover` decides.
+--
+-- Locks lost workers by id (passing over those that someone else holds, such as one that renews at this moment), then
+-- their running tasks by number, passing over those that are being settled.
+
+create or replace function kinfolk.recover(
+    p_worker uuid, out returned bigint, out poisoned bigint, out cancelled bigint, out workers bigint, out more boolean
+)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+    v_me record;
+    v_now timestamptz;
+    v_lost uuid[];
+    v_queues integer[];
+    v_page integer := kinfolk.sweep_page();
+begin
+    returned := 0;
+    poisoned := 0;
+    cancelled := 0;
+    workers := 0;
+    more := false;
+    perform kinfolk.require_read_committed();
+    select w.steady_since, w.lease_us into v_me from kinfolk.worker w where w.id = p_worker;
+    if not found then
+        perform kinfolk.refuse('KF004', format('worker %s has no lease', p_worker), 'register anew');
+    end if;
+    v_now := kinfolk.clock();
+    if v_now - v_me.steady_since < kinfolk.span(v_me.lease_us) then
+        return;
+    end if;
+    with lost as materialized (
+        select w.id
+        from kinfolk.worker w
+        where w.lease_until < v_now
+            and w.id <> p_worker
+        order by w.id
+        limit v_page
+        for update skip locked
+    )
+    select array_agg(l.id order by l.id) into v_lost from lost l;
+    if v_lost is null then
+        return;
+    end if;
+
+    with held as materialized (
+        select t.id, t.queue_id, t.runs, t.attempt, t.suspect, t.strikes, t.started_at, t.worker_id,
+            t.cancel_requested_at is not null as is_cancelled,
+            w.renewed_at < kinfolk.server_started_at() as is_restart
+        from kinfolk.task t
+        join kinfolk.worker w on w.id = t.worker_id
+        where t.worker_id = any (v_lost)
+            and t.state = 'running'
+        order by t.worker_id, t.id
+        limit v_page
+        for update of t skip locked
+    ),
+    struck as (
+        select h.*, h.strikes + (h.suspect and not h.is_restart)::integer as next_strikes
+        from held h
+    ),
+    decided as (
+        select s.*,
+            case
+                when s.is_cancelled then 'cancelled'
+                when s.next_strikes >= kinfolk.strikes_max() then 'failed'
+                else 'pending'
+            end::kinfolk.state as next_state
+        from struck s
+    ),
+    moved as (
+        update kinfolk.task t
+        set
+            state = d.next_state,
+            gate = case when d.next_state = 'pending' then 'open'::kinfolk.gate end,
+            finished_at = case when d.next_state <> 'pending' then v_now end,
+            worker_id = null,
+            token = null,
+            attempt = greatest(t.attempt - 1, 0),
+            suspect = t.suspect or not d.is_restart,
+            strikes = d.next_strikes,
+            failure = case d.next_state
+                when 'cancelled' then kinfolk.failure_cancelled()
+                when 'failed' then kinfolk.failure_poison()
+                else kinfolk.failure_lost(d.worker_id)
+            end,
+            unique_held = t.unique_held and (d.next_state = 'pending' or t.unique_scope = 'window')
+        from decided d
+        where t.id = d.id
+    ),
+    ended as (
+        insert into kinfolk.attempt (task_id, run, attempt, started_at, ended_at, worker_id, ending, failure)
+        select d.id, d.runs, d.attempt, d.started_at, v_now, d.worker_id, 'lost', kinfolk.failure_lost(d.worker_id)
+        from decided d
+    )
+    select count(*) filter (where d.next_state = 'pending'), count(*) filter (where d.next_state = 'failed'),
+        count(*) filter (where d.next_state = 'cancelled'), array_agg(distinct d.queue_id)
+    into returned, poisoned, cancelled, v_queues
+    from decided d;
+
+    delete from kinfolk.worker w
+    where w.id = any (v_lost)
+        and not exists (select from kinfolk.task t where t.worker_id = w.id and t.state = 'running');
+    get diagnostics workers = row_count;
+    more := workers < cardinality(v_lost);
+    perform kinfolk.notify_queues(v_queues, false);
+end
+$$;

@@ -1,0 +1,19 @@
+-- Makes a command known, or changes its defaults. A missing queue is made.
+
+create or replace function kinfolk.register_command(
+    name text,
+    queue text default 'default',
+    priority integer default 0,
+    max_attempts integer default 10,
+    backoff_base interval default '1 second',
+    backoff_cap interval default '1 hour',
+    jitter_pct integer default 10,
+    timeout interval default null
+) returns void
+language sql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+    select kinfolk.register_commands(array[name], array[queue], array[priority], array[max_attempts],
+        array[kinfolk.micros(backoff_base) / 1000], array[kinfolk.micros(backoff_cap) / 1000], array[jitter_pct],
+        array[kinfolk.micros(timeout)])
+$$;

@@ -1,0 +1,65 @@
+-- Makes commands known, or changes their defaults. Queues that are missing are made. Takes: queue rows, then command
+-- rows, each in the order of their names; a command that is already as asked is not locked at all.
+
+create or replace function kinfolk.register_commands(
+    p_names text[], p_queues text[], p_priorities integer[], p_max_attempts integer[], p_base_ms bigint[],
+    p_cap_ms bigint[], p_jitter_pct integer[], p_timeouts_us bigint[]
+) returns void
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_bad record;
+begin
+    for v_bad in
+        select g.*
+        from unnest(p_names, p_queues, p_priorities, p_max_attempts, p_base_ms, p_cap_ms, p_jitter_pct, p_timeouts_us)
+            as g(name, queue, priority, max_attempts, base_ms, cap_ms, jitter_pct, timeout_us)
+    loop
+        perform kinfolk.require_name('command', v_bad.name);
+        perform kinfolk.require_name('queue', v_bad.queue);
+        perform kinfolk.require_policy(v_bad.priority, v_bad.max_attempts, v_bad.timeout_us);
+        if v_bad.jitter_pct is null or v_bad.jitter_pct not between 0 and 100 then
+            perform kinfolk.refuse('KF001', format('jitter_pct is %s; it must be 0 to 100', v_bad.jitter_pct));
+        end if;
+        if v_bad.base_ms is null or v_bad.cap_ms is null or v_bad.base_ms not between 0 and 4294967295
+            or v_bad.cap_ms not between 0 and least(4294967295, kinfolk.delay_max_us() / 1000)
+        then
+            perform kinfolk.refuse('KF001', format('a backoff of %s up to %s ms is out of range', v_bad.base_ms, v_bad.cap_ms));
+        end if;
+    end loop;
+
+    insert into kinfolk.queue (name)
+    select distinct g.queue collate "C"
+    from unnest(p_queues) g(queue)
+    where not exists (select from kinfolk.queue q where q.name = g.queue)
+    order by 1
+    on conflict (name) do nothing;
+
+    insert into kinfolk.command as c
+        (name, queue_id, priority, max_attempts, backoff_base_ms, backoff_cap_ms, jitter_pct, timeout_us)
+    select g.name, q.id, g.priority, g.max_attempts, g.base_ms, g.cap_ms, g.jitter_pct, g.timeout_us
+    from (
+        select distinct on (u.name collate "C") u.*
+        from unnest(p_names, p_queues, p_priorities, p_max_attempts, p_base_ms, p_cap_ms, p_jitter_pct, p_timeouts_us)
+            with ordinality as u(name, queue, priority, max_attempts, base_ms, cap_ms, jitter_pct, timeout_us, nth)
+        order by u.name collate "C", u.nth desc
+    ) g
+    join kinfolk.queue q on q.name = g.queue
+    where not exists (
+        select
+        from kinfolk.command k
+        where k.name = g.name
+            and (k.queue_id, k.priority, k.max_attempts, k.backoff_base_ms, k.backoff_cap_ms, k.jitter_pct)
+                = (q.id, g.priority, g.max_attempts, g.base_ms, g.cap_ms, g.jitter_pct)
+            and k.timeout_us is not distinct from g.timeout_us)
+    on conflict (name) do update set
+        queue_id = excluded.queue_id,
+        priority = excluded.priority,
+        max_attempts = excluded.max_attempts,
+        backoff_base_ms = excluded.backoff_base_ms,
+        backoff_cap_ms = excluded.backoff_cap_ms,
+        jitter_pct = excluded.jitter_pct,
+        timeout_us = excluded.timeout_us;
+end
+$$;

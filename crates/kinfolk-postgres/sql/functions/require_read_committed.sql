@@ -1,0 +1,16 @@
+-- A function that decides must see what others have committed up to its locks: only `read committed` does.
+
+create or replace function kinfolk.require_read_committed() returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if current_setting('transaction_isolation') <> 'read committed' then
+        perform kinfolk.refuse(
+            'KF005',
+            format('this needs a transaction of isolation level read committed, not %s',
+                current_setting('transaction_isolation')),
+            'begin isolation level read committed');
+    end if;
+end
+$$;

@@ -1,0 +1,45 @@
+-- Refuses a whole settle call if any of its items is one that no store would keep.
+
+create or replace function kinfolk.require_settles(
+    p_ids bigint[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_failures jsonb[], p_delays_us bigint[]
+) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_result bigint := kinfolk.result_bytes_max();
+    v_delay bigint := kinfolk.delay_max_us();
+    v_bytes bigint;
+    v_bad text;
+begin
+    if cardinality(p_ids) > kinfolk.settle_batch_max() then
+        perform kinfolk.refuse('KF001', format('%s settles in one call', cardinality(p_ids)),
+            format('send at most %s at once', kinfolk.settle_batch_max()));
+    end if;
+    if cardinality(p_tokens) <> cardinality(p_ids) or cardinality(p_outcomes) <> cardinality(p_ids) then
+        perform kinfolk.refuse('KF001', 'numbers, tokens and outcomes must be as many');
+    end if;
+    select o
+    into v_bad
+    from unnest(p_outcomes) o
+    where o not in ('done', 'failed', 'never', 'snooze', 'release', 'cancelled')
+    limit 1;
+    if found then
+        perform kinfolk.refuse('KF001', format('unknown outcome %L', v_bad),
+            'there are: done, failed, never, snooze, release, cancelled');
+    end if;
+    select kinfolk.json_bytes(r)
+    into v_bytes
+    from unnest(p_results) r
+    where pg_column_size(r) * 8::bigint > v_result
+        and kinfolk.json_longer_than(r, v_result)
+    limit 1;
+    if found then
+        perform kinfolk.refuse('KF006', format('the result is %s bytes, more than %s', v_bytes, v_result),
+            'keep the data elsewhere and answer with a reference', v_bytes::text);
+    end if;
+    if exists (select from unnest(p_delays_us) d where d not between 0 and v_delay) then
+        perform kinfolk.refuse('KF001', 'a delay is out of range', 'it must be within ten years from now on');
+    end if;
+end
+$$;

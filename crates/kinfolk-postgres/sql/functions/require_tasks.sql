@@ -1,0 +1,85 @@
+-- Refuses a whole enqueue call if any of its tasks is one that no store would keep.
+
+create or replace function kinfolk.require_tasks(
+    p_ids bigint[], p_commands text[], p_payloads jsonb[], p_priorities integer[], p_delays_us bigint[], p_keys text[],
+    p_scopes text[], p_windows_us bigint[], p_on_duplicates text[], p_max_attempts integer[], p_timeouts_us bigint[],
+    p_traces text[]
+) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_payload bigint := kinfolk.payload_bytes_max();
+    v_priority integer := kinfolk.priority_abs_max();
+    v_attempts integer := kinfolk.attempts_max();
+    v_timeout bigint := kinfolk.timeout_max_us();
+    v_delay bigint := kinfolk.delay_max_us();
+    v_key integer := kinfolk.unique_key_bytes_max();
+    v_trace integer := kinfolk.trace_bytes_max();
+    v_bytes bigint;
+    v_bad record;
+begin
+    if cardinality(p_ids) > kinfolk.enqueue_batch_max() then
+        perform kinfolk.refuse('KF001', format('%s tasks in one call', cardinality(p_ids)),
+            format('send at most %s at once', kinfolk.enqueue_batch_max()));
+    end if;
+    if cardinality(p_commands) <> cardinality(p_ids) or cardinality(p_payloads) <> cardinality(p_ids) then
+        perform kinfolk.refuse('KF001', 'numbers, commands and payloads must be as many');
+    end if;
+
+    -- The payload is looked at by its size in memory first: no value's text is as much as eight times that.
+    select kinfolk.json_bytes(p)
+    into v_bytes
+    from unnest(p_payloads) p
+    where p is null
+        or (pg_column_size(p) * 8::bigint > v_payload and kinfolk.json_longer_than(p, v_payload))
+    limit 1;
+    if found and v_bytes is null then
+        perform kinfolk.refuse('KF001', 'a payload is null', 'send {} when there is nothing to say');
+    elsif found then
+        perform kinfolk.refuse('KF006', format('the payload is %s bytes, more than %s', v_bytes, v_payload),
+            'keep the data elsewhere and send a reference', v_bytes::text);
+    end if;
+
+    for v_bad in
+        select g.*
+        from unnest(p_priorities, p_delays_us, p_keys, p_scopes, p_windows_us, p_on_duplicates, p_max_attempts,
+                p_timeouts_us, p_traces)
+            as g(priority, delay_us, key, scope, window_us, on_duplicate, max_attempts, timeout_us, trace)
+        where abs(g.priority) > v_priority
+            or g.max_attempts not between 1 and v_attempts
+            or g.timeout_us not between 1 and v_timeout
+            or g.delay_us not between 0 and v_delay
+            or octet_length(g.key) not between 1 and v_key
+            or g.scope not in ('pending', 'active', 'window')
+            or (g.scope = 'window' and coalesce(g.window_us not between 1 and v_delay, true))
+            or g.on_duplicate not in ('keep', 'replace', 'merge')
+            or octet_length(g.trace) > v_trace
+        limit 1
+    loop
+        perform kinfolk.require_policy(v_bad.priority, v_bad.max_attempts, v_bad.timeout_us);
+        if v_bad.delay_us < 0 then
+            perform kinfolk.refuse('KF001', format('a negative delay: %s', kinfolk.span(v_bad.delay_us)),
+                'give a span from now on');
+        elsif v_bad.delay_us > kinfolk.delay_max_us() then
+            perform kinfolk.refuse('KF001', format('a delay of %s is out of range', kinfolk.span(v_bad.delay_us)),
+                'it must be at most ten years');
+        elsif v_bad.key = '' or octet_length(v_bad.key) > kinfolk.unique_key_bytes_max() then
+            perform kinfolk.refuse('KF001', format('unique key %L is %s bytes', left(v_bad.key, 60), octet_length(v_bad.key)),
+                format('it must have 1 to %s', kinfolk.unique_key_bytes_max()));
+        elsif v_bad.scope not in ('pending', 'active', 'window') then
+            perform kinfolk.refuse('KF001', format('unknown unique_scope %L', v_bad.scope),
+                'there are: pending, active, window');
+        elsif v_bad.scope = 'window' and coalesce(v_bad.window_us not between 1 and kinfolk.delay_max_us(), true) then
+            perform kinfolk.refuse('KF001', format('a unique_window of %s is out of range', kinfolk.span(v_bad.window_us)),
+                'it must be more than zero and at most ten years');
+        elsif v_bad.on_duplicate not in ('keep', 'replace', 'merge') then
+            perform kinfolk.refuse('KF001', format('unknown on_duplicate %L', v_bad.on_duplicate),
+                'there are: keep, replace, merge');
+        elsif octet_length(v_bad.trace) > kinfolk.trace_bytes_max() then
+            perform kinfolk.refuse('KF001', format('the trace context is %s bytes', octet_length(v_bad.trace)),
+                format('it must be at most %s', kinfolk.trace_bytes_max()));
+        end if;
+    end loop;
+end
+$$;

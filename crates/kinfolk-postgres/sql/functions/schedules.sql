@@ -1,0 +1,89 @@
+-- Makes or changes a schedule, armed by the caller. What it fired before is kept. Answers it as it is then, or nothing
+-- when its command is unknown.
+
+create or replace function kinfolk.put_schedule(
+    p_name text, p_cron text, p_zone text, p_missed text, p_overlap text, p_paused boolean, p_next_at timestamptz,
+    p_command text, p_payload jsonb, p_queue text, p_priority integer, p_due timestamptz, p_delay_us bigint,
+    p_unique_key text, p_unique_scope text, p_unique_window_us bigint, p_on_duplicate text, p_max_attempts integer,
+    p_timeout_us bigint, p_trace text
+) returns setof kinfolk.schedule
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform kinfolk.require_name('schedule', p_name);
+    perform kinfolk.require_tasks(array[1], array[p_command], array[p_payload], array[p_priority], array[p_delay_us],
+        array[p_unique_key], array[p_unique_scope], array[p_unique_window_us], array[p_on_duplicate],
+        array[p_max_attempts], array[p_timeout_us], array[p_trace]);
+    if not exists (select from kinfolk.command c where c.name = p_command) then
+        return;
+    end if;
+    return query
+    insert into kinfolk.schedule as s
+        (name, cron, zone, missed, overlap, paused, next_at, command, payload, queue, priority, due, delay_us,
+        unique_key, unique_scope, unique_window_us, on_duplicate, max_attempts, timeout_us, trace)
+    values
+        (p_name, p_cron, p_zone, p_missed, p_overlap, p_paused, p_next_at, p_command, p_payload, p_queue, p_priority,
+        p_due, p_delay_us, p_unique_key, p_unique_scope, p_unique_window_us, p_on_duplicate, p_max_attempts,
+        p_timeout_us, p_trace)
+    on conflict (name) do update set
+        cron = excluded.cron,
+        zone = excluded.zone,
+        missed = excluded.missed,
+        overlap = excluded.overlap,
+        paused = excluded.paused,
+        next_at = excluded.next_at,
+        command = excluded.command,
+        payload = excluded.payload,
+        queue = excluded.queue,
+        priority = excluded.priority,
+        due = excluded.due,
+        delay_us = excluded.delay_us,
+        unique_key = excluded.unique_key,
+        unique_scope = excluded.unique_scope,
+        unique_window_us = excluded.unique_window_us,
+        on_duplicate = excluded.on_duplicate,
+        max_attempts = excluded.max_attempts,
+        timeout_us = excluded.timeout_us,
+        trace = excluded.trace
+    returning s.*;
+end
+$$;
+
+-- Switches a schedule off, or on again and armed for `p_next_at`. Answers whether there is such a schedule.
+create or replace function kinfolk.pause_schedule(p_name text, p_paused boolean, p_next_at timestamptz) returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    update kinfolk.schedule s
+    set
+        paused = p_paused,
+        next_at = case when p_paused then s.next_at else p_next_at end
+    where s.name = p_name;
+    return found;
+end
+$$;
+
+-- Removes a schedule. Answers whether there was one.
+create or replace function kinfolk.remove_schedule(p_name text) returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    delete from kinfolk.schedule s where s.name = p_name;
+    return found;
+end
+$$;
+
+-- The schedules whose tick has come.
+create or replace function kinfolk.due_schedules() returns setof kinfolk.schedule
+language sql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+    select s.*
+    from kinfolk.schedule s
+    where not s.paused
+        and s.next_at <= kinfolk.clock()
+    order by s.next_at, s.name
+$$;

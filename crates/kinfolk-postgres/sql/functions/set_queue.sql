@@ -1,0 +1,18 @@
+-- Makes a queue, or changes how long it keeps what is finished, by final state, in microseconds; null keeps it for good.
+
+create or replace function kinfolk.set_queue(
+    p_name text, p_keep_completed_us bigint, p_keep_failed_us bigint, p_keep_cancelled_us bigint
+) returns void
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform kinfolk.require_name('queue', p_name);
+    insert into kinfolk.queue (name, keep_completed_us, keep_failed_us, keep_cancelled_us)
+    values (p_name, p_keep_completed_us, p_keep_failed_us, p_keep_cancelled_us)
+    on conflict (name) do update set
+        keep_completed_us = excluded.keep_completed_us,
+        keep_failed_us = excluded.keep_failed_us,
+        keep_cancelled_us = excluded.keep_cancelled_us;
+end
+$$;

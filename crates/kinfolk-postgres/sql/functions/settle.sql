@@ -1,0 +1,65 @@
+-- Records how attempts ended, and what follows from it. One answer for each item: `recorded` or `repeated` with the
+-- state the task went to, or `stale`. Each item is fenced by task and token; a stale one does not disturb the rest.
+--
+-- A plain completion (first run, nobody asked for its end) goes by one update; all else is decided row by row in
+-- `settle_rest`. Locks the tasks, plain completions first, each part in the order given: a caller sorts them by number.
+
+create or replace function kinfolk.settle(
+    p_ids bigint[],
+    p_tokens uuid[],
+    p_outcomes text[],
+    p_results jsonb[] default '{}',
+    p_failures jsonb[] default '{}',
+    p_delays_us bigint[] default '{}'
+) returns table (nth integer, answer text, state text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz;
+    v_done integer[];
+    v_many integer := cardinality(p_ids);
+begin
+    perform kinfolk.require_read_committed();
+    perform kinfolk.require_settles(p_ids, p_tokens, p_outcomes, p_results, p_failures, p_delays_us);
+    v_now := kinfolk.clock();
+
+    with done as (
+        update kinfolk.task t
+        set
+            state = 'completed',
+            finished_at = v_now,
+            worker_id = null,
+            result = g.result,
+            failure = null,
+            suspect = false,
+            strikes = 0,
+            unique_held = t.unique_held and t.unique_scope = 'window'
+        from unnest(p_ids, p_tokens, p_outcomes, p_results) with ordinality as g(id, token, outcome, result, nth)
+        where g.outcome = 'done'
+            and t.id = g.id
+            and t.token = g.token
+            and t.state = 'running'
+            and t.runs = 1
+            and t.cancel_requested_at is null
+        returning g.nth::integer as nth
+    )
+    select array_agg(done.nth) into v_done from done;
+
+    return query
+    select d.nth, 'recorded', 'completed'
+    from unnest(v_done) as d(nth);
+    if coalesce(cardinality(v_done), 0) < v_many then
+        return query
+        select r.nth, r.answer, r.state
+        from kinfolk.settle_rest(p_ids, p_tokens, p_outcomes, p_results, p_failures, p_delays_us, v_done, v_now) r;
+    end if;
+end
+$$;

@@ -1,0 +1,38 @@
+-- Who may call what. Nobody has anything by default; tables are nobody's business but the functions'.
+
+revoke all on schema kinfolk from public;
+revoke all on all tables in schema kinfolk from public, kinfolk_producer, kinfolk_worker, kinfolk_viewer, kinfolk_operator;
+revoke all on all sequences in schema kinfolk from public;
+revoke all on all functions in schema kinfolk from public;
+
+grant usage on schema kinfolk to kinfolk_producer, kinfolk_worker, kinfolk_viewer, kinfolk_operator;
+
+grant execute on function kinfolk.schema_version(), kinfolk.clock()
+to kinfolk_producer, kinfolk_worker, kinfolk_viewer, kinfolk_operator;
+
+do $$
+declare
+    v_right record;
+begin
+    -- By name, whatever the arguments: what a role may do is a list of verbs.
+    for v_right in
+        select r.role, p.oid::regprocedure as routine
+        from (values
+            ('kinfolk_producer', array['enqueue', 'enqueue_many', 'enqueue_rows', 'take_ids', 'register_command',
+                'register_commands', 'wake']),
+            ('kinfolk_worker', array['register_worker', 'heartbeat', 'leave', 'claim', 'settle', 'recover',
+                'due_schedules', 'fire', 'prune']),
+            ('kinfolk_viewer', array['get_task', 'get_attempts', 'list_tasks', 'stats', 'count_tasks', 'queues', 'commands', 'workers',
+                'schedules', 'check_invariants', 'doctor', 'folded', 'holds']),
+            ('kinfolk_operator', array['cancel', 'retry', 'set_queue', 'pause', 'resume', 'put_schedule',
+                'pause_schedule', 'remove_schedule', 'get_task'])
+        ) as r(role, verbs)
+        join pg_catalog.pg_proc p on p.proname = any (r.verbs)
+        where p.pronamespace = 'kinfolk'::regnamespace
+    loop
+        execute format('grant execute on function %s to %I', v_right.routine, v_right.role);
+    end loop;
+end
+$$;
+
+grant select on kinfolk.tasks to kinfolk_viewer;

@@ -1,0 +1,43 @@
+-- The roles of the engine. Roles belong to the whole cluster: several databases may make them at the same moment, so
+-- one that is there already, or comes up meanwhile, is fine. The owner can't log in; the one who migrates becomes a
+-- member of it, to hand the schema over.
+
+do $$
+declare
+    v_role text;
+begin
+    foreach v_role in array array[
+        'kinfolk_owner', 'kinfolk_producer', 'kinfolk_worker', 'kinfolk_viewer', 'kinfolk_operator']
+    loop
+        if not exists (select from pg_catalog.pg_roles r where r.rolname = v_role) then
+            begin
+                execute format('create role %I nologin', v_role);
+            exception
+                when duplicate_object or unique_violation then
+                    null;
+                when insufficient_privilege then
+                    raise exception using
+                        errcode = 'insufficient_privilege',
+                        message = format('%I may not create the role %I', current_user, v_role),
+                        hint = 'migrate once as a role with createrole, or have the kinfolk_ roles created first';
+            end;
+        end if;
+    end loop;
+
+    if not pg_has_role(current_user, 'kinfolk_owner', 'member') then
+        execute format('grant kinfolk_owner to %I', current_user);
+    end if;
+    if not pg_has_role('kinfolk_worker', 'kinfolk_producer', 'member') then
+        begin
+            grant kinfolk_producer to kinfolk_worker;
+        exception
+            when unique_violation or internal_error then
+                null;
+        end;
+    end if;
+end
+$$;
+
+create schema if not exists kinfolk authorization kinfolk_owner;
+
+set local role kinfolk_owner;

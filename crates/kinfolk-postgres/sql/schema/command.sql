@@ -1,0 +1,13 @@
+-- What tasks run, with its defaults. The backoff is read here when an attempt fails; all else is copied at the enqueue.
+
+create table kinfolk.command (
+    id integer generated always as identity primary key,
+    name text collate "C" not null unique,
+    queue_id integer not null references kinfolk.queue,
+    priority integer not null,
+    max_attempts smallint not null,
+    backoff_base_ms bigint not null,
+    backoff_cap_ms bigint not null,
+    jitter_pct smallint not null,
+    timeout_us bigint
+);

@@ -1,0 +1,23 @@
+-- Payloads that were enqueued under a unique key that another task holds, to be laid into that task when it starts.
+-- Rows are only ever inserted by an enqueue, so that it never waits for, and never holds up, a claim or another enqueue.
+-- `id` is the number the newcomer would have had as a task: a repeated enqueue finds its own row.
+
+create table kinfolk.duplicate (
+    id bigint primary key,
+    arrival bigint generated always as identity,
+    task_id bigint not null,
+    on_duplicate kinfolk.on_duplicate not null,
+    payload jsonb not null
+);
+
+create index duplicate_task on kinfolk.duplicate (task_id, arrival);
+
+-- Tasks that gave up their key to a claim or a cancel while an enqueue that saw it held may not have committed yet.
+-- `horizon`: when every transaction below it has ended, no such enqueue is left. Null: not known yet.
+create table kinfolk.late (
+    queue_id integer not null,
+    task_id bigint not null,
+    horizon xid8
+);
+
+create index late_queue on kinfolk.late (queue_id);

@@ -1,0 +1,7 @@
+-- What was done to this schema, and when. Its highest version is the version of the schema.
+
+create table kinfolk.migration (
+    version integer primary key,
+    name text not null,
+    migrated_at timestamptz not null default clock_timestamp()
+);

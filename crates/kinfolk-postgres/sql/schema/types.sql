@@ -1,0 +1,10 @@
+-- The words of a task's life. Their order is the order of that life.
+
+create type kinfolk.state as enum ('pending', 'running', 'waiting', 'completed', 'failed', 'cancelled');
+
+create type kinfolk.gate as enum ('open', 'time', 'limit', 'after');
+
+-- How long a unique key is held. A task that has given its key up has none.
+create type kinfolk.unique_scope as enum ('pending', 'active', 'window');
+
+create type kinfolk.on_duplicate as enum ('keep', 'replace', 'merge');

@@ -1,0 +1,24 @@
+-- Processes that run tasks. `steady_since`: since when the lease was renewed without a gap.
+
+create table kinfolk.worker (
+    id uuid primary key,
+    name text not null,
+    queues text[] not null,
+    commands text[] not null,
+    started_at timestamptz not null,
+    renewed_at timestamptz not null,
+    lease_us bigint not null,
+    lease_until timestamptz not null,
+    steady_since timestamptz not null
+) with (fillfactor = 50);
+
+-- Which worker claims from which queue, and whether its last claim there left it with room to spare. Claims keep it;
+-- an enqueue looks here to see whether anybody sleeps.
+create table kinfolk.worker_queue (
+    queue_id integer not null references kinfolk.queue on delete cascade,
+    worker_id uuid not null references kinfolk.worker on delete cascade,
+    idle boolean not null,
+    primary key (queue_id, worker_id)
+) with (fillfactor = 50);
+
+create index worker_queue_worker on kinfolk.worker_queue (worker_id);

@@ -1,0 +1,37 @@
+-- Tasks as people and programs see them: names instead of numbers, duplicates laid into the payload, the unique key
+-- shown only while it is held (`any_key`: held now or before).
+
+create or replace view kinfolk.tasks as
+select
+    t.id,
+    c.name as command,
+    q.name as queue,
+    t.state::text as state,
+    t.gate::text as gate,
+    t.priority,
+    t.due,
+    t.place,
+    t.attempt,
+    t.max_attempts,
+    t.timeout_us * interval '1 microsecond' as timeout,
+    case
+        when t.unique_key is null then t.payload
+        else kinfolk.folded(t.id, t.payload)
+    end as payload,
+    t.result,
+    t.failure,
+    case when kinfolk.holds(t, kinfolk.clock()) then t.unique_key end as unique_key,
+    t.created_at,
+    t.started_at,
+    t.finished_at,
+    t.cancel_requested_at,
+    t.worker_id as worker,
+    t.suspect,
+    t.strikes,
+    t.trace,
+    t.timeout_us,
+    t.unique_key as any_key,
+    t.runs
+from kinfolk.task t
+join kinfolk.command c on c.id = t.command_id
+join kinfolk.queue q on q.id = t.queue_id;

@@ -1,0 +1,167 @@
+//! From a URL to a pool of connections: options, TLS, and what every connection is told first.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use kinfolk_core::{InputError, StoreError};
+use tokio_postgres::Config;
+use tokio_postgres::config::SslMode;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::tls::{self, Trust};
+
+/// How a [`crate::PgStore`] uses its database.
+#[derive(Clone, Debug)]
+pub struct PgOptions {
+    /// Connections at most, not counting the one that listens for wake-ups. Default 8.
+    pub pool_size: usize,
+    /// Listen for wake-ups. Off behind a transaction pooler, where nothing can be listened to: workers poll. Default on.
+    pub notify: bool,
+    /// Use prepared statements. Off behind a transaction pooler that does not keep them. Default on.
+    pub prepared: bool,
+    /// What the connections are called in `pg_stat_activity`. Default `kinfolk`.
+    pub application_name: String,
+}
+
+impl Default for PgOptions {
+    fn default() -> Self {
+        Self { pool_size: 8, notify: true, prepared: true, application_name: "kinfolk".to_owned() }
+    }
+}
+
+/// Where and how to connect.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(crate) config: Config,
+    pub(crate) tls: MakeRustlsConnect,
+    /// The database as people know it, without the password.
+    pub(crate) shown: String,
+}
+
+/// A connection that was not used for this long is tried before it is used again.
+const TRIED_AFTER: Duration = Duration::from_secs(1);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What every connection of a session is told. The engine's functions refuse any other isolation level.
+const SESSION: &str = "set default_transaction_isolation = 'read committed'";
+
+pub(crate) fn target(url: &str, options: &PgOptions) -> Result<Target, StoreError> {
+    let (url, trust, ssl_mode) = take_ssl(url);
+    let bad = |fault: &dyn std::fmt::Display| {
+        StoreError::Input(InputError::Other(format!("the database address can't be read: {fault}")))
+    };
+    let mut config = Config::from_str(&url).map_err(|fault| bad(&fault))?;
+    if let Some(mode) = ssl_mode {
+        config.ssl_mode(mode);
+    }
+    if config.get_application_name().is_none() {
+        config.application_name(&options.application_name);
+    }
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT_TIMEOUT);
+    }
+    config.keepalives_idle(Duration::from_secs(30));
+    let shown = format!("database {}", config.get_dbname().or(config.get_user()).unwrap_or("postgres"));
+    Ok(Target { config, tls: tls::connector(&trust)?, shown })
+}
+
+pub(crate) fn pool(target: &Target, options: &PgOptions) -> Result<Pool, StoreError> {
+    let manager = Manager::from_config(
+        target.config.clone(),
+        target.tls.clone(),
+        ManagerConfig { recycling_method: RecyclingMethod::Fast },
+    );
+    let mut builder = Pool::builder(manager)
+        .max_size(options.pool_size.max(1))
+        .runtime(Runtime::Tokio1)
+        .wait_timeout(Some(WAIT_TIMEOUT))
+        .pre_recycle(Hook::async_fn(|client, metrics| {
+            Box::pin(async move {
+                if metrics.last_used() < TRIED_AFTER {
+                    return Ok(());
+                }
+                client.simple_query("").await.map(drop).map_err(HookError::Backend)
+            })
+        }));
+    if options.prepared {
+        // Without a session of our own there is nothing to set: the pooler's sessions belong to everybody.
+        builder = builder.post_create(Hook::async_fn(|client, _| {
+            Box::pin(async move { client.batch_execute(SESSION).await.map_err(HookError::Backend) })
+        }));
+    }
+    builder.build().map_err(|fault| StoreError::Unavailable { detail: fault.to_string() })
+}
+
+/// Takes what this crate understands and the driver does not out of the address: `sslrootcert`, and the modes of
+/// `sslmode` that ask for a proof.
+fn take_ssl(url: &str) -> (String, Trust, Option<SslMode>) {
+    let mut trust = Trust::default();
+    let mut mode = None;
+    let mut keep = |part: &str, decode: bool| {
+        let Some((key, value)) = part.split_once('=') else { return true };
+        match (key.trim(), value.trim()) {
+            ("sslrootcert", "system") => trust.verify = true,
+            ("sslrootcert", path) => {
+                trust.root_cert = Some(if decode { percent_decoded(path) } else { path.trim_matches('\'').to_owned() });
+            }
+            ("sslmode", "verify-ca" | "verify-full") => {
+                trust.verify = true;
+                mode = Some(SslMode::Require);
+            }
+            ("sslmode", "allow") => mode = Some(SslMode::Prefer),
+            _ => return true,
+        }
+        false
+    };
+    let url = if let Some((front, query)) = url.split_once('?').filter(|(front, _)| front.contains("://")) {
+        let rest: Vec<&str> = query.split('&').filter(|part| keep(part, true)).collect();
+        if rest.is_empty() { front.to_owned() } else { format!("{front}?{}", rest.join("&")) }
+    } else if url.contains("://") {
+        url.to_owned()
+    } else {
+        url.split_whitespace().filter(|part| keep(part, false)).collect::<Vec<_>>().join(" ")
+    };
+    (url, trust, mode)
+}
+
+fn percent_decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let decoded = (bytes[at] == b'%')
+            .then(|| text.get(at + 1..at + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok()))
+            .flatten();
+        out.push(decoded.unwrap_or(bytes[at]));
+        at += if decoded.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_that_ask_for_a_proof_verify_the_server() {
+        let (url, trust, mode) = take_ssl("postgres://h/db?sslmode=verify-full&sslrootcert=%2Fetc%2Fca.pem&user=me");
+        assert_eq!(url, "postgres://h/db?user=me");
+        assert!(trust.verify);
+        assert_eq!(trust.root_cert.as_deref(), Some("/etc/ca.pem"));
+        assert_eq!(mode, Some(SslMode::Require));
+    }
+
+    #[test]
+    fn words_work_like_urls_and_the_rest_is_left_to_the_driver() {
+        let (words, trust, _) = take_ssl("host=a,b sslrootcert=system target_session_attrs=read-write");
+        assert_eq!(words, "host=a,b target_session_attrs=read-write");
+        assert!(trust.verify && trust.root_cert.is_none());
+    }
+
+    #[test]
+    fn an_address_that_makes_no_sense_is_refused() {
+        assert!(matches!(target("postgres://h:notaport/", &PgOptions::default()), Err(StoreError::Input(_))));
+    }
+}

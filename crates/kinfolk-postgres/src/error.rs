@@ -1,0 +1,94 @@
+//! From SQLSTATEs and broken connections to errors that say what to do next. The only place that knows the codes.
+
+use deadpool_postgres::{HookError, PoolError};
+use kinfolk_core::limits::PAYLOAD_BYTES_MAX;
+use kinfolk_core::{InputError, State, StoreError, WorkerId};
+use tokio_postgres::error::DbError;
+
+/// The server refuses writes: a standby, or a database set read-only.
+const READ_ONLY: &[&str] = &["25006"];
+/// No room: disk full, out of memory, configuration limit.
+const FULL: &[&str] = &["53100", "53200", "53400"];
+/// The role lacks a right, or may not log in.
+const FORBIDDEN: &[&str] = &["42501", "28000", "28P01", "0LP01"];
+/// The server goes down, comes up, or has cut the connection; or the transaction lost against another one.
+const UNAVAILABLE: &[&str] =
+    &["57P01", "57P02", "57P03", "57P04", "57P05", "25P03", "53300", "57014", "40001", "40P01", "55P03", "3D000"];
+/// The schema, or something in it that this program needs, is not there.
+const SCHEMA_MISSING: &[&str] = &["3F000", "42P01", "42883"];
+/// Values that PostgreSQL itself refuses: a moment out of range, `\0` in a text, JSON beyond its means.
+const BAD_VALUE: &[&str] = &["22008", "22021", "22P05", "22P02", "22023", "54000", "54001"];
+
+/// What a failed call means. Public for those who call the SQL functions in transactions of their own.
+pub fn store_error(fault: &tokio_postgres::Error) -> StoreError {
+    match fault.as_db_error() {
+        Some(db) => from_db(db),
+        None if fault.is_closed() => StoreError::Unavailable { detail: "the connection was closed".to_owned() },
+        None => from_client(fault),
+    }
+}
+
+/// As [`store_error`], for a call made in the name of a worker.
+pub(crate) fn worker_error(fault: StoreError, worker: WorkerId) -> StoreError {
+    match fault {
+        StoreError::LeaseLost { .. } => StoreError::LeaseLost { worker },
+        other => other,
+    }
+}
+
+pub(crate) fn pool_error(fault: PoolError) -> StoreError {
+    match fault {
+        PoolError::Backend(fault) | PoolError::PostCreateHook(HookError::Backend(fault)) => store_error(&fault),
+        other => StoreError::Unavailable { detail: other.to_string() },
+    }
+}
+
+fn from_client(fault: &tokio_postgres::Error) -> StoreError {
+    let mut detail = fault.to_string();
+    let mut source = std::error::Error::source(fault);
+    let mut on_the_wire = detail.contains("connect");
+    while let Some(cause) = source {
+        on_the_wire |= cause.is::<std::io::Error>();
+        detail = format!("{detail}: {cause}");
+        source = cause.source();
+    }
+    if on_the_wire || detail.contains("timed out") {
+        StoreError::Unavailable { detail }
+    } else {
+        StoreError::Fault { code: "client".to_owned(), detail }
+    }
+}
+
+fn from_db(db: &DbError) -> StoreError {
+    let code = db.code().code();
+    let detail = db.message().to_owned();
+    let advised = || match db.hint().filter(|hint| !hint.is_empty()) {
+        Some(hint) => format!("{detail}; {hint}"),
+        None => detail.clone(),
+    };
+    match code {
+        "KF001" => StoreError::Input(InputError::Other(advised())),
+        "KF002" => StoreError::NotFound { what: "", name: detail },
+        "KF003" => StoreError::WrongState {
+            task: kinfolk_core::TaskId(0),
+            state: db.detail().and_then(|state| state.parse().ok()).unwrap_or(State::Pending),
+            remedy: "only a failed or cancelled task can be retried",
+        },
+        "KF004" => StoreError::LeaseLost { worker: WorkerId(uuid::Uuid::nil()) },
+        "KF005" => StoreError::Fault { code: code.to_owned(), detail: advised() },
+        "KF006" => StoreError::Input(InputError::TooLarge {
+            what: if detail.contains("result") { "result" } else { "payload" },
+            bytes: db.detail().and_then(|bytes| bytes.parse().ok()).unwrap_or_default(),
+            max: PAYLOAD_BYTES_MAX,
+        }),
+        _ if READ_ONLY.contains(&code) => StoreError::ReadOnly { detail },
+        _ if FULL.contains(&code) => StoreError::Full { detail },
+        _ if FORBIDDEN.contains(&code) => StoreError::Forbidden { detail },
+        _ if UNAVAILABLE.contains(&code) || code.starts_with("08") => StoreError::Unavailable { detail },
+        _ if SCHEMA_MISSING.contains(&code) && detail.contains("kinfolk") => {
+            StoreError::SchemaMissing { database: "the database".to_owned() }
+        }
+        _ if BAD_VALUE.contains(&code) => StoreError::Input(InputError::Other(advised())),
+        _ => StoreError::Fault { code: code.to_owned(), detail },
+    }
+}

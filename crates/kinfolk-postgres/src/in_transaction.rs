@@ -1,0 +1,33 @@
+//! Enqueueing and settling inside a transaction of the caller's own.
+
+use kinfolk_core::store::Answer;
+use kinfolk_core::{Enqueued, NewTask, Settle, Settled};
+use tokio_postgres::GenericClient;
+use tokio_postgres::types::Type;
+
+use crate::error::store_error;
+use crate::produce::{self, Columns, ENQUEUE, TAKE_IDS};
+use crate::rows;
+use crate::work::{self, SETTLE, SettleColumns};
+
+/// Enqueues tasks in the caller's transaction: they exist if, and only if, it commits. Works under every isolation
+/// level. Workers are woken by the commit.
+pub async fn enqueue_in(client: &impl GenericClient, tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
+    produce::check(tasks)?;
+    let many = tasks.len() as i32;
+    let taken = client.query_typed_one(TAKE_IDS, &[(&many, Type::INT4)]).await;
+    let ids: Vec<i64> = taken.map_err(|fault| store_error(&fault))?.get(0);
+    let columns = Columns::of(tasks);
+    let rows = client.query_typed(ENQUEUE, &columns.params(&ids.as_slice(), &true)).await;
+    rows::enqueued(&ids, tasks, &rows.map_err(|fault| store_error(&fault))?)
+}
+
+/// Settles tasks in the caller's transaction, so that their effects and their end are one: exactly once. It must be the
+/// last act before the commit (it takes locks that others wait for), the isolation level must be `read committed`, and
+/// a caller that is answered [`Settled::Stale`] must roll back.
+pub async fn settle_in(client: &impl GenericClient, settles: &[Settle]) -> Answer<Vec<Settled>> {
+    work::check(settles)?;
+    let (order, columns) = SettleColumns::sorted(settles);
+    let rows = client.query_typed(SETTLE, &columns.params()).await.map_err(|fault| store_error(&fault))?;
+    work::answers(&order, &rows)
+}

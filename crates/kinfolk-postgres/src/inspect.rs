@@ -1,0 +1,107 @@
+//! What anyone may look at.
+
+use async_trait::async_trait;
+use kinfolk_core::inspect::{Filter, Finding, Page, Stats, Violation};
+use kinfolk_core::limits::PAGE_MAX;
+use kinfolk_core::store::Answer;
+use kinfolk_core::worker::WorkerView;
+use kinfolk_core::{Attempt, Command, Inspect, Queue, QueueName, Schedule, State, Task, TaskId, Timestamp};
+use tokio_postgres::types::Type;
+
+use crate::rows::{self, task_columns};
+use crate::store::PgStore;
+use crate::values::Moment;
+
+const NOW: &str = "select kinfolk.clock()";
+const TASK: &str = concat!("select ", task_columns!(), " from kinfolk.get_task($1)");
+const ATTEMPTS: &str = "select * from kinfolk.get_attempts($1)";
+const LIST: &str = concat!("select ", task_columns!(), " from kinfolk.list_tasks($1, $2, $3, $4, $5, $6)");
+const COUNTS: &str = "select queue, command, state, tasks from kinfolk.count_tasks()";
+const STATS: &str = "select now, workers, queue, oldest_open from kinfolk.stats()";
+const QUEUES: &str = "select * from kinfolk.queues()";
+const COMMANDS: &str = "select * from kinfolk.commands()";
+const WORKERS: &str = "select * from kinfolk.workers()";
+const SCHEDULES: &str = "select * from kinfolk.schedules()";
+const CHECK: &str = "select * from kinfolk.check_invariants()";
+const DOCTOR: &str = "select * from kinfolk.doctor($1)";
+
+#[async_trait]
+impl Inspect for PgStore {
+    async fn now(&self) -> Answer<Timestamp> {
+        let rows = self.look(NOW, &[]).await?;
+        Ok(rows.first().map(|row| row.get::<_, Moment>(0).0).unwrap_or_default())
+    }
+
+    async fn task(&self, id: TaskId) -> Answer<Option<Task>> {
+        self.look(TASK, &[(&id.0, Type::INT8)]).await?.first().map(rows::task).transpose()
+    }
+
+    async fn attempts(&self, id: TaskId) -> Answer<Vec<Attempt>> {
+        self.look(ATTEMPTS, &[(&id.0, Type::INT8)]).await?.iter().map(rows::attempt).collect()
+    }
+
+    async fn list(&self, filter: &Filter) -> Answer<Page> {
+        let limit = filter.limit.clamp(1, PAGE_MAX);
+        let states: Option<Vec<&str>> =
+            (!filter.states.is_empty()).then(|| filter.states.iter().map(|state| State::as_str(*state)).collect());
+        let command = filter.command.as_ref().map(|name| name.as_str());
+        let queue = filter.queue.as_ref().map(QueueName::as_str);
+        let before = filter.before.map(|id| id.0);
+        // One more than asked for says whether there is another page.
+        let many = limit as i32 + 1;
+        let rows = self
+            .look(
+                LIST,
+                &[
+                    (&states, Type::TEXT_ARRAY),
+                    (&command, Type::TEXT),
+                    (&queue, Type::TEXT),
+                    (&filter.unique_key, Type::TEXT),
+                    (&before, Type::INT8),
+                    (&many, Type::INT4),
+                ],
+            )
+            .await?;
+        let tasks = rows.iter().take(limit).map(rows::task).collect::<Answer<Vec<Task>>>()?;
+        let next = if rows.len() > limit { tasks.last().map(|task| task.id) } else { None };
+        Ok(Page { tasks, next })
+    }
+
+    async fn stats(&self) -> Answer<Stats> {
+        let counts = self.look(COUNTS, &[]).await?.iter().map(rows::tally).collect::<Answer<Vec<_>>>()?;
+        let mut stats = Stats { counts, ..Stats::default() };
+        for row in self.look(STATS, &[]).await? {
+            stats.now = row.get::<_, Moment>(0).0;
+            stats.workers = u64::try_from(row.get::<_, i64>(1)).unwrap_or_default();
+            if let (Some(queue), Some(place)) = (row.get::<_, Option<&str>>(2), row.get::<_, Option<Moment>>(3)) {
+                stats.oldest_open.push((QueueName::new(queue)?, place.0));
+            }
+        }
+        Ok(stats)
+    }
+
+    async fn queues(&self) -> Answer<Vec<Queue>> {
+        self.look(QUEUES, &[]).await?.iter().map(rows::queue).collect()
+    }
+
+    async fn commands(&self) -> Answer<Vec<Command>> {
+        self.look(COMMANDS, &[]).await?.iter().map(rows::command).collect()
+    }
+
+    async fn workers(&self) -> Answer<Vec<WorkerView>> {
+        self.look(WORKERS, &[]).await?.iter().map(rows::worker).collect()
+    }
+
+    async fn schedules(&self) -> Answer<Vec<Schedule>> {
+        self.look(SCHEDULES, &[]).await?.iter().map(rows::schedule).collect()
+    }
+
+    async fn check(&self) -> Answer<Vec<Violation>> {
+        self.look(CHECK, &[]).await?.iter().map(rows::violation).collect()
+    }
+
+    async fn doctor(&self) -> Answer<Vec<Finding>> {
+        let caller = Moment(jiff::Timestamp::now().into());
+        self.look(DOCTOR, &[(&caller, Type::TIMESTAMPTZ)]).await?.iter().map(rows::finding).collect()
+    }
+}

@@ -1,0 +1,140 @@
+//! Where the last claim left off, for when it is worth knowing.
+//!
+//! A claim reads the head of the ready index. While some transaction holds an old snapshot, PostgreSQL can't remove the
+//! entries of tasks that were claimed since, and each claim has to step over all of them. So a claim that was slow makes
+//! the following ones begin behind the last task taken for each command. Such a claim may miss what has come back to a
+//! place before that mark, or came with a better priority: so a claim from the very head is made now and then, as often
+//! as costs about a twentieth of the time, and at once when a claim from the mark gave less than it was asked for.
+//!
+//! Nothing depends on the marks being right; they live in this process and are never written anywhere.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use kinfolk_core::{Claim, CommandName, QueueName};
+
+use crate::values::Moment;
+
+/// A claim from the head that took longer than this makes the next ones begin at the marks.
+const SLOW: Duration = Duration::from_millis(20);
+/// The head is looked at again after this many times the time that a look takes.
+const HEAD_SHARE: u32 = 20;
+
+/// Priority, place and number of a task: where it stands in line.
+pub(crate) type Position = (i32, Moment, i64);
+
+/// What one process knows of the heads of its queues.
+#[derive(Default)]
+pub(crate) struct LowWater(Mutex<HashMap<QueueName, Marks>>);
+
+#[derive(Default)]
+struct Marks {
+    last: HashMap<CommandName, Position>,
+    /// Until then claims begin at the marks.
+    until: Option<Instant>,
+}
+
+/// Where a claim is to begin, one entry a command; empty: at the head.
+#[derive(Default)]
+pub(crate) struct Low {
+    pub(crate) priorities: Vec<Option<i32>>,
+    pub(crate) places: Vec<Option<Moment>>,
+    pub(crate) ids: Vec<Option<i64>>,
+}
+
+impl LowWater {
+    /// Where this claim is to begin.
+    pub(crate) fn before(&self, claim: &Claim) -> Low {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match all.get(&claim.queue) {
+            Some(marks) if marks.until.is_some_and(|until| Instant::now() < until) => {
+                let last = |name: &CommandName| marks.last.get(name);
+                Low {
+                    priorities: claim.commands.iter().map(|name| last(name).map(|at| at.0)).collect(),
+                    places: claim.commands.iter().map(|name| last(name).map(|at| at.1)).collect(),
+                    ids: claim.commands.iter().map(|name| last(name).map(|at| at.2)).collect(),
+                }
+            }
+            _ => Low::default(),
+        }
+    }
+
+    /// Learns from a claim: what it took, in order, and how long that was. Whether to claim again at once, from the head.
+    pub(crate) fn after(
+        &self,
+        claim: &Claim,
+        low: &Low,
+        taken: Vec<(CommandName, Position)>,
+        took: Duration,
+        asked: usize,
+    ) -> bool {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let short = taken.len() < asked;
+        if low.ids.is_empty() {
+            if took < SLOW {
+                all.remove(&claim.queue);
+                return false;
+            }
+            let marks = all.entry(claim.queue.clone()).or_default();
+            marks.last = taken.into_iter().collect();
+            marks.until = Some(Instant::now() + took * HEAD_SHARE);
+            return false;
+        }
+        if let Some(marks) = all.get_mut(&claim.queue) {
+            marks.last.extend(taken);
+            if short {
+                marks.until = None;
+            }
+        }
+        short
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kinfolk_core::{Timestamp, Token, WorkerId};
+    use uuid::Uuid;
+
+    fn claim() -> Claim {
+        Claim {
+            worker: WorkerId(Uuid::from_u128(1)),
+            token: Token(Uuid::from_u128(2)),
+            queue: QueueName::default(),
+            commands: vec![CommandName::new("a").unwrap(), CommandName::new("b").unwrap()],
+            limit: 2,
+            repeated: false,
+        }
+    }
+
+    fn taken(command: &str, id: i64) -> (CommandName, Position) {
+        (CommandName::new(command).unwrap(), (0, Moment(Timestamp::from_micros(id)), id))
+    }
+
+    #[test]
+    fn quick_claims_always_begin_at_the_head() {
+        let low_water = LowWater::default();
+        let low = low_water.before(&claim());
+        assert!(!low_water.after(&claim(), &low, vec![taken("a", 1), taken("a", 2)], Duration::from_millis(2), 2));
+        assert!(low_water.before(&claim()).ids.is_empty());
+    }
+
+    #[test]
+    fn after_a_slow_claim_the_next_begins_behind_what_was_taken() {
+        let low_water = LowWater::default();
+        let low = low_water.before(&claim());
+        low_water.after(&claim(), &low, vec![taken("a", 1), taken("a", 2)], Duration::from_secs(2), 2);
+        assert_eq!(low_water.before(&claim()).ids, [Some(2), None]);
+    }
+
+    #[test]
+    fn a_claim_from_the_mark_that_falls_short_is_repeated_from_the_head() {
+        let low_water = LowWater::default();
+        let low = low_water.before(&claim());
+        low_water.after(&claim(), &low, vec![taken("a", 1), taken("b", 2)], Duration::from_secs(2), 2);
+        let low = low_water.before(&claim());
+        assert!(low_water.after(&claim(), &low, vec![taken("a", 3)], Duration::from_millis(1), 2));
+        assert!(low_water.before(&claim()).ids.is_empty());
+    }
+}

@@ -1,0 +1,145 @@
+//! What an operator may do.
+
+use async_trait::async_trait;
+use kinfolk_core::crash::point;
+use kinfolk_core::operate::{Cancelled, Migrated, Migration};
+use kinfolk_core::store::Answer;
+use kinfolk_core::{
+    Due, Inspect, Operate, QueueName, Retention, Schedule, ScheduleName, StoreError, Task, TaskId, UniqueScope,
+};
+use tokio_postgres::types::Type;
+
+use crate::rows::{self, task_columns};
+use crate::store::PgStore;
+use crate::values::{JsonIn, Moment, micros};
+
+const CANCEL: &str = "select kinfolk.cancel($1)";
+const RETRY: &str = concat!("select ", task_columns!(), " from kinfolk.retry($1)");
+const SET_QUEUE: &str = "select kinfolk.set_queue($1, $2, $3, $4)";
+const PAUSE: &str = "select kinfolk.pause($1)";
+const RESUME: &str = "select kinfolk.resume($1)";
+const PUT_SCHEDULE: &str = "select * from kinfolk.put_schedule($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, \
+    $14, $15, $16, $17, $18, $19, $20)";
+const PAUSE_SCHEDULE: &str = "select kinfolk.pause_schedule($1, $2, $3)";
+const REMOVE_SCHEDULE: &str = "select kinfolk.remove_schedule($1)";
+
+#[async_trait]
+impl Operate for PgStore {
+    async fn cancel(&self, id: TaskId) -> Answer<Cancelled> {
+        point("cancel.before");
+        let row = self.row(CANCEL, &[(&id.0, Type::INT8)]).await?;
+        point("cancel.after");
+        match row.get(0) {
+            "now" => Ok(Cancelled::Now),
+            "requested" => Ok(Cancelled::Requested),
+            "not_found" => Err(StoreError::not_found("task", id)),
+            state => Ok(Cancelled::TooLate(state.parse()?)),
+        }
+    }
+
+    async fn retry(&self, id: TaskId) -> Answer<Task> {
+        point("retry.before");
+        let row = self.row(RETRY, &[(&id.0, Type::INT8)]).await.map_err(|fault| match fault {
+            StoreError::NotFound { what: "", .. } => StoreError::not_found("task", id),
+            StoreError::WrongState { state, remedy, .. } => StoreError::WrongState { task: id, state, remedy },
+            other => other,
+        })?;
+        point("retry.after");
+        rows::task(&row)
+    }
+
+    async fn set_queue(&self, queue: &QueueName, retention: Retention) -> Answer<()> {
+        let [completed, failed, cancelled] =
+            [retention.completed, retention.failed, retention.cancelled].map(|keep| keep.map(micros));
+        self.rows(
+            SET_QUEUE,
+            &[(&queue.as_str(), Type::TEXT), (&completed, Type::INT8), (&failed, Type::INT8), (&cancelled, Type::INT8)],
+        )
+        .await?;
+        Ok(())
+    }
+
+    async fn pause(&self, queue: &QueueName) -> Answer<()> {
+        let row = self.row(PAUSE, &[(&queue.as_str(), Type::TEXT)]).await?;
+        found(row.get(0), "queue", queue)
+    }
+
+    async fn resume(&self, queue: &QueueName) -> Answer<()> {
+        let row = self.row(RESUME, &[(&queue.as_str(), Type::TEXT)]).await?;
+        found(row.get(0), "queue", queue)
+    }
+
+    async fn put_schedule(&self, schedule: &Schedule) -> Answer<Schedule> {
+        let armed = schedule.clone().armed(self.now().await?)?;
+        let task = &armed.task;
+        let (due, delay) = match task.due {
+            Due::Now => (None, None),
+            Due::After(delay) => (None, Some(micros(delay))),
+            Due::At(moment) => (Some(Moment(moment)), None),
+        };
+        let unique = task.unique.as_ref();
+        let window = unique.and_then(|unique| match unique.scope {
+            UniqueScope::Window(span) => Some(micros(span)),
+            UniqueScope::Pending | UniqueScope::Active => None,
+        });
+        let rows = self
+            .rows(
+                PUT_SCHEDULE,
+                &[
+                    (&armed.name.as_str(), Type::TEXT),
+                    (&armed.cron, Type::TEXT),
+                    (&armed.zone, Type::TEXT),
+                    (&armed.missed.as_str(), Type::TEXT),
+                    (&armed.overlap.as_str(), Type::TEXT),
+                    (&armed.paused, Type::BOOL),
+                    (&armed.next_at.map(Moment), Type::TIMESTAMPTZ),
+                    (&task.command.as_str(), Type::TEXT),
+                    (&JsonIn(task.payload.as_str()), Type::JSONB),
+                    (&task.queue.as_ref().map(QueueName::as_str), Type::TEXT),
+                    (&task.priority, Type::INT4),
+                    (&due, Type::TIMESTAMPTZ),
+                    (&delay, Type::INT8),
+                    (&unique.map(|unique| unique.key.as_str()), Type::TEXT),
+                    (&unique.map(|unique| unique.scope.as_str()), Type::TEXT),
+                    (&window, Type::INT8),
+                    (&unique.map(|unique| unique.on_duplicate.as_str()), Type::TEXT),
+                    (&task.max_attempts.map(i32::from), Type::INT4),
+                    (&task.timeout.map(micros), Type::INT8),
+                    (&task.trace, Type::TEXT),
+                ],
+            )
+            .await?;
+        rows.first().map_or_else(|| Err(StoreError::not_found("command", &task.command)), rows::schedule)
+    }
+
+    async fn pause_schedule(&self, name: &ScheduleName, paused: bool) -> Answer<()> {
+        let next_at = if paused {
+            None
+        } else {
+            let schedule = self.schedules().await?.into_iter().find(|schedule| schedule.name == *name);
+            let schedule = schedule.ok_or_else(|| StoreError::not_found("schedule", name))?;
+            schedule.tick_after(self.now().await?)?.map(Moment)
+        };
+        let params =
+            [(&name.as_str() as _, Type::TEXT), (&paused as _, Type::BOOL), (&next_at as _, Type::TIMESTAMPTZ)];
+        let row = self.row(PAUSE_SCHEDULE, &params).await?;
+        found(row.get(0), "schedule", name)
+    }
+
+    async fn remove_schedule(&self, name: &ScheduleName) -> Answer<()> {
+        let row = self.row(REMOVE_SCHEDULE, &[(&name.as_str(), Type::TEXT)]).await?;
+        found(row.get(0), "schedule", name)
+    }
+
+    async fn migrate(&self) -> Answer<Migrated> {
+        self.run_migrations().await
+    }
+
+    async fn pending_migrations(&self) -> Answer<Vec<Migration>> {
+        self.steps_to_run().await
+    }
+}
+
+fn found(there: bool, what: &'static str, name: impl std::fmt::Display) -> Answer<()> {
+    if there { Ok(()) } else { Err(StoreError::not_found(what, name)) }
+}

@@ -1,0 +1,183 @@
+//! What a producer may do.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use kinfolk_core::crash::point;
+use kinfolk_core::limits::ENQUEUE_BATCH_MAX;
+use kinfolk_core::store::Answer;
+use kinfolk_core::{Command, Due, Enqueued, InputError, NewTask, Produce, StoreError, UniqueScope};
+use tokio_postgres::types::Type;
+
+use crate::call::{self, Param};
+use crate::rows;
+use crate::store::PgStore;
+use crate::values::{JsonIn, Moment, micros};
+
+const REGISTER: &str = "select kinfolk.register_commands($1, $2, $3, $4, $5, $6, $7, $8)";
+pub(crate) const TAKE_IDS: &str = "select kinfolk.take_ids($1)";
+pub(crate) const ENQUEUE: &str = "select nth, outcome, id, name \
+    from kinfolk.enqueue_rows($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
+const WAKE: &str = "select kinfolk.wake($1, $2)";
+
+/// How often an enqueue whose connection broke is sent again, with the same numbers.
+const REPEATS: u32 = 3;
+
+#[async_trait]
+impl Produce for PgStore {
+    async fn register(&self, commands: &[Command]) -> Answer<()> {
+        for command in commands {
+            command.check()?;
+        }
+        if commands.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<&str> = commands.iter().map(|c| c.name.as_str()).collect();
+        let queues: Vec<&str> = commands.iter().map(|c| c.queue.as_str()).collect();
+        let priorities: Vec<i32> = commands.iter().map(|c| c.priority).collect();
+        let attempts: Vec<i32> = commands.iter().map(|c| i32::from(c.retry.max_attempts)).collect();
+        let base: Vec<i64> = commands.iter().map(|c| i64::from(c.retry.base_ms)).collect();
+        let cap: Vec<i64> = commands.iter().map(|c| i64::from(c.retry.cap_ms)).collect();
+        let jitter: Vec<i32> = commands.iter().map(|c| i32::from(c.retry.jitter_pct)).collect();
+        let timeouts: Vec<Option<i64>> = commands.iter().map(|c| c.timeout.map(micros)).collect();
+        self.rows(
+            REGISTER,
+            &[
+                (&names, Type::TEXT_ARRAY),
+                (&queues, Type::TEXT_ARRAY),
+                (&priorities, Type::INT4_ARRAY),
+                (&attempts, Type::INT4_ARRAY),
+                (&base, Type::INT8_ARRAY),
+                (&cap, Type::INT8_ARRAY),
+                (&jitter, Type::INT4_ARRAY),
+                (&timeouts, Type::INT8_ARRAY),
+            ],
+        )
+        .await?;
+        Ok(())
+    }
+
+    async fn enqueue(&self, tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
+        check(tasks)?;
+        if tasks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let many = tasks.len() as i32;
+        let ids: Vec<i64> = self.row(TAKE_IDS, &[(&many, Type::INT4)]).await?.get(0);
+        let mut tries = 0;
+        loop {
+            match self.enqueue_as(&ids, tasks).await {
+                // It may have been carried out: the numbers tell.
+                Err(StoreError::Unavailable { .. }) if tries < REPEATS => tries += 1,
+                answer => return answer,
+            }
+        }
+    }
+}
+
+impl PgStore {
+    async fn enqueue_as(&self, ids: &[i64], tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
+        let columns = Columns::of(tasks);
+        let params = columns.params(&ids, &false);
+        let client = self.client().await?;
+        point("enqueue.before");
+        let prepared = self.options.prepared;
+        let enqueue = call::rows(&client, prepared, ENQUEUE, &params);
+        if !self.options.notify {
+            let rows = enqueue.await?;
+            point("enqueue.after");
+            return rows::enqueued(ids, tasks, &rows);
+        }
+        // Sent right behind the enqueue, in a transaction of its own: whoever goes to sleep meanwhile is seen by it.
+        let wakes: BTreeSet<(&str, Option<&str>)> =
+            tasks.iter().map(|t| (t.command.as_str(), t.queue.as_ref().map(AsRef::as_ref))).collect();
+        let (commands, queues): (Vec<&str>, Vec<Option<&str>>) = wakes.into_iter().unzip();
+        let wake_params: [Param<'_>; 2] = [(&commands, Type::TEXT_ARRAY), (&queues, Type::TEXT_ARRAY)];
+        let wake = call::rows(&client, prepared, WAKE, &wake_params);
+        let (rows, _) = futures_util::future::join(enqueue, wake).await;
+        point("enqueue.after");
+        rows::enqueued(ids, tasks, &rows?)
+    }
+}
+
+/// Refuses a call that no store would carry out.
+pub(crate) fn check(tasks: &[NewTask]) -> Answer<()> {
+    if tasks.len() > ENQUEUE_BATCH_MAX {
+        return Err(InputError::Batch { what: "tasks", given: tasks.len(), max: ENQUEUE_BATCH_MAX }.into());
+    }
+    for task in tasks {
+        task.check()?;
+    }
+    Ok(())
+}
+
+/// Tasks as one array a property. A property that no task has is an empty array: the function reads null for all.
+pub(crate) struct Columns<'a> {
+    commands: Vec<&'a str>,
+    payloads: Vec<JsonIn<'a>>,
+    queues: Vec<Option<&'a str>>,
+    priorities: Vec<Option<i32>>,
+    dues: Vec<Option<Moment>>,
+    delays: Vec<Option<i64>>,
+    keys: Vec<Option<&'a str>>,
+    scopes: Vec<Option<&'static str>>,
+    windows: Vec<Option<i64>>,
+    on_duplicates: Vec<Option<&'static str>>,
+    attempts: Vec<Option<i32>>,
+    timeouts: Vec<Option<i64>>,
+    traces: Vec<Option<&'a str>>,
+}
+
+impl<'a> Columns<'a> {
+    pub(crate) fn of(tasks: &'a [NewTask]) -> Self {
+        fn column<'a, T>(tasks: &'a [NewTask], of: impl Fn(&'a NewTask) -> Option<T>) -> Vec<Option<T>> {
+            let column: Vec<Option<T>> = tasks.iter().map(of).collect();
+            if column.iter().all(Option::is_none) { Vec::new() } else { column }
+        }
+        Self {
+            commands: tasks.iter().map(|t| t.command.as_str()).collect(),
+            payloads: tasks.iter().map(|t| JsonIn(t.payload.as_str())).collect(),
+            queues: column(tasks, |t| t.queue.as_ref().map(AsRef::as_ref)),
+            priorities: column(tasks, |t| t.priority),
+            dues: column(tasks, |t| match t.due {
+                Due::At(moment) => Some(Moment(moment)),
+                Due::Now | Due::After(_) => None,
+            }),
+            delays: column(tasks, |t| match t.due {
+                Due::After(delay) => Some(micros(delay)),
+                Due::Now | Due::At(_) => None,
+            }),
+            keys: column(tasks, |t| t.unique.as_ref().map(|u| u.key.as_str())),
+            scopes: column(tasks, |t| t.unique.as_ref().map(|u| u.scope.as_str())),
+            windows: column(tasks, |t| match t.unique.as_ref()?.scope {
+                UniqueScope::Window(span) => Some(micros(span)),
+                UniqueScope::Pending | UniqueScope::Active => None,
+            }),
+            on_duplicates: column(tasks, |t| t.unique.as_ref().map(|u| u.on_duplicate.as_str())),
+            attempts: column(tasks, |t| t.max_attempts.map(i32::from)),
+            timeouts: column(tasks, |t| t.timeout.map(micros)),
+            traces: column(tasks, |t| t.trace.as_deref()),
+        }
+    }
+
+    /// The parameters of [`ENQUEUE`].
+    pub(crate) fn params<'p>(&'p self, ids: &'p &[i64], notify: &'p bool) -> [Param<'p>; 15] {
+        [
+            (ids, Type::INT8_ARRAY),
+            (&self.commands, Type::TEXT_ARRAY),
+            (&self.payloads, Type::JSONB_ARRAY),
+            (&self.queues, Type::TEXT_ARRAY),
+            (&self.priorities, Type::INT4_ARRAY),
+            (&self.dues, Type::TIMESTAMPTZ_ARRAY),
+            (&self.delays, Type::INT8_ARRAY),
+            (&self.keys, Type::TEXT_ARRAY),
+            (&self.scopes, Type::TEXT_ARRAY),
+            (&self.windows, Type::INT8_ARRAY),
+            (&self.on_duplicates, Type::TEXT_ARRAY),
+            (&self.attempts, Type::INT4_ARRAY),
+            (&self.timeouts, Type::INT8_ARRAY),
+            (&self.traces, Type::TEXT_ARRAY),
+            (notify, Type::BOOL),
+        ]
+    }
+}

@@ -1,0 +1,272 @@
+//! Rows become the core's types here, and nowhere else.
+
+use kinfolk_core::inspect::{Count, Finding, Health, Violation};
+use kinfolk_core::schedule::Fired;
+use kinfolk_core::store::Answer;
+use kinfolk_core::task::Ending;
+use kinfolk_core::worker::WorkerView;
+use kinfolk_core::{
+    Attempt, Command, CommandName, Due, Enqueued, Failure, Gate, InputError, Json, NewTask, OnDuplicate, Queue,
+    QueueName, Rejection, Retention, RetryPolicy, Schedule, ScheduleName, Settled, State, StoreError, Task, TaskId,
+    Timestamp, Unique, UniqueScope, WorkerId,
+};
+use tokio_postgres::Row;
+use tokio_postgres::types::FromSql;
+use uuid::Uuid;
+
+use crate::values::{JsonOut, Moment, span};
+
+/// The columns of [`task`], of the view `kinfolk.tasks` and of functions that answer its rows.
+macro_rules! task_columns {
+    () => {
+        "id, command, queue, state, gate, priority, due, place, attempt, max_attempts, timeout_us, payload, result, \
+         failure, unique_key, created_at, started_at, finished_at, cancel_requested_at, worker, suspect, strikes, trace"
+    };
+}
+pub(crate) use task_columns;
+
+fn get<'a, T: FromSql<'a>>(row: &'a Row, place: usize) -> Answer<T> {
+    row.try_get(place).map_err(|fault| StoreError::Fault { code: "row".to_owned(), detail: fault.to_string() })
+}
+
+fn strange(what: &str, value: &str) -> StoreError {
+    StoreError::Fault { code: "row".to_owned(), detail: format!("unknown {what} {value:?}") }
+}
+
+fn moment(row: &Row, place: usize) -> Answer<Timestamp> {
+    Ok(get::<Moment>(row, place)?.0)
+}
+
+fn maybe_moment(row: &Row, place: usize) -> Answer<Option<Timestamp>> {
+    Ok(get::<Option<Moment>>(row, place)?.map(|moment| moment.0))
+}
+
+fn small(row: &Row, place: usize) -> Answer<u16> {
+    Ok(u16::try_from(get::<i16>(row, place)?).unwrap_or_default())
+}
+
+fn count(row: &Row, place: usize) -> Answer<u64> {
+    Ok(u64::try_from(get::<i64>(row, place)?).unwrap_or_default())
+}
+
+fn json(row: &Row, place: usize) -> Answer<Option<Json>> {
+    Ok(get::<Option<JsonOut>>(row, place)?.map(|json| json.0))
+}
+
+fn failure(row: &Row, place: usize) -> Answer<Option<Failure>> {
+    json(row, place)?.map(|json| json.to().map_err(StoreError::from)).transpose()
+}
+
+fn queue_names(row: &Row, place: usize) -> Answer<Vec<QueueName>> {
+    Ok(get::<Vec<&str>>(row, place)?.into_iter().map(QueueName::new).collect::<Result<_, InputError>>()?)
+}
+
+fn command_names(row: &Row, place: usize) -> Answer<Vec<CommandName>> {
+    Ok(get::<Vec<&str>>(row, place)?.into_iter().map(CommandName::new).collect::<Result<_, InputError>>()?)
+}
+
+pub(crate) fn task(row: &Row) -> Answer<Task> {
+    Ok(Task {
+        id: TaskId(get(row, 0)?),
+        command: CommandName::new(get(row, 1)?)?,
+        queue: QueueName::new(get(row, 2)?)?,
+        state: get::<&str>(row, 3)?.parse()?,
+        gate: get::<Option<&str>>(row, 4)?.map(str::parse::<Gate>).transpose()?,
+        priority: get(row, 5)?,
+        due: moment(row, 6)?,
+        place: moment(row, 7)?,
+        attempt: small(row, 8)?,
+        max_attempts: small(row, 9)?,
+        timeout: get::<Option<i64>>(row, 10)?.map(span),
+        payload: get::<JsonOut>(row, 11)?.0,
+        result: json(row, 12)?,
+        failure: failure(row, 13)?,
+        unique_key: get(row, 14)?,
+        created_at: moment(row, 15)?,
+        started_at: maybe_moment(row, 16)?,
+        finished_at: maybe_moment(row, 17)?,
+        cancel_requested_at: maybe_moment(row, 18)?,
+        worker: get::<Option<Uuid>>(row, 19)?.map(WorkerId),
+        suspect: get(row, 20)?,
+        strikes: small(row, 21)?,
+        trace: get(row, 22)?,
+    })
+}
+
+pub(crate) fn attempt(row: &Row) -> Answer<Attempt> {
+    let ending: &str = get(row, 5)?;
+    Ok(Attempt {
+        run: u32::try_from(get::<i32>(row, 0)?).unwrap_or_default(),
+        attempt: small(row, 1)?,
+        started_at: moment(row, 2)?,
+        ended_at: moment(row, 3)?,
+        worker: WorkerId(get(row, 4)?),
+        ending: Ending::from_word(ending).ok_or_else(|| strange("ending", ending))?,
+        failure: failure(row, 6)?,
+    })
+}
+
+/// The answers to an enqueue: all created, except for the rows that say otherwise.
+pub(crate) fn enqueued(ids: &[i64], tasks: &[NewTask], rows: &[Row]) -> Answer<Vec<Enqueued>> {
+    let mut answers: Vec<Enqueued> = ids.iter().map(|id| Enqueued::Created(TaskId(*id))).collect();
+    for row in rows {
+        let nth = usize::try_from(get::<i32>(row, 0)?).unwrap_or_default().wrapping_sub(1);
+        let outcome: &str = get(row, 1)?;
+        let holder = get::<Option<i64>>(row, 2)?.map(TaskId);
+        let name: Option<&str> = get(row, 3)?;
+        let answer = match (outcome, holder, name) {
+            ("existing", Some(id), _) => Enqueued::Existing(id),
+            ("merged", Some(id), _) => Enqueued::Merged(id),
+            ("unknown_command", _, Some(name)) => {
+                Enqueued::Rejected(Rejection::UnknownCommand(CommandName::new(name)?))
+            }
+            ("unknown_queue", _, Some(name)) => Enqueued::Rejected(Rejection::UnknownQueue(QueueName::new(name)?)),
+            _ => return Err(strange("outcome", outcome)),
+        };
+        match answers.get_mut(nth) {
+            Some(place) if nth < tasks.len() => *place = answer,
+            _ => return Err(strange("place", &nth.to_string())),
+        }
+    }
+    Ok(answers)
+}
+
+/// The answers to a settle; `many` of them, each at its place.
+pub(crate) fn settled(many: usize, rows: &[Row]) -> Answer<Vec<Settled>> {
+    let mut answers = vec![Settled::Stale; many];
+    for row in rows {
+        let nth = usize::try_from(get::<i32>(row, 0)?).unwrap_or_default().wrapping_sub(1);
+        let answer: &str = get(row, 1)?;
+        let state = || -> Answer<State> { Ok(get::<&str>(row, 2)?.parse()?) };
+        let answer = match answer {
+            "recorded" => Settled::Recorded(state()?),
+            "repeated" => Settled::Repeated(state()?),
+            "stale" => Settled::Stale,
+            other => return Err(strange("answer", other)),
+        };
+        *answers.get_mut(nth).ok_or_else(|| strange("place", &nth.to_string()))? = answer;
+    }
+    Ok(answers)
+}
+
+pub(crate) fn queue(row: &Row) -> Answer<Queue> {
+    Ok(Queue {
+        name: QueueName::new(get(row, 0)?)?,
+        paused_at: maybe_moment(row, 1)?,
+        retention: Retention {
+            completed: get::<Option<i64>>(row, 2)?.map(span),
+            failed: get::<Option<i64>>(row, 3)?.map(span),
+            cancelled: get::<Option<i64>>(row, 4)?.map(span),
+        },
+    })
+}
+
+pub(crate) fn command(row: &Row) -> Answer<Command> {
+    let whole = |place| -> Answer<u32> { Ok(u32::try_from(get::<i64>(row, place)?).unwrap_or_default()) };
+    Ok(Command {
+        name: CommandName::new(get(row, 0)?)?,
+        queue: QueueName::new(get(row, 1)?)?,
+        priority: get(row, 2)?,
+        retry: RetryPolicy {
+            max_attempts: small(row, 3)?,
+            base_ms: whole(4)?,
+            cap_ms: whole(5)?,
+            jitter_pct: u8::try_from(small(row, 6)?).unwrap_or_default(),
+        },
+        timeout: get::<Option<i64>>(row, 7)?.map(span),
+    })
+}
+
+pub(crate) fn worker(row: &Row) -> Answer<WorkerView> {
+    Ok(WorkerView {
+        id: WorkerId(get(row, 0)?),
+        name: get(row, 1)?,
+        queues: queue_names(row, 2)?,
+        commands: command_names(row, 3)?,
+        started_at: moment(row, 4)?,
+        lease_until: moment(row, 5)?,
+        running: count(row, 6)?,
+    })
+}
+
+pub(crate) fn schedule(row: &Row) -> Answer<Schedule> {
+    Ok(Schedule {
+        name: ScheduleName::new(get(row, 0)?)?,
+        cron: get(row, 1)?,
+        zone: get(row, 2)?,
+        missed: get::<&str>(row, 3)?.parse()?,
+        overlap: get::<&str>(row, 4)?.parse()?,
+        paused: get(row, 5)?,
+        next_at: maybe_moment(row, 6)?,
+        last_at: maybe_moment(row, 7)?,
+        last_task: get::<Option<i64>>(row, 8)?.map(TaskId),
+        task: scheduled_task(row)?,
+    })
+}
+
+fn scheduled_task(row: &Row) -> Answer<NewTask> {
+    let due = match (maybe_moment(row, 13)?, get::<Option<i64>>(row, 14)?) {
+        (Some(moment), _) => Due::At(moment),
+        (None, Some(delay)) => Due::After(span(delay)),
+        (None, None) => Due::Now,
+    };
+    let unique = get::<Option<String>>(row, 15)?
+        .map(|key| -> Answer<Unique> {
+            let scope = match get::<&str>(row, 16)? {
+                "pending" => UniqueScope::Pending,
+                "active" => UniqueScope::Active,
+                "window" => UniqueScope::Window(span(get(row, 17)?)),
+                other => return Err(strange("scope", other)),
+            };
+            let on_duplicate = match get::<&str>(row, 18)? {
+                "keep" => OnDuplicate::Keep,
+                "replace" => OnDuplicate::Replace,
+                "merge" => OnDuplicate::Merge,
+                other => return Err(strange("rule", other)),
+            };
+            Ok(Unique { key, scope, on_duplicate })
+        })
+        .transpose()?;
+    Ok(NewTask {
+        command: CommandName::new(get(row, 9)?)?,
+        payload: get::<JsonOut>(row, 10)?.0,
+        queue: get::<Option<&str>>(row, 11)?.map(QueueName::new).transpose()?,
+        priority: get(row, 12)?,
+        due,
+        unique,
+        max_attempts: get::<Option<i32>>(row, 19)?.and_then(|many| u16::try_from(many).ok()),
+        timeout: get::<Option<i64>>(row, 20)?.map(span),
+        trace: get(row, 21)?,
+    })
+}
+
+pub(crate) fn fired(row: &Row) -> Answer<Fired> {
+    Ok(Fired {
+        tasks: get::<Vec<i64>>(row, 0)?.into_iter().map(TaskId).collect(),
+        overlapped: count(row, 1)?,
+        too_late: get(row, 2)?,
+    })
+}
+
+pub(crate) fn tally(row: &Row) -> Answer<Count> {
+    Ok(Count {
+        queue: QueueName::new(get(row, 0)?)?,
+        command: CommandName::new(get(row, 1)?)?,
+        state: get::<&str>(row, 2)?.parse()?,
+        tasks: count(row, 3)?,
+    })
+}
+
+pub(crate) fn violation(row: &Row) -> Answer<Violation> {
+    Ok(Violation { invariant: get(row, 0)?, detail: get(row, 1)?, task: get::<Option<i64>>(row, 2)?.map(TaskId) })
+}
+
+pub(crate) fn finding(row: &Row) -> Answer<Finding> {
+    let health = match get::<&str>(row, 1)? {
+        "good" => Health::Good,
+        "warning" => Health::Warning,
+        "bad" => Health::Bad,
+        other => return Err(strange("health", other)),
+    };
+    Ok(Finding { subject: get(row, 0)?, health, found: get(row, 2)?, remedy: get(row, 3)? })
+}

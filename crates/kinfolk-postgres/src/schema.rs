@@ -1,0 +1,93 @@
+//! The SQL of the schema, in the order in which it is applied.
+
+/// The version of the schema that this program works with.
+pub(crate) const VERSION: i32 = 2;
+
+macro_rules! files {
+    ($($path:literal),+ $(,)?) => {
+        &[$(($path, include_str!(concat!("../sql/", $path)))),+]
+    };
+}
+
+/// How the tables are: a new database is built from these.
+pub(crate) const SCHEMA: &[(&str, &str)] = files![
+    "schema/types.sql",
+    "schema/migration.sql",
+    "schema/queue.sql",
+    "schema/command.sql",
+    "schema/worker.sql",
+    "schema/task.sql",
+    "schema/attempt.sql",
+    "schema/duplicate.sql",
+    "schema/schedule.sql",
+];
+
+/// The steps from one version of the tables to the next; the first is the first version of all. An older database is
+/// brought here by those it has not seen. A test holds their sum to [`SCHEMA`].
+pub(crate) const MIGRATIONS: &[(i32, &str, &str)] = &[
+    (1, "the first tables", include_str!("../sql/migrations/0001_the_first_tables.sql")),
+    (2, "schedules", include_str!("../sql/migrations/0002_schedules.sql")),
+];
+
+/// Everything that is replaced as a whole: views and functions.
+pub(crate) const CODE: &[(&str, &str)] = files![
+    "limits.sql",
+    "functions/clock.sql",
+    "functions/server_started_at.sql",
+    "functions/schema_version.sql",
+    "functions/span.sql",
+    "functions/refuse.sql",
+    "functions/require_read_committed.sql",
+    "functions/require_name.sql",
+    "functions/require_policy.sql",
+    "functions/require_tasks.sql",
+    "functions/require_settles.sql",
+    "functions/failures.sql",
+    "functions/json_bytes.sql",
+    "functions/merged.sql",
+    "functions/retry_delay.sql",
+    "functions/holds.sql",
+    "functions/folded.sql",
+    "views/tasks.sql",
+    "functions/notify_queues.sql",
+    "functions/wake.sql",
+    "functions/take_ids.sql",
+    "functions/register_commands.sql",
+    "functions/enqueue_keyed.sql",
+    "functions/enqueue_rows.sql",
+    "functions/register_worker.sql",
+    "functions/heartbeat.sql",
+    "functions/leave.sql",
+    "functions/recover.sql",
+    "functions/lay_in.sql",
+    "functions/fold.sql",
+    "functions/promote.sql",
+    "functions/promote_orphans.sql",
+    "functions/open_due.sql",
+    "functions/pick.sql",
+    "functions/pick_suspect.sql",
+    "functions/claim.sql",
+    "functions/settle.sql",
+    "functions/settle_rest.sql",
+    "functions/cancel.sql",
+    "functions/retry.sql",
+    "functions/set_queue.sql",
+    "functions/pause.sql",
+    "functions/prune.sql",
+    "functions/schedules.sql",
+    "functions/fire.sql",
+    "functions/register_command.sql",
+    "functions/enqueue.sql",
+    "functions/enqueue_many.sql",
+    "functions/get_task.sql",
+    "functions/get_attempts.sql",
+    "functions/list_tasks.sql",
+    "functions/stats.sql",
+    "functions/lists.sql",
+    "functions/check_invariants.sql",
+    "functions/doctor.sql",
+];
+
+/// Who may do what.
+pub(crate) const ROLES: &str = include_str!("../sql/roles.sql");
+pub(crate) const GRANTS: &str = include_str!("../sql/grants.sql");

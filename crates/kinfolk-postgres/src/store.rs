@@ -1,0 +1,118 @@
+//! The store itself: a pool, a check that the schema fits, and the way every verb is called.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use deadpool_postgres::{Object, Pool};
+use kinfolk_core::store::Answer;
+use kinfolk_core::{Store, StoreError};
+use tokio_postgres::Row;
+
+use crate::call::{self, Param};
+use crate::connect::{self, PgOptions, Target};
+use crate::error::{pool_error, store_error};
+use crate::low_water::LowWater;
+use crate::schema::VERSION;
+
+/// A PostgreSQL database as a store.
+pub struct PgStore {
+    pub(crate) pool: Pool,
+    pub(crate) target: Target,
+    pub(crate) options: PgOptions,
+    pub(crate) low_water: LowWater,
+    /// The schema was seen to be the one this program knows.
+    fits: AtomicBool,
+}
+
+impl Store for PgStore {
+    fn kind(&self) -> &'static str {
+        "postgres"
+    }
+}
+
+impl PgStore {
+    /// Connects to a database: a URL or `key=value` words, with several hosts and `target_session_attrs` if need be.
+    ///
+    /// A database that can't be reached is an error here. One whose schema is missing, too old or too new is not: then
+    /// every verb but `migrate` and `pending_migrations` says so.
+    pub async fn connect(url: &str, options: PgOptions) -> Answer<Self> {
+        let target = connect::target(url, &options)?;
+        let pool = connect::pool(&target, &options)?;
+        let store = Self { pool, target, options, low_water: LowWater::default(), fits: AtomicBool::new(false) };
+        match store.client().await {
+            Ok(_)
+            | Err(
+                StoreError::SchemaMissing { .. } | StoreError::SchemaTooOld { .. } | StoreError::SchemaTooNew { .. },
+            ) => Ok(store),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// A connection, for a database whose schema fits.
+    pub(crate) async fn client(&self) -> Answer<Object> {
+        let client = self.raw_client().await?;
+        if !self.fits.load(Ordering::Relaxed) {
+            match self.version(&client).await? {
+                0 => return Err(StoreError::SchemaMissing { database: self.target.shown.clone() }),
+                found if found > VERSION => return Err(StoreError::SchemaTooNew { found, known: VERSION }),
+                found if found < VERSION => return Err(StoreError::SchemaTooOld { found, needed: VERSION }),
+                _ => self.fits.store(true, Ordering::Relaxed),
+            }
+        }
+        Ok(client)
+    }
+
+    /// A connection, whatever the schema.
+    pub(crate) async fn raw_client(&self) -> Answer<Object> {
+        self.pool.get().await.map_err(pool_error)
+    }
+
+    /// The version of the schema; 0 when there is none.
+    pub(crate) async fn version(&self, client: &Object) -> Answer<i32> {
+        match client.simple_query("select kinfolk.schema_version()").await {
+            Ok(messages) => Ok(messages
+                .iter()
+                .find_map(|message| match message {
+                    tokio_postgres::SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
+                    _ => None,
+                })
+                .unwrap_or(0)),
+            Err(fault) => match store_error(&fault) {
+                StoreError::SchemaMissing { .. } => Ok(0),
+                other => Err(other),
+            },
+        }
+    }
+
+    /// Calls a function and reads its rows.
+    pub(crate) async fn rows(&self, sql: &'static str, params: &[Param<'_>]) -> Answer<Vec<Row>> {
+        let client = self.client().await?;
+        self.named(call::rows(&client, self.options.prepared, sql, params).await)
+    }
+
+    /// As [`PgStore::rows`], for a function that answers exactly one row.
+    pub(crate) async fn row(&self, sql: &'static str, params: &[Param<'_>]) -> Answer<Row> {
+        self.rows(sql, params)
+            .await?
+            .pop()
+            .ok_or_else(|| StoreError::Fault { code: "no row".to_owned(), detail: format!("no answer to {sql}") })
+    }
+
+    /// As [`PgStore::rows`], for a function that only looks: it is called once more when the connection broke.
+    pub(crate) async fn look(&self, sql: &'static str, params: &[Param<'_>]) -> Answer<Vec<Row>> {
+        match self.rows(sql, params).await {
+            Err(StoreError::Unavailable { .. }) => self.rows(sql, params).await,
+            answer => answer,
+        }
+    }
+
+    /// Puts the database's name into an error that lacks it.
+    fn named<T>(&self, answer: Answer<T>) -> Answer<T> {
+        answer.map_err(|fault| match fault {
+            StoreError::SchemaMissing { .. } => {
+                self.fits.store(false, Ordering::Relaxed);
+                StoreError::SchemaMissing { database: self.target.shown.clone() }
+            }
+            other => other,
+        })
+    }
+}

@@ -1,0 +1,122 @@
+//! For tests: a clock that is moved by hand, and databases of their own.
+//!
+//! A test that has no PostgreSQL to run against fails, and says how to get one: it is never skipped in silence.
+
+use kinfolk_core::store::Answer;
+use kinfolk_core::{Operate, Timestamp};
+use tokio::sync::OnceCell;
+use tokio_postgres::types::Type;
+
+use crate::connect::PgOptions;
+use crate::error::store_error;
+use crate::store::PgStore;
+use crate::values::Moment;
+
+const INSTALL_CLOCK: &str = include_str!("../sql/testing/clock.sql");
+const SET_CLOCK: &str = "update kinfolk.test_clock set at = $1";
+
+/// Makes the store's clock stand still until it is set, beginning at its present time. The server counts as running for
+/// ever, so that the moved clock does not look like a restart.
+pub async fn install_clock(store: &PgStore) -> Answer<()> {
+    let client = store.raw_client().await?;
+    client.batch_execute(INSTALL_CLOCK).await.map_err(|fault| store_error(&fault))
+}
+
+/// Sets the clock that [`install_clock`] put in place.
+pub async fn set_clock(store: &PgStore, now: Timestamp) -> Answer<()> {
+    store.rows(SET_CLOCK, &[(&Moment(now), Type::TIMESTAMPTZ)]).await.map(drop)
+}
+
+/// The URL of the cluster in which tests may make and drop databases.
+///
+/// # Panics
+/// When `KINFOLK_TEST_PG` is not set.
+pub fn cluster_url() -> String {
+    std::env::var("KINFOLK_TEST_PG").unwrap_or_else(|_| {
+        panic!("KINFOLK_TEST_PG names no PostgreSQL to test against; run `cargo xtask test`, which starts one")
+    })
+}
+
+/// A migrated database of its own for one test; dropped with it.
+pub struct TestDatabase {
+    /// Its URL.
+    pub url: String,
+    name: String,
+}
+
+static TEMPLATE: OnceCell<String> = OnceCell::const_new();
+
+impl TestDatabase {
+    /// A new migrated database. The first one in a process migrates a template; the others are copies of it.
+    ///
+    /// # Panics
+    /// When the cluster can't be reached or made to do this.
+    pub async fn create() -> Self {
+        let template = TEMPLATE.get_or_init(make_template).await;
+        Self::copy_of(template).await
+    }
+
+    /// A new empty database, not migrated.
+    ///
+    /// # Panics
+    /// When the cluster can't be reached or made to do this.
+    pub async fn create_empty() -> Self {
+        Self::copy_of("template0").await
+    }
+
+    async fn copy_of(template: &str) -> Self {
+        let name = format!("kinfolk_test_{}", uuid::Uuid::new_v4().simple());
+        run(&format!("create database {name} template {template}")).await;
+        Self { url: url_of(&name), name }
+    }
+
+    /// A store on it.
+    ///
+    /// # Panics
+    /// When it can't be connected to.
+    pub async fn store(&self) -> PgStore {
+        let options = PgOptions { pool_size: 4, ..PgOptions::default() };
+        PgStore::connect(&self.url, options).await.expect("a store on the test database")
+    }
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        let sql = format!("drop database if exists {} with (force)", self.name);
+        // A thread of its own: the test's runtime may be going down.
+        let dropped = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(run(&sql));
+        });
+        drop(dropped.join());
+    }
+}
+
+async fn make_template() -> String {
+    let name = format!("kinfolk_test_template_{}", std::process::id());
+    run(&format!("drop database if exists {name} with (force)")).await;
+    run(&format!("create database {name} template template0")).await;
+    let store = PgStore::connect(&url_of(&name), PgOptions::default()).await.expect("the template database");
+    store.migrate().await.expect("a migrated template");
+    store.pool.close();
+    run(&format!("select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'")).await;
+    name
+}
+
+async fn run(sql: &str) {
+    let url = cluster_url();
+    let store = PgStore::connect(&url, PgOptions { pool_size: 1, ..PgOptions::default() }).await;
+    let store = store.unwrap_or_else(|fault| panic!("KINFOLK_TEST_PG={url}: {fault}"));
+    let client = store.raw_client().await.expect("a connection to the test cluster");
+    client.batch_execute(sql).await.unwrap_or_else(|fault| panic!("{sql}: {fault:?}"));
+}
+
+/// The cluster's URL with another database in it.
+fn url_of(database: &str) -> String {
+    let url = cluster_url();
+    let (front, query) = url.split_once('?').map_or((url.as_str(), ""), |(front, query)| (front, query));
+    let host_from = front.find("://").map_or(0, |at| at + 3);
+    let path_from = front[host_from..].find('/').map_or(front.len(), |at| host_from + at);
+    let query = if query.is_empty() { String::new() } else { format!("?{query}") };
+    format!("{}/{database}{query}", &front[..path_from])
+}

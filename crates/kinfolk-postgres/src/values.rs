@@ -1,0 +1,89 @@
+//! How the core's values travel: moments as `timestamptz`, JSON as `jsonb` without being parsed, spans as microseconds.
+
+use std::error::Error;
+use std::time::Duration;
+
+use kinfolk_core::{Json, Timestamp};
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+
+type Boxed = Box<dyn Error + Sync + Send>;
+
+/// From 1970, where the core begins to count, to 2000, where PostgreSQL does.
+const EPOCH_US: i64 = 946_684_800_000_000;
+/// The first moment PostgreSQL knows, by its own count. (Its last one lies behind the core's last one.)
+const FIRST_US: i64 = -211_813_488_000_000_000;
+
+/// A moment on its way to or from the database.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment(pub(crate) Timestamp);
+
+impl ToSql for Moment {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Boxed> {
+        let micros = self.0.as_micros().saturating_sub(EPOCH_US).max(FIRST_US);
+        out.extend_from_slice(&micros.to_be_bytes());
+        Ok(IsNull::No)
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        *kind == Type::TIMESTAMPTZ
+    }
+
+    to_sql_checked!();
+}
+
+impl<'a> FromSql<'a> for Moment {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Boxed> {
+        let micros = i64::from_be_bytes(raw.try_into()?);
+        Ok(Self(Timestamp::from_micros(micros.saturating_add(EPOCH_US))))
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        *kind == Type::TIMESTAMPTZ
+    }
+}
+
+/// JSON on its way to the database.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JsonIn<'a>(pub(crate) &'a str);
+
+impl ToSql for JsonIn<'_> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Boxed> {
+        out.extend_from_slice(&[1]);
+        out.extend_from_slice(self.0.as_bytes());
+        Ok(IsNull::No)
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        *kind == Type::JSONB
+    }
+
+    to_sql_checked!();
+}
+
+/// JSON on its way from the database.
+#[derive(Clone, Debug)]
+pub(crate) struct JsonOut(pub(crate) Json);
+
+impl<'a> FromSql<'a> for JsonOut {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Boxed> {
+        match raw {
+            [1, text @ ..] => Ok(Self(Json::trusted(std::str::from_utf8(text)?))),
+            _ => Err("jsonb of an unknown version".into()),
+        }
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        *kind == Type::JSONB
+    }
+}
+
+/// A span in microseconds. Spans beyond what fits were refused before.
+pub(crate) fn micros(span: Duration) -> i64 {
+    i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// A span from microseconds.
+pub(crate) fn span(micros: i64) -> Duration {
+    Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+}
