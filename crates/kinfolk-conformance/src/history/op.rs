@@ -1,0 +1,240 @@
+//! The operations that random histories are made of, and how they are drawn.
+//!
+//! An operation is symbolic: it speaks of "the third task there is by then", not of a number. So any part of a history
+//! is a history, and shrinking can leave operations out.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use kinfolk_core::{Failure, FailureKind, Json, Missed, OnDuplicate, Outcome, Overlap, Retention, Retry, UniqueScope};
+
+/// How many commands, queues, workers and schedules a history knows.
+pub(super) const COMMANDS: usize = 3;
+/// Queues.
+pub(super) const QUEUES: usize = 2;
+/// Workers.
+pub(super) const WORKERS: usize = 3;
+/// Schedules.
+pub(super) const SCHEDULES: usize = 2;
+
+/// One step of a history.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "each names a verb of the store and what it is given")]
+pub enum Op {
+    Register {
+        command: usize,
+        queue: usize,
+        priority: i32,
+        max_attempts: u16,
+        base_ms: u32,
+    },
+    Enqueue(Vec<Ask>),
+    /// Time passes.
+    Advance(Duration),
+    RegisterWorker {
+        worker: usize,
+        commands: u8,
+        lease_s: u64,
+    },
+    Heartbeat(usize),
+    Leave(usize),
+    /// `repeat`: with the token of this worker's call before, as after a lost answer.
+    Claim {
+        worker: usize,
+        queue: usize,
+        commands: u8,
+        limit: usize,
+        repeat: bool,
+    },
+    /// Ends the n-th claims there have been, counted from the latest; stale and repeated ones come by themselves.
+    Settle(Vec<(usize, Outcome)>),
+    Recover(usize),
+    /// A worker keeps its lease while all others lose theirs, and takes care of what they held.
+    Outlive(usize),
+    Cancel(usize),
+    Retry(usize),
+    Pause(usize),
+    Resume(usize),
+    SetQueue {
+        queue: usize,
+        retention: Retention,
+    },
+    PutSchedule {
+        schedule: usize,
+        command: usize,
+        cron: &'static str,
+        missed: Missed,
+        overlap: Overlap,
+    },
+    PauseSchedule {
+        schedule: usize,
+        paused: bool,
+    },
+    RemoveSchedule(usize),
+    /// Plans and fires what is due; `twice` fires each plan again, as a second worker would.
+    Fire {
+        twice: bool,
+    },
+    Prune,
+    /// Compares everything there is to see.
+    Observe,
+}
+
+/// A task to enqueue.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "named as in NewTask")]
+pub struct Ask {
+    pub command: usize,
+    pub payload: Json,
+    pub queue: Option<usize>,
+    pub priority: Option<i32>,
+    pub delay_s: Option<i64>,
+    pub unique: Option<(u8, UniqueScope, OnDuplicate)>,
+    pub max_attempts: Option<u16>,
+    pub timeout_s: Option<u64>,
+}
+
+/// A whole history.
+pub(super) fn history() -> impl Strategy<Value = Vec<Op>> {
+    // Every history begins with something to work on: a registered command and a worker for all of them.
+    let start = (register(), Just(Op::RegisterWorker { worker: 0, commands: 7, lease_s: 30 }));
+    (start, prop::collection::vec(op(), 0..80)).prop_map(|((register, worker), rest)| {
+        let mut all = vec![register, worker];
+        all.extend(rest);
+        all
+    })
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let worker = 0..WORKERS;
+    let queue = 0..QUEUES;
+    let task = 0..40usize;
+    prop_oneof![
+        2 => register(),
+        9 => prop::collection::vec(ask(), 1..4).prop_map(Op::Enqueue),
+        6 => span().prop_map(Op::Advance),
+        2 => (worker.clone(), 1..8u8, prop_oneof![Just(10u64), Just(30)])
+            .prop_map(|(worker, commands, lease_s)| Op::RegisterWorker { worker, commands, lease_s }),
+        3 => worker.clone().prop_map(Op::Heartbeat),
+        1 => worker.clone().prop_map(Op::Leave),
+        10 => (worker.clone(), queue.clone(), 0..8u8, 1..5usize, prop::bool::weighted(0.1)).prop_map(
+            |(worker, queue, commands, limit, repeat)| Op::Claim { worker, queue, commands, limit, repeat }
+        ),
+        9 => prop::collection::vec((0..10usize, outcome()), 1..4).prop_map(Op::Settle),
+        2 => worker.clone().prop_map(Op::Recover),
+        3 => worker.prop_map(Op::Outlive),
+        3 => task.clone().prop_map(Op::Cancel),
+        3 => task.prop_map(Op::Retry),
+        1 => queue.clone().prop_map(Op::Pause),
+        2 => queue.clone().prop_map(Op::Resume),
+        1 => (queue, retention()).prop_map(|(queue, retention)| Op::SetQueue { queue, retention }),
+        2 => schedule(),
+        1 => (0..SCHEDULES, any::<bool>()).prop_map(|(schedule, paused)| Op::PauseSchedule { schedule, paused }),
+        1 => (0..SCHEDULES).prop_map(Op::RemoveSchedule),
+        3 => any::<bool>().prop_map(|twice| Op::Fire { twice }),
+        2 => Just(Op::Prune),
+        1 => Just(Op::Observe),
+    ]
+}
+
+fn register() -> impl Strategy<Value = Op> {
+    (0..COMMANDS, 0..QUEUES, -1..2i32, 1..4u16, prop_oneof![Just(0u32), Just(1_000), Just(7_000)]).prop_map(
+        |(command, queue, priority, max_attempts, base_ms)| Op::Register {
+            command,
+            queue,
+            priority,
+            max_attempts,
+            base_ms,
+        },
+    )
+}
+
+fn ask() -> impl Strategy<Value = Ask> {
+    let unique = (0..2u8, scope(), on_duplicate());
+    (
+        0..COMMANDS,
+        payload(),
+        prop::option::weighted(0.3, 0..QUEUES),
+        prop::option::weighted(0.3, -2..3i32),
+        prop::option::weighted(0.3, prop_oneof![Just(-5i64), Just(0), Just(3), Just(40), Just(4_000)]),
+        prop::option::weighted(0.4, unique),
+        prop::option::weighted(0.2, 1..4u16),
+        prop::option::weighted(0.2, 1..60u64),
+    )
+        .prop_map(|(command, payload, queue, priority, delay_s, unique, max_attempts, timeout_s)| Ask {
+            command,
+            payload,
+            queue,
+            priority,
+            delay_s,
+            unique,
+            max_attempts,
+            timeout_s,
+        })
+}
+
+fn payload() -> impl Strategy<Value = Json> {
+    prop::sample::select(vec![
+        "{}",
+        r#"{"a":1}"#,
+        r#"{"a":{"x":[1,2],"y":"é"},"b":9007199254740993}"#,
+        r#"{"a":{"y":null,"z":0.10},"c":1e2}"#,
+        "null",
+        r#"[1,"two",{"three":3}]"#,
+    ])
+    .prop_map(|text| Json::parse(text).expect("a sound payload"))
+}
+
+fn scope() -> impl Strategy<Value = UniqueScope> {
+    prop_oneof![
+        2 => Just(UniqueScope::Pending),
+        2 => Just(UniqueScope::Active),
+        1 => Just(UniqueScope::Window(Duration::from_secs(45))),
+    ]
+}
+
+fn on_duplicate() -> impl Strategy<Value = OnDuplicate> {
+    prop_oneof![Just(OnDuplicate::Keep), Just(OnDuplicate::Replace), Just(OnDuplicate::Merge)]
+}
+
+fn span() -> impl Strategy<Value = Duration> {
+    prop::sample::select(vec![1u64, 1_000, 3_000, 11_000, 31_000, 46_000, 3_600_000, 8 * 24 * 3_600_000])
+        .prop_map(Duration::from_millis)
+}
+
+fn outcome() -> impl Strategy<Value = Outcome> {
+    let failed = |kind, retry| Outcome::Failed { failure: Failure::new(kind, "it broke"), retry };
+    prop_oneof![
+        4 => prop::option::of(payload()).prop_map(Outcome::Done),
+        3 => Just(failed(FailureKind::Error, Retry::Policy)),
+        1 => Just(failed(FailureKind::Timeout, Retry::After(Duration::from_secs(2)))),
+        1 => Just(failed(FailureKind::Panic, Retry::Never)),
+        1 => Just(failed(FailureKind::Validation, Retry::Policy)),
+        1 => prop_oneof![Just(0u64), Just(5)].prop_map(|secs| Outcome::Snooze(Duration::from_secs(secs))),
+        1 => Just(Outcome::Release),
+        1 => Just(Outcome::Cancelled),
+    ]
+}
+
+fn retention() -> impl Strategy<Value = Retention> {
+    let kept = || prop_oneof![Just(None), Just(Some(Duration::ZERO)), Just(Some(Duration::from_secs(30)))];
+    (kept(), kept(), kept()).prop_map(|(completed, failed, cancelled)| Retention { completed, failed, cancelled })
+}
+
+fn schedule() -> impl Strategy<Value = Op> {
+    (
+        0..SCHEDULES,
+        0..COMMANDS,
+        prop::sample::select(vec!["*/5 * * * * *", "* * * * *", "0 3 * * *"]),
+        prop_oneof![Just(Missed::Once), Just(Missed::All), Just(Missed::Skip)],
+        prop_oneof![Just(Overlap::Allow), Just(Overlap::Skip)],
+    )
+        .prop_map(|(schedule, command, cron, missed, overlap)| Op::PutSchedule {
+            schedule,
+            command,
+            cron,
+            missed,
+            overlap,
+        })
+}

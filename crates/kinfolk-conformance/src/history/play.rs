@@ -1,0 +1,306 @@
+//! Playing a history on a store and on the model at once, and comparing every answer.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kinfolk_core::inspect::Filter;
+use kinfolk_core::store::Answer;
+use kinfolk_core::{
+    Claim, Claimed, Command, CommandName, Due, Enqueued, Inspect, Json, NewTask, Operate, Produce, QueueName,
+    RetryPolicy, Schedule, ScheduleName, Settle, Store, TaskId, Timestamp, Token, Unique, Work, WorkerId, WorkerSpec,
+};
+use uuid::Uuid;
+
+use super::op::{Ask, Op, WORKERS};
+use crate::harness::{START, TestStore};
+use crate::model::Model;
+
+/// The first place where a store and the model differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// After how many operations.
+    pub step: usize,
+    /// What was compared.
+    pub what: String,
+    /// What the model says.
+    pub model: String,
+    /// What the store says.
+    pub store: String,
+}
+
+/// A store and the model side by side, and what a history needs to remember.
+struct Player<'a> {
+    test: &'a dyn TestStore,
+    store: Arc<dyn Store>,
+    model: Model,
+    now: Timestamp,
+    step: usize,
+    tasks: Vec<TaskId>,
+    claims: Vec<(TaskId, Token)>,
+    tokens: u128,
+    latest_token: [Token; WORKERS],
+}
+
+/// Plays a history from an empty store. `Ok` when nothing differed.
+pub(super) async fn play(test: &dyn TestStore, model: Model, history: &[Op]) -> Result<(), Difference> {
+    test.wipe().await;
+    test.set_time(START).await;
+    model.set_time(START);
+    let mut player = Player {
+        test,
+        store: test.store(),
+        model,
+        now: START,
+        step: 0,
+        tasks: Vec::new(),
+        claims: Vec::new(),
+        tokens: 0,
+        latest_token: [Token(Uuid::nil()); WORKERS],
+    };
+    for (step, op) in history.iter().enumerate() {
+        player.step = step;
+        player.apply(op).await?;
+    }
+    player.observe().await
+}
+
+/// Calls the same method on the store and on the model, and compares the answers.
+macro_rules! both {
+    ($player:ident, $method:ident $(, $arg:expr)*) => {{
+        let store = $player.store.$method($($arg),*).await;
+        let model = $player.model.$method($($arg),*).await;
+        $player.same(stringify!($method), &model, &store)?;
+        store
+    }};
+}
+
+/// The same, where the answer is not needed further.
+macro_rules! same {
+    ($($call:tt)*) => {{
+        let _ = both!($($call)*);
+        Ok(())
+    }};
+}
+
+impl Player<'_> {
+    async fn apply(&mut self, op: &Op) -> Result<(), Difference> {
+        match op {
+            Op::Register { .. } => self.register(op).await,
+            Op::Enqueue(asks) => self.enqueue(asks).await,
+            Op::Advance(span) => {
+                self.advance(*span).await;
+                Ok(())
+            }
+            Op::RegisterWorker { worker, commands, lease_s } => {
+                let spec = worker_spec(*worker, *commands, Duration::from_secs(*lease_s));
+                same!(self, register_worker, &spec)
+            }
+            Op::Heartbeat(worker) => same!(self, heartbeat, worker_id(*worker)),
+            Op::Leave(worker) => same!(self, leave, worker_id(*worker)),
+            Op::Claim { .. } => self.claim(op).await,
+            Op::Settle(endings) => {
+                let settles: Vec<_> = endings
+                    .iter()
+                    .filter_map(|(back, outcome)| {
+                        let (task, token) = *self.claims.get(self.claims.len().checked_sub(back + 1)?)?;
+                        Some(Settle { task, token, outcome: outcome.clone() })
+                    })
+                    .collect();
+                same!(self, settle, &settles)
+            }
+            Op::Recover(worker) => same!(self, recover, worker_id(*worker)),
+            Op::Outlive(worker) => {
+                for _ in 0..4 {
+                    self.advance(Duration::from_secs(9)).await;
+                    let _ = both!(self, heartbeat, worker_id(*worker));
+                }
+                same!(self, recover, worker_id(*worker))
+            }
+            Op::Cancel(task) => same!(self, cancel, self.nth(*task)),
+            Op::Retry(task) => same!(self, retry, self.nth(*task)),
+            Op::Pause(queue) => same!(self, pause, &queue_name(*queue)),
+            Op::Resume(queue) => same!(self, resume, &queue_name(*queue)),
+            Op::SetQueue { queue, retention } => {
+                same!(self, set_queue, &queue_name(*queue), *retention)
+            }
+            Op::PutSchedule { .. } => self.put_schedule(op).await,
+            Op::PauseSchedule { schedule, paused } => {
+                same!(self, pause_schedule, &schedule_name(*schedule), *paused)
+            }
+            Op::RemoveSchedule(schedule) => same!(self, remove_schedule, &schedule_name(*schedule)),
+            Op::Fire { twice } => self.fire(*twice).await,
+            Op::Prune => same!(self, prune),
+            Op::Observe => self.observe().await,
+        }
+    }
+
+    async fn advance(&mut self, span: Duration) {
+        self.now = self.now.plus(span);
+        self.model.set_time(self.now);
+        self.test.set_time(self.now).await;
+    }
+
+    async fn register(&self, op: &Op) -> Result<(), Difference> {
+        let Op::Register { command, queue, priority, max_attempts, base_ms } = op else { return Ok(()) };
+        let command = Command {
+            queue: queue_name(*queue),
+            priority: *priority,
+            retry: RetryPolicy { max_attempts: *max_attempts, base_ms: *base_ms, ..RetryPolicy::default() },
+            ..Command::new(command_name(*command))
+        };
+        same!(self, register, std::slice::from_ref(&command))
+    }
+
+    async fn enqueue(&mut self, asks: &[Ask]) -> Result<(), Difference> {
+        let tasks: Vec<_> = asks.iter().map(|ask| new_task(ask, self.now)).collect();
+        let store = self.store.enqueue(&tasks).await;
+        let created = store.iter().flatten().filter_map(created).collect::<Vec<_>>();
+        self.model.number_next(created.iter().copied());
+        self.tasks.extend(created);
+        let model = self.model.enqueue(&tasks).await;
+        self.same("enqueue", &model, &store)
+    }
+
+    async fn claim(&mut self, op: &Op) -> Result<(), Difference> {
+        let Op::Claim { worker, queue, commands, limit, repeat } = op else { return Ok(()) };
+        if !repeat {
+            self.tokens += 1;
+            self.latest_token[*worker] = Token(Uuid::from_u128(self.tokens));
+        }
+        let claim = Claim {
+            worker: worker_id(*worker),
+            token: self.latest_token[*worker],
+            queue: queue_name(*queue),
+            commands: command_names(*commands),
+            limit: *limit,
+            repeated: *repeat,
+        };
+        let claimed: Answer<Claimed> = both!(self, claim, &claim);
+        self.claims.extend(claimed.iter().flat_map(|claimed| &claimed.tasks).map(|task| (task.id, task.token)));
+        Ok(())
+    }
+
+    async fn put_schedule(&self, op: &Op) -> Result<(), Difference> {
+        let Op::PutSchedule { schedule, command, cron, missed, overlap } = op else { return Ok(()) };
+        let task = NewTask::new(command_name(*command), Json::object());
+        let schedule =
+            Schedule { missed: *missed, overlap: *overlap, ..Schedule::new(schedule_name(*schedule), *cron, task) };
+        same!(self, put_schedule, &schedule)
+    }
+
+    async fn fire(&mut self, twice: bool) -> Result<(), Difference> {
+        let due = both!(self, due_schedules).unwrap_or_default();
+        for schedule in due {
+            let Ok(Some(plan)) = schedule.plan(self.now) else { continue };
+            for _ in 0..=u8::from(twice) {
+                let store = self.store.fire(&plan).await;
+                let created = store.as_ref().map(|fired| fired.tasks.clone()).unwrap_or_default();
+                self.model.number_next(created.iter().copied());
+                self.tasks.extend(created);
+                let model = self.model.fire(&plan).await;
+                self.same("fire", &model, &store)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares everything there is to see, and runs the store's own invariants.
+    async fn observe(&self) -> Result<(), Difference> {
+        let filter = Filter { limit: 1_000, ..Filter::default() };
+        let page = both!(self, list, &filter).unwrap_or_default();
+        for task in &page.tasks {
+            let _ = both!(self, attempts, task.id);
+        }
+        if let Some(task) = page.tasks.first() {
+            let small = Filter { limit: 2, before: Some(task.id), states: vec![task.state], ..Filter::default() };
+            let _ = both!(self, list, &small);
+            let _ = both!(self, task, task.id);
+        }
+        let _ = both!(self, stats);
+        let _ = both!(self, queues);
+        let _ = both!(self, commands);
+        let _ = both!(self, workers);
+        let _ = both!(self, schedules);
+        same!(self, check)
+    }
+
+    fn nth(&self, place: usize) -> TaskId {
+        // One past the end is a task that never was.
+        let count = self.tasks.len() + 1;
+        self.tasks.get(place % count).copied().unwrap_or(TaskId(i64::MAX))
+    }
+
+    fn same<T: Debug + PartialEq>(&self, what: &str, model: &Answer<T>, store: &Answer<T>) -> Result<(), Difference> {
+        let equal = match (model, store) {
+            (Ok(model), Ok(store)) => model == store,
+            (Err(model), Err(store)) => model.code() == store.code() && model.to_string() == store.to_string(),
+            _ => false,
+        };
+        if equal {
+            return Ok(());
+        }
+        Err(Difference {
+            step: self.step,
+            what: what.to_owned(),
+            model: format!("{model:#?}"),
+            store: format!("{store:#?}"),
+        })
+    }
+}
+
+fn created(answer: &Enqueued) -> Option<TaskId> {
+    match answer {
+        Enqueued::Created(id) => Some(*id),
+        _ => None,
+    }
+}
+
+fn new_task(ask: &Ask, now: Timestamp) -> NewTask {
+    let due = match ask.delay_s {
+        None => Due::Now,
+        Some(secs) if secs < 0 => Due::At(now.minus(Duration::from_secs(secs.unsigned_abs()))),
+        Some(secs) => Due::After(Duration::from_secs(secs.unsigned_abs())),
+    };
+    NewTask {
+        queue: ask.queue.map(queue_name),
+        priority: ask.priority,
+        due,
+        unique: ask.unique.map(|(key, scope, on_duplicate)| {
+            Unique::key(format!("key-{key}")).scope(scope).on_duplicate(on_duplicate)
+        }),
+        max_attempts: ask.max_attempts,
+        timeout: ask.timeout_s.map(Duration::from_secs),
+        ..NewTask::new(command_name(ask.command), ask.payload.clone())
+    }
+}
+
+fn worker_spec(worker: usize, commands: u8, lease: Duration) -> WorkerSpec {
+    WorkerSpec {
+        id: worker_id(worker),
+        name: format!("worker-{worker}"),
+        queues: vec![queue_name(0), queue_name(1)],
+        commands: command_names(commands),
+        lease,
+    }
+}
+
+fn worker_id(worker: usize) -> WorkerId {
+    WorkerId(Uuid::from_u128(0xabc0 + worker as u128))
+}
+
+fn queue_name(queue: usize) -> QueueName {
+    QueueName::new(["default", "other"][queue]).expect("a sound name")
+}
+
+fn command_name(command: usize) -> CommandName {
+    CommandName::new(["alpha", "beta", "gamma"][command]).expect("a sound name")
+}
+
+fn command_names(mask: u8) -> Vec<CommandName> {
+    (0..3).filter(|command| mask >> command & 1 == 1).map(command_name).collect()
+}
+
+fn schedule_name(schedule: usize) -> ScheduleName {
+    ScheduleName::new(["hourly", "nightly"][schedule]).expect("a sound name")
+}

@@ -1,0 +1,198 @@
+//! A small in-memory model of the engine: the specification as code, simple and slow.
+//!
+//! Every rule is written down in the plainest way there is: look at all tasks, take what the rule says. The decisions
+//! after an attempt come from [`kinfolk_core::decide`]; nothing else is shared with the stores. [`Model`]
+//! is a store like any other, so the contracts run on it and histories compare it with a real one.
+//!
+//! A [`Bug`] can be planted on purpose, to show that the suite would notice.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use kinfolk_core::store::Answer;
+use kinfolk_core::task::Ending;
+use kinfolk_core::{
+    Attempt, Command, CommandName, Failure, Gate, Queue, QueueName, Schedule, ScheduleName, State, StoreError, Task,
+    TaskId, Timestamp, Token, Unique, UniqueScope, WorkerId, WorkerSpec,
+};
+
+mod inspect;
+mod operate;
+mod produce;
+mod store;
+mod work;
+
+pub use store::Model;
+
+/// The whole state of an engine.
+#[derive(Clone, Debug, Default)]
+struct Engine {
+    now: Timestamp,
+    bug: Option<Bug>,
+    commands: BTreeMap<CommandName, Command>,
+    queues: BTreeMap<QueueName, Queue>,
+    tasks: BTreeMap<TaskId, Row>,
+    workers: BTreeMap<WorkerId, WorkerRow>,
+    schedules: BTreeMap<ScheduleName, Schedule>,
+    /// Numbers for the next tasks, when someone else has chosen them.
+    ids: VecDeque<TaskId>,
+    last_id: i64,
+}
+
+/// A mistake planted on purpose. Each is one that some task engine has shipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bug {
+    /// A settle is recorded whatever its token.
+    StaleSettleGoesThrough,
+    /// A snooze uses up an attempt.
+    SnoozeCostsAnAttempt,
+    /// A retried task goes to the end of the line.
+    RetryLosesThePlace,
+    /// A recovered task holds its unique key again.
+    RecoveryRegainsTheKey,
+    /// A worker gets as many suspects as it asks for.
+    SuspectsComeTogether,
+    /// A completion wins against an earlier request to cancel.
+    CompletionBeatsCancel,
+    /// A schedule whose task is still there fires all the same.
+    OverlapIsIgnored,
+    /// A claim on a paused queue takes tasks.
+    PauseIsIgnored,
+    /// Tasks that come due are not opened by a claim.
+    DueStaysShut,
+    /// A heartbeat after a gap does not restart the steady span.
+    GapIsForgiven,
+    /// A settle sent again after a lost answer is called stale.
+    RepeatIsStale,
+    /// A window ends when its task does.
+    WindowEndsEarly,
+}
+
+impl Bug {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::StaleSettleGoesThrough,
+        Self::SnoozeCostsAnAttempt,
+        Self::RetryLosesThePlace,
+        Self::RecoveryRegainsTheKey,
+        Self::SuspectsComeTogether,
+        Self::CompletionBeatsCancel,
+        Self::OverlapIsIgnored,
+        Self::PauseIsIgnored,
+        Self::DueStaysShut,
+        Self::GapIsForgiven,
+        Self::RepeatIsStale,
+        Self::WindowEndsEarly,
+    ];
+}
+
+/// A task and what is not shown of it.
+#[derive(Clone, Debug)]
+struct Row {
+    task: Task,
+    unique: Option<Unique>,
+    /// The key is no longer held, and never will be again.
+    key_given_up: bool,
+    /// Claims so far.
+    runs: u32,
+    token: Option<Token>,
+    attempts: Vec<Attempt>,
+}
+
+#[derive(Clone, Debug)]
+struct WorkerRow {
+    spec: WorkerSpec,
+    started_at: Timestamp,
+    lease_until: Timestamp,
+    steady_since: Timestamp,
+}
+
+impl Engine {
+    fn has(&self, bug: Bug) -> bool {
+        self.bug == Some(bug)
+    }
+
+    /// Runs a change that may fail half-way, and takes all of it back if it does.
+    fn whole<T>(&mut self, change: impl FnOnce(&mut Self) -> Answer<T>) -> Answer<T> {
+        let before = self.clone();
+        let answer = change(self);
+        if answer.is_err() {
+            *self = before;
+        }
+        answer
+    }
+
+    fn worker(&self, id: WorkerId) -> Answer<&WorkerRow> {
+        self.workers.get(&id).ok_or(StoreError::LeaseLost { worker: id })
+    }
+
+    fn row(&self, id: TaskId) -> Answer<&Row> {
+        self.tasks.get(&id).ok_or_else(|| StoreError::not_found("task", id))
+    }
+
+    fn row_mut(&mut self, id: TaskId) -> &mut Row {
+        self.tasks.get_mut(&id).expect("the caller has just seen this task")
+    }
+
+    /// The tasks that run on a worker, by number.
+    fn running_on(&self, worker: WorkerId) -> Vec<TaskId> {
+        self.tasks.values().filter(|row| row.task.worker == Some(worker)).map(|row| row.task.id).collect()
+    }
+
+    fn lost_workers(&self, judge: WorkerId) -> BTreeSet<WorkerId> {
+        let lost = |(id, row): (&WorkerId, &WorkerRow)| (*id != judge && row.lease_until < self.now).then_some(*id);
+        self.workers.iter().filter_map(lost).collect()
+    }
+}
+
+impl Row {
+    /// Whether the unique key is held at this moment.
+    fn holds_key(&self, now: Timestamp, bug: Option<Bug>) -> bool {
+        match self.unique.as_ref().map(|unique| unique.scope) {
+            None => false,
+            Some(UniqueScope::Window(span)) => {
+                let early = bug == Some(Bug::WindowEndsEarly) && self.task.state.is_terminal();
+                now < self.task.created_at.plus(span) && !early
+            }
+            Some(UniqueScope::Pending | UniqueScope::Active) => !self.key_given_up,
+        }
+    }
+
+    /// Pending, with its gate open or shut until a moment.
+    fn go_pending(&mut self, gate: Gate) {
+        self.task.state = State::Pending;
+        self.task.gate = Some(gate);
+        self.task.worker = None;
+    }
+
+    /// Completed, failed or cancelled, for good unless someone retries it.
+    fn go_terminal(&mut self, state: State, failure: Option<Failure>, now: Timestamp) {
+        self.task.state = state;
+        self.task.gate = None;
+        self.task.worker = None;
+        self.task.failure = failure;
+        self.task.finished_at = Some(now);
+        self.key_given_up = true;
+    }
+
+    /// Writes down how the attempt that runs now ended. A completion at the first claim leaves no trace.
+    fn record(&mut self, ending: Ending, failure: Option<Failure>, now: Timestamp) {
+        if ending == Ending::Completed && self.runs == 1 {
+            return;
+        }
+        self.attempts.push(Attempt {
+            run: self.runs,
+            attempt: self.task.attempt,
+            started_at: self.task.started_at.expect("a running task has started"),
+            ended_at: now,
+            worker: self.task.worker.expect("a running task has a worker"),
+            ending,
+            failure,
+        });
+    }
+}
+
+/// The gate of a task that is due after a span.
+fn gate_after(delay: Duration) -> Gate {
+    if delay.is_zero() { Gate::Open } else { Gate::Time }
+}

@@ -1,0 +1,212 @@
+//! The model behind the `Store` traits.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use kinfolk_core::inspect::{Filter, Finding, Page, Stats, Violation};
+use kinfolk_core::operate::{Cancelled, Migrated, Migration};
+use kinfolk_core::schedule::{Fired, Plan};
+use kinfolk_core::store::Answer;
+use kinfolk_core::worker::WorkerView;
+use kinfolk_core::{
+    Attempt, Claim, Claimed, Command, Enqueued, Heartbeat, Inspect, NewTask, Operate, Produce, Queue, QueueName,
+    Recovered, Retention, Schedule, ScheduleName, Settle, Settled, Store, Task, TaskId, Timestamp, WakeSource, Work,
+    WorkerId, WorkerSpec,
+};
+
+use super::{Bug, Engine};
+use crate::harness::START;
+
+/// The engine in memory, as a store. Its clock stands still until it is moved.
+#[derive(Debug)]
+pub struct Model(Mutex<Engine>);
+
+impl Default for Model {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Model {
+    /// An empty store, at the moment where all tests begin.
+    pub fn new() -> Self {
+        Self(Mutex::new(Engine { now: START, ..Engine::default() }))
+    }
+
+    /// The same with a mistake in it.
+    pub fn with_bug(bug: Bug) -> Self {
+        Self(Mutex::new(Engine { now: START, bug: Some(bug), ..Engine::default() }))
+    }
+
+    /// Forgets everything and goes back to the start; a planted mistake stays.
+    pub fn wipe(&self) {
+        let mut engine = self.engine();
+        *engine = Engine { now: START, bug: engine.bug, ..Engine::default() };
+    }
+
+    /// Moves the clock.
+    pub fn set_time(&self, now: Timestamp) {
+        self.engine().now = now;
+    }
+
+    /// The next tasks get these numbers, as another store has given them out.
+    pub fn number_next(&self, ids: impl IntoIterator<Item = TaskId>) {
+        self.engine().ids = ids.into_iter().collect();
+    }
+
+    fn engine(&self) -> MutexGuard<'_, Engine> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for Model {
+    fn kind(&self) -> &'static str {
+        "model"
+    }
+}
+
+#[async_trait]
+impl Produce for Model {
+    async fn register(&self, commands: &[Command]) -> Answer<()> {
+        self.engine().register(commands)
+    }
+
+    async fn enqueue(&self, tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
+        self.engine().enqueue(tasks)
+    }
+}
+
+#[async_trait]
+impl Work for Model {
+    async fn register_worker(&self, worker: &WorkerSpec) -> Answer<()> {
+        self.engine().register_worker(worker)
+    }
+
+    async fn heartbeat(&self, worker: WorkerId) -> Answer<Heartbeat> {
+        self.engine().heartbeat(worker)
+    }
+
+    async fn leave(&self, worker: WorkerId) -> Answer<()> {
+        self.engine().leave(worker);
+        Ok(())
+    }
+
+    async fn claim(&self, claim: &Claim) -> Answer<Claimed> {
+        self.engine().claim(claim)
+    }
+
+    async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>> {
+        self.engine().settle(settles)
+    }
+
+    async fn recover(&self, worker: WorkerId) -> Answer<Recovered> {
+        self.engine().recover(worker)
+    }
+
+    async fn due_schedules(&self) -> Answer<Vec<Schedule>> {
+        Ok(self.engine().due_schedules())
+    }
+
+    async fn fire(&self, plan: &Plan) -> Answer<Fired> {
+        self.engine().whole(|engine| engine.fire(plan))
+    }
+
+    async fn prune(&self) -> Answer<u64> {
+        Ok(self.engine().prune())
+    }
+
+    async fn wakes(&self, _worker: WorkerId, _queues: &[QueueName]) -> Answer<Option<Box<dyn WakeSource>>> {
+        Ok(None)
+    }
+}
+
+#[async_trait]
+impl Inspect for Model {
+    async fn now(&self) -> Answer<Timestamp> {
+        Ok(self.engine().now)
+    }
+
+    async fn task(&self, id: TaskId) -> Answer<Option<Task>> {
+        Ok(self.engine().task(id))
+    }
+
+    async fn attempts(&self, id: TaskId) -> Answer<Vec<Attempt>> {
+        Ok(self.engine().tasks.get(&id).map(|row| row.attempts.clone()).unwrap_or_default())
+    }
+
+    async fn list(&self, filter: &Filter) -> Answer<Page> {
+        Ok(self.engine().list(filter))
+    }
+
+    async fn stats(&self) -> Answer<Stats> {
+        Ok(self.engine().stats())
+    }
+
+    async fn queues(&self) -> Answer<Vec<Queue>> {
+        Ok(self.engine().queues.values().cloned().collect())
+    }
+
+    async fn commands(&self) -> Answer<Vec<Command>> {
+        Ok(self.engine().commands.values().cloned().collect())
+    }
+
+    async fn workers(&self) -> Answer<Vec<WorkerView>> {
+        Ok(self.engine().workers_shown())
+    }
+
+    async fn schedules(&self) -> Answer<Vec<Schedule>> {
+        Ok(self.engine().schedules.values().cloned().collect())
+    }
+
+    async fn check(&self) -> Answer<Vec<Violation>> {
+        Ok(self.engine().check())
+    }
+
+    async fn doctor(&self) -> Answer<Vec<Finding>> {
+        Ok(Vec::new())
+    }
+}
+
+#[async_trait]
+impl Operate for Model {
+    async fn cancel(&self, id: TaskId) -> Answer<Cancelled> {
+        self.engine().cancel(id)
+    }
+
+    async fn retry(&self, id: TaskId) -> Answer<Task> {
+        self.engine().retry(id)
+    }
+
+    async fn set_queue(&self, queue: &QueueName, retention: Retention) -> Answer<()> {
+        self.engine().set_queue(queue, retention);
+        Ok(())
+    }
+
+    async fn pause(&self, queue: &QueueName) -> Answer<()> {
+        self.engine().pause(queue)
+    }
+
+    async fn resume(&self, queue: &QueueName) -> Answer<()> {
+        self.engine().resume(queue)
+    }
+
+    async fn put_schedule(&self, schedule: &Schedule) -> Answer<Schedule> {
+        self.engine().put_schedule(schedule)
+    }
+
+    async fn pause_schedule(&self, name: &ScheduleName, paused: bool) -> Answer<()> {
+        self.engine().pause_schedule(name, paused)
+    }
+
+    async fn remove_schedule(&self, name: &ScheduleName) -> Answer<()> {
+        self.engine().remove_schedule(name)
+    }
+
+    async fn migrate(&self) -> Answer<Migrated> {
+        Ok(Migrated { from: 1, to: 1 })
+    }
+
+    async fn pending_migrations(&self) -> Answer<Vec<Migration>> {
+        Ok(Vec::new())
+    }
+}
