@@ -165,7 +165,9 @@ impl Writer {
         })?;
         let news = self.run_group(group).and_then(|news| {
             group.iter().filter_map(|request| request.verb().points()).for_each(|(before, _)| crash::point(before));
-            self.conn.prepare_cached("commit")?.execute(())?;
+            if !self.conn.is_autocommit() {
+                self.conn.prepare_cached("commit")?.execute(())?;
+            }
             Ok(news)
         });
         match news {
@@ -184,12 +186,17 @@ impl Writer {
         }
     }
 
+    /// Runs all requests. A request that is alone needs no savepoint, which would cost a copy of every page it touches:
+    /// when it fails, the transaction is undone and over.
     fn run_group(&mut self, group: &mut [Box<dyn Request>]) -> Result<News> {
         self.refresh()?;
+        let alone = group.len() == 1;
         let before = self.conn.total_changes();
         let mut news = News::default();
         for request in group {
-            self.conn.prepare_cached("savepoint request")?.execute(())?;
+            if !alone {
+                self.conn.prepare_cached("savepoint request")?.execute(())?;
+            }
             let mut session = Session {
                 conn: &self.conn,
                 now: self.shared.clock.now(),
@@ -204,10 +211,7 @@ impl Writer {
                 // SQLite gave the whole transaction up, as it does when the disk is full.
                 return Err(StoreError::Unavailable { detail: "the transaction was given up".to_owned() }.into());
             }
-            if !good {
-                self.conn.prepare_cached("rollback to request")?.execute(())?;
-            }
-            self.conn.prepare_cached("release request")?.execute(())?;
+            self.keep_or_undo(good, alone)?;
             if made.catalogue {
                 self.catalogue = Catalogue::load(&self.conn)?;
             }
@@ -215,10 +219,23 @@ impl Writer {
                 news.absorb(made);
             }
         }
-        if self.conn.total_changes() != before {
+        if !self.conn.is_autocommit() && self.conn.total_changes() != before {
             self.sign(&news)?;
         }
         Ok(news)
+    }
+
+    fn keep_or_undo(&self, good: bool, alone: bool) -> Result<()> {
+        match (good, alone) {
+            (true, true) => return Ok(()),
+            (false, true) => self.conn.prepare_cached("rollback")?.execute(())?,
+            (true, false) => self.conn.prepare_cached("release request")?.execute(())?,
+            (false, false) => {
+                self.conn.prepare_cached("rollback to request")?.execute(())?;
+                self.conn.prepare_cached("release request")?.execute(())?
+            }
+        };
+        Ok(())
     }
 
     /// Learns what other processes have done since the last transaction.

@@ -65,11 +65,17 @@ create table task (
     trace               text,
     result              text,
     payload             text    not null,
-    constraint known_state check (state in ('pending', 'running', 'waiting', 'completed', 'failed', 'cancelled')),
-    constraint known_gate check (gate in ('open', 'time', 'limit', 'after')),
+    -- Written without lists: SQLite would build a scratch table for each list at each write.
+    constraint known_state check (
+        state = 'pending' or state = 'running' or state = 'waiting'
+        or state = 'completed' or state = 'failed' or state = 'cancelled'
+    ),
+    constraint known_gate check (gate is null or gate = 'open' or gate = 'time' or gate = 'limit' or gate = 'after'),
     constraint pending_iff_gate check ((state = 'pending') = (gate is not null)),
     constraint running_iff_worker check ((state = 'running') = (worker is not null)),
-    constraint terminal_iff_finished check ((state in ('completed', 'failed', 'cancelled')) = (finished_at is not null)),
+    constraint terminal_iff_finished check (
+        (state = 'completed' or state = 'failed' or state = 'cancelled') = (finished_at is not null)
+    ),
     constraint key_has_scope check ((unique_key is null) = (unique_scope is null))
 ) strict;
 

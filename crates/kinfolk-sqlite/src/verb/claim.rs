@@ -153,11 +153,13 @@ fn stand(row: &Row<'_>) -> rusqlite::Result<Stand> {
 }
 
 fn take(session: &Session<'_>, claim: &Claim, ids: &[i64]) -> Result<Vec<ClaimedTask>> {
-    let mut statement = session.sql(include_str!("../../sql/claim/take.sql"))?;
+    let mut take = session.sql(include_str!("../../sql/claim/take.sql"))?;
+    let mut taken = session.sql(include_str!("../../sql/claim/taken.sql"))?;
     let (worker, token) = (claim.worker.0.as_bytes(), claim.token.0.as_bytes());
     let mut tasks = Vec::with_capacity(ids.len());
     for id in ids {
-        let mut rows = statement.query((id, session.micros(), worker, token))?;
+        take.execute((id, session.micros(), worker, token))?;
+        let mut rows = taken.query([id])?;
         while let Some(row) = rows.next()? {
             tasks.push(claimed(session, row, claim.token)?);
         }
@@ -165,7 +167,7 @@ fn take(session: &Session<'_>, claim: &Claim, ids: &[i64]) -> Result<Vec<Claimed
     Ok(tasks)
 }
 
-/// A task as its worker sees it; the columns are those of `sql/claim/take.sql`.
+/// A task as its worker sees it; the columns are those of `sql/claim/taken.sql`.
 fn claimed(session: &Session<'_>, row: &Row<'_>, token: Token) -> Result<ClaimedTask> {
     Ok(ClaimedTask {
         id: TaskId(row.get(0)?),

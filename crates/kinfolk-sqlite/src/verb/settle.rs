@@ -4,7 +4,7 @@ use kinfolk_core::decide::{self, Facts, Next};
 use kinfolk_core::settle::{Failure, FailureKind};
 use kinfolk_core::task::Ending;
 use kinfolk_core::{Gate, Outcome, RetryPolicy, Settle, Settled, State, TaskId, Token};
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::{CachedStatement, OptionalExtension, Row};
 use uuid::Uuid;
 
 use crate::error::Result;
@@ -13,11 +13,12 @@ use crate::session::Session;
 
 /// Records how attempts ended; one answer each, and a stale one does not disturb the rest.
 pub(crate) fn settle(session: &mut Session<'_>, settles: &[Settle]) -> Result<Vec<Settled>> {
-    settles.iter().map(|settle| one(session, settle)).collect()
+    let mut facts = session.sql(include_str!("../../sql/settle/facts.sql"))?;
+    settles.iter().map(|settle| one(session, &mut facts, settle)).collect()
 }
 
-fn one(session: &mut Session<'_>, settle: &Settle) -> Result<Settled> {
-    let Some(task) = Ended::read(session, settle.task)?.filter(|task| task.token == Some(settle.token)) else {
+fn one(session: &mut Session<'_>, facts: &mut CachedStatement<'_>, settle: &Settle) -> Result<Settled> {
+    let Some(task) = Ended::read(facts, settle.task)?.filter(|task| task.token == Some(settle.token)) else {
         return Ok(Settled::Stale);
     };
     if task.state != State::Running {
@@ -28,7 +29,8 @@ fn one(session: &mut Session<'_>, settle: &Settle) -> Result<Settled> {
 
 /// Records how the attempt of a running task ended, whatever its token.
 pub(crate) fn apply(session: &mut Session<'_>, id: TaskId, outcome: &Outcome) -> Result<()> {
-    if let Some(task) = Ended::read(session, id)?.filter(|task| task.state == State::Running) {
+    let mut facts = session.sql(include_str!("../../sql/settle/facts.sql"))?;
+    if let Some(task) = Ended::read(&mut facts, id)?.filter(|task| task.state == State::Running) {
         follow(session, &task, outcome)?;
     }
     Ok(())
@@ -70,7 +72,8 @@ fn follow(session: &mut Session<'_>, task: &Ended, outcome: &Outcome) -> Result<
 
 /// Carries out what follows from the loss of a task's worker; the token holds no longer.
 pub(crate) fn lose(session: &mut Session<'_>, id: TaskId) -> Result<Option<State>> {
-    let Some(task) = Ended::read(session, id)?.filter(|task| task.state == State::Running) else {
+    let mut facts = session.sql(include_str!("../../sql/settle/facts.sql"))?;
+    let Some(task) = Ended::read(&mut facts, id)?.filter(|task| task.state == State::Running) else {
         return Ok(None);
     };
     let next = decide::recover(&task.facts(session)?, false);
@@ -106,9 +109,8 @@ struct Ended {
 }
 
 impl Ended {
-    fn read(session: &Session<'_>, id: TaskId) -> Result<Option<Self>> {
-        let mut statement = session.sql(include_str!("../../sql/settle/facts.sql"))?;
-        let found = statement.query_row([id.0], |row| Self::from_row(id, row)).optional()?;
+    fn read(facts: &mut CachedStatement<'_>, id: TaskId) -> Result<Option<Self>> {
+        let found = facts.query_row([id.0], |row| Self::from_row(id, row)).optional()?;
         Ok(found)
     }
 

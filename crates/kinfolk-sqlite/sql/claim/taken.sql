@@ -1,0 +1,12 @@
+-- taken: a task as its worker sees it, after it was taken.
+-- params: 1 id
+-- index:  by number
+select id,
+       command_id,
+       attempt,
+       max_attempts,
+       timeout,
+       trace,
+       payload
+from task
+where id = ?1
