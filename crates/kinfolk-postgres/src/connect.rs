@@ -20,13 +20,22 @@ pub struct PgOptions {
     pub notify: bool,
     /// Use prepared statements. Off behind a transaction pooler that does not keep them. Default on.
     pub prepared: bool,
+    /// How long a call may stay without an answer before its connection is given up as broken, so that a network that
+    /// drops every packet holds nobody for good. The call may have been carried out: as after any break. Default 30 s.
+    pub answer_timeout: Duration,
     /// What the connections are called in `pg_stat_activity`. Default `kinfolk`.
     pub application_name: String,
 }
 
 impl Default for PgOptions {
     fn default() -> Self {
-        Self { pool_size: 8, notify: true, prepared: true, application_name: "kinfolk".to_owned() }
+        Self {
+            pool_size: 8,
+            notify: true,
+            prepared: true,
+            answer_timeout: Duration::from_secs(30),
+            application_name: "kinfolk".to_owned(),
+        }
     }
 }
 
@@ -41,6 +50,8 @@ pub(crate) struct Target {
 
 /// A connection that was not used for this long is tried before it is used again.
 const TRIED_AFTER: Duration = Duration::from_secs(1);
+/// How long it may take to answer to that.
+const TRIED_FOR: Duration = Duration::from_secs(3);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -63,6 +74,9 @@ pub(crate) fn target(url: &str, options: &PgOptions) -> Result<Target, StoreErro
         config.connect_timeout(CONNECT_TIMEOUT);
     }
     config.keepalives_idle(Duration::from_secs(30));
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(options.answer_timeout);
+    }
     let shown = format!("database {}", config.get_dbname().or(config.get_user()).unwrap_or("postgres"));
     Ok(Target { config, tls: tls::connector(&trust)?, shown })
 }
@@ -82,7 +96,8 @@ pub(crate) fn pool(target: &Target, options: &PgOptions) -> Result<Pool, StoreEr
                 if metrics.last_used() < TRIED_AFTER {
                     return Ok(());
                 }
-                client.simple_query("").await.map(drop).map_err(HookError::Backend)
+                let answer = tokio::time::timeout(TRIED_FOR, client.simple_query("")).await;
+                answer.map_err(|_| HookError::message("no answer"))?.map(drop).map_err(HookError::Backend)
             })
         }));
     if options.prepared {

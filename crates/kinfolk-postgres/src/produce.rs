@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
+use deadpool_postgres::Object;
 use kinfolk_core::crash::point;
 use kinfolk_core::limits::ENQUEUE_BATCH_MAX;
 use kinfolk_core::store::Answer;
 use kinfolk_core::{Command, Due, Enqueued, InputError, NewTask, Produce, StoreError, UniqueScope};
+use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use crate::call::{self, Param};
@@ -77,26 +79,31 @@ impl Produce for PgStore {
 
 impl PgStore {
     async fn enqueue_as(&self, ids: &[i64], tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
-        let columns = Columns::of(tasks);
-        let params = columns.params(&ids, &false);
         let client = self.client().await?;
         point("enqueue.before");
+        let call = self.send_enqueue(&client, ids, tasks);
+        let Ok(rows) = tokio::time::timeout(self.options.answer_timeout, call).await else {
+            return Err(self.given_up(client));
+        };
+        point("enqueue.after");
+        rows::enqueued(ids, tasks, &rows?)
+    }
+
+    async fn send_enqueue(&self, client: &Object, ids: &[i64], tasks: &[NewTask]) -> Answer<Vec<Row>> {
+        let columns = Columns::of(tasks);
+        let params = columns.params(&ids, &false);
         let prepared = self.options.prepared;
-        let enqueue = call::rows(&client, prepared, ENQUEUE, &params);
+        let enqueue = call::rows(client, prepared, ENQUEUE, &params);
         if !self.options.notify {
-            let rows = enqueue.await?;
-            point("enqueue.after");
-            return rows::enqueued(ids, tasks, &rows);
+            return enqueue.await;
         }
         // Sent right behind the enqueue, in a transaction of its own: whoever goes to sleep meanwhile is seen by it.
         let wakes: BTreeSet<(&str, Option<&str>)> =
             tasks.iter().map(|t| (t.command.as_str(), t.queue.as_ref().map(AsRef::as_ref))).collect();
         let (commands, queues): (Vec<&str>, Vec<Option<&str>>) = wakes.into_iter().unzip();
         let wake_params: [Param<'_>; 2] = [(&commands, Type::TEXT_ARRAY), (&queues, Type::TEXT_ARRAY)];
-        let wake = call::rows(&client, prepared, WAKE, &wake_params);
-        let (rows, _) = futures_util::future::join(enqueue, wake).await;
-        point("enqueue.after");
-        rows::enqueued(ids, tasks, &rows?)
+        let wake = call::rows(client, prepared, WAKE, &wake_params);
+        futures_util::future::join(enqueue, wake).await.0
     }
 }
 

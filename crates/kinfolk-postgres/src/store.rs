@@ -86,7 +86,18 @@ impl PgStore {
     /// Calls a function and reads its rows.
     pub(crate) async fn rows(&self, sql: &'static str, params: &[Param<'_>]) -> Answer<Vec<Row>> {
         let client = self.client().await?;
-        self.named(call::rows(&client, self.options.prepared, sql, params).await)
+        let answer =
+            tokio::time::timeout(self.options.answer_timeout, call::rows(&client, self.options.prepared, sql, params));
+        match answer.await {
+            Ok(answer) => self.named(answer),
+            Err(_) => Err(self.given_up(client)),
+        }
+    }
+
+    /// Gives up a connection on which no answer came; the pool makes another one.
+    pub(crate) fn given_up(&self, client: Object) -> StoreError {
+        drop(Object::take(client));
+        StoreError::Unavailable { detail: format!("no answer within {:?}", self.options.answer_timeout) }
     }
 
     /// As [`PgStore::rows`], for a function that answers exactly one row.
