@@ -38,7 +38,7 @@ pub(crate) fn wait(child: &mut Child) -> Result<ExitStatus> {
         }
         if asked() {
             // A terminal's Ctrl-C has reached the child already; a plain kill of this process has not.
-            let _ = Command::new("kill").arg(child.id().to_string()).status();
+            let _ = kinfolk_testkit::signal("TERM", child.id());
             thread::sleep(Duration::from_millis(500));
             let _ = child.kill();
             let _ = child.wait();

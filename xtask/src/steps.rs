@@ -120,7 +120,7 @@ fn end_leftovers() -> usize {
         if pid != process::id() && environment.split(|byte| *byte == 0).any(|line| line == mark.as_bytes()) {
             let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
             println!("a test left process {pid} behind: {}", String::from_utf8_lossy(&words).replace('\0', " "));
-            let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).status();
+            let _ = kinfolk_testkit::signal("KILL", pid);
             ended += 1;
         }
     }

@@ -48,8 +48,8 @@ pub(crate) fn remove(folder: &Path) {
         let Some(pid) = text.lines().next().and_then(|line| line.trim().parse::<u32>().ok()) else { continue };
         if is_server(pid) {
             // SIGQUIT is PostgreSQL's immediate shutdown: it takes its children along.
-            let signal = if pid_file.starts_with("data") { "-QUIT" } else { "-KILL" };
-            let _ = Command::new("kill").arg(signal).arg(pid.to_string()).status();
+            let signal = if pid_file.starts_with("data") { "QUIT" } else { "KILL" };
+            let _ = tools::signal(signal, pid);
             for _ in 0..200 {
                 if !alive(pid) {
                     break;

@@ -15,4 +15,4 @@ mod tools;
 pub use bouncer::Bouncer;
 pub use cluster::{Cluster, Stop};
 pub use folder::sweep;
-pub use tools::{Tools, is_root};
+pub use tools::{Tools, is_root, signal};

@@ -82,6 +82,12 @@ pub(crate) fn as_server_user(program: impl AsRef<OsStr>, folder: &Path) -> Comma
     command
 }
 
+/// Sends a signal, by its name, to one process that the caller has started. By way of the shell, which is always there,
+/// as the program `kill` is not.
+pub fn signal(name: &str, pid: u32) -> Result<()> {
+    run(Command::new("sh").args(["-c", &format!("kill -{name} {pid}")])).map(drop)
+}
+
 /// Runs a command to its end; an error holds what it printed.
 pub(crate) fn run(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("can't start {command:?}"))?;
