@@ -1,0 +1,173 @@
+//! The engine's side: a store opened as any program opens it, and a real [`kinfolk::Worker`] in this process.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use kinfolk::{Command, CommandName, Due, Event, Kinfolk, NewTask, QueueName, State, WorkerBuilder};
+use serde::de::IgnoredAny;
+use tokio::sync::mpsc;
+
+use super::load::{ENQUEUE_BATCH, Timed, payload};
+
+/// What the worker handles, and does nothing about.
+const NOOP: &str = "bench.noop";
+/// What no worker handles here.
+const OTHER: &str = "bench.other";
+const QUEUE: &str = "default";
+const PAUSED: &str = "bench-paused";
+/// Enqueue calls under way at once, as many as the bare loop has.
+const PRODUCERS: usize = 2;
+/// The capacity of a worker that runs one task at a time.
+const IDLE_CAPACITY: usize = 100;
+/// How often a steady load is topped up.
+const TICK: Duration = Duration::from_millis(20);
+
+/// A store with the commands of the bench in it.
+pub(super) struct Engine {
+    kinfolk: Kinfolk,
+}
+
+/// What became of a steady load.
+pub(super) struct Steady {
+    pub offered: usize,
+    pub completed: usize,
+}
+
+impl Engine {
+    /// Opens and migrates a store.
+    pub(super) async fn open(url: &str) -> anyhow::Result<Self> {
+        let kinfolk = Kinfolk::open(url).await?;
+        kinfolk.migrate().await?;
+        let commands = [Command::new(CommandName::new(NOOP)?), Command::new(CommandName::new(OTHER)?)];
+        kinfolk.register(&commands).await?;
+        kinfolk.store().set_queue(&QueueName::new(PAUSED)?, kinfolk::Retention::default()).await?;
+        Ok(Self { kinfolk })
+    }
+
+    /// Enqueues `n` tasks that the worker handles; the time of each call comes along.
+    pub(super) async fn enqueue(&self, n: usize) -> anyhow::Result<Timed> {
+        let noop = CommandName::new(NOOP)?;
+        self.enqueue_all((0..n).map(|n| NewTask::new(noop.clone(), payload(n))).collect()).await
+    }
+
+    async fn enqueue_all(&self, tasks: Vec<NewTask>) -> anyhow::Result<Timed> {
+        let start = Instant::now();
+        let producer = async |of: usize| {
+            let mut calls = Vec::new();
+            for batch in tasks.chunks(ENQUEUE_BATCH).skip(of).step_by(PRODUCERS) {
+                let call = Instant::now();
+                let answers = self.kinfolk.enqueue_many(batch).await?;
+                calls.push(call.elapsed());
+                anyhow::ensure!(answers.len() == batch.len(), "{} answers to {} tasks", answers.len(), batch.len());
+            }
+            anyhow::Ok(calls)
+        };
+        let (mut calls, more) = tokio::try_join!(producer(0), producer(1))?;
+        calls.extend(more);
+        Ok(Timed { took: start.elapsed(), calls })
+    }
+
+    /// Runs all open tasks, `n` of them, through one worker: from its start until every completion is durable.
+    pub(super) async fn drain(&self, n: usize, capacity: usize) -> anyhow::Result<Duration> {
+        let before = self.completed().await?;
+        let start = Instant::now();
+        let worker = self.worker(capacity, || {}).start().await?;
+        worker.wait_idle().await;
+        let took = start.elapsed();
+        worker.stop().await?;
+        let done = self.completed().await? - before;
+        anyhow::ensure!(done == n as u64, "{done} of {n} tasks are completed in the store");
+        Ok(took)
+    }
+
+    /// From enqueue until the handler starts, on a worker with nothing else to do, `samples` times.
+    pub(super) async fn latency(&self, samples: usize, idle: Duration) -> anyhow::Result<Vec<Duration>> {
+        let (send, mut started) = mpsc::unbounded_channel();
+        let begun = move || {
+            let _ = send.send(Instant::now());
+        };
+        let worker = self.worker(IDLE_CAPACITY, begun).start().await?;
+        worker.wait_idle().await;
+        let noop = CommandName::new(NOOP)?;
+        let mut taken = Vec::with_capacity(samples);
+        for n in 0..samples {
+            tokio::time::sleep(idle).await;
+            let task = [NewTask::new(noop.clone(), payload(n))];
+            let start = Instant::now();
+            let made = async { anyhow::Ok(self.kinfolk.enqueue_many(&task).await?) };
+            let ran = async { started.recv().await.context("the worker has ended") };
+            let (_, began) = tokio::try_join!(made, ran)?;
+            taken.push(began.duration_since(start));
+        }
+        worker.stop().await?;
+        Ok(taken)
+    }
+
+    /// Offers `rate` tasks a second for a while, to a worker in the same process; counts what is completed by its end.
+    pub(super) async fn steady(&self, rate: f64, span: Duration, capacity: usize) -> anyhow::Result<Steady> {
+        let completed = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&completed);
+        let listener = move |event: &Event| {
+            if let Event::Completed { .. } = event {
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        let worker = self.worker(capacity, || {}).on_event(listener).start().await?;
+        let noop = CommandName::new(NOOP)?;
+        let start = Instant::now();
+        let mut sent = 0;
+        while start.elapsed() < span {
+            let owed = offered(rate, start.elapsed()).saturating_sub(sent);
+            let tasks = (sent..sent + owed).map(|n| NewTask::new(noop.clone(), payload(n))).collect();
+            self.enqueue_all(tasks).await?;
+            sent += owed;
+            tokio::time::sleep(TICK).await;
+        }
+        let done = completed.load(Ordering::Relaxed);
+        worker.stop().await?;
+        // What the producers could not send in time was offered all the same.
+        Ok(Steady { offered: offered(rate, span).max(1), completed: done })
+    }
+
+    /// Fills the store with tasks that are not to be run: finished, scheduled for later, of a command that nobody
+    /// handles, `load` each; and a tenth of that on a paused queue.
+    pub(super) async fn fill(&self, load: usize, capacity: usize) -> anyhow::Result<()> {
+        let (noop, other) = (CommandName::new(NOOP)?, CommandName::new(OTHER)?);
+        let paused = QueueName::new(PAUSED)?;
+        self.enqueue(load).await?;
+        self.drain(load, capacity).await?;
+        self.kinfolk.pause(&paused).await?;
+        let later = |n| NewTask { due: Due::After(Duration::from_secs(24 * 3600)), ..NewTask::new(noop.clone(), payload(n)) };
+        let paused = |n| NewTask { queue: Some(paused.clone()), ..NewTask::new(noop.clone(), payload(n)) };
+        for from in (0..load).step_by(100_000) {
+            let page = from..load.min(from + 100_000);
+            self.enqueue_all(page.clone().map(later).collect()).await?;
+            self.enqueue_all(page.map(|n| NewTask::new(other.clone(), payload(n))).collect()).await?;
+        }
+        self.enqueue_all((0..load / 10).map(paused).collect()).await?;
+        Ok(())
+    }
+
+    /// A worker that handles [`NOOP`] by calling this.
+    fn worker(&self, capacity: usize, begun: impl Fn() + Send + Sync + 'static) -> WorkerBuilder {
+        self.kinfolk.worker().queue(QUEUE, capacity).queue(PAUSED, capacity).capacity(capacity).handler(
+            NOOP,
+            move |_, _: IgnoredAny| {
+                begun();
+                std::future::ready(Ok(()))
+            },
+        )
+    }
+
+    async fn completed(&self) -> anyhow::Result<u64> {
+        let stats = self.kinfolk.store().stats().await?;
+        Ok(stats.counts.iter().filter(|count| count.state == State::Completed).map(|count| count.tasks).sum())
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "tasks of a bench")]
+fn offered(rate: f64, span: Duration) -> usize {
+    (rate * span.as_secs_f64()) as usize
+}

@@ -1,0 +1,132 @@
+//! `kinfolk bench`: the engine beside a bare-database loop on the same work, in the same run, on the same disk.
+//!
+//! Each figure is the median of interleaved rounds (baseline, engine, engine, baseline, …), printed with its spread; a
+//! difference below the spread is reported as not resolved. Everything runs in scratch databases of its own
+//! ([`scratch`]), removed at the end, after an error and after an interrupt. `fsync` is never switched off.
+
+mod bare_postgres;
+mod bare_sqlite;
+mod engine;
+mod figure;
+mod flat;
+mod horizon;
+mod load;
+mod rounds;
+mod scratch;
+mod site;
+mod speed;
+mod stats;
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use figure::Output;
+use site::Sites;
+
+/// Rounds below which the output says so.
+const ROUNDS: usize = 7;
+
+/// Measure the engine beside a bare-database loop on the same work.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct BenchArgs {
+    /// What to measure.
+    #[arg(value_enum)]
+    scenario: Scenario,
+    /// Tasks in each round; most scenarios also run with ten times as many.
+    #[arg(long, default_value_t = 20_000, value_parser = at_least_one)]
+    n: usize,
+    /// Interleaved rounds of each figure; the median is reported.
+    #[arg(long, default_value_t = ROUNDS, value_parser = at_least_one)]
+    rounds: usize,
+    /// Tasks that the worker runs at once.
+    #[arg(long, default_value_t = 1_000, value_parser = at_least_one)]
+    capacity: usize,
+    /// Tasks of each kind that lie in the store in `flat`: finished, scheduled for later, of a command that the worker
+    /// does not handle; and a tenth of that on a paused queue.
+    #[arg(long, default_value_t = 1_000_000, value_parser = at_least_one)]
+    load: usize,
+    /// How long a snapshot is held open in `horizon`, in minutes. A full run takes 10.
+    #[arg(long, default_value_t = 1.0)]
+    minutes: f64,
+    /// Print the statements of the bare loop, and what each round measured.
+    #[arg(long)]
+    verbose: bool,
+}
+
+/// What can be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scenario {
+    /// Bulk enqueue, at N and at 10 N tasks.
+    Enqueue,
+    /// No-op tasks through one worker until every completion is durable, at N and at 10 N tasks.
+    Drain,
+    /// From enqueue to handler start on an idle worker.
+    Latency,
+    /// Drain speed, buffers and write-ahead log in a store full of tasks that are not to be run.
+    Flat,
+    /// A steady load under a snapshot that is held open.
+    Horizon,
+    /// All of them.
+    All,
+}
+
+/// Runs a scenario and prints its figures.
+pub(crate) async fn run(args: BenchArgs, database: &str, json: bool) -> anyhow::Result<()> {
+    let sites = Sites::new(database);
+    let measured = tokio::select! {
+        measured = measure(&args, &sites, json) => measured,
+        signal = tokio::signal::ctrl_c() => Err(signal.err().map_or_else(|| anyhow::anyhow!("interrupted"), Into::into)),
+    };
+    sites.remove().await?;
+    measured
+}
+
+async fn measure(args: &BenchArgs, sites: &Sites, json: bool) -> anyhow::Result<()> {
+    let mut output = Output::new(json, args.verbose);
+    for warning in sites.warnings().await? {
+        output.progress(&format!("warning: {warning}"));
+    }
+    if args.rounds < ROUNDS {
+        output.progress(&format!("warning: {} rounds instead of at least {ROUNDS}: take no figure from this", args.rounds));
+    }
+    for (what, statement) in sites.statements() {
+        output.detail(&format!("-- bare {}: {what}\n{statement}\n", sites.store()));
+    }
+    let wanted = |scenario| args.scenario == scenario || args.scenario == Scenario::All;
+    if wanted(Scenario::Enqueue) {
+        speed::enqueue(args, sites, &mut output).await?;
+    }
+    if wanted(Scenario::Drain) {
+        speed::drain(args, sites, &mut output).await?;
+    }
+    if wanted(Scenario::Latency) {
+        speed::latency(args, sites, &mut output).await?;
+    }
+    if wanted(Scenario::Flat) {
+        flat::flat(args, sites, &mut output).await?;
+    }
+    if wanted(Scenario::Horizon) {
+        horizon::horizon(args, sites, &mut output).await?;
+    }
+    output.finish()
+}
+
+impl BenchArgs {
+    /// N and 10 N.
+    fn sizes(&self) -> [usize; 2] {
+        [self.n, self.n * 10]
+    }
+
+    fn held(&self) -> Duration {
+        Duration::from_secs_f64(self.minutes.max(0.0) * 60.0)
+    }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(0) => Err("at least 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(fault) => Err(fault.to_string()),
+    }
+}
