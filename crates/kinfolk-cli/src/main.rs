@@ -5,6 +5,7 @@
 //! it, never prints a password, and ends with one of the exit codes in `exit.rs`.
 
 mod args;
+mod bench;
 mod builtin;
 mod cmd;
 mod database;
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
         Err(fault) => return usage(&fault).into(),
     };
     cli.global.color.apply();
-    logs(&cli.global, cmd::draws(&cli.command));
+    logs(&cli.global, cmd::log_level(&cli.command, cli.global.verbose));
     let json = cli.global.json;
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -73,16 +74,8 @@ fn usage(fault: &clap::Error) -> Exit {
 }
 
 /// Logs go to stderr: warnings by default, more with each `-v`, or as `RUST_LOG` says.
-fn logs(global: &args::Global, draws: bool) {
+fn logs(global: &args::Global, level: &str) {
     use tracing_subscriber::EnvFilter;
-    let level = match global.verbose {
-        // A line in the middle of progress bars helps nobody.
-        0 if draws => "off",
-        0 => "warn",
-        1 => "info",
-        2 => "debug",
-        _ => "trace",
-    };
     let filter = match std::env::var("RUST_LOG") {
         Ok(rules) if !rules.is_empty() => EnvFilter::new(rules),
         _ => EnvFilter::new(format!("warn,kinfolk={level},kinfolk_postgres={level},kinfolk_sqlite={level}")),

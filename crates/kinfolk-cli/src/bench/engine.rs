@@ -139,7 +139,8 @@ impl Engine {
         self.enqueue(load).await?;
         self.drain(load, capacity).await?;
         self.kinfolk.pause(&paused).await?;
-        let later = |n| NewTask { due: Due::After(Duration::from_secs(24 * 3600)), ..NewTask::new(noop.clone(), payload(n)) };
+        let later =
+            |n| NewTask { due: Due::After(Duration::from_secs(24 * 3600)), ..NewTask::new(noop.clone(), payload(n)) };
         let paused = |n| NewTask { queue: Some(paused.clone()), ..NewTask::new(noop.clone(), payload(n)) };
         for from in (0..load).step_by(100_000) {
             let page = from..load.min(from + 100_000);

@@ -119,7 +119,7 @@ impl Output {
     }
 
     /// Prints the table, unless every figure has gone out as JSON already.
-    pub(super) fn finish(self) -> anyhow::Result<()> {
+    pub(super) fn finish(self) -> std::io::Result<()> {
         if !self.json {
             writeln!(anstream::stdout().lock(), "{}", table(&self.figures))?;
         }
@@ -145,8 +145,11 @@ fn table(figures: &[Figure]) -> Table {
     ]);
     for figure in figures {
         let time = |ms: Option<f64>| ms.map_or(String::new(), |ms| format!("{ms:.2}"));
-        let words =
-            if figure.note.is_empty() { figure.baseline.clone() } else { format!("{}; {}", figure.baseline, figure.note) };
+        let words = if figure.note.is_empty() {
+            figure.baseline.clone()
+        } else {
+            format!("{}; {}", figure.baseline, figure.note)
+        };
         table.add_row([
             figure.scenario.clone(),
             figure.store.to_owned(),
@@ -186,7 +189,8 @@ mod tests {
     #[test]
     fn a_figure_is_one_object_with_the_agreed_fields() {
         let figure = Figure::new("drain", "postgres", 10, "bare", Comparison::of(&[(10.0, 8.0), (10.0, 9.0)]));
-        let agreed = ["scenario", "store", "n", "rate", "baseline", "baseline_rate", "ratio", "spread", "p50_ms", "p99_ms"];
+        let agreed =
+            ["scenario", "store", "n", "rate", "baseline", "baseline_rate", "ratio", "spread", "p50_ms", "p99_ms"];
         for key in agreed {
             assert!(keys(&figure).contains(&key.to_owned()), "{key}");
         }

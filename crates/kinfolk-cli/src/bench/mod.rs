@@ -20,7 +20,11 @@ mod stats;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use kinfolk::Error as StoreError;
 
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::session::Session;
 use figure::Output;
 use site::Sites;
 
@@ -49,9 +53,6 @@ pub(crate) struct BenchArgs {
     /// How long a snapshot is held open in `horizon`, in minutes. A full run takes 10.
     #[arg(long, default_value_t = 1.0)]
     minutes: f64,
-    /// Print the statements of the bare loop, and what each round measured.
-    #[arg(long)]
-    verbose: bool,
 }
 
 /// What can be measured.
@@ -72,44 +73,60 @@ pub(crate) enum Scenario {
 }
 
 /// Runs a scenario and prints its figures.
-pub(crate) async fn run(args: BenchArgs, database: &str, json: bool) -> anyhow::Result<()> {
-    let sites = Sites::new(database);
+pub(crate) async fn run(args: BenchArgs, session: &Session) -> Result<(), Fault> {
+    let sites = Sites::new(&session.target());
+    let mut output = Output::new(session.global.json, session.global.verbose > 0);
     let measured = tokio::select! {
-        measured = measure(&args, &sites, json) => measured,
-        signal = tokio::signal::ctrl_c() => Err(signal.err().map_or_else(|| anyhow::anyhow!("interrupted"), Into::into)),
+        measured = measure(&args, &sites, &mut output) => measured.map_err(|fault| blame(&fault)),
+        _ = tokio::signal::ctrl_c() => Err(Fault::silent(Exit::Interrupted)),
     };
-    sites.remove().await?;
-    measured
+    sites.remove().await.map_err(|fault| blame(&fault))?;
+    measured?;
+    Ok(output.finish()?)
 }
 
-async fn measure(args: &BenchArgs, sites: &Sites, json: bool) -> anyhow::Result<()> {
-    let mut output = Output::new(json, args.verbose);
+async fn measure(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow::Result<()> {
     for warning in sites.warnings().await? {
         output.progress(&format!("warning: {warning}"));
     }
     if args.rounds < ROUNDS {
-        output.progress(&format!("warning: {} rounds instead of at least {ROUNDS}: take no figure from this", args.rounds));
+        output.progress(&format!(
+            "warning: {} rounds instead of at least {ROUNDS}: take no figure from this",
+            args.rounds
+        ));
     }
     for (what, statement) in sites.statements() {
         output.detail(&format!("-- bare {}: {what}\n{statement}\n", sites.store()));
     }
     let wanted = |scenario| args.scenario == scenario || args.scenario == Scenario::All;
     if wanted(Scenario::Enqueue) {
-        speed::enqueue(args, sites, &mut output).await?;
+        speed::enqueue(args, sites, output).await?;
     }
     if wanted(Scenario::Drain) {
-        speed::drain(args, sites, &mut output).await?;
+        speed::drain(args, sites, output).await?;
     }
     if wanted(Scenario::Latency) {
-        speed::latency(args, sites, &mut output).await?;
+        speed::latency(args, sites, output).await?;
     }
     if wanted(Scenario::Flat) {
-        flat::flat(args, sites, &mut output).await?;
+        flat::flat(args, sites, output).await?;
     }
     if wanted(Scenario::Horizon) {
-        horizon::horizon(args, sites, &mut output).await?;
+        horizon::horizon(args, sites, output).await?;
     }
-    output.finish()
+    Ok(())
+}
+
+/// What went wrong, with the exit code of its cause.
+fn blame(fault: &anyhow::Error) -> Fault {
+    let words = format!("{fault:#}");
+    if fault.is::<StoreError>() {
+        Fault::new(Exit::Database, "store", words)
+    } else if fault.chain().any(|cause| cause.is::<tokio_postgres::Error>() || cause.is::<rusqlite::Error>()) {
+        Fault::new(Exit::Database, "database", words)
+    } else {
+        Fault::new(Exit::Internal, "bench", words)
+    }
 }
 
 impl BenchArgs {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::bare_postgres;
+use crate::database::Target;
 
 /// Where one side, or both, are measured.
 #[derive(Clone, Debug)]
@@ -21,23 +22,23 @@ pub(super) enum Scratch {
 
 impl Scratch {
     /// A new and empty place on the same server, or on the same disk.
-    pub(super) async fn make(database: &str) -> anyhow::Result<Self> {
+    pub(super) async fn make(target: &Target) -> anyhow::Result<Self> {
         let name = format!("kinfolk_bench_{}", uuid::Uuid::new_v4().simple());
-        if is_postgres(database) {
-            let (client, _) = bare_postgres::connect(database).await?;
-            client
-                .batch_execute(&format!("create database {name}"))
-                .await
-                .context("the bench needs a database of its own: connect as a role that may create databases")?;
-            let url = with_database(database, &name)?;
-            return Ok(Self::Postgres { server: database.to_owned(), name, url });
+        match target {
+            Target::Server(server) => {
+                let (client, _) = bare_postgres::connect(server).await?;
+                client
+                    .batch_execute(&format!("create database {name}"))
+                    .await
+                    .context("the bench needs a database of its own: connect as a role that may create databases")?;
+                let url = with_database(server, &name)?;
+                Ok(Self::Postgres { server: server.clone(), name, url })
+            }
+            Target::File(file) => {
+                let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+                Ok(Self::Sqlite { path: folder.join(format!("{name}.db")) })
+            }
         }
-        let file = Path::new(database.strip_prefix("sqlite:").unwrap_or(database));
-        let folder = match file.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        Ok(Self::Sqlite { path: folder.join(format!("{name}.db")) })
     }
 
     /// The URL to open the store with.
@@ -133,11 +134,6 @@ impl Scratch {
     }
 }
 
-/// Whether this names a PostgreSQL server, by the same rule as everywhere.
-pub(super) fn is_postgres(database: &str) -> bool {
-    database.starts_with("postgres://") || database.starts_with("postgresql://") || database.contains("host=")
-}
-
 /// The same server, another database.
 fn with_database(url: &str, name: &str) -> anyhow::Result<String> {
     let Some((scheme, rest)) = url.split_once("://") else {
@@ -171,7 +167,7 @@ mod tests {
         std::fs::create_dir(&folder).unwrap();
         let database = folder.join("mine.db");
         std::fs::write(&database, "keep").unwrap();
-        let scratch = Scratch::make(&format!("sqlite:{}", database.display())).await.unwrap();
+        let scratch = Scratch::make(&Target::File(database)).await.unwrap();
         let Scratch::Sqlite { path } = &scratch else { panic!("{scratch:?}") };
         assert_eq!(path.parent(), Some(folder.as_path()));
         std::fs::write(path, "").unwrap();

@@ -9,11 +9,12 @@ use super::bare_sqlite::{self, BareSqlite};
 use super::engine::Engine;
 use super::figure::Output;
 use super::load::{ENQUEUE_BATCH, Timed};
-use super::scratch::{Scratch, is_postgres};
+use super::scratch::Scratch;
+use crate::database::Target;
 
 /// Makes sites on the server, or the disk, of one database, and removes them all at the end.
 pub(super) struct Sites {
-    database: String,
+    target: Target,
     made: Mutex<Vec<Scratch>>,
 }
 
@@ -31,25 +32,31 @@ pub(super) enum Bare {
 }
 
 impl Sites {
-    pub(super) fn new(database: &str) -> Self {
-        Self { database: database.to_owned(), made: Mutex::default() }
+    pub(super) fn new(target: &Target) -> Self {
+        Self { target: target.clone(), made: Mutex::default() }
     }
 
     /// The store that is measured.
     pub(super) fn store(&self) -> &'static str {
-        if is_postgres(&self.database) { "postgres" } else { "sqlite" }
+        match self.target {
+            Target::Server(_) => "postgres",
+            Target::File(_) => "sqlite",
+        }
     }
 
     /// The statements of the bare loop.
     pub(super) fn statements(&self) -> &'static [(&'static str, &'static str)] {
-        if is_postgres(&self.database) { &bare_postgres::STATEMENTS } else { &bare_sqlite::STATEMENTS }
+        match self.target {
+            Target::Server(_) => &bare_postgres::STATEMENTS,
+            Target::File(_) => &bare_sqlite::STATEMENTS,
+        }
     }
 
     /// What makes a server's figures worth little.
     pub(super) async fn warnings(&self) -> anyhow::Result<Vec<String>> {
         let mut warnings = Vec::new();
-        if is_postgres(&self.database) {
-            let (client, _) = bare_postgres::connect(&self.database).await?;
+        if let Target::Server(server) = &self.target {
+            let (client, _) = bare_postgres::connect(server).await?;
             for setting in ["fsync", "synchronous_commit", "full_page_writes"] {
                 let row = client.query_one("select current_setting($1)", &[&setting]).await?;
                 if row.try_get::<_, String>(0)? == "off" {
@@ -65,7 +72,7 @@ impl Sites {
 
     /// A new place with the engine alone in it.
     pub(super) async fn engine(&self) -> anyhow::Result<(Scratch, Engine)> {
-        let scratch = Scratch::make(&self.database).await?;
+        let scratch = Scratch::make(&self.target).await?;
         self.made.lock().expect("nobody panics with this lock").push(scratch.clone());
         let engine = Engine::open(&scratch.url()).await?;
         Ok((scratch, engine))

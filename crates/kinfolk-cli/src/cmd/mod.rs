@@ -23,6 +23,7 @@ mod workers;
 use clap::Subcommand;
 use kinfolk_core::TaskId;
 
+use crate::bench;
 use crate::exit::{self, Exit};
 use crate::fault::Fault;
 use crate::session::Session;
@@ -70,6 +71,8 @@ pub(crate) enum Command {
     Doctor,
     /// Run every invariant as a query and print what is broken
     Check,
+    /// Measure the engine beside a bare-database loop on the same work
+    Bench(bench::BenchArgs),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the exit codes and their meaning
@@ -99,14 +102,23 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Fault
         Command::Work(args) => work::run(args, session).await,
         Command::Doctor => doctor::run(session).await,
         Command::Check => check::run(session).await,
+        Command::Bench(args) => bench::run(args, session).await,
         Command::Completions(args) => completions::run(&args),
         Command::ExitCodes => session.out.line(exit::table().trim_end()),
     }
 }
 
-/// Whether the command draws progress, which log lines would disturb.
-pub(crate) fn draws(command: &Command) -> bool {
-    matches!(command, Command::Demo(_) | Command::Watch(_))
+/// How much this command logs, when asked for more so many times.
+pub(crate) fn log_level(command: &Command, verbose: u8) -> &'static str {
+    match (command, verbose) {
+        // A line in the middle of progress bars helps nobody.
+        (Command::Demo(_) | Command::Watch(_), 0) => "off",
+        // The first one asks for the bare loop's statements; logs would be measured along.
+        (Command::Bench(_), 1) | (_, 0) => "warn",
+        (_, 1) => "info",
+        (_, 2) => "debug",
+        _ => "trace",
+    }
 }
 
 /// Does the same to each of several tasks. One that can't be done is reported and does not keep the others from being
