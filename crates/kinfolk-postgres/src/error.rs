@@ -16,6 +16,8 @@ const UNAVAILABLE: &[&str] =
     &["57P01", "57P02", "57P03", "57P04", "57P05", "25P03", "53300", "57014", "40001", "40P01", "55P03", "3D000"];
 /// The schema, or something in it that this program needs, is not there.
 const SCHEMA_MISSING: &[&str] = &["3F000", "42P01", "42883"];
+/// A prepared statement is gone, or is someone else's: sessions are shared, so there is a transaction pooler in between.
+const POOLED: &[&str] = &["26000", "42P05"];
 /// Values that PostgreSQL itself refuses: a moment out of range, `\0` in a text, JSON beyond its means.
 const BAD_VALUE: &[&str] = &["22008", "22021", "22P05", "22P02", "22023", "54000", "54001"];
 
@@ -88,6 +90,11 @@ fn from_db(db: &DbError) -> StoreError {
         _ if SCHEMA_MISSING.contains(&code) && detail.contains("kinfolk") => {
             StoreError::SchemaMissing { database: "the database".to_owned() }
         }
+        _ if POOLED.contains(&code) => StoreError::Unsupported {
+            store: "a transaction pooler",
+            ability: "prepared statements",
+            remedy: "say --pooler and --no-notify, or PgOptions { prepared: false, notify: false }",
+        },
         _ if BAD_VALUE.contains(&code) => StoreError::Input(InputError::Other(advised())),
         _ => StoreError::Fault { code: code.to_owned(), detail },
     }
