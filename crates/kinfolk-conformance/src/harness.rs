@@ -1,11 +1,14 @@
-//! What a store must offer to be tested.
+//! What a store must offer to be tested, and how one contract is run.
 
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::FutureExt;
 use kinfolk_core::{Store, Timestamp};
 
 use crate::model::Model;
+use crate::world::World;
 
 /// The moment at which all tests begin: 2100-01-01T00:00:00Z. It lies after the start of any real server, so that no lease
 /// that ends in a test seems to have ended by a restart.
@@ -23,8 +26,31 @@ pub trait TestStore: Send + Sync {
     /// Moves the store's clock, for all handles. Time may be set back: what the store makes of that is its business.
     async fn set_time(&self, now: Timestamp);
 
+    /// Makes the store believe that its server has started just now. `false`: this store has no server.
+    async fn restart_server(&self) -> bool {
+        false
+    }
+
     /// Back to empty and to [`START`]. Cheap: histories do it thousands of times.
     async fn wipe(&self);
+
+    /// Removes what the test has left behind.
+    async fn close(&self) {}
+}
+
+/// Runs one contract on a fresh store, checks the store's invariants, and cleans up whatever happened.
+pub async fn run(fixture: impl TestStore + 'static, contract: impl AsyncFnOnce(&World)) {
+    let fixture: Arc<dyn TestStore> = Arc::new(fixture);
+    let held = async {
+        let world = World::new(Arc::clone(&fixture)).await;
+        contract(&world).await;
+        world.sound().await;
+    };
+    let held = AssertUnwindSafe(held).catch_unwind().await;
+    fixture.close().await;
+    if let Err(panic) = held {
+        resume_unwind(panic);
+    }
 }
 
 #[async_trait]

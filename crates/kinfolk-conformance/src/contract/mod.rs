@@ -1,0 +1,22 @@
+//! The contracts: one function for each promise of a store, grouped by verb.
+//!
+//! Each gets a [`World`](crate::world::World) of its own and panics when the promise is broken. Which contracts there are
+//! is written down once, in [`every_contract!`](crate::every_contract); a test holds that list and these files together.
+
+pub mod cancel;
+pub mod claim;
+pub mod concurrency;
+pub mod enqueue;
+pub mod input;
+pub mod inspect;
+pub mod lease;
+pub mod migrate;
+pub mod prune;
+pub mod queue;
+pub mod repeat;
+pub mod retry;
+pub mod retry_policy;
+pub mod schedule;
+pub mod settle;
+pub mod unique;
+pub mod vectors;

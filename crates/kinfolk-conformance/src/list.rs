@@ -1,0 +1,352 @@
+//! The list of all contracts, in one place, and the macro that makes a test of each.
+
+/// Makes one test of each contract, named `group::contract`.
+///
+/// The argument names an async function that makes a fresh, empty store under test
+/// (anything that is a [`TestStore`](crate::TestStore)). The caller needs `tokio` with `macros` and `rt-multi-thread`.
+#[macro_export]
+macro_rules! contracts {
+    ($fixture:ident) => {
+        $crate::every_contract! { test_each $fixture }
+    };
+}
+
+/// Hands the list of all contracts to another macro of this crate.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! every_contract {
+    ($then:ident $($argument:tt)*) => {
+        $crate::$then! {
+            { $($argument)* }
+            cancel: [
+                a_pending_task_is_cancelled_at_once,
+                a_running_task_is_asked_to_end,
+                a_heartbeat_brings_the_requests,
+                a_request_beats_every_later_outcome,
+                a_task_that_has_ended_is_not_cancelled,
+                cancelling_nothing_is_not_found,
+                a_task_between_attempts_is_cancelled_at_once,
+            ]
+            claim: [
+                a_claimed_task_runs_on_its_worker,
+                two_workers_never_get_the_same_task,
+                a_claim_never_takes_more_than_its_limit,
+                tasks_come_by_priority_then_place_then_number,
+                the_order_holds_across_commands,
+                a_worker_gets_only_commands_it_handles,
+                a_claim_stays_on_its_queue,
+                a_claim_of_nothing_is_empty,
+                a_stranger_gets_lease_lost,
+                a_task_is_claimed_from_the_moment_it_is_due,
+                a_claim_says_when_the_next_task_is_due,
+                waiting_tasks_are_not_in_the_way,
+                all_that_is_due_is_opened_page_by_page,
+                a_retried_task_keeps_its_place,
+                snoozed_and_released_tasks_keep_their_place,
+                a_claim_marks_all_its_tasks_with_its_token,
+                the_count_of_running_tasks_is_shown_with_the_worker,
+                a_task_can_go_round_many_times,
+            ]
+            concurrency: [
+                many_claimers_never_double_and_forget_nothing,
+                a_crowd_of_workers_drains_everything_once,
+                parallel_enqueues_lose_nothing,
+                the_same_settle_at_once_is_recorded_once,
+                crossing_batches_do_not_lock_up,
+                at_most_one_task_runs_under_an_active_key,
+                no_merge_is_lost_however_it_races_with_claims,
+                crossing_keys_do_not_lock_up,
+                once_paused_nothing_more_is_taken,
+                a_cancel_and_a_completion_agree,
+                a_cancel_and_a_claim_agree,
+                a_recovery_and_a_late_settle_never_both_count,
+                parallel_recoveries_return_each_task_once,
+                a_tick_fired_at_once_is_fired_once,
+                parallel_prunes_count_each_task_once,
+                parallel_registrations_do_not_lock_up,
+                leaving_and_settling_agree,
+            ]
+            enqueue: [
+                a_new_task_takes_its_commands_defaults,
+                what_the_enqueue_says_wins_over_the_command,
+                a_task_for_now_is_open_at_once,
+                a_task_for_later_waits_behind_the_time_gate,
+                a_task_for_the_past_is_open_and_does_not_jump_the_line,
+                a_task_due_this_very_moment_is_open,
+                a_batch_is_answered_in_order_with_rising_numbers,
+                an_empty_batch_is_no_mistake,
+                an_unknown_command_is_rejected_and_its_neighbours_are_made,
+                an_unknown_queue_is_rejected,
+                a_paused_queue_still_takes_new_tasks,
+                a_payload_comes_back_to_the_digit,
+                registering_again_changes_only_later_tasks,
+                registering_makes_missing_queues_and_leaves_others_alone,
+                a_task_enqueued_here_is_claimed_elsewhere,
+            ]
+            input: [
+                a_payload_over_the_limit_is_refused,
+                a_bad_unique_key_is_refused,
+                a_bad_window_is_refused,
+                a_priority_out_of_range_is_refused,
+                attempts_out_of_range_are_refused,
+                a_timeout_out_of_range_is_refused,
+                a_delay_too_long_is_refused,
+                a_trace_too_long_is_refused,
+                a_batch_over_the_limit_is_refused,
+                a_bad_command_is_refused,
+                a_result_over_the_limit_is_refused,
+                a_snooze_too_long_is_refused,
+                too_many_settles_are_refused,
+                a_bad_worker_is_refused,
+                a_bad_schedule_is_refused,
+                a_schedule_for_an_unknown_command_is_refused,
+                a_refused_change_leaves_the_schedule,
+            ]
+            inspect: [
+                a_listing_is_newest_first,
+                filters_narrow_a_listing,
+                pages_follow_each_other_without_gap,
+                a_full_last_page_has_no_next,
+                the_size_of_a_page_has_bounds,
+                what_does_not_exist_is_none,
+                counts_are_by_queue_command_and_state,
+                the_head_of_each_line_is_shown,
+                only_live_workers_count,
+                commands_are_shown_as_registered,
+                names_sort_by_their_bytes,
+                every_process_sees_the_same,
+                the_doctor_always_names_a_remedy,
+                a_waiting_worker_is_woken,
+                moments_are_kept_to_the_microsecond,
+            ]
+            lease: [
+                a_worker_is_shown_as_it_registered,
+                a_heartbeat_renews_the_lease,
+                a_stranger_has_no_lease,
+                a_worker_that_leaves_gives_everything_back,
+                leaving_completes_a_cancellation,
+                a_lease_holds_to_its_last_moment,
+                a_lost_task_comes_back_as_a_suspect,
+                a_lost_worker_learns_that_it_is_lost,
+                a_settle_after_recovery_is_stale,
+                a_late_settle_before_recovery_counts,
+                only_a_steady_worker_judges,
+                a_heartbeat_at_the_last_moment_is_no_gap,
+                the_living_keep_their_tasks,
+                a_task_claimed_again_is_not_recovered_for_its_old_worker,
+                a_restarted_worker_does_not_hide_the_lost_one,
+                an_idle_lost_worker_is_removed,
+                recovery_goes_page_by_page_whoever_does_it,
+                recovering_again_does_nothing,
+                a_loss_completes_a_cancellation,
+                a_worker_gets_one_suspect_at_a_time,
+                a_claim_passes_over_suspects_it_may_not_take,
+                an_ended_attempt_clears_the_suspicion,
+                a_task_that_takes_down_its_workers_is_poison,
+                one_killer_does_not_fail_its_neighbours,
+                a_first_loss_is_no_strike,
+                a_server_restart_is_no_strike,
+                workers_are_shown_oldest_first,
+            ]
+            migrate: [
+                an_up_to_date_store_has_nothing_to_migrate,
+                migrating_again_changes_nothing,
+                migrating_at_once_is_told_busy_at_worst,
+            ]
+            prune: [
+                tasks_go_when_their_states_retention_has_passed,
+                attempts_go_with_their_task,
+                what_has_not_ended_stays,
+                each_queue_keeps_as_long_as_it_says,
+                pruning_goes_page_by_page_oldest_first,
+                a_retried_task_is_not_removed,
+                a_removed_task_is_gone_for_good,
+            ]
+            queue: [
+                a_paused_queue_gives_nothing_out_until_resumed,
+                a_paused_queue_names_no_next_task,
+                pausing_one_queue_leaves_the_others,
+                pausing_twice_keeps_the_first_moment,
+                an_unknown_queue_is_not_found,
+                setting_a_queue_makes_it_or_changes_its_retention,
+                a_pause_is_seen_by_every_process,
+            ]
+            repeat: [
+                a_repeated_claim_gives_the_same_tasks,
+                a_repeated_claim_that_took_nothing_is_a_first_one,
+                a_repeated_claim_gives_what_still_runs,
+                a_repeated_claim_needs_its_own_worker,
+                a_settle_sent_twice_is_recorded_once,
+                a_settle_twice_in_one_batch_is_recorded_once,
+                a_repeated_settle_hears_of_what_came_after,
+                a_worker_registered_twice_is_one_worker,
+                leaving_twice_is_no_mistake,
+                a_worker_may_come_back,
+                a_fire_sent_twice_is_fired_once,
+                a_repeated_cancel_and_retry_do_nothing_more,
+                registering_commands_twice_changes_nothing,
+                a_heartbeat_sent_twice_is_one,
+                an_unused_token_settles_nothing,
+            ]
+            retry: [
+                a_failed_task_starts_afresh_at_its_old_place,
+                a_cancelled_task_runs_without_the_old_request,
+                retried_attempts_are_added_to_the_record,
+                only_failed_and_cancelled_tasks_are_retried,
+                retrying_nothing_is_not_found,
+                the_old_token_is_stale_after_a_retry,
+                a_retry_forgives_poison,
+            ]
+            retry_policy: [
+                delays_double_up_to_the_cap,
+                the_jitter_is_the_formulas_to_the_microsecond,
+                a_late_attempt_has_a_sound_delay,
+                retry_after_replaces_the_delay_and_not_the_count,
+                delays_follow_the_command_and_counts_follow_the_enqueue,
+                one_attempt_is_one_attempt,
+            ]
+            schedule: [
+                a_schedule_is_armed_by_the_stores_clock,
+                a_schedule_is_due_from_its_tick_on,
+                firing_enqueues_and_arms_the_next_tick,
+                a_tick_is_fired_once,
+                a_paused_schedule_does_not_fire,
+                a_resumed_schedule_is_armed_from_now,
+                missed_ticks_follow_the_rule,
+                a_plan_without_ticks_only_arms_the_next,
+                overlapping_ticks_follow_the_rule,
+                catching_up_does_not_overlap_itself,
+                a_tick_respects_a_unique_key,
+                a_failing_task_does_not_disarm_its_schedule,
+                changing_a_schedule_keeps_its_last_tick,
+                a_schedule_can_not_be_handed_a_past,
+                due_schedules_come_by_tick_then_name,
+                a_removed_schedule_leaves_its_tasks,
+                an_unknown_schedule_is_not_found,
+                a_schedule_can_be_put_paused,
+            ]
+            settle: [
+                a_completion_keeps_its_result,
+                no_result_is_not_the_result_null,
+                a_first_completion_leaves_no_attempt,
+                a_later_completion_is_recorded_with_the_attempts,
+                a_failure_is_tried_again_after_a_delay,
+                the_last_failure_is_final,
+                do_not_retry_and_validation_fail_at_once,
+                a_snooze_costs_no_attempt,
+                a_release_gives_the_task_back_as_it_was,
+                a_cancelled_outcome_ends_the_task_as_cancelled,
+                a_delay_of_zero_is_no_delay,
+                a_stale_settle_does_not_disturb_its_neighbours,
+                a_wrong_token_changes_nothing,
+                a_token_of_an_earlier_claim_is_stale_at_the_same_attempt,
+                an_attempt_shows_when_where_and_why,
+                a_failure_comes_back_as_it_was,
+                a_completion_clears_the_failure,
+                a_full_batch_is_settled,
+                a_task_settles_on_a_paused_queue,
+            ]
+            unique: [
+                a_duplicate_is_answered_with_the_task_in_place,
+                duplicates_within_one_batch_are_one_task,
+                keys_are_per_command,
+                keys_span_queues,
+                replace_changes_the_payload_and_nothing_else,
+                merge_goes_key_by_key_at_any_depth,
+                merges_and_replaces_are_folded_in_order_of_arrival,
+                a_merge_of_what_is_no_object_replaces_it,
+                the_first_claim_gives_up_a_pending_key,
+                a_pending_key_never_comes_back,
+                an_active_key_is_held_until_the_end,
+                every_end_gives_up_an_active_key,
+                a_window_is_held_for_its_span_whatever_happens,
+                the_holders_scope_and_the_newcomers_rule_decide,
+                a_task_that_has_started_is_never_changed,
+                a_finished_holder_of_a_window_is_not_changed,
+                cancelling_a_pending_task_gives_up_its_key,
+                a_manual_retry_does_not_regain_the_key,
+                a_task_for_later_holds_its_key,
+                a_listing_by_key_shows_holders_past_and_present,
+                of_several_holders_the_oldest_counts,
+                any_text_is_a_key,
+                a_merge_that_grows_too_large_is_refused_whole,
+            ]
+            vectors: [
+                every_case_of_done,
+                every_case_of_failed,
+                every_case_of_snooze_release_and_cancelled,
+                every_case_of_lost,
+                every_case_of_a_restarted_server,
+                every_delay_is_the_policys,
+            ]
+        }
+    };
+}
+
+/// One test for each contract.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! test_each {
+    ({ $fixture:ident } $($group:ident: [$($contract:ident,)*])*) => {
+        $(
+            mod $group {
+                $(
+                    #[tokio::test(flavor = "multi_thread")]
+                    async fn $contract() {
+                        let fixture = super::$fixture().await;
+                        $crate::harness::run(fixture, async |w| $crate::contract::$group::$contract(w).await).await;
+                    }
+                )*
+            }
+        )*
+    };
+}
+
+/// The names of all contracts, by group.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! name_each {
+    ({} $($group:ident: [$($contract:ident,)*])*) => {
+        &[$((stringify!($group), &[$(stringify!($contract)),*])),*]
+    };
+}
+
+/// The names of all contracts, by group.
+pub const CONTRACTS: &[(&str, &[&str])] = every_contract!(name_each);
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::CONTRACTS;
+
+    /// Every public async function in the contract files, as `group::contract`.
+    fn written() -> BTreeSet<String> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/contract");
+        let mut found = BTreeSet::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let group = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let contracts = text.lines().filter_map(|line| line.strip_prefix("pub async fn ")?.split_once('('));
+            found.extend(contracts.map(|(name, _)| format!("{group}::{name}")));
+        }
+        found
+    }
+
+    #[test]
+    fn the_list_names_every_contract_that_is_written() {
+        let listed: Vec<_> = CONTRACTS
+            .iter()
+            .flat_map(|(group, names)| names.iter().map(move |name| format!("{group}::{name}")))
+            .collect();
+        assert_eq!(listed.len(), listed.iter().collect::<BTreeSet<_>>().len(), "one is listed twice");
+        assert_eq!(listed.into_iter().collect::<BTreeSet<_>>(), written());
+    }
+
+    #[test]
+    fn there_are_more_than_a_hundred_contracts() {
+        assert!(written().len() > 100);
+    }
+}
