@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use kinfolk_core::operate::{Migrated, Migration};
 use kinfolk_core::{Operate as _, Store};
+use kinfolk_postgres::{PgOptions, PgStore};
 use kinfolk_sqlite::SqliteStore;
 
 use crate::args::Global;
@@ -79,7 +80,7 @@ pub(crate) async fn open(target: &Target, global: &Global, access: Access) -> Re
             }
             Ok(Arc::new(open_file(path).await?))
         }
-        Target::Server(url) => connect(url, global).await,
+        Target::Server(url) => Ok(Arc::new(connect(url, global).await?)),
     }
 }
 
@@ -111,8 +112,10 @@ async fn open_file(path: &Path) -> Result<SqliteStore, Fault> {
     Ok(opened.map_err(|fault| Fault::new(Exit::Internal, "open", fault.to_string()))??)
 }
 
-async fn connect(url: &str, _global: &Global) -> Result<Arc<dyn Store>, Fault> {
-    Ok(kinfolk::open(url).await?)
+async fn connect(url: &str, global: &Global) -> Result<PgStore, Fault> {
+    let options =
+        PgOptions { notify: !global.no_notify && !global.pooler, prepared: !global.pooler, ..PgOptions::default() };
+    Ok(PgStore::connect(url, options).await?)
 }
 
 fn is_there(path: &Path) -> bool {

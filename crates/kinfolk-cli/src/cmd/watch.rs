@@ -114,11 +114,14 @@ async fn look_at(store: &dyn Store) -> Result<(Timestamp, BTreeMap<QueueName, Li
     Ok((now, lines))
 }
 
+/// The bar of each queue, and what it had settled when the watch began.
+type Bars = BTreeMap<QueueName, (ProgressBar, u64)>;
+
 /// What has been shown so far. Bars count from the first look on, so that a long history does not fill them.
 struct View {
     out: Out,
     bars: Option<MultiProgress>,
-    bar_of: BTreeMap<QueueName, (ProgressBar, u64)>,
+    bar_of: Bars,
     shown: BTreeMap<QueueName, Line>,
 }
 
@@ -132,7 +135,7 @@ impl View {
     fn show(&mut self, (now, lines): &(Timestamp, BTreeMap<QueueName, Line>)) -> Result<bool, Fault> {
         for (queue, line) in lines {
             match &self.bars {
-                Some(bars) => draw(bars, &mut self.bar_of, queue, line),
+                Some(bars) => draw(bars, &mut self.bar_of, queue, line, self.out.colors()),
                 None if self.shown.get(queue) == Some(line) => {}
                 None => self.out.say(
                     &Change { at: *now, queue, line },
@@ -145,17 +148,22 @@ impl View {
     }
 
     fn close(self) {
-        for (bar, _) in self.bar_of.into_values() {
-            bar.abandon();
+        if self.bars.is_some() {
+            self.bar_of.values().for_each(|(bar, _)| bar.abandon());
+            // The last bar ends without a line break.
+            eprintln!();
         }
     }
 }
 
-fn draw(bars: &MultiProgress, bar_of: &mut BTreeMap<QueueName, (ProgressBar, u64)>, queue: &QueueName, line: &Line) {
+fn draw(bars: &MultiProgress, bar_of: &mut Bars, queue: &QueueName, line: &Line, colors: bool) {
     let (bar, before) = bar_of.entry(queue.clone()).or_insert_with(|| {
-        let style = "{prefix:20!.bold} {bar:30.green/black.bright} {pos:>6}/{len:<6} {per_sec:>9} {msg}";
-        let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar = bars.add(ProgressBar::new(0).with_style(style.progress_chars("━╸━")));
+        let paint = if colors { ".green/238" } else { "" };
+        let style = format!("{{prefix:16!}} {{bar:20{paint}}} {{pos:>6}}/{{len:<6}} {{per_sec:>9}} {{wide_msg}}");
+        let style = ProgressStyle::with_template(&style).unwrap_or_else(|_| ProgressStyle::default_bar());
+        // Only a bar that has its place among the others may be drawn.
+        let bar = bars.add(ProgressBar::hidden());
+        bar.set_style(style.progress_chars("━╸─"));
         bar.set_prefix(queue.to_string());
         (bar, line.settled())
     });

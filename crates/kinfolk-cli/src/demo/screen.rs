@@ -93,7 +93,8 @@ impl Screen {
     pub(crate) fn new(out: Out, before: Lines) -> Self {
         let bars = out.live().then(|| {
             let multi = MultiProgress::new();
-            let bars = COMMANDS.iter().map(|command| ((*command).to_owned(), multi.add(bar(command)))).collect();
+            let bar = |command: &&str| ((*command).to_owned(), bar(&multi, command, out.colors()));
+            let bars = COMMANDS.iter().map(bar).collect();
             (multi, bars)
         });
         Self { out, before, retries: BTreeMap::new(), bars, last_line: Instant::now() }
@@ -102,7 +103,7 @@ impl Screen {
     /// Something happened that is worth a line.
     pub(crate) fn event(&self, text: &str) -> Result<(), Fault> {
         match &self.bars {
-            Some((multi, _)) => Ok(multi.println(format!("  {text}"))?),
+            Some((multi, _)) => Ok(multi.println(self.out.painted(format!("  {text}")))?),
             None if self.out.json() => Ok(()),
             None => self.out.line(format_args!("  {text}")),
         }
@@ -126,7 +127,8 @@ impl Screen {
             if let Some(bar) = bars.get(command) {
                 bar.set_length(line.settled() + line.open());
                 bar.set_position(line.settled());
-                bar.set_message(words(*line, self.retries.get(command).copied().unwrap_or_default()));
+                let words = words(*line, self.retries.get(command).copied().unwrap_or_default());
+                bar.set_message(self.out.painted(words));
             }
         }
         Ok(())
@@ -151,14 +153,19 @@ impl Screen {
     pub(crate) fn close(self) {
         if let Some((_, bars)) = self.bars {
             bars.values().for_each(ProgressBar::abandon);
+            // The last bar ends without a line break.
+            eprintln!();
         }
     }
 }
 
-fn bar(command: &str) -> ProgressBar {
-    let style = "  {prefix:16} {bar:32.green/238} {pos:>4}/{len:<4} {msg}";
-    let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
-    let bar = ProgressBar::new(0).with_style(style.progress_chars("━╸━"));
+fn bar(multi: &MultiProgress, command: &str, colors: bool) -> ProgressBar {
+    let paint = if colors { ".green/238" } else { "" };
+    let style = format!("  {{prefix:14}} {{bar:24{paint}}} {{pos:>4}}/{{len:<4}} {{wide_msg}}");
+    let style = ProgressStyle::with_template(&style).unwrap_or_else(|_| ProgressStyle::default_bar());
+    // Only a bar that has its place among the others may be drawn.
+    let bar = multi.add(ProgressBar::hidden());
+    bar.set_style(style.progress_chars("━╸─"));
     bar.set_prefix(short_name(command).to_owned());
     bar
 }

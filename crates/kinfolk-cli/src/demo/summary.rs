@@ -117,11 +117,8 @@ impl Summary {
         ))?;
         out.line("")?;
         out.line("What to type next:")?;
-        let hints: Vec<(String, &str)> =
-            self.hints().into_iter().map(|(rest, why)| (session.command_line(&rest), why)).collect();
-        let width = hints.iter().map(|(command, _)| command.chars().count()).max().unwrap_or_default();
-        for (command, why) in hints {
-            out.line(format_args!("  {command:width$}  {}", format!("# {why}").dimmed()))?;
+        for (rest, why) in self.hints() {
+            out.line(format_args!("  {}\n  {}", format!("# {why}").dimmed(), session.command_line(&rest)))?;
         }
         Ok(())
     }
@@ -159,7 +156,6 @@ impl Summary {
         if let Some(id) = find(&|task| task.state == State::Failed && task.command.as_str().ends_with("charge_card")) {
             hints.push((format!("show {id}"), "the card that was refused"));
         }
-        hints.push(("stats".to_owned(), "counts by queue, command and state"));
         hints.push(("schedule list".to_owned(), "the nightly report"));
         hints
     }

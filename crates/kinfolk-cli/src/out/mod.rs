@@ -39,6 +39,16 @@ impl Out {
         !self.json && std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
     }
 
+    /// Whether live progress is drawn in colours.
+    pub(crate) fn colors(self) -> bool {
+        anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never
+    }
+
+    /// A text for live progress, which no stream strips of colours that are not wanted.
+    pub(crate) fn painted(self, text: String) -> String {
+        if self.colors() { text } else { anstream::adapter::strip_str(&text).to_string() }
+    }
+
     /// A line for people.
     pub(crate) fn line(self, text: impl Display) -> Result<(), Fault> {
         Ok(writeln!(anstream::stdout(), "{text}")?)

@@ -58,12 +58,18 @@ pub(crate) fn text(text: impl fmt::Display) -> Cell {
 
 /// Text that stands back.
 pub(crate) fn dim(text: impl fmt::Display) -> Cell {
-    Cell::new(harmless(&text.to_string())).add_attribute(Attribute::Dim)
+    styled(&text.to_string(), Attribute::Dim)
 }
 
 /// Text that stands out.
 pub(crate) fn bold(text: impl fmt::Display) -> Cell {
-    Cell::new(harmless(&text.to_string())).add_attribute(Attribute::Bold)
+    styled(&text.to_string(), Attribute::Bold)
+}
+
+/// Nothing is not styled: the codes around it would keep blanks at the end of a line.
+fn styled(text: &str, attribute: Attribute) -> Cell {
+    let cell = Cell::new(harmless(text));
+    if text.is_empty() { cell } else { cell.add_attribute(attribute) }
 }
 
 /// A number; zero stands back.

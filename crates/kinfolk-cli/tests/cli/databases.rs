@@ -1,0 +1,171 @@
+//! Databases in every bad shape: absent, unreachable, foreign, too old, too new, read-only, full, being migrated.
+
+use std::process::{Command, Stdio};
+
+use crate::support::{finish_child, kinfolk, postgres, refused, sqlite};
+
+#[test]
+fn looking_at_a_file_that_is_not_there_makes_none() {
+    let db = sqlite();
+    let reads: [&[&str]; 14] = [
+        &["list"],
+        &["show", "1"],
+        &["stats"],
+        &["workers"],
+        &["commands"],
+        &["queue", "list"],
+        &["schedule", "list"],
+        &["doctor"],
+        &["check"],
+        &["watch", "--until-idle"],
+        &["cancel", "1"],
+        &["retry", "1"],
+        &["pause", "default"],
+        &["migrate", "--dry-run"],
+    ];
+    for args in reads {
+        if args[0] != "migrate" {
+            let said = db.fails(args, 3);
+            assert!(said.contains("kinfolk.db") && said.contains("kinfolk migrate"), "{said}");
+        } else {
+            db.ok(args);
+        }
+        assert_eq!(std::fs::read_dir(db.dir.path()).unwrap().count(), 0, "kinfolk {args:?} made something");
+    }
+    // Neither does bad input to a command that would make one.
+    db.fails(&["enqueue", "noop", "nonsense"], 2);
+    db.fails(&["register", "noop", "--jitter", "101"], 2);
+    db.fails(&["schedule", "put", "s", "0 0 30 2 *", "noop"], 2);
+    assert_eq!(std::fs::read_dir(db.dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_default_database_is_a_file_in_the_current_folder() {
+    let db = sqlite();
+    let run = |args: &[&str]| {
+        let mut command = kinfolk();
+        command.current_dir(db.dir.path()).args(args);
+        crate::support::finish(command, "")
+    };
+    assert_eq!(run(&["migrate"]).code, 0);
+    assert!(db.file().exists());
+    let mut command = kinfolk();
+    command.env("KINFOLK_DATABASE", &db.url).args(["stats"]);
+    assert_eq!(crate::support::finish(command, "").code, 0);
+}
+
+#[test]
+fn the_sql_of_a_migration_is_printed_and_not_run() {
+    for db in [sqlite(), postgres()] {
+        let sql = db.ok(&["migrate", "--dry-run"]);
+        assert!(sql.starts_with("-- migration ") && sql.contains("create table"), "{sql}");
+        assert!(db.json(&["migrate", "--dry-run"])[0]["sql"].is_string());
+        assert!(db.ok(&["migrate"]).contains("created the schema"));
+        assert!(db.ok(&["migrate"]).contains("up to date"));
+        assert!(db.ok(&["migrate", "--dry-run"]).contains("up to date"));
+        assert!(db.json(&["migrate", "--dry-run"]).is_empty());
+    }
+}
+
+#[test]
+fn a_server_without_schema_says_how_to_make_one() {
+    let db = postgres();
+    for args in [&["list"][..], &["enqueue", "noop"], &["work", "--until-idle"], &["doctor"]] {
+        let said = db.fails(args, 4);
+        assert!(said.contains("kinfolk migrate"), "{said}");
+    }
+}
+
+#[test]
+fn an_unreachable_server_is_named_without_its_password() {
+    let url = "postgres://me:geheim@127.0.0.1:9/nowhere";
+    let mut command = kinfolk();
+    command.args(["--database", url, "list"]);
+    let said = refused(&crate::support::finish(command, ""), 4);
+    assert!(!said.contains("geheim"), "{said}");
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_said_to_be_missing() {
+    let mut command = kinfolk();
+    command.args(["--database", "/no/such/folder/kinfolk.db", "migrate"]);
+    let ran = crate::support::finish(command, "");
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.stderr.contains("/no/such/folder"), "{ran:?}");
+}
+
+#[test]
+fn a_schema_that_is_too_new_is_left_alone() {
+    let db = sqlite().migrated();
+    rusqlite::Connection::open(db.file()).unwrap().pragma_update(None, "user_version", 9_999).unwrap();
+    for args in [&["list"][..], &["migrate"], &["enqueue", "noop"]] {
+        let said = db.fails(args, 4);
+        assert!(said.contains("9999") && said.contains("newer kinfolk"), "{said}");
+    }
+}
+
+#[test]
+fn a_file_of_another_program_is_left_alone() {
+    let db = sqlite();
+    rusqlite::Connection::open(db.file()).unwrap().execute_batch("create table theirs (a)").unwrap();
+    let before = std::fs::read(db.file()).unwrap();
+    assert!(matches!(db.run(&["migrate"]).code, 4));
+    assert!(matches!(db.run(&["enqueue", "noop"]).code, 4));
+    assert_eq!(std::fs::read(db.file()).unwrap(), before);
+    std::fs::write(db.file(), "this is no database, only some text that is long enough to look like one").unwrap();
+    assert_eq!(db.run(&["list"]).code, 4);
+}
+
+#[test]
+fn a_read_only_server_takes_no_task() {
+    let db = postgres().migrated();
+    db.ok(&["register", "noop"]);
+    let name = db.url.rsplit('/').next().unwrap();
+    db.sql(&format!("alter database {name} set default_transaction_read_only = on"));
+    let said = db.fails(&["enqueue", "noop"], 4);
+    assert!(said.contains("read-only"), "{said}");
+    assert_eq!(db.tasks(), 0);
+}
+
+#[test]
+fn a_full_file_takes_no_task_and_stays_sound() {
+    let db = sqlite().migrated();
+    db.ok(&["enqueue", "noop", "--register"]);
+    // A limit on the size of files is as good as a full disk, and needs no disk.
+    let size = std::fs::metadata(db.file()).unwrap().len();
+    let limit = (size / 1024 + 64).to_string();
+    let payloads = format!("\"{}\"\n", "x".repeat(200_000)).repeat(20);
+    let script = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$@\"");
+    let mut command = Command::new("bash");
+    command.args(["-c", &script, "bash", env!("CARGO_BIN_EXE_kinfolk")]);
+    command.args(["--database", &db.url, "enqueue", "noop", "--file", "-"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ran = finish_child(command.spawn().unwrap(), &payloads);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert_eq!(db.tasks(), 1);
+    assert_eq!(db.ok(&["check"]).trim(), "every invariant holds");
+}
+
+#[test]
+fn two_migrations_at_once_make_one_schema() {
+    for db in [sqlite(), postgres()] {
+        let start = || {
+            let mut command = db.command(&["migrate", "--json"]);
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let children: Vec<_> = (0..4).map(|_| start()).collect();
+        let ran: Vec<_> = children.into_iter().map(|child| finish_child(child, "")).collect();
+        assert!(ran.iter().any(|ran| ran.code == 0), "{ran:?}");
+        assert!(ran.iter().all(|ran| ran.code == 0 || (ran.code == 4 && ran.stderr.contains("busy"))), "{ran:?}");
+        assert!(db.ok(&["migrate"]).contains("up to date"));
+        assert_eq!(db.ok(&["check"]).trim(), "every invariant holds");
+    }
+}
+
+#[test]
+fn a_second_migration_while_one_is_under_way_is_told_so() {
+    let db = postgres();
+    let said = db.while_holding("select pg_advisory_lock(1263160902, 0)", || db.fails(&["migrate"], 4));
+    assert!(said.contains("someone else"), "{said}");
+    db.ok(&["migrate"]);
+}

@@ -1,0 +1,12 @@
+//! The real binary against real stores: what a person types, what comes back, and what is in the store afterwards.
+
+mod support;
+
+mod bad_input;
+mod databases;
+mod demo;
+mod life;
+mod output;
+mod schedules;
+mod signals;
+mod work;
