@@ -110,7 +110,7 @@ impl Verdict {
 
 /// A result as it is stored; `null` is none. One that no store can keep fails the attempt, for good: to run again would
 /// give the same.
-fn result_of<T: Serialize>(value: &T) -> Outcome {
+pub(crate) fn result_of<T: Serialize>(value: &T) -> Outcome {
     let result = match serde_json::to_string(value) {
         Ok(text) if text == "null" => return Outcome::Done(None),
         Ok(text) => Json::parse(&text).map_err(|fault| fault.to_string()),

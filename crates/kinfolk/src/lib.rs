@@ -48,6 +48,8 @@ mod handler;
 mod kinfolk;
 mod observe;
 mod open;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod task;
 mod task_error;
 mod wait;
@@ -71,6 +73,8 @@ pub use crate::task_error::TaskError;
 pub use crate::wait::ResultError;
 pub use crate::worker::{Worker, WorkerBuilder, WorkerHandle};
 
+#[cfg(feature = "postgres")]
+pub use crate::postgres::PgTransaction;
 /// The PostgreSQL store, for transactions of your own: enqueue in them, settle in them.
 #[cfg(feature = "postgres")]
 pub use kinfolk_postgres as pg;

@@ -38,6 +38,12 @@ impl<'a> Target<'a> {
     }
 }
 
+#[cfg(feature = "postgres")]
+async fn postgres(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(Arc::new(kinfolk_postgres::PgStore::connect(url, kinfolk_postgres::PgOptions::default()).await?))
+}
+
+#[cfg(not(feature = "postgres"))]
 async fn postgres(_url: &str) -> Result<Arc<dyn Store>, StoreError> {
     Err(StoreError::Unsupported {
         store: "this program",

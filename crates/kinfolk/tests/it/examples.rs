@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use kinfolk::pg::testing::TestDatabase;
+
 use crate::lab::Lab;
 
 fn run_first(url: &str) {
@@ -20,4 +22,9 @@ fn run_first(url: &str) {
 #[tokio::test]
 async fn the_first_program_greets_twenty_cousins_on_sqlite() {
     run_first(&Lab::new().await.url());
+}
+
+#[tokio::test]
+async fn the_first_program_greets_twenty_cousins_on_postgresql() {
+    run_first(&TestDatabase::create_empty().await.url);
 }

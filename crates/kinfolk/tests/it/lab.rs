@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use kinfolk::core::Clock;
+use kinfolk::pg::testing::TestDatabase;
 use kinfolk::{Event, Json, Kinfolk, NewTask, State, Store, TaskId, TaskView, Timestamp, WorkerBuilder};
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -19,7 +20,13 @@ pub(crate) struct Lab {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<MovableClock>,
     pub(crate) events: Events,
-    dir: TempDir,
+    home: Home,
+}
+
+/// Where the store lives, for as long as the test runs.
+enum Home {
+    File(TempDir),
+    Database(TestDatabase),
 }
 
 impl Lab {
@@ -28,11 +35,21 @@ impl Lab {
         let clock = Arc::new(MovableClock::default());
         let store = kinfolk::sqlite::SqliteStore::open_with(dir.path().join("tasks.db"), clock.clone()).unwrap();
         let store: Arc<dyn Store> = Arc::new(store);
-        Self { kinfolk: Kinfolk::new(store.clone()), store, clock, events: Events::default(), dir }
+        Self { kinfolk: Kinfolk::new(store.clone()), store, clock, events: Events::default(), home: Home::File(dir) }
+    }
+
+    /// A lab on PostgreSQL. Its clock can't be moved.
+    pub(crate) async fn on_postgres(database: TestDatabase) -> Self {
+        let store: Arc<dyn Store> = Arc::new(database.store().await);
+        let (clock, events) = (Arc::default(), Events::default());
+        Self { kinfolk: Kinfolk::new(store.clone()), store, clock, events, home: Home::Database(database) }
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("sqlite:{}", self.dir.path().join("tasks.db").display())
+        match &self.home {
+            Home::File(dir) => format!("sqlite:{}", dir.path().join("tasks.db").display()),
+            Home::Database(database) => database.url.clone(),
+        }
     }
 
     /// A worker that reports to [`Lab::events`] and polls quickly.

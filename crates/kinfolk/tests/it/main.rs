@@ -2,6 +2,7 @@
 
 mod cancelling;
 mod capacity;
+mod committing;
 mod endings;
 mod events;
 mod examples;

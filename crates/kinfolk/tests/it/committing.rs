@@ -1,0 +1,145 @@
+//! Settling inside the handler's own PostgreSQL transaction.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use kinfolk::pg::testing::TestDatabase;
+use kinfolk::{Command, Ctx, Done, Event, Json, RetryPolicy, State, TaskError};
+use tokio_postgres::{Client, NoTls};
+
+use crate::lab::{Lab, within};
+
+/// A lab on PostgreSQL whose database also has a table of the user's own.
+async fn lab() -> (Lab, String) {
+    let database = TestDatabase::create().await;
+    let url = database.url.clone();
+    let client = connect(&url).await;
+    client.batch_execute("create table effect (task bigint, note text)").await.unwrap();
+    (Lab::on_postgres(database).await, url)
+}
+
+async fn connect(url: &str) -> Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+async fn effects(url: &str) -> i64 {
+    connect(url).await.query_one("select count(*) from effect", &[]).await.unwrap().get(0)
+}
+
+fn quick(name: &str) -> Command {
+    let retry = RetryPolicy { max_attempts: 5, base_ms: 1, cap_ms: 5, jitter_pct: 0 };
+    Command { retry, ..Command::new(name.parse().unwrap()) }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_effects_and_the_end_of_a_task_are_one_transaction() {
+    let (lab, url) = lab().await;
+    let at = url.clone();
+    let handler = move |ctx: Ctx, _: Json| {
+        let at = at.clone();
+        async move {
+            let mut client = connect(&at).await;
+            let transaction = client.transaction().await?;
+            transaction.execute("insert into effect values ($1, 'done')", &[&ctx.task().0]).await?;
+            if ctx.attempt() == 1 {
+                return Err(TaskError::new("the first attempt fails after its writes"));
+            }
+            ctx.commit(transaction, "written").await
+        }
+    };
+    let worker = lab.worker().handler(quick("write"), handler).start().await.unwrap();
+    let ids = lab.enqueue_many("write", 5).await;
+    for id in ids {
+        let task = lab.ended(id).await;
+        assert_eq!((task.state, task.attempt), (State::Completed, 2));
+        assert_eq!(task.result, Some(Json::of("written").unwrap()));
+    }
+    within(worker.wait_idle()).await;
+    worker.stop().await.unwrap();
+    assert_eq!(effects(&url).await, 5, "the writes of failed attempts are gone");
+    assert_eq!(lab.events.count(|event| event.name() == "completed"), 5);
+    lab.check().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_after_a_cancellation_leaves_no_effects() {
+    let (lab, url) = lab().await;
+    let at = url.clone();
+    let handler = move |ctx: Ctx, _: Json| {
+        let at = at.clone();
+        async move {
+            let mut client = connect(&at).await;
+            let transaction = client.transaction().await?;
+            transaction.execute("insert into effect values ($1, 'done')", &[&ctx.task().0]).await?;
+            ctx.cancelled().await;
+            ctx.commit(transaction, ()).await
+        }
+    };
+    let worker = lab.worker().grace(Duration::from_secs(60)).handler(quick("write"), handler).start().await.unwrap();
+    let id = lab.enqueue("write").await;
+    lab.events.wait_for("started").await;
+    lab.kinfolk.cancel(id).await.unwrap();
+    assert_eq!(lab.ended(id).await.state, State::Cancelled);
+    worker.stop().await.unwrap();
+    assert_eq!(effects(&url).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_after_the_commit_does_not_undo_or_repeat_it() {
+    let (lab, url) = lab().await;
+    let at = url.clone();
+    let runs = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&runs);
+    let handler = move |ctx: Ctx, _: Json| {
+        let at = at.clone();
+        count.fetch_add(1, Ordering::SeqCst);
+        async move {
+            let mut client = connect(&at).await;
+            let transaction = client.transaction().await?;
+            transaction.execute("insert into effect values ($1, 'done')", &[&ctx.task().0]).await?;
+            let _committed = ctx.commit(transaction, 7).await?;
+            // As when the answer to the commit is lost: the handler can't know.
+            Err::<Done<i32>, _>(TaskError::new("the connection broke"))
+        }
+    };
+    let worker = lab.worker().handler(quick("write"), handler).start().await.unwrap();
+    let id = lab.enqueue("write").await;
+    let done = lab.events.wait_for("completed").await;
+    assert!(matches!(done, Event::Completed { task, .. } if task == id));
+    within(worker.wait_idle()).await;
+    worker.stop().await.unwrap();
+    let task = lab.task(id).await;
+    assert_eq!((task.state, task.result, task.failure), (State::Completed, Some(Json::of(&7).unwrap()), None));
+    assert_eq!((effects(&url).await, runs.load(Ordering::SeqCst)), (1, 1));
+    lab.check().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_the_database_refuses_is_an_error_like_any_other() {
+    let (lab, url) = lab().await;
+    let client = connect(&url).await;
+    let deferred = "create table once (task bigint unique deferrable initially deferred); insert into once values (0)";
+    client.batch_execute(deferred).await.unwrap();
+    let at = url.clone();
+    let handler = move |ctx: Ctx, _: Json| {
+        let at = at.clone();
+        async move {
+            let mut client = connect(&at).await;
+            let transaction = client.transaction().await?;
+            let number = if ctx.attempt() == 1 { 0 } else { ctx.task().0 };
+            transaction.execute("insert into once values ($1)", &[&number]).await?;
+            ctx.commit(transaction, ()).await
+        }
+    };
+    let worker = lab.worker().handler(quick("write"), handler).start().await.unwrap();
+    let id = lab.enqueue("write").await;
+    let task = lab.ended(id).await;
+    assert_eq!((task.state, task.attempt), (State::Completed, 2));
+    let first = lab.store.attempts(id).await.unwrap()[0].failure.clone().unwrap();
+    assert!(first.message.contains("could not commit"), "{}", first.message);
+    worker.stop().await.unwrap();
+    lab.check().await;
+}
