@@ -1,0 +1,96 @@
+//! Calls whose future is dropped half-way, as a timeout or a `select!` does: a call is carried out whole or not at all, can
+//! be repeated, and the store goes on working.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use kinfolk_core::store::Answer;
+use kinfolk_core::{
+    Claim, Command, CommandName, Outcome, QueueName, Settle, Settled, State, Store, Token, WorkerId, WorkerSpec,
+};
+use kinfolk_faults::bed::{Bed, Kind};
+use kinfolk_faults::sound::all_tasks;
+use kinfolk_faults::victim::{NOTE, tasks};
+use uuid::Uuid;
+
+const ROUNDS: u64 = 150;
+const BATCH: usize = 5;
+
+/// How often calls were dropped, and how often they were answered first.
+#[derive(Debug, Default)]
+struct Count {
+    dropped: u64,
+    answered: u64,
+}
+
+impl Count {
+    /// Makes a call, and drops it after so many steps of a tenth of a millisecond.
+    async fn hurried<T>(&mut self, steps: u64, call: impl Future<Output = Answer<T>>) -> Result<Option<T>> {
+        match tokio::time::timeout(Duration::from_micros(steps * 100), call).await {
+            Ok(answer) => {
+                self.answered += 1;
+                Ok(Some(answer?))
+            }
+            Err(_) => {
+                self.dropped += 1;
+                Ok(None)
+            }
+        }
+    }
+}
+
+async fn drop_calls(kind: Kind) -> Result<()> {
+    let bed = Bed::new(kind).await?;
+    let store = bed.open().await?;
+    let (command, queue) = (CommandName::new(NOTE)?, QueueName::default());
+    store.register(&[Command::new(command.clone())]).await?;
+    let id = WorkerId(Uuid::now_v7());
+    let lease = Duration::from_secs(600);
+    let (queues, commands) = (vec![queue.clone()], vec![command]);
+    let spec = WorkerSpec { id, name: "a test".to_owned(), queues, commands: commands.clone(), lease };
+    store.register_worker(&spec).await?;
+
+    let mut count = Count::default();
+    for round in 0..ROUNDS {
+        let steps = round % 30;
+        count.hurried(steps, store.enqueue(&tasks(NOTE, BATCH)?)).await?;
+        let token = Token(Uuid::new_v4());
+        let claim =
+            Claim { worker: id, token, queue: queue.clone(), commands: commands.clone(), limit: 7, repeated: false };
+        let claimed = match count.hurried(steps, store.claim(&claim)).await? {
+            Some(claimed) => claimed,
+            None => store.claim(&Claim { repeated: true, ..claim }).await?,
+        };
+        let done = |id| Settle { task: id, token, outcome: Outcome::Done(None) };
+        let settles: Vec<_> = claimed.tasks.iter().map(|task| done(task.id)).collect();
+        let answers = match count.hurried(steps, store.settle(&settles)).await? {
+            Some(answers) => answers,
+            None => store.settle(&settles).await?,
+        };
+        ensure!(!answers.contains(&Settled::Stale), "a settle of our own is stale: {answers:?}");
+    }
+    ensure!(count.dropped > ROUNDS / 5 && count.answered > ROUNDS / 5, "one-sided: {count:?}");
+    sound(&*store, id).await
+}
+
+/// Batches are whole, nothing runs that its worker does not know of, and no invariant is broken.
+async fn sound(store: &dyn Store, worker: WorkerId) -> Result<()> {
+    let tasks = all_tasks(store).await?;
+    ensure!(tasks.len() % BATCH == 0, "{} tasks: a batch was torn", tasks.len());
+    let running = tasks.values().filter(|task| task.state == State::Running).count();
+    ensure!(running == 0, "{running} tasks run that nobody was told of");
+    let broken = store.check().await?;
+    ensure!(broken.is_empty(), "the store is not sound: {broken:#?}");
+    store.leave(worker).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_dropped_half_way_are_whole_or_not_at_all_on_sqlite() -> Result<()> {
+    drop_calls(Kind::Sqlite).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_dropped_half_way_are_whole_or_not_at_all_on_postgres() -> Result<()> {
+    drop_calls(Kind::Postgres).await
+}
