@@ -93,7 +93,7 @@ fn from_db(db: &DbError) -> StoreError {
         _ if POOLED.contains(&code) => StoreError::Unsupported {
             store: "a transaction pooler",
             ability: "prepared statements",
-            remedy: "say --pooler and --no-notify, or PgOptions { prepared: false, notify: false }",
+            remedy: "say --pooler, or PgOptions { prepared: false, notify: false }",
         },
         _ if BAD_VALUE.contains(&code) => StoreError::Input(InputError::Other(advised())),
         _ => StoreError::Fault { code: code.to_owned(), detail },
