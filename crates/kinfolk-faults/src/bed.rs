@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result};
 use kinfolk_core::Store;
+use kinfolk_postgres::{PgOptions, PgStore};
 use tempfile::TempDir;
 use tokio_postgres::{Client, NoTls};
 
@@ -106,6 +107,12 @@ impl Drop for Bed {
         };
         let _ = std::thread::spawn(drop_it).join();
     }
+}
+
+/// Opens a PostgreSQL store that sits behind a transaction pooler.
+pub async fn open_pooled(url: &str) -> Result<PgStore> {
+    let options = PgOptions { prepared: false, notify: false, ..PgOptions::default() };
+    PgStore::connect(url, options).await.with_context(|| format!("can't open {url}"))
 }
 
 /// The cluster in which tests may make and drop databases.

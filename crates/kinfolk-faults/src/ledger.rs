@@ -24,8 +24,28 @@ pub fn note(file: &Path, task: TaskId) -> std::io::Result<()> {
     OpenOptions::new().create(true).append(true).open(file)?.write_all(line.as_bytes())
 }
 
-/// What the file holds.
-pub fn read(file: &Path) -> Result<Entries> {
+/// Both ledgers, read.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    /// At least one entry for each completed task of a command that notes itself in the file.
+    pub file: Entries,
+    /// Exactly one entry for each completed task of the command that notes itself in the table, none for any other task.
+    pub table: Entries,
+}
+
+impl Ledger {
+    /// Reads the file.
+    pub fn of_file(file: &Path) -> Result<Self> {
+        Ok(Self { file: read(file)?, table: Entries::new() })
+    }
+
+    /// Reads the file and the table.
+    pub async fn of_both(file: &Path, client: &Client) -> Result<Self> {
+        Ok(Self { file: read(file)?, table: read_table(client).await? })
+    }
+}
+
+fn read(file: &Path) -> Result<Entries> {
     let text = if file.exists() { std::fs::read_to_string(file)? } else { String::new() };
     let mut entries = Entries::new();
     for line in text.lines() {
@@ -40,8 +60,7 @@ pub const TABLE: &str = "create table if not exists public.effect_ledger (task b
 /// The statement that notes a task in the table.
 pub const INSERT: &str = "insert into public.effect_ledger (task) values ($1)";
 
-/// What the table holds.
-pub async fn read_table(client: &Client) -> Result<Entries> {
+async fn read_table(client: &Client) -> Result<Entries> {
     let rows = client.query("select task, count(*) from public.effect_ledger group by task", &[]).await?;
     rows.iter().map(|row| Ok((TaskId(row.get(0)), u64::try_from(row.get::<_, i64>(1))?))).collect()
 }

@@ -88,11 +88,7 @@ impl Process {
 
     /// Sends a signal by its name: STOP, CONT, TERM.
     pub fn signal(&self, name: &str) -> Result<()> {
-        let status = Command::new("kill").arg(format!("-{name}")).arg(self.child.id().to_string()).status()?;
-        if !status.success() {
-            bail!("can't send {name} to {}", self.name);
-        }
-        Ok(())
+        kinfolk_testkit::signal(name, self.child.id()).with_context(|| format!("can't send {name} to {}", self.name))
     }
 
     /// Ends it with signal 9 and waits until it is gone.

@@ -30,6 +30,9 @@ struct Order {
     /// Lose the answer to the n-th statement that holds this text.
     lose: Option<(String, u32)>,
     lost: u32,
+    /// How many connections were made so far, and up to which of them nothing passes any more.
+    made: u64,
+    silent: u64,
 }
 
 impl Proxy {
@@ -55,6 +58,14 @@ impl Proxy {
     /// Loses the answer to the `nth` statement from now on whose SQL holds this text (1 is the next one).
     pub fn lose_answer(&self, text: &str, nth: u32) {
         self.order().lose = Some((text.to_owned(), nth));
+    }
+
+    /// Lets nothing pass on the connections there are, in either direction, without closing them: what a network does that
+    /// drops every packet. New connections are fine. Returns how many there were, ever.
+    pub fn silence(&self) -> u64 {
+        let mut order = self.order();
+        order.silent = order.made;
+        order.silent
     }
 
     /// How many answers were lost so far.
@@ -92,7 +103,12 @@ async fn carry(client: TcpStream, server_port: u16, order: Arc<Mutex<Order>>) {
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
-    let watch = Arc::new(Mutex::new(Watch::default()));
+    let number = {
+        let mut order = lock(&order);
+        order.made += 1;
+        order.made
+    };
+    let watch = Arc::new(Mutex::new(Watch { number, ..Watch::default() }));
     // Whichever direction ends first, the other is dropped with it, and both sockets close.
     tokio::select! {
         _ = forward(from_client, to_server, Arc::clone(&watch), Arc::clone(&order)) => {}
@@ -103,6 +119,8 @@ async fn carry(client: TcpStream, server_port: u16, order: Arc<Mutex<Order>>) {
 /// What is known of one connection.
 #[derive(Debug, Default)]
 struct Watch {
+    /// The how-many-eth connection this is.
+    number: u64,
     /// Questions asked so far: each is answered by one ReadyForQuery. The start of the connection is the first.
     asked: u64,
     /// The number of the question whose answer is to be lost.
@@ -136,6 +154,7 @@ async fn forward(
     let mut statements: HashMap<Vec<u8>, String> = HashMap::new();
     loop {
         let (kind, body) = message(&mut client).await?;
+        unless_silent(&watch, &order).await;
         let mut parts = body.split(|byte| *byte == 0);
         let (first, second) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         let runs = match kind {
@@ -186,6 +205,7 @@ async fn back(
     let mut held: Vec<(u8, Vec<u8>)> = Vec::new();
     loop {
         let (kind, body) = message(&mut server).await?;
+        unless_silent(&watch, &order).await;
         let doomed = lock(&watch).doomed.is_some_and(|doomed| answered + 1 >= doomed);
         if !doomed {
             send(&mut client, kind, &body).await?;
@@ -209,6 +229,15 @@ async fn back(
             }
             answered += 1;
         }
+    }
+}
+
+/// Goes on at once, or never, if the connection is to be silent.
+async fn unless_silent(watch: &Mutex<Watch>, order: &Mutex<Order>) {
+    let number = lock(watch).number;
+    let silent = lock(order).silent;
+    if number <= silent {
+        std::future::pending::<()>().await;
     }
 }
 

@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 use kinfolk_core::inspect::Filter;
-use kinfolk_core::{FailureKind, State, Store, Task, TaskId};
+use kinfolk_core::task::Ending;
+use kinfolk_core::{Attempt, FailureKind, State, Store, Task, TaskId};
 
-use crate::ledger::Entries;
+use crate::ledger::Ledger;
+use crate::victim::EFFECT;
 
 /// All tasks in the store, by number.
 pub async fn all_tasks(store: &dyn Store) -> Result<BTreeMap<TaskId, Task>> {
@@ -45,30 +47,46 @@ pub async fn wait_drained(store: &dyn Store, limit: Duration) -> Result<()> {
 /// A task that is due later than this from now on is one that a test has put away for good.
 const FAR: Duration = Duration::from_secs(600);
 
-/// Every invariant of the store holds; every task that an enqueue has answered for is there and has ended; every
-/// completed task that should have noted itself has.
+/// Every invariant of the store holds; every task that an enqueue has answered for is there; every task has ended, once;
+/// the ledger says the same as the store.
 ///
-/// `answered`: the tasks of which a producer was told. `once`: whether a note must be there exactly once.
-pub async fn assert_sound(store: &dyn Store, answered: &[TaskId], notes: &Entries, once: bool) -> Result<()> {
+/// `answered`: the tasks of which a producer was told.
+pub async fn assert_sound(store: &dyn Store, answered: &[TaskId], ledger: &Ledger) -> Result<()> {
     let broken = store.check().await?;
     ensure!(broken.is_empty(), "the store is not sound: {broken:#?}");
     let tasks = all_tasks(store).await?;
     let lost: Vec<_> = answered.iter().filter(|id| !tasks.contains_key(id)).collect();
     ensure!(lost.is_empty(), "{} tasks that were answered for are gone: {lost:?}", lost.len());
     for task in tasks.values() {
-        let noted = notes.get(&task.id).copied().unwrap_or_default();
-        match task.state {
-            State::Completed if once => ensure!(noted == 1, "task {} has {noted} effects, not one: {task:#?}", task.id),
-            State::Completed => ensure!(noted >= 1, "task {} completed without having run: {task:#?}", task.id),
-            State::Failed => ensure!(
-                task.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Poison)
-                    && (!once || noted == 0),
-                "task {} failed, with {noted} effects: {task:#?}",
-                task.id
-            ),
-            State::Cancelled => ensure!(!once || noted == 0, "task {} was cancelled but has {noted} effects", task.id),
-            State::Pending | State::Running | State::Waiting => bail!("task {} has not ended: {task:#?}", task.id),
-        }
+        ensure!(task.state.is_terminal(), "task {} has not ended: {task:#?}", task.id);
+        settled_once(store, task).await?;
+        let noted = ledger.file.get(&task.id).copied().unwrap_or_default();
+        let effects = ledger.table.get(&task.id).copied().unwrap_or_default();
+        let completed = task.state == State::Completed;
+        let due = u64::from(completed && task.command.as_str() == EFFECT);
+        ensure!(effects == due, "task {} has {effects} effects, not {due}: {task:#?}", task.id);
+        let ran = noted + effects > 0;
+        ensure!(!completed || ran, "task {} completed without having run: {task:#?}", task.id);
+        let poison = task.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Poison);
+        ensure!(task.state != State::Failed || poison, "task {} failed: {task:#?}", task.id);
     }
+    Ok(())
+}
+
+/// The attempts of a task that has ended: each run is there once, and only the last one has ended the task. A task
+/// completed at its first run has none.
+async fn settled_once(store: &dyn Store, task: &Task) -> Result<()> {
+    let attempts = store.attempts(task.id).await?;
+    ensure!(attempts.windows(2).all(|two| two[0].run < two[1].run), "runs of task {}: {attempts:#?}", task.id);
+    let ends = |attempt: &&Attempt| matches!(attempt.ending, Ending::Completed | Ending::Failed);
+    let ended = attempts.iter().filter(ends).count();
+    ensure!(ended <= 1, "task {} ended {ended} times: {attempts:#?}", task.id);
+    let last = attempts.last().map(|attempt| attempt.ending);
+    let fits = match task.state {
+        State::Completed => matches!(last, None | Some(Ending::Completed)),
+        State::Failed => matches!(last, Some(Ending::Failed | Ending::Lost)),
+        _ => true,
+    };
+    ensure!(fits, "task {} is {}, its attempts say otherwise: {attempts:#?}", task.id, task.state);
     Ok(())
 }

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use kinfolk::{Ctx, Json, TaskError, WorkerBuilder};
+use deadpool_postgres::{Manager, Pool};
+use kinfolk::{Ctx, Done, Json, TaskError, WorkerBuilder};
+use tokio_postgres::types::Type;
+use tokio_postgres::{IsolationLevel, NoTls};
 
 use crate::ledger;
 use crate::victim::Orders;
@@ -36,6 +39,28 @@ pub(super) fn add(builder: WorkerBuilder, orders: &Orders) -> WorkerBuilder {
             Ok::<_, TaskError>(())
         }
     };
+    let pool = (!orders.url.starts_with("sqlite:")).then(|| pool(&orders.url)).transpose();
+    let effect = move |ctx: Ctx, _: Json| {
+        let pool = pool.clone();
+        async move { effect(ctx, pool?, work).await }
+    };
     let kill = |_: Ctx, _: Json| async { std::process::abort() as Result<(), TaskError> };
-    builder.handler(NOTE, note).handler(HOLD, hold).handler(KILL, kill)
+    builder.handler(NOTE, note).handler(EFFECT, effect).handler(HOLD, hold).handler(KILL, kill)
+}
+
+/// Notes the task in the table and settles it, in one transaction.
+async fn effect(ctx: Ctx, pool: Option<Pool>, work: Duration) -> Result<Done<()>, TaskError> {
+    let pool = pool.ok_or_else(|| TaskError::new("effects need PostgreSQL"))?;
+    let mut client = pool.get().await?;
+    let transaction = client.build_transaction().isolation_level(IsolationLevel::ReadCommitted).start().await?;
+    transaction.execute_typed(ledger::INSERT, &[(&ctx.task().0, Type::INT8)]).await?;
+    tokio::time::sleep(work).await;
+    ctx.commit(transaction, ()).await
+}
+
+/// Connections of the handlers' own, beside the worker's.
+fn pool(url: &str) -> Result<Pool, String> {
+    let config = url.parse().map_err(|fault: tokio_postgres::Error| fault.to_string())?;
+    let manager = Manager::new(config, NoTls);
+    Pool::builder(manager).max_size(8).build().map_err(|fault| fault.to_string())
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use kinfolk::{Event, Kinfolk, Worker, WorkerBuilder};
 use kinfolk_core::{CommandName, Enqueued, Json, NewTask, Store, TaskId};
+use kinfolk_postgres::{PgOptions, PgStore};
 use serde::{Deserialize, Serialize};
 
 pub use handlers::{EFFECT, HOLD, KILL, NOTE};
@@ -33,6 +34,10 @@ pub struct Orders {
     pub work_ms: u64,
     /// What it is there for.
     pub mode: Mode,
+    /// For PostgreSQL behind a transaction pooler: no prepared statements, no notifications.
+    pub pooled: bool,
+    /// For PostgreSQL: how long a call may stay without an answer.
+    pub answer_ms: u64,
 }
 
 /// What a victim is there for.
@@ -50,7 +55,16 @@ impl Orders {
     /// A worker with a short lease.
     pub fn work(url: &str, ledger: PathBuf) -> Self {
         let url = url.to_owned();
-        Self { url, ledger, capacity: 20, lease_ms: 1_000, work_ms: 2, mode: Mode::Work }
+        Self {
+            url,
+            ledger,
+            capacity: 20,
+            lease_ms: 1_000,
+            work_ms: 2,
+            mode: Mode::Work,
+            pooled: false,
+            answer_ms: 30_000,
+        }
     }
 
     /// A walk through every verb.
@@ -68,7 +82,7 @@ impl Orders {
 
 /// Carries orders out.
 pub async fn run(orders: Orders) -> Result<()> {
-    let store = kinfolk::open(&orders.url).await.context("can't open the store")?;
+    let store = open(&orders).await?;
     match orders.mode {
         Mode::Work => work(&orders, store).await?,
         Mode::Script => script::run(&orders, store).await?,
@@ -83,6 +97,20 @@ async fn work(orders: &Orders, store: Arc<dyn Store>) -> Result<()> {
     println!("ready");
     worker.run_until_signal().await?;
     Ok(())
+}
+
+/// Opens the store as the orders say.
+async fn open(orders: &Orders) -> Result<Arc<dyn Store>> {
+    if orders.url.starts_with("sqlite:") {
+        return kinfolk::open(&orders.url).await.context("can't open the file");
+    }
+    let options = PgOptions {
+        prepared: !orders.pooled,
+        notify: !orders.pooled,
+        answer_timeout: Duration::from_millis(orders.answer_ms),
+        ..PgOptions::default()
+    };
+    Ok(Arc::new(PgStore::connect(&orders.url, options).await.context("can't connect")?))
 }
 
 fn worker(orders: &Orders, store: Arc<dyn Store>) -> WorkerBuilder {
@@ -117,6 +145,11 @@ fn tell_made(ids: &[TaskId]) {
 pub fn tasks(command: &str, count: usize) -> Result<Vec<NewTask>> {
     let task = NewTask::new(CommandName::new(command)?, Json::object());
     Ok(vec![task; count])
+}
+
+/// As many tasks of each of the two commands that note themselves.
+pub fn both(each: usize) -> Result<Vec<NewTask>> {
+    Ok([tasks(NOTE, each)?, tasks(EFFECT, each)?].concat())
 }
 
 /// The numbers of tasks that were made; an error if one was not.

@@ -7,13 +7,13 @@ use anyhow::{Context, Result};
 use kinfolk_core::State;
 use kinfolk_core::crash::POINTS;
 use kinfolk_faults::bed::{Bed, Kind};
-use kinfolk_faults::ledger;
+use kinfolk_faults::ledger::Ledger;
 use kinfolk_faults::sound::{all_tasks, assert_sound, wait_drained};
 use kinfolk_faults::victim::{Mode, Orders};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::{PATIENCE, ledger as ledger_of, made, start, start_doomed};
+use crate::{PATIENCE, ledger, made, start, start_doomed};
 
 /// How many walks run side by side: they wait most of the time.
 const SIDE_BY_SIDE: usize = 4;
@@ -37,7 +37,7 @@ async fn walk(kind: Kind) -> Result<()> {
 async fn die_at(kind: Kind, point: &'static str) -> Result<()> {
     let bed = Bed::new(kind).await?;
     let store = bed.open().await?;
-    let script = Orders::script(bed.url(), ledger_of(&bed));
+    let script = Orders::script(bed.url(), ledger(&bed));
 
     // Someone dies with tasks in hand, so that there is something to recover.
     let answered = tokio::task::spawn_blocking(move || -> Result<_> {
@@ -60,10 +60,15 @@ async fn die_at(kind: Kind, point: &'static str) -> Result<()> {
     for task in all_tasks(&*store).await?.values().filter(|task| task.state == State::Pending) {
         store.cancel(task.id).await?;
     }
-    assert_sound(&*store, &answered, &ledger::read(&ledger_of(&bed))?, false).await
+    assert_sound(&*store, &answered, &Ledger::of_file(&ledger(&bed))?).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sqlite_survives_a_death_at_every_crash_point() -> Result<()> {
     walk(Kind::Sqlite).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_survives_a_death_at_every_crash_point() -> Result<()> {
+    walk(Kind::Postgres).await
 }

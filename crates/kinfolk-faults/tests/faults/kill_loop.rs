@@ -6,12 +6,12 @@ use anyhow::{Result, ensure};
 use kinfolk_core::task::Ending;
 use kinfolk_core::{Store, TaskId};
 use kinfolk_faults::bed::{Bed, Kind};
-use kinfolk_faults::ledger;
+use kinfolk_faults::ledger::{Ledger, TABLE};
 use kinfolk_faults::process::Process;
 use kinfolk_faults::sound::{all_tasks, assert_sound, wait_drained};
-use kinfolk_faults::victim::{NOTE, made, tasks};
+use kinfolk_faults::victim::{EFFECT, NOTE, made, tasks};
 
-use crate::{PATIENCE, ledger as ledger_of, start, worker};
+use crate::{PATIENCE, ledger, start, worker};
 
 const ROUNDS: u64 = 50;
 const WORKERS: usize = 3;
@@ -55,12 +55,28 @@ async fn lose_nothing(kind: Kind) -> Result<()> {
     let store = bed.open().await?;
     let answered = rounds(&bed, &*store, NOTE).await?;
     assert_eq!(all_tasks(&*store).await?.len(), answered.len(), "more or fewer tasks than were enqueued");
-    assert_sound(&*store, &answered, &ledger::read(&ledger_of(&bed))?, false).await
+    assert_sound(&*store, &answered, &Ledger::of_file(&ledger(&bed))?).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fifty_workers_killed_on_sqlite_lose_and_double_nothing() -> Result<()> {
     lose_nothing(Kind::Sqlite).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_workers_killed_on_postgres_lose_and_double_nothing() -> Result<()> {
+    lose_nothing(Kind::Postgres).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_workers_killed_leave_every_effect_in_the_database_exactly_once() -> Result<()> {
+    let bed = Bed::new(Kind::Postgres).await?;
+    let store = bed.open().await?;
+    let plain = bed.plain().await?;
+    plain.batch_execute(TABLE).await?;
+    let answered = rounds(&bed, &*store, EFFECT).await?;
+    assert_eq!(all_tasks(&*store).await?.len(), answered.len(), "more or fewer tasks than were enqueued");
+    assert_sound(&*store, &answered, &Ledger::of_both(&ledger(&bed), &plain).await?).await
 }
 
 /// A few random numbers; which ones is printed, not important.

@@ -4,11 +4,11 @@
 use anyhow::{Result, ensure};
 use kinfolk_core::State;
 use kinfolk_faults::bed::{Bed, Kind};
-use kinfolk_faults::ledger;
+use kinfolk_faults::ledger::Ledger;
 use kinfolk_faults::sound::{assert_sound, wait_drained};
 use kinfolk_faults::victim::{HOLD, Orders, made, tasks};
 
-use crate::{PATIENCE, ledger as ledger_of, start, worker};
+use crate::{PATIENCE, ledger, start, worker};
 
 /// The late worker's heart and its handlers race: either it learns of its loss first and drops its work, or it settles
 /// first and is refused. Both are right; the second one has to be seen.
@@ -48,10 +48,15 @@ async fn late(kind: Kind) -> Result<()> {
         }
     }
     ensure!(refused > 0, "in {ROUNDS} rounds no late write was made, so none was refused: the test proves nothing");
-    assert_sound(&*store, &answered, &ledger::read(&ledger_of(&bed))?, false).await
+    assert_sound(&*store, &answered, &Ledger::of_file(&ledger(&bed))?).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_stopped_past_its_lease_is_refused_on_sqlite() -> Result<()> {
     late(Kind::Sqlite).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_stopped_past_its_lease_is_refused_on_postgres() -> Result<()> {
+    late(Kind::Postgres).await
 }

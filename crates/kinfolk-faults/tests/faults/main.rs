@@ -3,9 +3,12 @@
 
 mod crash_points;
 mod disk_full;
+mod dropped_calls;
 mod kill_loop;
 mod late_worker;
+mod lost_answers;
 mod poison;
+mod server;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -3,11 +3,11 @@
 use anyhow::{Result, ensure};
 use kinfolk_core::{FailureKind, State, TaskId};
 use kinfolk_faults::bed::{Bed, Kind};
-use kinfolk_faults::ledger;
+use kinfolk_faults::ledger::Ledger;
 use kinfolk_faults::sound::{all_tasks, assert_sound, wait_drained};
 use kinfolk_faults::victim::{KILL, NOTE, Orders, made, tasks};
 
-use crate::{PATIENCE, ledger as ledger_of, start, worker};
+use crate::{PATIENCE, ledger, start, worker};
 
 /// The claim that makes it a suspect, three strikes, and some that die for nothing.
 const DEATHS_MAX: usize = 12;
@@ -45,7 +45,7 @@ async fn one_killer(kind: Kind) -> Result<()> {
     ensure!(poison, "the killer did not fail as poison: {:#?}", tasks[&killer]);
     let completed = tasks.values().filter(|task| task.state == State::Completed).count();
     ensure!(completed == 499, "{completed} neighbours completed, not 499");
-    assert_sound(&*store, &answered, &ledger::read(&ledger_of(&bed))?, false).await
+    assert_sound(&*store, &answered, &Ledger::of_file(&ledger(&bed))?).await
 }
 
 async fn failed(store: &dyn kinfolk_core::Store, id: TaskId) -> Result<bool> {
@@ -55,4 +55,9 @@ async fn failed(store: &dyn kinfolk_core::Store, id: TaskId) -> Result<bool> {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_killer_in_a_batch_of_500_fails_alone_on_sqlite() -> Result<()> {
     one_killer(Kind::Sqlite).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_killer_in_a_batch_of_500_fails_alone_on_postgres() -> Result<()> {
+    one_killer(Kind::Postgres).await
 }
