@@ -16,7 +16,7 @@ const STATEMENTS: usize = 128;
 /// Memory for pages on each connection, in KiB.
 const CACHE_KIB: i64 = 16 * 1024;
 /// Pages that may gather in the write-ahead log before they are copied into the file.
-const CHECKPOINT_PAGES: i64 = 4_000;
+pub(crate) const CHECKPOINT_PAGES: u64 = 4_000;
 
 const PAUSE_FIRST: Duration = Duration::from_micros(200);
 const PAUSE_LONGEST: Duration = Duration::from_millis(5);

@@ -88,7 +88,7 @@ create index task_suspect_idx on task (queue_id, command_id, priority, place)
 where gate = 'open' and suspect = 1;
 
 -- What becomes due.
-create index task_due_idx on task (queue_id, due, command_id)
+create index task_due_idx on task (queue_id, due, id, command_id)
 where gate = 'time';
 
 -- What a worker has, its suspects apart.
@@ -100,7 +100,7 @@ create index task_cancel_idx on task (worker)
 where worker is not null and cancel_requested_at is not null;
 
 -- What retention removes, and what is counted.
-create index task_finished_idx on task (queue_id, state, finished_at, command_id)
+create index task_finished_idx on task (queue_id, state, finished_at, id, command_id)
 where finished_at is not null;
 
 -- Who holds or has held a key.

@@ -33,11 +33,7 @@ pub(crate) fn cancel(session: &mut Session<'_>, id: TaskId) -> Result<Cancelled>
 pub(crate) fn retry(session: &mut Session<'_>, id: TaskId) -> Result<Task> {
     let (state, _, queue_id) = whereabouts(session, id)?;
     if !matches!(state, State::Failed | State::Cancelled) {
-        let remedy = match state {
-            State::Completed => "a completed task is never run again; enqueue a new one",
-            State::Pending => "it will run by itself",
-            _ => "wait until it has ended, or cancel it first",
-        };
+        let remedy = "only failed and cancelled tasks can be retried";
         return Err(StoreError::WrongState { task: id, state, remedy }.into());
     }
     session.sql(include_str!("../../sql/operate/retry.sql"))?.execute((id.0, session.micros()))?;

@@ -1,0 +1,10 @@
+//! Tests of the embedded store, in one binary.
+
+mod conformance;
+mod contention;
+mod inspect;
+mod open;
+mod plans;
+mod processes;
+mod support;
+mod wakes;

@@ -1,0 +1,76 @@
+//! Every hot statement reads the index that was made for it, and nothing else.
+
+use rusqlite::Connection;
+
+use crate::support::Place;
+
+/// The steps by which SQLite would carry a statement out.
+fn plan(conn: &Connection, sql: &str) -> Vec<String> {
+    let mut statement = conn.prepare(&format!("explain query plan {sql}")).unwrap();
+    let nothing: Vec<Option<i64>> = vec![None; statement.parameter_count()];
+    let rows = statement.query_map(rusqlite::params_from_iter(nothing), |row| row.get("detail")).unwrap();
+    rows.map(rusqlite::Result::unwrap).collect()
+}
+
+macro_rules! plans {
+    ($($file:literal => [$($index:literal),*]),+ $(,)?) => {
+        &[$(($file, include_str!(concat!("../../sql/", $file)), &[$($index),*])),+]
+    };
+}
+
+const NUMBER: &str = "INTEGER PRIMARY KEY";
+
+/// Each statement, and what its plan must name; `#` is a look-up by number.
+const PLANS: &[(&str, &str, &[&str])] = plans![
+    "claim/line.sql" => ["COVERING INDEX task_ready_idx"],
+    "claim/suspect.sql" => ["COVERING INDEX task_suspect_idx"],
+    "claim/has_suspects.sql" => ["COVERING INDEX task_suspect_idx", "COVERING INDEX task_running_idx"],
+    "claim/next_due.sql" => ["COVERING INDEX task_due_idx"],
+    "claim/open.sql" => ["COVERING INDEX task_due_idx", "#"],
+    "claim/take.sql" => ["#"],
+    "claim/taken.sql" => ["#"],
+    "claim/running.sql" => ["INDEX task_running_idx"],
+    "enqueue/holder.sql" => ["INDEX task_key_idx"],
+    "enqueue/replace.sql" => ["#"],
+    "settle/facts.sql" => ["#"],
+    "settle/finish.sql" => ["#"],
+    "settle/return.sql" => ["#"],
+    "worker/running.sql" => ["COVERING INDEX task_running_idx"],
+    "worker/cancels.sql" => ["INDEX task_cancel_idx"],
+    "prune/past.sql" => ["COVERING INDEX task_finished_idx"],
+    "prune/task.sql" => ["#"],
+    "operate/state.sql" => ["#"],
+    "inspect/task.sql" => ["#"],
+    "inspect/list_key.sql" => ["INDEX task_key_idx"],
+    "inspect/head.sql" => ["COVERING INDEX task_ready_idx", "COVERING INDEX task_suspect_idx"],
+    "schedule/due.sql" => ["schedule_due_idx"],
+];
+
+#[test]
+fn hot_statements_read_their_index() {
+    let place = Place::new();
+    let conn = Connection::open(place.path()).unwrap();
+    for (file, sql, indexes) in PLANS {
+        let steps = plan(&conn, sql);
+        for index in *indexes {
+            let index = if *index == "#" { NUMBER } else { index };
+            assert!(steps.iter().any(|step| step.contains(index)), "{file} does not use {index}: {steps:#?}");
+        }
+        assert!(!steps.iter().any(|step| step.starts_with("SCAN task")), "{file} scans: {steps:#?}");
+    }
+}
+
+#[test]
+fn a_claim_sorts_nothing() {
+    let place = Place::new();
+    let conn = Connection::open(place.path()).unwrap();
+    for sql in [
+        include_str!("../../sql/claim/line.sql"),
+        include_str!("../../sql/claim/suspect.sql"),
+        include_str!("../../sql/claim/next_due.sql"),
+        include_str!("../../sql/prune/past.sql"),
+    ] {
+        let steps = plan(&conn, sql);
+        assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE")), "{steps:#?}");
+    }
+}

@@ -1,0 +1,91 @@
+//! Wake-ups: at once from the same store, soon from any other on the same file.
+
+use std::time::Duration;
+
+use kinfolk_core::store::{Operate, WakeSource, Work};
+use kinfolk_core::{QueueName, Wake, WorkerId};
+use kinfolk_sqlite::SqliteStore;
+use uuid::Uuid;
+
+use crate::support::{Place, claim, enqueue, ids, queue, register, task, worker};
+
+/// Far longer than any wake-up takes, and shorter than a worker's poll.
+const SOON: Duration = Duration::from_secs(5);
+
+async fn listen(store: &SqliteStore, worker: WorkerId) -> Box<dyn WakeSource> {
+    store.wakes(worker, &[queue()]).await.unwrap().unwrap()
+}
+
+async fn next(wakes: &mut Box<dyn WakeSource>) -> Wake {
+    tokio::time::timeout(SOON, wakes.next()).await.expect("no wake-up came")
+}
+
+#[tokio::test]
+async fn an_enqueue_wakes_who_listens_to_its_queue() {
+    let place = Place::new();
+    register(&place.store, &["echo"]).await;
+    let mut wakes = listen(&place.store, WorkerId(Uuid::new_v4())).await;
+    let mut elsewhere = place.store.wakes(WorkerId(Uuid::new_v4()), &[QueueName::new("other").unwrap()]).await.unwrap();
+    enqueue(&place.store, &[task("echo")]).await;
+    assert_eq!(next(&mut wakes).await, Wake::Queue(queue()));
+    let silent = tokio::time::timeout(Duration::ZERO, elsewhere.as_mut().unwrap().next()).await;
+    assert!(silent.is_err(), "nobody else is woken");
+}
+
+#[tokio::test]
+async fn another_store_on_the_file_is_heard() {
+    let place = Place::new();
+    register(&place.store, &["echo"]).await;
+    let mut wakes = listen(&place.store, WorkerId(Uuid::new_v4())).await;
+    let other = place.another();
+    for _ in 0..3 {
+        enqueue(&other, &[task("echo")]).await;
+        assert_eq!(next(&mut wakes).await, Wake::Queue(queue()));
+    }
+}
+
+#[tokio::test]
+async fn a_cancellation_wakes_the_worker_that_has_the_task() {
+    let place = Place::new();
+    register(&place.store, &["echo"]).await;
+    let worker = worker(&place.store).await;
+    enqueue(&place.store, &[task("echo"), task("echo")]).await;
+    let taken = ids(&claim(&place.store, worker, &["echo"], 2).await);
+    let mut wakes = listen(&place.store, worker).await;
+    place.store.cancel(taken[0]).await.unwrap();
+    assert_eq!(next(&mut wakes).await, Wake::Cancel);
+    // The watcher may tell of the same cancellation once more: it comes from the file.
+    let mut asked = place.store.heartbeat(worker).await.unwrap().cancel;
+    assert_eq!(asked.len(), 1);
+    place.another().cancel(taken[1]).await.unwrap();
+    while asked.len() < 2 {
+        assert_eq!(next(&mut wakes).await, Wake::Cancel);
+        asked = place.store.heartbeat(worker).await.unwrap().cancel;
+    }
+}
+
+#[tokio::test]
+async fn resuming_a_queue_and_retrying_a_task_wake_too() {
+    let place = Place::new();
+    register(&place.store, &["echo"]).await;
+    let id = enqueue(&place.store, &[task("echo")]).await[0];
+    place.store.cancel(id).await.unwrap();
+    place.store.pause(&queue()).await.unwrap();
+    let mut wakes = listen(&place.store, WorkerId(Uuid::new_v4())).await;
+    place.store.retry(id).await.unwrap();
+    assert_eq!(next(&mut wakes).await, Wake::Queue(queue()));
+    place.store.resume(&queue()).await.unwrap();
+    assert_eq!(next(&mut wakes).await, Wake::Queue(queue()));
+}
+
+#[tokio::test]
+async fn listening_again_after_a_pause_misses_nothing() {
+    let place = Place::new();
+    register(&place.store, &["echo"]).await;
+    let other = place.another();
+    for _ in 0..3 {
+        let mut wakes = listen(&place.store, WorkerId(Uuid::new_v4())).await;
+        enqueue(&other, &[task("echo")]).await;
+        assert_eq!(next(&mut wakes).await, Wake::Queue(queue()));
+    }
+}
