@@ -1,17 +1,18 @@
 //! Everything the library reports goes through here: an [`Event`] becomes a log line, a metric, and a call to whoever
 //! listens. `docs/events.md` lists them all.
 //!
-//! Metrics go through the `metrics` facade; install a recorder before the worker is started. Nothing here fails, and a
-//! listener that panics takes the attempt it was told of with it, so listeners should be short and sound.
+//! Metrics go through the `metrics` facade; install a recorder before the worker is started. Nothing here fails: a
+//! listener that panics is reported in the log and asked again the next time.
 
 use std::collections::HashMap;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kinfolk_core::{CommandName, Event, FailureKind, Outcome, QueueName, Settled, State, StoreError};
 use metrics::{Counter, Histogram, counter, gauge, histogram};
-use tracing::{Level, Span, debug, info, info_span, trace, warn};
+use tracing::{Level, Span, debug, error, info, info_span, trace, warn};
 
 use crate::worker::attempt::Attempt;
 
@@ -55,7 +56,9 @@ impl Observer {
         log(event);
         self.measure(event);
         for listener in &self.listeners {
-            listener(event);
+            if catch_unwind(AssertUnwindSafe(|| listener(event))).is_err() {
+                error!(target: "kinfolk", event = event.name(), "a listener panicked");
+            }
         }
     }
 

@@ -104,6 +104,7 @@ impl Claimer {
         let tasks = claimed.tasks.len();
         if tasks == 0 {
             self.shared.lanes[lane].empty_at.fetch_max(look, Ordering::SeqCst);
+            self.shared.after_loss.store(false, Ordering::Relaxed);
         } else {
             self.shared.looks.claimed.fetch_add(1, Ordering::SeqCst);
         }
@@ -152,6 +153,7 @@ impl Claimer {
         }
         let attempts: Vec<Arc<Attempt>> =
             tasks.into_iter().map(|task| Arc::new(Attempt { task, lane, calls: Calls::default() })).collect();
+        self.shared.observer.running(attempts.len());
         let admitted = self.shared.roster.admit(worker, &attempts);
         if !admitted || self.shared.stops.drain.is_cancelled() {
             let count = attempts.len();
@@ -163,7 +165,6 @@ impl Claimer {
             self.shared.give_back(lane, count);
             return;
         }
-        self.shared.observer.running(attempts.len());
         for attempt in attempts {
             tokio::spawn(runner::run(Arc::clone(&self.shared), attempt));
         }

@@ -5,13 +5,16 @@
 //! its row is gone; if the store can't be reached, the lease runs out and others take over.
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use kinfolk_core::{Event, StoreError, WorkerId};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use tracing::error;
 
 use super::attempt::Call;
 use super::claimer::Claimer;
@@ -85,16 +88,14 @@ impl WorkerHandle {
 
     /// Runs until the process is told to end: the first SIGINT or SIGTERM stops gracefully, the second hard.
     pub async fn run_until_signal(self) -> Result<(), StoreError> {
-        let mut ended = self.ended.clone();
+        let mut signals = Signals::new();
         tokio::select! {
-            () = signal() => {}
-            _ = ended.wait_for(Option::is_some) => {}
+            () = signals.next() => {}
+            answer = self.wait_ended() => return answer,
         }
-        let stop = self.stop();
-        tokio::pin!(stop);
         tokio::select! {
-            answer = &mut stop => return answer,
-            () = signal() => {}
+            answer = self.stop() => return answer,
+            () = signals.next() => {}
         }
         self.kill().await
     }
@@ -123,27 +124,34 @@ struct Services {
 
 impl Services {
     fn start(shared: &Arc<Shared>, heart: Heart) -> Self {
-        let until_end = |service: std::pin::Pin<Box<dyn Future<Output = ()> + Send>>| {
-            let end = shared.stops.end.clone();
-            tokio::spawn(async move {
-                tokio::select! {
-                    () = service => {}
-                    () = end.cancelled() => {}
-                }
-            })
-        };
         let mut others = vec![
-            until_end(Box::pin(Settler::new(Arc::clone(shared)).run())),
-            until_end(Box::pin(heart.run())),
-            until_end(Box::pin(Waker::new(Arc::clone(shared)).run())),
+            until_end(shared, Settler::new(Arc::clone(shared)).run()),
+            until_end(shared, heart.run()),
+            until_end(shared, Waker::new(Arc::clone(shared)).run()),
         ];
         if shared.options.maintenance {
-            others.push(until_end(Box::pin(Recoverer::new(Arc::clone(shared)).run())));
-            others.push(until_end(Box::pin(Scheduler::new(Arc::clone(shared)).run())));
-            others.push(until_end(Box::pin(Pruner::new(Arc::clone(shared)).run())));
+            others.push(until_end(shared, Recoverer::new(Arc::clone(shared)).run()));
+            others.push(until_end(shared, Scheduler::new(Arc::clone(shared)).run()));
+            others.push(until_end(shared, Pruner::new(Arc::clone(shared)).run()));
         }
-        Self { claimer: tokio::spawn(Claimer::new(Arc::clone(shared)).run()), others }
+        Self { claimer: until_end(shared, Claimer::new(Arc::clone(shared)).run()), others }
     }
+}
+
+/// Runs a service until the worker ends. One that panics takes the worker down, in order: half a worker is worse than
+/// none.
+fn until_end(shared: &Arc<Shared>, service: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+    let shared = Arc::clone(shared);
+    tokio::spawn(async move {
+        tokio::select! {
+            ended = AssertUnwindSafe(service).catch_unwind() => if ended.is_err() {
+                error!(target: "kinfolk", "a service of the worker panicked: the worker stops");
+                shared.stops.kill.cancel();
+                shared.stops.drain.cancel();
+            },
+            () = shared.stops.end.cancelled() => {}
+        }
+    })
 }
 
 /// Ends a worker that has begun to drain.
@@ -183,23 +191,48 @@ async fn leave(shared: &Shared, worker: WorkerId) -> Result<(), StoreError> {
     }
 }
 
+/// The signals that tell a process to end. Made once, so that none is missed between the first and the second.
 #[cfg(unix)]
-async fn signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+struct Signals {
+    interrupt: Option<tokio::signal::unix::Signal>,
+    terminate: Option<tokio::signal::unix::Signal>,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        Self { interrupt: signal(SignalKind::interrupt()).ok(), terminate: signal(SignalKind::terminate()).ok() }
+    }
+
+    async fn next(&mut self) {
+        async fn told(signal: &mut Option<tokio::signal::unix::Signal>) {
+            match signal {
+                Some(signal) => drop(signal.recv().await),
+                None => std::future::pending().await,
+            }
+        }
+        tokio::select! {
+            () = told(&mut self.interrupt) => {}
+            () = told(&mut self.terminate) => {}
+        }
     }
 }
 
+/// The signals that tell a process to end.
 #[cfg(not(unix))]
-async fn signal() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> Self {
+        Self
+    }
+
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
 }
 

@@ -20,6 +20,7 @@ mod wake;
 use std::collections::{BTreeMap, HashSet};
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use kinfolk_core::{Command, Event, InputError, QueueName, StoreError};
@@ -240,6 +241,7 @@ impl WorkerBuilder {
             looks: Looks::default(),
             heart: Notify::new(),
             renamed: Notify::new(),
+            after_loss: AtomicBool::new(false),
             recover: Notify::new(),
         })
     }

@@ -4,6 +4,7 @@
 //! middle leaves nothing behind. The store decides whether this worker may judge others.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use kinfolk_core::{Event, StoreError};
@@ -57,6 +58,7 @@ impl Recoverer {
                 poisoned: did.poisoned,
                 cancelled: did.cancelled,
             });
+            self.shared.after_loss.store(true, Ordering::Relaxed);
             self.shared.wake_all();
         }
         Ok(did.more)

@@ -13,7 +13,7 @@ use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use kinfolk_core::limits::SETTLE_BATCH_MAX;
-use kinfolk_core::{Advice, Settle, Settled, StoreError};
+use kinfolk_core::{Advice, Settle, Settled, State, StoreError};
 use tokio::sync::Notify;
 
 use super::attempt::Attempt;
@@ -213,9 +213,14 @@ impl Settler {
     }
 
     fn report(&self, settles: &[Settle], attempts: &[Settling], answers: &[Settled]) {
+        let suspects_about = self.shared.after_loss.load(Ordering::Relaxed);
         for ((settle, settling), answer) in settles.iter().zip(attempts).zip(answers) {
-            let queue = &self.shared.lanes[settling.attempt.lane].queue;
-            self.shared.observer.settled(&settling.attempt, queue, settling.took, &settle.outcome, *answer);
+            let lane = &self.shared.lanes[settling.attempt.lane];
+            self.shared.observer.settled(&settling.attempt, &lane.queue, settling.took, &settle.outcome, *answer);
+            // What goes back to pending may be claimable at once; so may the next suspect when one has ended.
+            if suspects_about || matches!(answer, Settled::Recorded(State::Pending)) {
+                lane.wake.notify_one();
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the services of one worker share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use kinfolk_core::{CommandName, QueueName, Store, WorkerId, WorkerSpec};
@@ -46,6 +46,8 @@ pub(crate) struct Shared {
     pub(crate) heart: Notify,
     /// The lease was lost, and the worker is or will be known under another id.
     pub(crate) renamed: Notify,
+    /// This worker has recovered tasks of others: suspects are about, which are claimed one at a time.
+    pub(crate) after_loss: AtomicBool,
     /// Recover now: something unusual has happened to the store or to other workers.
     pub(crate) recover: Notify,
 }

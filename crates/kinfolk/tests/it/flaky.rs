@@ -1,0 +1,139 @@
+//! A real store whose answers can be tampered with on their way to the worker.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use kinfolk::core::inspect::{Filter, Finding, Page, Stats, Violation};
+use kinfolk::core::operate::{Cancelled, Migrated, Migration};
+use kinfolk::core::schedule::{Fired, Plan};
+use kinfolk::core::store::Answer;
+use kinfolk::core::task::Attempt;
+use kinfolk::core::worker::WorkerView;
+use kinfolk::core::{
+    Claim, Claimed, Heartbeat, Inspect, Operate, Produce, Recovered, Settle, Settled, WakeSource, Work, WorkerSpec,
+};
+use kinfolk::{
+    Command, Enqueued, Error, NewTask, Queue, QueueName, Retention, Schedule, ScheduleName, Store, TaskId, TaskView,
+    Timestamp, WorkerId,
+};
+
+/// What happens to a call.
+pub(crate) enum Fate {
+    /// It is answered.
+    Answered,
+    /// It is carried out, and its answer is lost.
+    AnswerLost,
+    /// It is not carried out.
+    Refused(Error),
+}
+
+pub(crate) fn unreachable() -> Error {
+    Error::Unavailable { detail: "the test cut the line".to_owned() }
+}
+
+type Meddle = Box<dyn Fn(&'static str, &[Settle]) -> Fate + Send + Sync>;
+
+/// The store inside, with a say in what becomes of the worker's calls.
+pub(crate) struct Flaky {
+    pub(crate) inner: Arc<dyn Store>,
+    pub(crate) meddle: Meddle,
+}
+
+impl Flaky {
+    async fn pass<T>(
+        &self,
+        verb: &'static str,
+        settles: &[Settle],
+        call: impl Future<Output = Answer<T>>,
+    ) -> Answer<T> {
+        match (self.meddle)(verb, settles) {
+            Fate::Answered => call.await,
+            Fate::AnswerLost => call.await.and(Err(unreachable())),
+            Fate::Refused(fault) => Err(fault),
+        }
+    }
+}
+
+impl Store for Flaky {
+    fn kind(&self) -> &'static str {
+        self.inner.kind()
+    }
+}
+
+#[async_trait]
+impl Work for Flaky {
+    async fn register_worker(&self, worker: &WorkerSpec) -> Answer<()> {
+        self.pass("register_worker", &[], self.inner.register_worker(worker)).await
+    }
+    async fn heartbeat(&self, worker: WorkerId) -> Answer<Heartbeat> {
+        self.pass("heartbeat", &[], self.inner.heartbeat(worker)).await
+    }
+    async fn leave(&self, worker: WorkerId) -> Answer<()> {
+        self.pass("leave", &[], self.inner.leave(worker)).await
+    }
+    async fn claim(&self, claim: &Claim) -> Answer<Claimed> {
+        self.pass("claim", &[], self.inner.claim(claim)).await
+    }
+    async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>> {
+        self.pass("settle", settles, self.inner.settle(settles)).await
+    }
+    async fn recover(&self, worker: WorkerId) -> Answer<Recovered> {
+        self.inner.recover(worker).await
+    }
+    async fn due_schedules(&self) -> Answer<Vec<Schedule>> {
+        self.inner.due_schedules().await
+    }
+    async fn fire(&self, plan: &Plan) -> Answer<Fired> {
+        self.inner.fire(plan).await
+    }
+    async fn prune(&self) -> Answer<u64> {
+        self.inner.prune().await
+    }
+    async fn wakes(&self, worker: WorkerId, queues: &[QueueName]) -> Answer<Option<Box<dyn WakeSource>>> {
+        self.inner.wakes(worker, queues).await
+    }
+}
+
+/// Hands calls on as they are.
+macro_rules! hand_on {
+    ($role:ident { $($verb:ident($($name:ident: $type:ty),*) -> $answer:ty;)+ }) => {
+        #[async_trait]
+        impl $role for Flaky {
+            $(async fn $verb(&self $(, $name: $type)*) -> Answer<$answer> {
+                self.inner.$verb($($name),*).await
+            })+
+        }
+    };
+}
+
+hand_on!(Produce {
+    register(commands: &[Command]) -> ();
+    enqueue(tasks: &[NewTask]) -> Vec<Enqueued>;
+});
+
+hand_on!(Inspect {
+    now() -> Timestamp;
+    task(id: TaskId) -> Option<TaskView>;
+    attempts(id: TaskId) -> Vec<Attempt>;
+    list(filter: &Filter) -> Page;
+    stats() -> Stats;
+    queues() -> Vec<Queue>;
+    commands() -> Vec<Command>;
+    workers() -> Vec<WorkerView>;
+    schedules() -> Vec<Schedule>;
+    check() -> Vec<Violation>;
+    doctor() -> Vec<Finding>;
+});
+
+hand_on!(Operate {
+    cancel(id: TaskId) -> Cancelled;
+    retry(id: TaskId) -> TaskView;
+    set_queue(queue: &QueueName, retention: Retention) -> ();
+    pause(queue: &QueueName) -> ();
+    resume(queue: &QueueName) -> ();
+    put_schedule(schedule: &Schedule) -> Schedule;
+    pause_schedule(name: &ScheduleName, paused: bool) -> ();
+    remove_schedule(name: &ScheduleName) -> ();
+    migrate() -> Migrated;
+    pending_migrations() -> Vec<Migration>;
+});
