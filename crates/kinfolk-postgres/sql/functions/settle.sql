@@ -46,7 +46,8 @@ begin
         where g.outcome = 'done'
             and t.id = g.id
             and t.token = g.token
-            and t.state = 'running'
+            -- Running: said so that no index on that is thought of, only the key.
+            and t.worker_id is not null
             and t.runs = 1
             and t.cancel_requested_at is null
         returning g.nth::integer as nth
