@@ -182,7 +182,7 @@ fn counts_workers_doctor_and_check_agree(db: &Db) {
     assert!(db.ok(&["workers"]).contains("no workers"));
     assert_eq!(db.ok(&["check"]).trim(), "every invariant holds");
     assert!(db.json(&["check"]).is_empty());
-    let findings = db.json(&["doctor"]);
+    let findings = db.doctor();
     assert!(findings.iter().any(|finding| finding["subject"].as_str().unwrap().contains("schema")), "{findings:?}");
     assert!(findings.iter().all(|finding| finding["health"] != "bad"), "{findings:?}");
 }
