@@ -1,11 +1,11 @@
 //! The embedded store: one SQLite file, no server.
 //!
-//! [`SqliteStore`] is one writer thread with group commit ([`writer`]) and a few read connections beside it
-//! ([`readers`]). Every write goes through the writer, each request under a savepoint of its own, so that one that fails
+//! [`SqliteStore`] is one writer thread with group commit (`writer`) and a few read connections beside it
+//! (`readers`). Every write goes through the writer, each request under a savepoint of its own, so that one that fails
 //! does not disturb its neighbours; what was asked for while a commit was on its way shares the next one. Several
 //! processes may share a file: each has its own writer, and SQLite lets one of them write at a time.
 //!
-//! The verbs are in [`verb`], one file each, and speak SQL from `sql/<verb>/`. What follows from the end of an attempt
+//! The verbs are in `verb`, one file each, and speak SQL from `sql/<verb>/`. What follows from the end of an attempt
 //! is decided in `kinfolk_core::decide`, never here. Nobody but the writer thread ever writes, and a caller never sees
 //! SQLite's "busy": it waits its turn, and after [`Options::busy_timeout`] is told `StoreError::Busy`.
 
