@@ -46,6 +46,7 @@ macro_rules! every_contract {
                 a_claim_marks_all_its_tasks_with_its_token,
                 the_count_of_running_tasks_is_shown_with_the_worker,
                 a_task_can_go_round_many_times,
+                a_clock_set_back_does_no_harm,
             ]
             concurrency: [
                 many_claimers_never_double_and_forget_nothing,

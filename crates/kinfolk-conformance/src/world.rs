@@ -83,6 +83,12 @@ impl World {
         self.fixture.set_time(now).await;
     }
 
+    /// Sets the clock back, as an administrator or a fail-over may. What the store makes of it is its own business, so
+    /// the world's idea of the time holds only after the next [`World::advance`].
+    pub async fn set_back(&self, span: Duration) {
+        self.fixture.set_time(self.now().minus(span)).await;
+    }
+
     // Producing.
 
     /// Enqueues and gives the answer.

@@ -223,3 +223,25 @@ pub async fn a_task_can_go_round_many_times(w: &World) {
     }
     assert_eq!(w.endings(id).await.len(), 25);
 }
+
+/// A clock that is set back, by a fail-over say, loses nothing, gives nothing out twice and ends no lease.
+pub async fn a_clock_set_back_does_no_harm(w: &World) {
+    let (worker, judge) = (w.worker().await, w.worker().await);
+    let (first, second) = (w.enqueue("mail").await, w.enqueue("mail").await);
+    let running = w.take(worker).await;
+    assert_eq!(running.id, first);
+    w.advance(25).await;
+    w.set_back(secs(600)).await;
+    for alive in [worker, judge] {
+        w.store.heartbeat(alive).await.unwrap();
+    }
+    assert_eq!(w.store.recover(judge).await.unwrap().returned, 0);
+    let third = w.enqueue("mail").await;
+    let mut rest = w.claim_ids(judge, 9).await;
+    rest.sort_unstable();
+    assert_eq!(rest, [second, third]);
+    w.done(&running).await;
+    assert_eq!(w.state(first).await, State::Completed);
+    w.advance(1).await;
+    assert!(w.claim(worker, 9).await.is_empty());
+}
