@@ -29,11 +29,14 @@ const GATHER: Duration = Duration::from_millis(2);
 /// Takes tasks and starts runners.
 pub(crate) struct Claimer {
     shared: Arc<Shared>,
+    /// While so many ended attempts are not recorded yet, nothing more is claimed: the store can't keep up.
+    backlog_max: usize,
 }
 
 impl Claimer {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared }
+        let capacity: usize = shared.lanes.iter().map(|lane| lane.slots.capacity()).sum();
+        Self { backlog_max: capacity.saturating_mul(2).clamp(64, 2 * SETTLE_BATCH_MAX), shared }
     }
 
     /// Claims for all lanes until the worker drains. A claim in flight by then is still answered, and given back.
@@ -65,8 +68,7 @@ impl Claimer {
     /// Waits for slots and takes as many as one claim can use.
     async fn reserve(&self, lane: &Lane, gather: bool) -> usize {
         let shared = &self.shared;
-        let backlog = (2 * lane.slots.capacity()).clamp(64, 2 * SETTLE_BATCH_MAX);
-        shared.inbox.wait_below(backlog).await;
+        shared.inbox.wait_below(self.backlog_max).await;
         if gather {
             let half = lane.slots.capacity().min(CLAIM_BATCH_MAX).div_ceil(2);
             let _ = timeout(GATHER, lane.slots.wait_free(half)).await;
