@@ -1,9 +1,10 @@
 //! `kinfolk watch`: the progress of all queues, live on a terminal, a line for each change elsewhere.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 use kinfolk_core::inspect::Stats;
 use kinfolk_core::{QueueName, State, Store, Timestamp};
 use serde::Serialize;
@@ -159,11 +160,14 @@ impl View {
 fn draw(bars: &MultiProgress, bar_of: &mut Bars, queue: &QueueName, line: &Line, colors: bool) {
     let (bar, before) = bar_of.entry(queue.clone()).or_insert_with(|| {
         let paint = if colors { ".green/238" } else { "" };
-        let style = format!("{{prefix:16!}} {{bar:20{paint}}} {{pos:>6}}/{{len:<6}} {{per_sec:>9}} {{wide_msg}}");
+        let style = format!("{{prefix:16!}} {{bar:20{paint}}} {{pos:>6}}/{{len:<6}} {{rate:>8}} {{wide_msg}}");
         let style = ProgressStyle::with_template(&style).unwrap_or_else(|_| ProgressStyle::default_bar());
         // Only a bar that has its place among the others may be drawn.
         let bar = bars.add(ProgressBar::hidden());
-        bar.set_style(style.progress_chars("━╸─"));
+        let rate = |state: &ProgressState, text: &mut dyn fmt::Write| {
+            let _ = write!(text, "{:.1}/s", state.per_sec());
+        };
+        bar.set_style(style.with_key("rate", rate).progress_chars("━╸─"));
         bar.set_prefix(queue.to_string());
         (bar, line.settled())
     });

@@ -100,11 +100,11 @@ impl<'a> Demo<'a> {
         let mut frame = tokio::time::interval(FRAME);
         loop {
             frame.tick().await;
+            chores::attend(self.night, store.as_ref(), &self.screen).await?;
+            let lines = lines_of(&store.stats().await?);
             while let Ok(event) = self.events.try_recv() {
                 self.story.tell(&event, store.as_ref(), &mut self.screen).await?;
             }
-            chores::attend(self.night, store.as_ref(), &self.screen).await?;
-            let lines = lines_of(&store.stats().await?);
             self.screen.update(&lines)?;
             if lines.values().all(|line| line.open() == 0) {
                 if once {

@@ -11,7 +11,7 @@ use crate::fault::Fault;
 use crate::out::table::short;
 use crate::span;
 
-/// Lines told in one [`PAUSE`] at most, so that a large night stays readable.
+/// Lines told in one [`PAUSE`] before retries are only counted, so that a large night stays readable.
 const LINES: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -33,7 +33,8 @@ impl Story {
         if let Event::Retried { command, .. } = event {
             screen.retried(command.as_str());
         }
-        if !self.has_room() {
+        // Of retries there may be many; everything else is told.
+        if matches!(event, Event::Retried { .. }) && !self.has_room() {
             return Ok(());
         }
         let Some(line) = line(event, store).await? else { return Ok(()) };

@@ -105,6 +105,53 @@ fn a_schema_that_is_too_new_is_left_alone() {
 }
 
 #[test]
+fn a_server_whose_schema_is_too_old_or_too_new_is_left_alone() {
+    let db = postgres().migrated();
+    db.ok(&["enqueue", "noop", "--register"]);
+    db.sql("insert into kinfolk.migration (version, name) values (9999, 'from the future')");
+    for args in [&["list"][..], &["migrate"], &["migrate", "--dry-run"], &["enqueue", "noop"], &["work"]] {
+        let said = db.fails(args, 4);
+        assert!(said.contains("9999") && said.contains("newer kinfolk"), "{said}");
+    }
+    db.sql("create table public.kept as table kinfolk.migration; delete from kinfolk.migration where version > 1");
+    for args in [&["list"][..], &["enqueue", "noop"], &["work"]] {
+        let said = db.fails(args, 4);
+        assert!(said.contains("version 1") && said.contains("kinfolk migrate"), "{said}");
+    }
+    db.sql(
+        "insert into kinfolk.migration select * from public.kept k where k.version < 9999 and not exists \
+         (select from kinfolk.migration m where m.version = k.version)",
+    );
+    assert_eq!(db.tasks(), 1);
+}
+
+#[test]
+fn a_read_only_file_takes_no_task() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt as _;
+    const NOBODY: u32 = 65_534;
+
+    let db = sqlite().migrated();
+    db.ok(&["register", "noop"]);
+    let before = std::fs::read(db.file()).unwrap();
+    let mode =
+        |path: &std::path::Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    mode(&db.file(), 0o444);
+    let mut command = db.command(&["enqueue", "noop"]);
+    if rustix::process::geteuid().is_root() {
+        // Root may write whatever the mode says, so someone else tries, with a copy he can reach.
+        let copy = db.dir.path().join("kinfolk");
+        std::fs::copy(env!("CARGO_BIN_EXE_kinfolk"), &copy).unwrap();
+        mode(db.dir.path(), 0o755);
+        command = std::process::Command::new(&copy);
+        command.current_dir(db.dir.path()).args(["--database", &db.url, "enqueue", "noop"]).uid(NOBODY);
+    }
+    let said = refused(&crate::support::finish(command, ""), 4);
+    assert!(said.contains("read-only"), "{said}");
+    assert_eq!(std::fs::read(db.file()).unwrap(), before);
+}
+
+#[test]
 fn a_file_of_another_program_is_left_alone() {
     let db = sqlite();
     rusqlite::Connection::open(db.file()).unwrap().execute_batch("create table theirs (a)").unwrap();

@@ -39,6 +39,26 @@ fn a_killed_night_goes_on_and_loses_nothing(db: &Db) {
 }
 
 #[test]
+fn a_demo_that_is_told_to_stop_leaves_its_tasks_for_the_next() {
+    let db = crate::support::sqlite();
+    let demo = db
+        .command(&["demo", "--tasks", "30", "--json"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    db.until("the night has begun", |db| !db.run(&["list", "--state", "completed"]).stdout.is_empty());
+    crate::signals::signal(&demo, rustix::process::Signal::INT);
+    let ran = crate::support::finish_child(demo, "");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let left = crate::support::documents(&ran.stdout)[0]["left"].as_u64().unwrap();
+    assert!(left > 0, "{ran:?}");
+    assert_eq!(db.json(&["list", "--state", "pending"]).len() as u64, left);
+    assert_eq!(db.one(&["demo", "--once"])["settled"], 30);
+}
+
+#[test]
 fn the_demo_needs_nothing_and_makes_its_own_file() {
     let dir = tempfile::tempdir().unwrap();
     let mut command = crate::support::kinfolk();

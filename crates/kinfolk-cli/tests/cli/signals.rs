@@ -1,6 +1,9 @@
 //! A worker that is told to stop.
 
+use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
+
+use rustix::process::{Pid, Signal};
 
 use crate::support::{Db, finish_child, on_both_stores};
 
@@ -10,25 +13,28 @@ on_both_stores!(
     a_cancelled_task_stops_running
 );
 
-fn worker(db: &Db) -> Child {
-    let mut command = db.command(&["work"]);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+/// A worker that has begun to run a task, which then takes so many seconds.
+fn worker(db: &Db, seconds: u32) -> (Child, String) {
+    let begun = db.dir.path().join("begun");
+    let script = format!("touch {}; exec sleep {seconds}", begun.display());
+    let payload = serde_json::json!({"program": "sh", "args": ["-c", script]}).to_string();
+    let task = db.one(&["enqueue", "shell", &payload, "--register"])["task"].to_string();
+    let mut command = db.command(&["work", "--allow-shell"]);
+    let worker = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    db.until("the program runs", |_| begun.exists());
+    assert_eq!(db.state(&task), "running");
+    (worker, task)
 }
 
-fn signal(child: &Child, name: &str) {
-    let status = std::process::Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
-    assert!(status.success());
-}
-
-fn id(db: &Db, payload: &str) -> String {
-    db.one(&["enqueue", "sleep", payload, "--register"])["task"].to_string()
+/// Sends a signal to a child.
+pub(crate) fn signal(child: &Child, signal: Signal) {
+    let process = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(process, signal).unwrap();
 }
 
 fn the_first_signal_lets_a_task_finish(db: &Db) {
-    let task = id(db, r#"{"ms":1500}"#);
-    let worker = worker(db);
-    db.until("the task runs", |db| db.state(&task) == "running");
-    signal(&worker, "TERM");
+    let (worker, task) = worker(db, 1);
+    signal(&worker, Signal::TERM);
     let ran = finish_child(worker, "");
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(db.state(&task), "completed");
@@ -36,26 +42,24 @@ fn the_first_signal_lets_a_task_finish(db: &Db) {
 }
 
 fn the_second_signal_gives_the_task_back(db: &Db) {
-    let task = id(db, r#"{"ms":600000}"#);
-    let worker = worker(db);
-    db.until("the task runs", |db| db.state(&task) == "running");
-    signal(&worker, "INT");
-    signal(&worker, "INT");
+    let (mut worker, task) = worker(db, 600);
+    signal(&worker, Signal::INT);
+    let mut said = BufReader::new(worker.stderr.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap().contains("Ctrl-C again")), "it did not say that it is stopping");
+    signal(&worker, Signal::INT);
     let ran = finish_child(worker, "");
-    assert!(ran.code == 130 || ran.code == 0, "{ran:?}");
+    assert_eq!(ran.code, 130, "{ran:?}");
     let shown = db.one(&["show", &task]);
     assert_eq!((&shown["state"], &shown["attempt"]), (&"pending".into(), &0.into()), "{shown}");
     assert!(db.json(&["workers"]).is_empty());
 }
 
 fn a_cancelled_task_stops_running(db: &Db) {
-    let task = id(db, r#"{"ms":600000}"#);
-    let worker = worker(db);
-    db.until("the task runs", |db| db.state(&task) == "running");
+    let (worker, task) = worker(db, 600);
     assert!(db.ok(&["workers"]).contains("default"));
     assert!(db.ok(&["cancel", &task]).contains("asked to stop"));
     db.until("the task is cancelled", |db| db.state(&task) == "cancelled");
-    signal(&worker, "TERM");
+    signal(&worker, Signal::TERM);
     assert_eq!(finish_child(worker, "").code, 0);
     assert_eq!(db.ok(&["check"]).trim(), "every invariant holds");
 }

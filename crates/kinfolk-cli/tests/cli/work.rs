@@ -6,7 +6,7 @@ use crate::support::{Db, on_both_stores, sqlite};
 
 on_both_stores!(queues_are_worked_as_they_are_named);
 
-fn shell(db: &Db, payload: serde_json::Value) -> serde_json::Value {
+fn shell(db: &Db, payload: &serde_json::Value) -> serde_json::Value {
     db.ok(&["register", "shell", "--max-attempts", "1"]);
     let task = db.one(&["enqueue", "shell", &payload.to_string()])["task"].to_string();
     db.ok(&["work", "--until-idle", "--allow-shell"]);
@@ -25,6 +25,17 @@ fn queues_are_worked_as_they_are_named(db: &Db) {
 }
 
 #[test]
+fn a_server_can_be_worked_without_wake_ups_and_without_prepared_statements() {
+    let db = crate::support::postgres().migrated();
+    for option in ["--no-notify", "--pooler"] {
+        let task = db.one(&["enqueue", "echo", "7", "--register", option])["task"].to_string();
+        db.ok(&["work", "--until-idle", option]);
+        assert_eq!(db.one(&["show", &task, option])["result"], 7);
+        assert_eq!(db.ok(&["check", option]).trim(), "every invariant holds");
+    }
+}
+
+#[test]
 fn a_program_is_run_only_where_it_is_allowed() {
     let db = sqlite().migrated();
     db.ok(&["enqueue", "shell", r#"{"program":"true"}"#, "--register"]);
@@ -37,30 +48,31 @@ fn a_program_is_run_only_where_it_is_allowed() {
 #[test]
 fn what_a_program_writes_is_the_result() {
     let db = sqlite().migrated();
-    let task = shell(&db, json!({"program": "printf", "args": ["%s|%s", "$(whoami); `id`", "ä\"\\"]}));
+    let task = shell(&db, &json!({"program": "printf", "args": ["%s|%s", "$(whoami); `id`", "ä\"\\"]}));
     assert_eq!(task["result"], json!({"exit": 0, "stdout": "$(whoami); `id`|ä\"\\"}), "{task}");
-    let task = shell(&db, json!({"program": "sh", "args": ["-c", "echo task $KINFOLK_TASK attempt $KINFOLK_ATTEMPT"]}));
+    let task =
+        shell(&db, &json!({"program": "sh", "args": ["-c", "echo task $KINFOLK_TASK attempt $KINFOLK_ATTEMPT"]}));
     assert_eq!(task["result"]["stdout"], format!("task {} attempt 1\n", task["id"]));
 }
 
 #[test]
 fn too_much_output_is_cut_and_marked() {
     let db = sqlite().migrated();
-    let task = shell(&db, json!({"program": "head", "args": ["-c", "3000000", "/dev/zero"]}));
+    let task = shell(&db, &json!({"program": "head", "args": ["-c", "3000000", "/dev/zero"]}));
     assert_eq!((&task["state"], &task["result"]["cut"]), (&json!("completed"), &json!(true)));
 }
 
 #[test]
 fn a_program_that_fails_tells_why() {
     let db = sqlite().migrated();
-    let task = shell(&db, json!({"program": "sh", "args": ["-c", "echo first >&2; echo last words >&2; exit 7"]}));
+    let task = shell(&db, &json!({"program": "sh", "args": ["-c", "echo first >&2; echo last words >&2; exit 7"]}));
     assert_eq!(task["state"], "failed");
     let message = task["failure"]["message"].as_str().unwrap();
     assert!(message.contains("exit code 7") && message.contains("last words"), "{message}");
     assert_eq!(task["failure"]["detail"], json!({"exit": 7}));
-    let task = shell(&db, json!({"program": "no-such-program"}));
+    let task = shell(&db, &json!({"program": "no-such-program"}));
     assert!(task["failure"]["message"].as_str().unwrap().contains("no-such-program"));
-    let task = shell(&db, json!({"program": "true", "shell": "rm -rf /"}));
+    let task = shell(&db, &json!({"program": "true", "shell": "rm -rf /"}));
     assert_eq!(task["failure"]["kind"], "validation", "{task}");
 }
 
