@@ -55,3 +55,9 @@ async fn histories() {
     let lanes = (0..2).map(|_| Arc::new(Lane::new()) as Arc<dyn TestStore>).collect();
     history::run("kinfolk-sqlite", lanes).await;
 }
+
+async fn fixture() -> Lane {
+    Lane::new()
+}
+
+kinfolk_conformance::contracts!(fixture);
