@@ -76,15 +76,15 @@ impl Catalogue {
     }
 
     /// All commands, by name.
-    pub(crate) fn into_commands(self) -> Vec<Command> {
-        let mut all: Vec<_> = self.commands.into_values().map(|known| known.command).collect();
+    pub(crate) fn all_commands(&self) -> Vec<Command> {
+        let mut all: Vec<_> = self.commands.values().map(|known| known.command.clone()).collect();
         all.sort_by(|one, other| one.name.cmp(&other.name));
         all
     }
 
     /// All queues, by name.
-    pub(crate) fn into_queues(self) -> Vec<Queue> {
-        let mut all: Vec<_> = self.queues.into_values().map(|known| known.queue).collect();
+    pub(crate) fn all_queues(&self) -> Vec<Queue> {
+        let mut all: Vec<_> = self.queues.values().map(|known| known.queue.clone()).collect();
         all.sort_by(|one, other| one.name.cmp(&other.name));
         all
     }

@@ -18,6 +18,9 @@ const CACHE_KIB: i64 = 16 * 1024;
 /// Pages that may gather in the write-ahead log before they are copied into the file.
 pub(crate) const CHECKPOINT_PAGES: u64 = 4_000;
 
+/// Bytes of the write-ahead log that are kept on the disk for the next writes, once it has been copied.
+const LOG_KEPT: i64 = 64 * 1024 * 1024;
+
 const PAUSE_FIRST: Duration = Duration::from_micros(200);
 const PAUSE_LONGEST: Duration = Duration::from_millis(5);
 
@@ -30,6 +33,7 @@ pub(crate) fn writer(path: &Path, options: &Options) -> Result<Connection> {
     settings(&conn)?;
     conn.pragma_update(None, "synchronous", options.synchronous.as_str())?;
     conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    conn.pragma_update(None, "journal_size_limit", LOG_KEPT)?;
     if conn.is_readonly(rusqlite::MAIN_DB)? {
         return Err(StoreError::ReadOnly { detail: path.display().to_string() }.into());
     }

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use kinfolk_core::store::Answer;
 use kinfolk_core::{StoreError, Timestamp};
 
-use crate::clock::StoreClock;
+use crate::catalogue::Catalogue;
 use crate::connect;
 use crate::error::Result;
 use crate::options::Options;
@@ -21,6 +21,8 @@ pub(crate) struct Readers {
     options: Options,
     idle: Mutex<Vec<Connection>>,
     turns: Arc<Semaphore>,
+    /// Commands and queues as last seen, and the count of changes at which they were like that.
+    catalogue: Mutex<(i64, Arc<Catalogue>)>,
 }
 
 /// One moment of the file.
@@ -28,12 +30,15 @@ pub(crate) struct Snapshot<'a> {
     pub(crate) conn: &'a Connection,
     /// The store's clock, not below what this snapshot holds.
     pub(crate) now: Timestamp,
+    /// Commands and queues as they are in this snapshot.
+    pub(crate) catalogue: Arc<Catalogue>,
     pub(crate) shared: &'a Shared,
 }
 
 impl Readers {
     pub(crate) fn new(path: PathBuf, options: Options) -> Self {
-        Self { path, options, idle: Mutex::default(), turns: Arc::new(Semaphore::new(options.readers.max(1))) }
+        let turns = Arc::new(Semaphore::new(options.readers.max(1)));
+        Self { path, options, idle: Mutex::default(), turns, catalogue: Mutex::default() }
     }
 
     fn take(&self) -> Result<Connection> {
@@ -48,10 +53,22 @@ impl Readers {
     fn look<T>(&self, shared: &Shared, act: impl FnOnce(&Snapshot<'_>) -> Result<T>) -> Result<T> {
         let mut conn = self.take()?;
         let tx = conn.transaction_with_behavior(TransactionBehavior::Deferred)?;
-        let answer = snapshot(&tx, &shared.clock).and_then(|now| act(&Snapshot { conn: &tx, now, shared }));
+        let answer = self.snapshot(&tx, shared).and_then(|snapshot| act(&snapshot));
         drop(tx);
         self.give_back(conn);
         answer
+    }
+
+    fn snapshot<'a>(&self, conn: &'a Connection, shared: &'a Shared) -> Result<Snapshot<'a>> {
+        let mut statement = conn.prepare_cached(include_str!("../sql/store/read.sql"))?;
+        let (clock, version): (i64, i64) =
+            statement.query_row((), |row| Ok((row.get("clock")?, row.get("catalogue")?)))?;
+        shared.clock.raise(Timestamp::from_micros(clock));
+        let mut known = self.catalogue.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.0 != version {
+            *known = (version, Arc::new(Catalogue::load(conn)?));
+        }
+        Ok(Snapshot { conn, now: shared.clock.now(), catalogue: known.1.clone(), shared })
     }
 
     /// Runs a read on a thread that may block.
@@ -68,11 +85,4 @@ impl Readers {
         });
         looked.await.unwrap_or_else(|fault| Err(StoreError::Unavailable { detail: format!("a read ended: {fault}") }))
     }
-}
-
-fn snapshot(conn: &Connection, clock: &StoreClock) -> Result<Timestamp> {
-    let mut statement = conn.prepare_cached(include_str!("../sql/store/read.sql"))?;
-    let stored = statement.query_row((), |row| row.get("clock"))?;
-    clock.raise(Timestamp::from_micros(stored));
-    Ok(clock.now())
 }

@@ -10,7 +10,7 @@ use kinfolk_core::{Clock, StoreError};
 use crate::clock::{StoreClock, SystemClock};
 use crate::error::{Result, while_opening};
 use crate::locks::Locks;
-use crate::options::Options;
+use crate::options::{Options, Synchronous};
 use crate::readers::{Readers, Snapshot};
 use crate::session::Session;
 use crate::wake::Hub;
@@ -72,8 +72,10 @@ impl SqliteStore {
         Self::start(absolute, clock, options, locks, None)
     }
 
-    /// A store for tests and trials: a file of its own, gone when the last clone is dropped.
+    /// A store for tests and trials: a file of its own, gone when the last clone is dropped. Its commits do not wait for
+    /// the disk, and it has no lock files: nobody else knows of it.
     pub fn temporary(clock: Arc<dyn Clock>, options: Options) -> Answer<Self> {
+        let options = Options { synchronous: Synchronous::Normal, ..options };
         let folder = std::env::temp_dir().join(format!("kinfolk-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir(&folder)
             .map_err(|fault| StoreError::Unavailable { detail: format!("{}: {fault}", folder.display()) })?;
@@ -158,5 +160,34 @@ impl Drop for Inner {
         {
             tracing::warn!(folder = %folder.display(), %fault, "a temporary store can't be removed");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kinfolk_core::store::{Inspect, Produce};
+    use kinfolk_core::{Command, CommandName, Enqueued, Json, NewTask};
+
+    #[tokio::test]
+    async fn a_full_disk_is_told_as_such_and_what_was_there_stays() {
+        let store = SqliteStore::open(":memory:").unwrap();
+        let echo = CommandName::new("echo").unwrap();
+        store.register(&[Command::new(echo.clone())]).await.unwrap();
+        store
+            .write(Verb::Arrange, |session| {
+                let pages: i64 = session.conn.pragma_query_value(None, "page_count", |row| row.get(0))?;
+                session.conn.pragma_update_and_check(None, "max_page_count", pages + 4, |_| Ok(()))?;
+                Ok(())
+            })
+            .await
+            .unwrap();
+        let small = [NewTask::new(echo.clone(), Json::object())];
+        let large = [NewTask::new(echo, Json::of(&"x".repeat(100_000)).unwrap())];
+        let (one, full, other) = tokio::join!(store.enqueue(&small), store.enqueue(&large), store.enqueue(&small));
+        assert!(matches!(full, Err(StoreError::Full { .. })), "{full:?}");
+        let made: Vec<Enqueued> = [one, other].into_iter().flat_map(|answer| answer.unwrap()).collect();
+        assert_eq!(store.stats().await.unwrap().counts[0].tasks, made.len() as u64);
+        assert_eq!(store.check().await.unwrap(), []);
     }
 }

@@ -26,6 +26,9 @@ const LOOK: Duration = Duration::from_millis(15);
 /// How often the locks of other workers are tried.
 const PROBE: Duration = Duration::from_millis(250);
 
+/// How long to leave the file alone when it could not be read.
+const AFTER_TROUBLE: Duration = Duration::from_secs(1);
+
 /// The watcher of a store; its thread is started when someone first listens.
 #[derive(Default)]
 pub(crate) struct Watcher(Mutex<Option<Running>>);
@@ -74,11 +77,7 @@ fn start(shared: Arc<Shared>, writer: Sender<Box<dyn Request>>) -> Result<Runnin
     let watch = Watch { conn, shared, writer, seen: 0, cancels: 0, wakes: HashMap::new() };
     let thread = std::thread::Builder::new()
         .name("kinfolk-watcher".to_owned())
-        .spawn(move || {
-            if let Err(fault) = watch.run(&attended) {
-                tracing::warn!(?fault, "other processes are no longer watched; workers poll");
-            }
-        })
+        .spawn(move || watch.run(&attended))
         .map_err(|fault| kinfolk_core::StoreError::Unavailable { detail: format!("no thread: {fault}") })?;
     Ok(Running { listens, thread })
 }
@@ -95,49 +94,45 @@ struct Watch {
 }
 
 impl Watch {
-    fn run(mut self, attended: &Receiver<oneshot::Sender<()>>) -> Result<()> {
-        // Ends when the store is dropped.
+    /// Ends when the store is dropped.
+    fn run(mut self, attended: &Receiver<oneshot::Sender<()>>) {
         while let Ok(answer) = attended.recv() {
-            self.note()?;
+            complain(self.look(|_, _| {}));
             let _ = answer.send(());
-            if !self.watch(attended)? {
+            if !self.watch(attended) {
                 break;
             }
         }
-        Ok(())
     }
 
     /// Watches until nobody listens any more; false when the store is dropped.
-    fn watch(&mut self, attended: &Receiver<oneshot::Sender<()>>) -> Result<bool> {
+    fn watch(&mut self, attended: &Receiver<oneshot::Sender<()>>) -> bool {
         let mut probed: Option<Instant> = None;
+        let mut pause = LOOK;
         while self.shared.hub.is_heard() {
             if probed.is_none_or(|at| at.elapsed() >= PROBE) {
-                self.bury()?;
+                complain(self.bury());
                 probed = Some(Instant::now());
             }
-            match attended.recv_timeout(LOOK) {
+            match attended.recv_timeout(pause) {
                 Ok(answer) => drop(answer.send(())),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(false),
+                Err(RecvTimeoutError::Disconnected) => return false,
             }
-            if self.mark()? != self.seen {
-                self.tell()?;
-            }
+            pause = if complain(self.tell()) { LOOK } else { AFTER_TROUBLE };
         }
-        Ok(true)
+        true
     }
 
     fn mark(&self) -> Result<i64> {
         Ok(self.conn.prepare_cached("pragma data_version")?.query_row((), |row| row.get(0))?)
     }
 
-    /// Takes note of how things are, without telling anyone.
-    fn note(&mut self) -> Result<()> {
-        self.look(|_, _| {})
-    }
-
     /// Tells the listeners what others have done since the last look.
     fn tell(&mut self) -> Result<()> {
+        if self.mark()? == self.seen {
+            return Ok(());
+        }
         self.look(|shared, news| match news {
             Change::Queue(queue) => shared.hub.publish(std::iter::once(queue), &std::collections::BTreeSet::new()),
             Change::Cancel => shared.hub.publish_cancel(),
@@ -170,6 +165,7 @@ impl Watch {
         let mut statement = self.conn.prepare_cached(include_str!("../sql/store/workers.sql"))?;
         let workers: Vec<WorkerId> =
             statement.query_map((), |row| Ok(worker_from(row.get(0)?)))?.collect::<rusqlite::Result<_>>()?;
+        self.shared.locks.sweep(&workers);
         let dead: Vec<WorkerId> = workers.into_iter().filter(|worker| self.shared.locks.is_dead(*worker)).collect();
         if !dead.is_empty() {
             tracing::info!(workers = dead.len(), "workers have died; their tasks are recovered");
@@ -179,6 +175,11 @@ impl Watch {
         }
         Ok(())
     }
+}
+
+/// Whether it went well. Workers poll as well, so trouble here only makes them slower to notice.
+fn complain(outcome: Result<()>) -> bool {
+    outcome.inspect_err(|fault| tracing::warn!(?fault, "other processes can't be watched at the moment")).is_ok()
 }
 
 /// Something another process has done.

@@ -13,7 +13,7 @@ use crate::rows;
 
 /// Counts at one moment.
 pub(crate) fn stats(snapshot: &Snapshot<'_>) -> Result<Stats> {
-    let catalogue = Catalogue::load(snapshot.conn)?;
+    let catalogue = &snapshot.catalogue;
     let mut tasks: BTreeMap<(i64, i64, State), u64> = BTreeMap::new();
     let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/counts.sql"))?;
     let mut rows = statement.query(())?;
@@ -28,7 +28,7 @@ pub(crate) fn stats(snapshot: &Snapshot<'_>) -> Result<Stats> {
     }
     counts.sort();
     let pending = tasks.keys().filter(|(_, _, state)| *state == State::Pending).map(|&(q, c, _)| (q, c));
-    let oldest_open = heads(snapshot, &catalogue, pending)?;
+    let oldest_open = heads(snapshot, catalogue, pending)?;
     let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/live_workers.sql"))?;
     let workers = statement.query_row([snapshot.now.as_micros()], |row| row.get(0))?;
     Ok(Stats { now: snapshot.now, counts, oldest_open, workers })

@@ -26,7 +26,7 @@ pub(crate) fn attempts(snapshot: &Snapshot<'_>, id: TaskId) -> Result<Vec<Attemp
 
 /// A page of tasks, newest first.
 pub(crate) fn list(snapshot: &Snapshot<'_>, filter: &Filter) -> Result<Page> {
-    let catalogue = Catalogue::load(snapshot.conn)?;
+    let catalogue = &snapshot.catalogue;
     let command = filter.command.as_ref().map(|name| catalogue.command(name).map(|known| known.id));
     let queue = filter.queue.as_ref().map(|name| catalogue.queue(name).map(|known| known.id));
     if command == Some(None) || queue == Some(None) {
@@ -46,14 +46,14 @@ pub(crate) fn list(snapshot: &Snapshot<'_>, filter: &Filter) -> Result<Page> {
         None => {
             let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/list.sql"))?;
             let rows = statement.query_map(params![before, states, command, queue, page], |row| {
-                Ok(rows::task(row, &catalogue, snapshot.now))
+                Ok(rows::task(row, catalogue, snapshot.now))
             })?;
             rows.collect::<rusqlite::Result<Result<_>>>()??
         }
         Some(key) => {
             let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/list_key.sql"))?;
             let rows = statement.query_map(params![before, states, command, queue, page, key], |row| {
-                Ok(rows::task(row, &catalogue, snapshot.now))
+                Ok(rows::task(row, catalogue, snapshot.now))
             })?;
             rows.collect::<rusqlite::Result<Result<_>>>()??
         }

@@ -8,7 +8,6 @@ use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{Command, Queue, Schedule, TaskId, Timestamp};
 
 use super::SqliteStore;
-use crate::catalogue::Catalogue;
 use crate::look::{check, doctor, stats, tasks};
 use crate::verb::schedule;
 
@@ -19,7 +18,7 @@ impl Inspect for SqliteStore {
     }
 
     async fn task(&self, id: TaskId) -> Answer<Option<Task>> {
-        self.read(move |snapshot| tasks::task(snapshot.conn, &Catalogue::load(snapshot.conn)?, snapshot.now, id)).await
+        self.read(move |snapshot| tasks::task(snapshot.conn, &snapshot.catalogue, snapshot.now, id)).await
     }
 
     async fn attempts(&self, id: TaskId) -> Answer<Vec<Attempt>> {
@@ -36,11 +35,11 @@ impl Inspect for SqliteStore {
     }
 
     async fn queues(&self) -> Answer<Vec<Queue>> {
-        self.read(|snapshot| Ok(Catalogue::load(snapshot.conn)?.into_queues())).await
+        self.read(|snapshot| Ok(snapshot.catalogue.all_queues())).await
     }
 
     async fn commands(&self) -> Answer<Vec<Command>> {
-        self.read(|snapshot| Ok(Catalogue::load(snapshot.conn)?.into_commands())).await
+        self.read(|snapshot| Ok(snapshot.catalogue.all_commands())).await
     }
 
     async fn workers(&self) -> Answer<Vec<WorkerView>> {
