@@ -11,9 +11,11 @@ const READ_ONLY: &[&str] = &["25006"];
 const FULL: &[&str] = &["53100", "53200", "53400"];
 /// The role lacks a right, or may not log in.
 const FORBIDDEN: &[&str] = &["42501", "28000", "28P01", "0LP01"];
-/// The server goes down, comes up, or has cut the connection; or the transaction lost against another one.
-const UNAVAILABLE: &[&str] =
-    &["57P01", "57P02", "57P03", "57P04", "57P05", "25P03", "53300", "57014", "40001", "40P01", "55P03", "3D000"];
+/// The server goes down, comes up, or has cut the connection; or the transaction lost against another one, such as the
+/// same call sent before (23505).
+const UNAVAILABLE: &[&str] = &[
+    "57P01", "57P02", "57P03", "57P04", "57P05", "25P03", "53300", "57014", "40001", "40P01", "55P03", "3D000", "23505",
+];
 /// The schema, or something in it that this program needs, is not there.
 const SCHEMA_MISSING: &[&str] = &["3F000", "42P01", "42883"];
 /// A prepared statement is gone, or is someone else's: sessions are shared, so there is a transaction pooler in between.

@@ -1,7 +1,7 @@
 //! The SQL of the schema, in the order in which it is applied.
 
 /// The version of the schema that this program works with.
-pub(crate) const VERSION: i32 = 2;
+pub(crate) const VERSION: i32 = 3;
 
 macro_rules! files {
     ($($path:literal),+ $(,)?) => {
@@ -17,6 +17,7 @@ pub(crate) const SCHEMA: &[(&str, &str)] = files![
     "schema/command.sql",
     "schema/worker.sql",
     "schema/task.sql",
+    "schema/body.sql",
     "schema/attempt.sql",
     "schema/duplicate.sql",
     "schema/schedule.sql",
@@ -27,6 +28,7 @@ pub(crate) const SCHEMA: &[(&str, &str)] = files![
 pub(crate) const MIGRATIONS: &[(i32, &str, &str)] = &[
     (1, "the first tables", include_str!("../sql/migrations/0001_the_first_tables.sql")),
     (2, "schedules", include_str!("../sql/migrations/0002_schedules.sql")),
+    (3, "large payloads beside the task", include_str!("../sql/migrations/0003_large_payloads_beside_the_task.sql")),
 ];
 
 /// Everything that is replaced as a whole: views and functions.
@@ -47,6 +49,7 @@ pub(crate) const CODE: &[(&str, &str)] = files![
     "functions/merged.sql",
     "functions/retry_delay.sql",
     "functions/holds.sql",
+    "functions/payload_of.sql",
     "functions/folded.sql",
     "views/tasks.sql",
     "functions/notify_queues.sql",

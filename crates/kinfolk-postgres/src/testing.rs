@@ -14,6 +14,8 @@ use crate::values::Moment;
 
 const INSTALL_CLOCK: &str = include_str!("../sql/testing/clock.sql");
 const SET_CLOCK: &str = "update kinfolk.test_clock set at = $1";
+const RESTART_SERVER: &str = "update kinfolk.test_clock set server_started_at = at";
+const WIPE: &str = include_str!("../sql/testing/wipe.sql");
 
 /// Makes the store's clock stand still until it is set, beginning at its present time. The server counts as running for
 /// ever, so that the moved clock does not look like a restart.
@@ -25,6 +27,17 @@ pub async fn install_clock(store: &PgStore) -> Answer<()> {
 /// Sets the clock that [`install_clock`] put in place.
 pub async fn set_clock(store: &PgStore, now: Timestamp) -> Answer<()> {
     store.rows(SET_CLOCK, &[(&Moment(now), Type::TIMESTAMPTZ)]).await.map(drop)
+}
+
+/// Makes the store believe that its server has started just now, by the clock that [`install_clock`] put in place.
+pub async fn restart_server(store: &PgStore) -> Answer<()> {
+    store.rows(RESTART_SERVER, &[]).await.map(drop)
+}
+
+/// Empties a store that [`install_clock`] was called on.
+pub async fn wipe(store: &PgStore) -> Answer<()> {
+    let client = store.raw_client().await?;
+    client.batch_execute(WIPE).await.map_err(|fault| store_error(&fault))
 }
 
 /// The URL of the cluster in which tests may make and drop databases.

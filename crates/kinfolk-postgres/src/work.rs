@@ -127,7 +127,11 @@ impl Work for PgStore {
                     (&next_at, Type::TIMESTAMPTZ),
                 ],
             )
-            .await?;
+            .await
+            .map_err(|fault| match fault {
+                StoreError::NotFound { .. } => StoreError::not_found("schedule", &plan.name),
+                other => other,
+            })?;
         point("fire.after");
         rows::fired(&row)
     }

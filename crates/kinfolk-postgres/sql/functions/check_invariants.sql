@@ -62,6 +62,15 @@ as $$
         and t.unique_scope = 'pending'
         and (t.runs > 0 or t.state <> 'pending')
     union all
+    select 'every task has a payload', t.state::text, t.id
+    from kinfolk.task t
+    where t.payload is null
+        and not exists (select from kinfolk.body b where b.task_id = t.id)
+    union all
+    select 'every payload belongs to a task', 'body', b.task_id
+    from kinfolk.body b
+    where not exists (select from kinfolk.task t where t.id = b.task_id)
+    union all
     select 'every attempt belongs to a task', format('run %s', a.run), a.task_id
     from kinfolk.attempt a
     where not exists (select from kinfolk.task t where t.id = a.task_id)

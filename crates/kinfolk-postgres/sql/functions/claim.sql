@@ -53,7 +53,8 @@ begin
 
     if p_repeated then
         return query
-        select t.id, c.name, t.payload, t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
+        select t.id, c.name,
+            coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
             t.priority, t.place, null::timestamptz, false
         from kinfolk.task t
         join kinfolk.command c on c.id = t.command_id
@@ -64,7 +65,7 @@ begin
         get diagnostics v_taken = row_count;
     end if;
 
-    select q.id into v_queue from kinfolk.queue q where q.name = p_queue;
+    select q.id, q.paused_at into v_queue from kinfolk.queue q where q.name = p_queue;
     if v_queue.id is not null and pg_try_advisory_xact_lock_shared(1263160902, v_queue.id) then
         select q.id, q.paused_at into v_queue from kinfolk.queue q where q.id = v_queue.id;
     else
@@ -113,7 +114,8 @@ begin
             where t.id = picked.id
             returning t.id, t.command_id, t.payload, t.attempt, t.max_attempts, t.timeout_us, t.trace, t.priority, t.place
         )
-        select t.id, c.name, t.payload, t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
+        select t.id, c.name,
+            coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
             t.priority, t.place, null::timestamptz, false
         from taken t
         join kinfolk.command c on c.id = t.command_id

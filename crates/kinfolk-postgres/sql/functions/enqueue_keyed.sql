@@ -20,7 +20,7 @@ begin
         perform pg_current_xact_id();
     end if;
 
-    select t.id, t.queue_id, t.payload, t.state = 'pending' and t.runs = 0 as fresh
+    select t.id, t.queue_id, t.state = 'pending' and t.runs = 0 as fresh
     into v_holder
     from kinfolk.task t
     where t.unique_key = p_key
@@ -38,8 +38,11 @@ begin
             (p_id, p_queue_id, p_command_id, 'pending',
             case when p_due > p_now then 'time'::kinfolk.gate else 'open'::kinfolk.gate end,
             p_priority, p_max_attempts, greatest(p_now, p_due), p_due, p_now, p_timeout_us, p_trace,
-            p_payload, true, p_key, p_scope, case when p_scope = 'window' then p_window_us end, p_on_duplicate)
+            case when pg_column_size(p_payload) <= 256 then p_payload end, true, p_key, p_scope, case when p_scope = 'window' then p_window_us end, p_on_duplicate)
         on conflict (id) do nothing;
+        if pg_column_size(p_payload) > 256 then
+            insert into kinfolk.body (task_id, payload) values (p_id, p_payload) on conflict do nothing;
+        end if;
         outcome := 'created';
         holder := p_id;
         return;
@@ -60,7 +63,7 @@ begin
 
     if p_on_duplicate = 'merge' then
         v_bytes := kinfolk.json_bytes(
-            kinfolk.merged(kinfolk.folded(v_holder.id, v_holder.payload), p_payload));
+            kinfolk.merged(kinfolk.folded(v_holder.id), p_payload));
         if v_bytes > kinfolk.payload_bytes_max() then
             perform kinfolk.refuse('KF006',
                 format('the payload is %s bytes once merged, more than %s', v_bytes, kinfolk.payload_bytes_max()),

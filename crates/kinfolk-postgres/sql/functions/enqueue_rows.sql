@@ -1,6 +1,7 @@
 -- Enqueues tasks given as one array a property, in order; an array that is too short or empty means null for the rest.
 -- Answers only the items that made no new task: a caller that sent the numbers knows the others are created. A task
--- whose number exists already was made by the same call before, and is left alone.
+-- whose number exists already was made by the same call before, and is left alone; should that call still be under way,
+-- this one waits for it and fails with a unique violation: send it once more.
 --
 -- Locks nothing that exists. Unkeyed tasks go in by one statement; keyed ones look for a holder of their key by
 -- `task_unique`, unlocked, one after another.
@@ -30,6 +31,7 @@ as $$
 declare
     v_many integer := cardinality(p_ids);
     v_now timestamptz := kinfolk.clock();
+    v_repeated boolean;
     v_made bigint;
     v_queues integer[];
     v_one record;
@@ -37,35 +39,46 @@ begin
     perform kinfolk.require_tasks(p_ids, p_commands, p_payloads, p_priorities, p_delays_us, p_keys, p_scopes,
         p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces);
 
-    with given as (
+    -- Numbers are taken in one go, so those of a call that is sent again stand side by side.
+    v_repeated := exists (
         select
-            g.id, c.id as command_id, coalesce(q.id, c.queue_id) as queue_id,
-            coalesce(g.priority, c.priority) as priority,
-            coalesce(g.max_attempts, c.max_attempts) as max_attempts,
-            coalesce(g.due, v_now + coalesce(g.delay_us, 0) * interval '1 microsecond') as due,
-            coalesce(g.timeout_us, c.timeout_us) as timeout_us, g.trace, g.payload
-        from unnest(p_ids, p_commands, p_payloads, p_queues, p_priorities, p_dues, p_delays_us, p_keys, p_max_attempts,
-                p_timeouts_us, p_traces)
-            as g(id, command, payload, queue, priority, due, delay_us, key, max_attempts, timeout_us, trace)
+        from kinfolk.task t
+        where t.id between least(p_ids[1], p_ids[v_many]) and greatest(p_ids[1], p_ids[v_many]));
+
+    insert into kinfolk.task
+        (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, timeout_us, trace, payload)
+    select
+        g.id, coalesce(q.id, c.queue_id), c.id, 'pending',
+        case
+            when coalesce(g.due, v_now + g.delay_us * interval '1 microsecond', v_now) > v_now then 'time'::kinfolk.gate
+            else 'open'::kinfolk.gate
+        end,
+        coalesce(g.priority, c.priority), coalesce(g.max_attempts, c.max_attempts),
+        greatest(v_now, coalesce(g.due, v_now + g.delay_us * interval '1 microsecond', v_now)),
+        coalesce(g.due, v_now + g.delay_us * interval '1 microsecond', v_now),
+        v_now, coalesce(g.timeout_us, c.timeout_us), g.trace,
+        case when pg_column_size(g.payload) <= 256 then g.payload end
+    from unnest(p_ids, p_commands, p_payloads, p_queues, p_priorities, p_dues, p_delays_us, p_keys, p_max_attempts,
+            p_timeouts_us, p_traces)
+        as g(id, command, payload, queue, priority, due, delay_us, key, max_attempts, timeout_us, trace)
+    join kinfolk.command c on c.name = g.command
+    left join kinfolk.queue q on q.name = g.queue
+    where g.key is null
+        and (g.queue is null or q.id is not null)
+        and not (v_repeated and exists (select from kinfolk.task t where t.id = g.id));
+    get diagnostics v_made = row_count;
+
+    if exists (select from unnest(p_payloads) p where pg_column_size(p) > 256) then
+        insert into kinfolk.body (task_id, payload)
+        select g.id, g.payload
+        from unnest(p_ids, p_commands, p_payloads, p_queues, p_keys) as g(id, command, payload, queue, key)
         join kinfolk.command c on c.name = g.command
         left join kinfolk.queue q on q.name = g.queue
-        where g.key is null
+        where pg_column_size(g.payload) > 256
+            and g.key is null
             and (g.queue is null or q.id is not null)
-    ),
-    made as (
-        insert into kinfolk.task
-            (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, timeout_us, trace, payload)
-        select
-            g.id, g.queue_id, g.command_id, 'pending',
-            case when g.due > v_now then 'time'::kinfolk.gate else 'open'::kinfolk.gate end,
-            g.priority, g.max_attempts, greatest(v_now, g.due), g.due, v_now, g.timeout_us, g.trace, g.payload
-        from given g
-        on conflict (id) do nothing
-        returning queue_id
-    )
-    select count(*), array_agg(distinct made.queue_id)
-    into v_made, v_queues
-    from made;
+        on conflict (task_id) do nothing;
+    end if;
 
     if v_made < v_many then
         for v_one in
@@ -106,7 +119,6 @@ begin
             from kinfolk.enqueue_keyed(v_one.id, v_one.queue_id, v_one.command_id, v_one.priority, v_one.max_attempts,
                 v_one.due, v_one.timeout_us, v_one.trace, v_one.payload, v_one.key, v_one.scope, v_one.window_us,
                 v_one.on_duplicate, v_now) k;
-            v_queues := v_queues || v_one.queue_id;
             if outcome <> 'created' then
                 name := null;
                 return next;
@@ -115,6 +127,11 @@ begin
     end if;
 
     if p_notify then
+        v_queues := array(
+            select distinct coalesce(q.id, c.queue_id)
+            from (select distinct g.command, g.queue from unnest(p_commands, p_queues) as g(command, queue)) g
+            join kinfolk.command c on c.name = g.command
+            left join kinfolk.queue q on q.name = g.queue);
         perform kinfolk.notify_queues(v_queues, false);
     end if;
 end

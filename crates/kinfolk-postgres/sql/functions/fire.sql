@@ -20,7 +20,10 @@ begin
     too_late := false;
     perform kinfolk.require_read_committed();
     select s.* into v_schedule from kinfolk.schedule s where s.name = p_name for update;
-    if not found or v_schedule.paused or v_schedule.next_at is distinct from p_armed_for then
+    if not found then
+        perform kinfolk.refuse('KF002', format('there is no schedule %s', p_name));
+    end if;
+    if v_schedule.paused or v_schedule.next_at is distinct from p_armed_for then
         too_late := true;
         return;
     end if;

@@ -1,12 +1,12 @@
 -- A task's payload with its duplicates laid in, in the order in which they came.
 
-create or replace function kinfolk.folded(p_task bigint, p_payload jsonb) returns jsonb
+create or replace function kinfolk.folded(p_task bigint) returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
 declare
-    v_payload jsonb := p_payload;
+    v_payload jsonb := kinfolk.payload_of(p_task);
     v_newer record;
 begin
     for v_newer in

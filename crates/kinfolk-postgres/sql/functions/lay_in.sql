@@ -4,13 +4,26 @@ create or replace function kinfolk.lay_in(p_task bigint) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+    v_payload jsonb;
+    v_newer record;
 begin
-    update kinfolk.task t
-    set payload = kinfolk.folded(t.id, t.payload)
-    where t.id = p_task
-        and exists (select from kinfolk.duplicate d where d.task_id = p_task);
-    if found then
-        delete from kinfolk.duplicate d where d.task_id = p_task;
+    -- What is taken off the list is what is laid in: more may be committed while this runs.
+    for v_newer in
+        with gone as (
+            delete from kinfolk.duplicate d
+            where d.task_id = p_task
+            returning d.arrival, d.on_duplicate, d.payload
+        )
+        select * from gone order by arrival
+    loop
+        v_payload := case v_newer.on_duplicate
+            when 'replace' then v_newer.payload
+            else kinfolk.merged(coalesce(v_payload, kinfolk.payload_of(p_task)), v_newer.payload)
+        end;
+    end loop;
+    if v_payload is not null then
+        update kinfolk.task t set payload = v_payload where t.id = p_task;
     end if;
 end
 $$;
@@ -23,7 +36,10 @@ as $$
 begin
     perform kinfolk.lay_in(p_sibling);
     update kinfolk.task t
-    set payload = case s.on_duplicate when 'replace' then s.payload else kinfolk.merged(t.payload, s.payload) end
+    set payload = case s.on_duplicate
+            when 'replace' then kinfolk.payload_of(s.id)
+            else kinfolk.merged(kinfolk.payload_of(t.id), kinfolk.payload_of(s.id))
+        end
     from kinfolk.task s
     where t.id = p_task
         and s.id = p_sibling

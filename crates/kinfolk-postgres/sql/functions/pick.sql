@@ -20,6 +20,7 @@ declare
     v_low_id bigint[];
     v_left integer := p_limit;
     v_depth integer;
+    v_is_last boolean;
     v_suspect bigint;
     v_pass record;
 begin
@@ -33,7 +34,8 @@ begin
     v_depth := least(p_limit, greatest(16, 2 * p_limit / greatest(cardinality(v_commands), 1)));
 
     while v_left > 0 and cardinality(v_commands) > 0 loop
-        if cardinality(v_commands) = 1 then
+        v_is_last := cardinality(v_commands) = 1;
+        if v_is_last then
             v_quotas := array[v_left];
         else
             with heads as materialized (
@@ -101,7 +103,7 @@ begin
             keyed := keyed or v_pass.starts_keyed;
             v_left := v_left - v_pass.many;
         end if;
-        exit when v_left <= 0 or cardinality(v_commands) = 1;
+        exit when v_left <= 0 or v_is_last;
 
         -- Go on behind what was taken, with the commands that gave all they were asked for.
         with last as (

@@ -49,6 +49,7 @@ begin
     )
     select coalesce(array_agg(h.id), '{}') into v_ids from held h;
     delete from kinfolk.attempt a where a.task_id = any (v_ids);
+    delete from kinfolk.body b where b.task_id = any (v_ids);
     delete from kinfolk.duplicate d where d.task_id = any (v_ids);
     delete from kinfolk.task t where t.id = any (v_ids);
     return cardinality(v_ids);

@@ -27,7 +27,7 @@ begin
         from given g
         join kinfolk.task t on t.id = g.id
         where t.token = g.token
-            and t.state = 'running'
+            and t.worker_id is not null
         order by t.id
         for update of t
     ),

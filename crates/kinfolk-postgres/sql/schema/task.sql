@@ -3,6 +3,7 @@
 -- A claim reads `task_ready` and, where there are suspects, `task_suspect`; it opens what is due by `task_due`. Finished
 -- tasks, scheduled ones and those of other commands are in none of the ranges it reads.
 -- `runs` counts claims and never goes back; `attempt` counts the attempts that cost one.
+-- `payload` is null where it is kept in `body`.
 -- `unique_held` ends when the key is given up for good; `unique_key` stays, for those who look.
 
 create sequence kinfolk.task_id as bigint cache 1;
@@ -34,10 +35,10 @@ create table kinfolk.task (
     worker_id uuid,
     unique_key text collate "C",
     trace text,
-    payload jsonb not null,
+    payload jsonb,
     result jsonb,
     failure jsonb
-) with (toast_tuple_target = 256);
+) with (fillfactor = 70);
 
 create index task_ready on kinfolk.task (queue_id, command_id, priority, place, id)
     where state = 'pending' and gate = 'open' and not suspect;

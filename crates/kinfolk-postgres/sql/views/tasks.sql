@@ -15,8 +15,8 @@ select
     t.max_attempts,
     t.timeout_us * interval '1 microsecond' as timeout,
     case
-        when t.unique_key is null then t.payload
-        else kinfolk.folded(t.id, t.payload)
+        when t.unique_key is not null then kinfolk.folded(t.id)
+        else coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id))
     end as payload,
     t.result,
     t.failure,

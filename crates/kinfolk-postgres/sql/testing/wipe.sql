@@ -1,0 +1,13 @@
+-- Empties the store, for the next test. Rows are deleted, which is quicker than to truncate when there are few.
+
+delete from kinfolk.schedule;
+delete from kinfolk.late;
+delete from kinfolk.duplicate;
+delete from kinfolk.attempt;
+delete from kinfolk.body;
+delete from kinfolk.task;
+delete from kinfolk.worker_queue;
+delete from kinfolk.worker;
+delete from kinfolk.command;
+delete from kinfolk.queue;
+update kinfolk.test_clock set server_started_at = '-infinity';
