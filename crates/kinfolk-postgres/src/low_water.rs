@@ -1,8 +1,8 @@
 //! Where the last claim left off, for when it is worth knowing.
 //!
 //! A claim reads the head of the ready index. While some transaction holds an old snapshot, PostgreSQL can't remove the
-//! entries of tasks that were claimed since, and each claim has to step over all of them. So a claim that was slow makes
-//! the following ones begin behind the last task taken for each command. Such a claim may miss what has come back to a
+//! entries of tasks that were claimed since, and each claim has to step over all of them. So claims that are slow, one
+//! after another, make the following ones begin behind the last task taken for each command. Such a claim may miss what has come back to a
 //! place before that mark, or came with a better priority: so a claim from the very head is made now and then, as often
 //! as costs about a twentieth of the time, and at once when a claim from the mark gave less than it was asked for.
 //!
@@ -12,12 +12,14 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use kinfolk_core::{Claim, CommandName, QueueName};
+use kinfolk_core::{Claim, ClaimedTask, CommandName, QueueName};
 
 use crate::values::Moment;
 
-/// A claim from the head that took longer than this makes the next ones begin at the marks.
+/// A claim from the head that took longer than this is slow.
 const SLOW: Duration = Duration::from_millis(20);
+/// So many slow claims in a row make the next ones begin at the marks: a single one may have other reasons.
+const SLOW_IN_A_ROW: u32 = 3;
 /// The head is looked at again after this many times the time that a look takes.
 const HEAD_SHARE: u32 = 20;
 
@@ -31,6 +33,7 @@ pub(crate) struct LowWater(Mutex<HashMap<QueueName, Marks>>);
 #[derive(Default)]
 struct Marks {
     last: HashMap<CommandName, Position>,
+    slow: u32,
     /// Until then claims begin at the marks.
     until: Option<Instant>,
 }
@@ -65,24 +68,28 @@ impl LowWater {
         &self,
         claim: &Claim,
         low: &Low,
-        taken: Vec<(CommandName, Position)>,
+        taken: &[(Position, ClaimedTask)],
         took: Duration,
         asked: usize,
     ) -> bool {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let short = taken.len() < asked;
+        let last = taken.iter().map(|(position, task)| (task.command.clone(), *position));
         if low.ids.is_empty() {
             if took < SLOW {
                 all.remove(&claim.queue);
                 return false;
             }
             let marks = all.entry(claim.queue.clone()).or_default();
-            marks.last = taken.into_iter().collect();
-            marks.until = Some(Instant::now() + took * HEAD_SHARE);
+            marks.slow += 1;
+            if marks.slow >= SLOW_IN_A_ROW {
+                marks.last = last.collect();
+                marks.until = Some(Instant::now() + took * HEAD_SHARE);
+            }
             return false;
         }
+        let short = taken.len() < asked;
         if let Some(marks) = all.get_mut(&claim.queue) {
-            marks.last.extend(taken);
+            marks.last.extend(last);
             if short {
                 marks.until = None;
             }
@@ -94,7 +101,7 @@ impl LowWater {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kinfolk_core::{Timestamp, Token, WorkerId};
+    use kinfolk_core::{Json, TaskId, Timestamp, Token, WorkerId};
     use uuid::Uuid;
 
     fn claim() -> Claim {
@@ -108,33 +115,49 @@ mod tests {
         }
     }
 
-    fn taken(command: &str, id: i64) -> (CommandName, Position) {
-        (CommandName::new(command).unwrap(), (0, Moment(Timestamp::from_micros(id)), id))
+    fn taken(command: &str, id: i64) -> (Position, ClaimedTask) {
+        let task = ClaimedTask {
+            id: TaskId(id),
+            token: claim().token,
+            command: CommandName::new(command).unwrap(),
+            payload: Json::null(),
+            attempt: 1,
+            max_attempts: 1,
+            timeout: None,
+            trace: None,
+        };
+        ((0, Moment(Timestamp::from_micros(id)), id), task)
+    }
+
+    fn slow_claims(low_water: &LowWater, taken: &[(Position, ClaimedTask)]) {
+        for _ in 0..SLOW_IN_A_ROW {
+            let low = low_water.before(&claim());
+            assert!(low.ids.is_empty());
+            low_water.after(&claim(), &low, taken, Duration::from_secs(2), 2);
+        }
     }
 
     #[test]
     fn quick_claims_always_begin_at_the_head() {
         let low_water = LowWater::default();
         let low = low_water.before(&claim());
-        assert!(!low_water.after(&claim(), &low, vec![taken("a", 1), taken("a", 2)], Duration::from_millis(2), 2));
+        assert!(!low_water.after(&claim(), &low, &[taken("a", 1), taken("a", 2)], Duration::from_millis(2), 2));
         assert!(low_water.before(&claim()).ids.is_empty());
     }
 
     #[test]
-    fn after_a_slow_claim_the_next_begins_behind_what_was_taken() {
+    fn after_slow_claims_the_next_begins_behind_what_was_taken() {
         let low_water = LowWater::default();
-        let low = low_water.before(&claim());
-        low_water.after(&claim(), &low, vec![taken("a", 1), taken("a", 2)], Duration::from_secs(2), 2);
+        slow_claims(&low_water, &[taken("a", 1), taken("a", 2)]);
         assert_eq!(low_water.before(&claim()).ids, [Some(2), None]);
     }
 
     #[test]
     fn a_claim_from_the_mark_that_falls_short_is_repeated_from_the_head() {
         let low_water = LowWater::default();
+        slow_claims(&low_water, &[taken("a", 1), taken("b", 2)]);
         let low = low_water.before(&claim());
-        low_water.after(&claim(), &low, vec![taken("a", 1), taken("b", 2)], Duration::from_secs(2), 2);
-        let low = low_water.before(&claim());
-        assert!(low_water.after(&claim(), &low, vec![taken("a", 3)], Duration::from_millis(1), 2));
+        assert!(low_water.after(&claim(), &low, &[taken("a", 3)], Duration::from_millis(1), 2));
         assert!(low_water.before(&claim()).ids.is_empty());
     }
 }

@@ -15,7 +15,7 @@ const EPOCH_US: i64 = 946_684_800_000_000;
 const FIRST_US: i64 = -211_813_488_000_000_000;
 
 /// A moment on its way to or from the database.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(pub(crate) Timestamp);
 
 impl ToSql for Moment {

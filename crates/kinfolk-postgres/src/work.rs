@@ -8,7 +8,7 @@ use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
     Claim, Claimed, Heartbeat, InputError, Json, Outcome, QueueName, Recovered, Retry, Schedule, Settle, Settled,
-    StoreError, TaskId, Token, WakeSource, Work, WorkerId, WorkerSpec,
+    StoreError, TaskId, Timestamp, Token, WakeSource, Work, WorkerId, WorkerSpec,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -16,6 +16,7 @@ use uuid::Uuid;
 
 use crate::call::Param;
 use crate::error::worker_error;
+use crate::low_water::Position;
 use crate::rows;
 use crate::store::PgStore;
 use crate::values::{JsonIn, JsonOut, Moment, micros, span};
@@ -72,15 +73,16 @@ impl Work for PgStore {
 
     async fn claim(&self, claim: &Claim) -> Answer<Claimed> {
         let asked = claim.limit.min(CLAIM_BATCH_MAX);
-        let (mut claimed, again) = self.claim_once(claim, asked).await?;
-        let left = asked - claimed.tasks.len().min(asked);
-        if again && left > 0 && !claim.repeated {
+        let mut taken = self.claim_once(claim, asked).await?;
+        let left = asked - taken.tasks.len().min(asked);
+        if taken.again && left > 0 && !claim.repeated {
             // What was enqueued while this worker went to sleep may have seen it awake.
-            let (more, _) = self.claim_once(claim, left).await?;
-            claimed.tasks.extend(more.tasks);
-            claimed.next_due = more.next_due;
+            let more = self.claim_once(claim, left).await?;
+            taken.tasks.extend(more.tasks);
+            taken.tasks.sort_by_key(|(position, _)| *position);
+            taken.next_due = more.next_due;
         }
-        Ok(claimed)
+        Ok(Claimed { tasks: taken.tasks.into_iter().map(|(_, task)| task).collect(), next_due: taken.next_due })
     }
 
     async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>> {
@@ -155,7 +157,7 @@ impl Work for PgStore {
 }
 
 impl PgStore {
-    async fn claim_once(&self, claim: &Claim, limit: usize) -> Answer<(Claimed, bool)> {
+    async fn claim_once(&self, claim: &Claim, limit: usize) -> Answer<Taken> {
         let commands: Vec<&str> = claim.commands.iter().map(AsRef::as_ref).collect();
         let limit = limit as i32;
         let low = self.low_water.before(claim);
@@ -174,22 +176,25 @@ impl PgStore {
         ];
         let rows = self.rows(CLAIM, &params).await.map_err(|fault| worker_error(fault, claim.worker))?;
         point("claim.after");
-        let mut again = false;
-        let mut claimed = Claimed { tasks: Vec::with_capacity(rows.len()), next_due: None };
-        let mut last = Vec::new();
+        let mut taken = Taken { tasks: Vec::with_capacity(rows.len()), next_due: None, again: false };
         for row in &rows {
             if let Some(id) = row.get::<_, Option<i64>>(0) {
-                let task = claimed_task(claim, id, row)?;
-                last.push((task.command.clone(), (row.get(7), row.get(8), id)));
-                claimed.tasks.push(task);
+                taken.tasks.push(((row.get(7), row.get(8), id), claimed_task(claim, id, row)?));
             } else {
-                claimed.next_due = row.get::<_, Option<Moment>>(9).map(|moment| moment.0);
-                again = row.get(10);
+                taken.next_due = row.get::<_, Option<Moment>>(9).map(|moment| moment.0);
+                taken.again = row.get(10);
             }
         }
-        again |= self.low_water.after(claim, &low, last, began.elapsed(), limit as usize);
-        Ok((claimed, again))
+        taken.again |= self.low_water.after(claim, &low, &taken.tasks, began.elapsed(), limit as usize);
+        Ok(taken)
     }
+}
+
+/// What one call of the claim function took, in order, each task with its position.
+struct Taken {
+    tasks: Vec<(Position, ClaimedTask)>,
+    next_due: Option<Timestamp>,
+    again: bool,
 }
 
 fn claimed_task(claim: &Claim, id: i64, row: &Row) -> Answer<ClaimedTask> {
