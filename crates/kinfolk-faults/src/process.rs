@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -18,6 +18,7 @@ pub struct Process {
     name: String,
     child: Child,
     lines: Arc<Mutex<Vec<String>>>,
+    readers: Vec<JoinHandle<()>>,
 }
 
 impl Process {
@@ -30,13 +31,10 @@ impl Process {
             .spawn()
             .with_context(|| format!("can't start {command:?}"))?;
         let lines = Arc::default();
-        if let Some(out) = child.stdout.take() {
-            keep(out, &lines);
-        }
-        if let Some(out) = child.stderr.take() {
-            keep(out, &lines);
-        }
-        Ok(Self { name: name.to_owned(), child, lines })
+        let mut readers = Vec::new();
+        readers.extend(child.stdout.take().map(|out| keep(out, &lines)));
+        readers.extend(child.stderr.take().map(|out| keep(out, &lines)));
+        Ok(Self { name: name.to_owned(), child, lines, readers })
     }
 
     /// What it has printed so far.
@@ -48,11 +46,15 @@ impl Process {
     pub fn wait_line(&mut self, start: &str, limit: Duration) -> Result<String> {
         let deadline = Instant::now() + limit;
         loop {
+            let status = self.child.try_wait()?;
+            if status.is_some() {
+                self.hear_it_out();
+            }
             let lines = self.lines();
             if let Some(rest) = lines.iter().find_map(|line| line.strip_prefix(start)) {
                 return Ok(rest.trim().to_owned());
             }
-            if let Some(status) = self.child.try_wait()? {
+            if let Some(status) = status {
                 bail!("{} ended with {status} before it said {start:?}; it said:\n{}", self.name, lines.join("\n"));
             }
             if Instant::now() > deadline {
@@ -62,11 +64,19 @@ impl Process {
         }
     }
 
+    /// Waits for the last words of a process that has ended: they may still be on their way.
+    fn hear_it_out(&mut self) {
+        for reader in self.readers.drain(..) {
+            let _ = reader.join();
+        }
+    }
+
     /// Waits for its end.
     pub fn wait_end(&mut self, limit: Duration) -> Result<ExitStatus> {
         let deadline = Instant::now() + limit;
         loop {
             if let Some(status) = self.child.try_wait()? {
+                self.hear_it_out();
                 return Ok(status);
             }
             if Instant::now() > deadline {
@@ -111,13 +121,13 @@ impl Drop for Process {
     }
 }
 
-fn keep(out: impl std::io::Read + Send + 'static, lines: &Arc<Mutex<Vec<String>>>) {
+fn keep(out: impl std::io::Read + Send + 'static, lines: &Arc<Mutex<Vec<String>>>) -> JoinHandle<()> {
     let lines = Arc::clone(lines);
     thread::spawn(move || {
         for line in BufReader::new(out).lines().map_while(Result::ok) {
             lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
         }
-    });
+    })
 }
 
 fn tail(lines: &[String]) -> String {

@@ -42,20 +42,22 @@ pub(super) fn add(builder: WorkerBuilder, orders: &Orders) -> WorkerBuilder {
     let pool = (!orders.url.starts_with("sqlite:")).then(|| pool(&orders.url)).transpose();
     let effect = move |ctx: Ctx, _: Json| {
         let pool = pool.clone();
-        async move { effect(ctx, pool?, work).await }
+        // On its own feet: it goes on when the worker drops the attempt, and tries to commit all the same.
+        async move { tokio::spawn(effect(ctx, pool?, work)).await? }
     };
     let kill = |_: Ctx, _: Json| async { std::process::abort() as Result<(), TaskError> };
     builder.handler(NOTE, note).handler(EFFECT, effect).handler(HOLD, hold).handler(KILL, kill)
 }
 
-/// Notes the task in the table and settles it, in one transaction.
+/// Notes the task in the table and settles it, in one transaction. Blocks its thread in between, as [`HOLD`] does.
 async fn effect(ctx: Ctx, pool: Option<Pool>, work: Duration) -> Result<Done<()>, TaskError> {
     let pool = pool.ok_or_else(|| TaskError::new("effects need PostgreSQL"))?;
     let mut client = pool.get().await?;
     let transaction = client.build_transaction().isolation_level(IsolationLevel::ReadCommitted).start().await?;
     transaction.execute_typed(ledger::INSERT, &[(&ctx.task().0, Type::INT8)]).await?;
-    tokio::time::sleep(work).await;
-    ctx.commit(transaction, ()).await
+    std::thread::sleep(work);
+    let task = ctx.task();
+    ctx.commit(transaction, ()).await.inspect_err(|_| println!("event refused {task}"))
 }
 
 /// Connections of the handlers' own, beside the worker's.

@@ -1,12 +1,15 @@
 //! A worker that is stopped past its lease and then goes on: its tasks were finished by another one, and its own late
 //! writes are refused and counted.
 
+use std::time::Duration;
+
 use anyhow::{Result, ensure};
-use kinfolk_core::State;
+use kinfolk_core::{State, TaskId};
 use kinfolk_faults::bed::{Bed, Kind};
-use kinfolk_faults::ledger::Ledger;
+use kinfolk_faults::ledger::{Ledger, TABLE};
+use kinfolk_faults::process::Process;
 use kinfolk_faults::sound::{assert_sound, wait_drained};
-use kinfolk_faults::victim::{HOLD, Orders, made, tasks};
+use kinfolk_faults::victim::{EFFECT, HOLD, Orders, made, tasks};
 
 use crate::{PATIENCE, ledger, start, worker};
 
@@ -14,16 +17,15 @@ use crate::{PATIENCE, ledger, start, worker};
 /// first and is refused. Both are right; the second one has to be seen.
 const ROUNDS: usize = 12;
 
-async fn late(kind: Kind) -> Result<()> {
-    let bed = Bed::new(kind).await?;
+async fn late(bed: &Bed, command: &str) -> Result<Vec<TaskId>> {
     let store = bed.open().await?;
     let mut answered = Vec::new();
     let mut refused = 0;
     for _ in 0..ROUNDS {
-        let slow = Orders { capacity: 4, work_ms: 400, ..worker(&bed) };
+        let slow = Orders { capacity: 4, work_ms: 400, ..worker(bed) };
         let mut late = start("the late worker", &slow)?;
         late.wait_line("ready", PATIENCE)?;
-        let ids = made(&store.enqueue(&tasks(HOLD, 4)?).await?)?;
+        let ids = made(&store.enqueue(&tasks(command, 4)?).await?)?;
         late.wait_line("event started", PATIENCE)?;
         late.signal("STOP")?;
 
@@ -31,13 +33,12 @@ async fn late(kind: Kind) -> Result<()> {
         other.wait_line("ready", PATIENCE)?;
         wait_drained(&*store, PATIENCE).await?;
         late.signal("CONT")?;
-        // It has nothing to do any more; it leaves when its handlers have ended.
+        refused += refusals(&late).await;
         late.signal("TERM")?;
         late.wait_line("end", PATIENCE)?;
         other.signal("TERM")?;
         other.wait_line("end", PATIENCE)?;
 
-        refused += late.lines().iter().filter(|line| line.starts_with("event stale")).count();
         for id in &ids {
             let task = store.task(*id).await?;
             ensure!(task.as_ref().is_some_and(|task| task.state == State::Completed), "not completed: {task:?}");
@@ -48,15 +49,42 @@ async fn late(kind: Kind) -> Result<()> {
         }
     }
     ensure!(refused > 0, "in {ROUNDS} rounds no late write was made, so none was refused: the test proves nothing");
-    assert_sound(&*store, &answered, &Ledger::of_file(&ledger(&bed))?).await
+    Ok(answered)
+}
+
+/// How many writes of a worker were refused; waits a little for the first.
+async fn refusals(late: &Process) -> usize {
+    let refused = |line: &&String| line.starts_with("event stale") || line.starts_with("event refused");
+    for _ in 0..100 {
+        if late.lines().iter().any(|line| refused(&line)) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    late.lines().iter().filter(refused).count()
+}
+
+async fn late_and_sound(kind: Kind) -> Result<()> {
+    let bed = Bed::new(kind).await?;
+    let answered = late(&bed, HOLD).await?;
+    assert_sound(&*bed.open().await?, &answered, &Ledger::of_file(&ledger(&bed))?).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_stopped_past_its_lease_is_refused_on_sqlite() -> Result<()> {
-    late(Kind::Sqlite).await
+    late_and_sound(Kind::Sqlite).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_stopped_past_its_lease_is_refused_on_postgres() -> Result<()> {
-    late(Kind::Postgres).await
+    late_and_sound(Kind::Postgres).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_stopped_in_its_own_transaction_can_not_commit_it_late() -> Result<()> {
+    let bed = Bed::new(Kind::Postgres).await?;
+    let plain = bed.plain().await?;
+    plain.batch_execute(TABLE).await?;
+    let answered = late(&bed, EFFECT).await?;
+    assert_sound(&*bed.open().await?, &answered, &Ledger::of_both(&ledger(&bed), &plain).await?).await
 }
