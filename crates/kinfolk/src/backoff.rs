@@ -23,12 +23,12 @@ impl Backoff {
         Self::new(Duration::from_millis(50), Duration::from_secs(2))
     }
 
-    /// For a queue that had nothing: from 25 ms to the poll interval, in steps of four.
+    /// Begins again with the first pause.
     pub(crate) fn reset(&mut self) {
         self.next = self.first;
     }
 
-    /// The next pause, within a quarter of its size.
+    /// The next pause, off by up to a quarter; the one after it is so many times as long.
     pub(crate) fn pause(&mut self, factor: u32) -> Duration {
         let pause = self.next.min(self.cap);
         self.next = (pause * factor).min(self.cap);

@@ -34,6 +34,7 @@
 //! - [`Kinfolk`] enqueues, waits, cancels, retries.
 //! - [`Worker`] claims, runs handlers and settles; [`Ctx`] is what a handler knows of its attempt.
 //! - [`TaskError`] and [`Done`] say how an attempt ended.
+//! - `kinfolk::pg::enqueue_in` enqueues in a PostgreSQL transaction of your own; `Ctx::commit` settles in one.
 //! - [`Event`] is the closed list of what the library reports; logs and metrics are made from it.
 //!
 //! A task is run at least once. Every write of a worker is fenced by the token of its claim, so an attempt that was given

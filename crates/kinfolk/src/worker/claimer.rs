@@ -1,8 +1,8 @@
 //! The claimer: takes tasks for all lanes and starts their runners.
 //!
 //! Each lane has at most one claim call in flight, as wide as its free slots. After an answer that filled them all it
-//! waits until half of them are free again, or a moment has passed, so that a fast worker claims in large batches and a
-//! slow one keeps no slot empty. A call whose answer was lost is repeated under the same token: what it took the first
+//! waits until half of them are free again, or a small part of a handler's usual time has passed, so that it claims in large
+//! batches and keeps no slot empty for long. A call whose answer was lost is repeated under the same token: what it took the first
 //! time comes back. Nothing is claimed without a slot for it, or for a command without a handler.
 
 use std::sync::Arc;
@@ -23,8 +23,11 @@ use super::wake::Idle;
 use crate::backoff::Backoff;
 use crate::done::Verdict;
 
-/// How long a lane that just got all it asked for waits for more slots before it asks for fewer.
-const GATHER: Duration = Duration::from_millis(2);
+/// How long a lane that just got all it asked for waits for more slots before it asks for fewer: a small part of what
+/// its handlers take, within these bounds.
+const GATHER_MIN: Duration = Duration::from_millis(2);
+const GATHER_MAX: Duration = Duration::from_millis(50);
+const GATHER_PART: u32 = 20;
 
 /// Takes tasks and starts runners.
 pub(crate) struct Claimer {
@@ -71,7 +74,8 @@ impl Claimer {
         shared.inbox.wait_below(self.backlog_max).await;
         if gather {
             let half = lane.slots.capacity().min(CLAIM_BATCH_MAX).div_ceil(2);
-            let _ = timeout(GATHER, lane.slots.wait_free(half)).await;
+            let patience = (lane.pace() / GATHER_PART).clamp(GATHER_MIN, GATHER_MAX);
+            let _ = timeout(patience, lane.slots.wait_free(half)).await;
         }
         let mut free = lane.slots.wait_free(1).await.min(CLAIM_BATCH_MAX);
         if let Some(total) = &shared.total {
@@ -106,7 +110,7 @@ impl Claimer {
         let tasks = claimed.tasks.len();
         if tasks == 0 {
             self.shared.lanes[lane].empty_at.fetch_max(look, Ordering::SeqCst);
-            self.shared.after_loss.store(false, Ordering::Relaxed);
+            self.shared.lanes[lane].suspects.store(false, Ordering::Relaxed);
         } else {
             self.shared.looks.claimed.fetch_add(1, Ordering::SeqCst);
         }

@@ -20,7 +20,6 @@ mod wake;
 use std::collections::{BTreeMap, HashSet};
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use kinfolk_core::{Command, Event, InputError, QueueName, StoreError};
@@ -241,7 +240,6 @@ impl WorkerBuilder {
             looks: Looks::default(),
             heart: Notify::new(),
             renamed: Notify::new(),
-            after_loss: AtomicBool::new(false),
             recover: Notify::new(),
         })
     }

@@ -58,7 +58,9 @@ impl Recoverer {
                 poisoned: did.poisoned,
                 cancelled: did.cancelled,
             });
-            self.shared.after_loss.store(true, Ordering::Relaxed);
+            for lane in &self.shared.lanes {
+                lane.suspects.store(true, Ordering::Relaxed);
+            }
             self.shared.wake_all();
         }
         Ok(did.more)

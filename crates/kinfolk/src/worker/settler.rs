@@ -213,12 +213,12 @@ impl Settler {
     }
 
     fn report(&self, settles: &[Settle], attempts: &[Settling], answers: &[Settled]) {
-        let suspects_about = self.shared.after_loss.load(Ordering::Relaxed);
         for ((settle, settling), answer) in settles.iter().zip(attempts).zip(answers) {
             let lane = &self.shared.lanes[settling.attempt.lane];
             self.shared.observer.settled(&settling.attempt, &lane.queue, settling.took, &settle.outcome, *answer);
+            lane.took(settling.took);
             // What goes back to pending may be claimable at once; so may the next suspect when one has ended.
-            if suspects_about || matches!(answer, Settled::Recorded(State::Pending)) {
+            if lane.suspects.load(Ordering::Relaxed) || matches!(answer, Settled::Recorded(State::Pending)) {
                 lane.wake.notify_one();
             }
         }

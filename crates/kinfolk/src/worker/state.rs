@@ -46,8 +46,6 @@ pub(crate) struct Shared {
     pub(crate) heart: Notify,
     /// The lease was lost, and the worker is or will be known under another id.
     pub(crate) renamed: Notify,
-    /// This worker has recovered tasks of others: suspects are about, which are claimed one at a time.
-    pub(crate) after_loss: AtomicBool,
     /// Recover now: something unusual has happened to the store or to other workers.
     pub(crate) recover: Notify,
 }
@@ -61,6 +59,10 @@ pub(crate) struct Lane {
     pub(crate) wake: Notify,
     /// The newest look (see [`Looks`]) that found nothing to claim here.
     pub(crate) empty_at: AtomicU64,
+    /// This worker has recovered tasks of others: suspects may be about, which are claimed one at a time.
+    pub(crate) suspects: AtomicBool,
+    /// How long handlers have taken lately, in microseconds.
+    pace: AtomicU64,
 }
 
 /// How far a worker's end has come.
@@ -84,7 +86,26 @@ pub(crate) struct Looks {
 
 impl Lane {
     pub(crate) fn new(queue: QueueName, capacity: usize) -> Self {
-        Self { queue, slots: Slots::new(capacity), wake: Notify::new(), empty_at: AtomicU64::new(0) }
+        Self {
+            queue,
+            slots: Slots::new(capacity),
+            wake: Notify::new(),
+            empty_at: AtomicU64::new(0),
+            suspects: AtomicBool::new(false),
+            pace: AtomicU64::new(0),
+        }
+    }
+
+    /// How long handlers have taken lately.
+    pub(crate) fn pace(&self) -> Duration {
+        Duration::from_micros(self.pace.load(Ordering::Relaxed))
+    }
+
+    /// A handler took so long. Only the settler tells, so nothing is lost between reading and writing.
+    pub(crate) fn took(&self, took: Duration) {
+        let (now, lately) =
+            (u64::try_from(took.as_micros()).unwrap_or(u64::MAX / 8), self.pace.load(Ordering::Relaxed));
+        self.pace.store(lately - lately / 8 + now / 8, Ordering::Relaxed);
     }
 }
 
