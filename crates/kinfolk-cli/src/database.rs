@@ -34,16 +34,20 @@ pub(crate) enum Access {
 }
 
 impl Target {
-    /// Tells by the form of the text, as `kinfolk::open` does.
-    pub(crate) fn parse(text: &str) -> Self {
+    /// Tells by the form of the text, as `kinfolk::open` does. The address of another kind of server is refused, lest it
+    /// be taken for a path.
+    pub(crate) fn parse(text: &str) -> Result<Self, Fault> {
         let server = ["postgres://", "postgresql://"].iter().any(|start| text.starts_with(start))
             || text.split_whitespace().any(|word| word.starts_with("host="));
-        match server {
-            true => Self::Server(text.to_owned()),
-            false => {
-                let path = text.strip_prefix("sqlite://").or_else(|| text.strip_prefix("sqlite:"));
-                Self::File(path.unwrap_or(text).into())
-            }
+        if server {
+            return Ok(Self::Server(text.to_owned()));
+        }
+        let path = text.strip_prefix("sqlite://").or_else(|| text.strip_prefix("sqlite:")).unwrap_or(text);
+        match path.split_once("://") {
+            Some((scheme, _)) => Err(Fault::input(format!(
+                "{scheme}:// is no database of kinfolk; give postgres://…, or the path of a SQLite file"
+            ))),
+            None => Ok(Self::File(path.into())),
         }
     }
 
@@ -115,7 +119,7 @@ async fn open_file(path: &Path) -> Result<SqliteStore, Fault> {
 async fn connect(url: &str, global: &Global) -> Result<PgStore, Fault> {
     let options =
         PgOptions { notify: !global.no_notify && !global.pooler, prepared: !global.pooler, ..PgOptions::default() };
-    Ok(PgStore::connect(url, options).await?)
+    PgStore::connect(url, options).await.map_err(|fault| Fault::from(fault).about(&without_password(url)))
 }
 
 fn is_there(path: &Path) -> bool {
@@ -138,11 +142,12 @@ mod tests {
     #[test]
     fn the_form_of_the_text_tells_the_kind() {
         for text in ["postgres://db/x", "postgresql://db/x", "host=db dbname=x", "dbname=x host=db"] {
-            assert_eq!(Target::parse(text), Target::Server(text.to_owned()));
+            assert_eq!(Target::parse(text).unwrap(), Target::Server(text.to_owned()));
         }
         for (text, path) in [("sqlite:a.db", "a.db"), ("sqlite:///tmp/a.db", "/tmp/a.db"), ("a.db", "a.db")] {
-            assert_eq!(Target::parse(text), Target::File(path.into()));
+            assert_eq!(Target::parse(text).unwrap(), Target::File(path.into()));
         }
+        assert!(Target::parse("mysql://db/x").is_err());
     }
 
     #[test]
@@ -153,7 +158,7 @@ mod tests {
             ("postgres://db/x?user=me&password=secret&a=b", "postgres://db/x?user=me&a=b"),
             ("host=db password=secret dbname=x", "host=db dbname=x"),
         ] {
-            assert_eq!(Target::parse(text).shown(), shown);
+            assert_eq!(Target::parse(text).unwrap().shown(), shown);
         }
     }
 }

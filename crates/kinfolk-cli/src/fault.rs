@@ -37,6 +37,11 @@ impl Fault {
         Self::new(exit, "", "")
     }
 
+    /// The same, with what it is about before it.
+    pub(crate) fn about(self, what: &str) -> Self {
+        Self { message: format!("{what}: {}", self.message), ..self }
+    }
+
     /// The exit code this leads to.
     pub(crate) fn exit(&self) -> Exit {
         self.exit

@@ -26,25 +26,28 @@ impl Session {
     }
 
     /// The database that was asked for, or the default one.
-    pub(crate) fn target(&self) -> Target {
-        Target::parse(self.global.database.as_deref().unwrap_or(database::DEFAULT))
+    pub(crate) fn target(&self) -> Result<Target, Fault> {
+        let named = self.global.database.as_deref().filter(|url| !url.is_empty());
+        Target::parse(named.unwrap_or(database::DEFAULT))
     }
 
     /// Opens a store that is there; a SQLite file that is not there is said to be missing, not made.
     pub(crate) async fn open(&self) -> Result<Arc<dyn Store>, Fault> {
-        database::open(&self.target(), &self.global, Access::Existing).await
+        database::open(&self.target()?, &self.global, Access::Existing).await
     }
 
     /// Opens a store, and makes the SQLite file if it is not there.
     pub(crate) async fn open_or_create(&self) -> Result<Arc<dyn Store>, Fault> {
-        database::open(&self.target(), &self.global, Access::Create).await
+        database::open(&self.target()?, &self.global, Access::Create).await
     }
 
     /// A command line to type next, on the same database.
     pub(crate) fn command_line(&self, rest: &str) -> String {
-        match self.global.database.as_deref() {
-            Some(url) => format!("{} --database {} {rest}", program(), quoted(&Target::parse(url).shown())),
-            None => format!("{} {rest}", program()),
+        let by_variable = std::env::var("KINFOLK_DATABASE").ok();
+        let named = self.global.database.as_ref().filter(|url| Some(*url) != by_variable.as_ref());
+        match named.map(|url| Target::parse(url)) {
+            Some(Ok(target)) => format!("{} --database {} {rest}", program(), quoted(&target.shown())),
+            _ => format!("{} {rest}", program()),
         }
     }
 }

@@ -74,7 +74,7 @@ pub(crate) enum Scenario {
 
 /// Runs a scenario and prints its figures.
 pub(crate) async fn run(args: BenchArgs, session: &Session) -> Result<(), Fault> {
-    let sites = Sites::new(&session.target());
+    let sites = Sites::new(&session.target()?);
     let mut output = Output::new(session.global.json, session.global.verbose > 0);
     let measured = tokio::select! {
         measured = measure(&args, &sites, &mut output) => measured.map_err(|fault| blame(&fault)),

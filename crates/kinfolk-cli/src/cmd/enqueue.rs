@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use kinfolk_core::limits::ENQUEUE_BATCH_MAX;
 use kinfolk_core::{Command, CommandName, Due, Enqueued, Json, NewTask, Rejection, Store, Timestamp};
+use serde::Serialize;
 
 use super::task_options::TaskOptions;
 use crate::fault::Fault;
@@ -61,7 +62,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     for batch in tasks.chunks(ENQUEUE_BATCH_MAX) {
         for answer in store.enqueue(batch).await? {
             if session.out.json() {
-                session.out.item(&answer)?;
+                session.out.item(&Answer::from(&answer))?;
             }
             tally.add(&answer);
         }
@@ -114,6 +115,27 @@ fn remedy(why: &Rejection, session: &Session) -> String {
         }
         Rejection::UnknownQueue(queue) => format!("type `{}`", session.command_line(&format!("queue set {queue}"))),
         _ => "nothing was made of it".to_owned(),
+    }
+}
+
+/// What `--json` prints for each of them.
+#[derive(Serialize)]
+struct Answer {
+    outcome: &'static str,
+    task: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
+impl From<&Enqueued> for Answer {
+    fn from(answer: &Enqueued) -> Self {
+        let outcome = match answer {
+            Enqueued::Created(_) => "created",
+            Enqueued::Existing(_) => "existing",
+            Enqueued::Merged(_) => "merged",
+            Enqueued::Rejected(_) => "rejected",
+        };
+        Self { outcome, task: answer.task().map(|id| id.0), why: answer.id().err().map(|why| why.to_string()) }
     }
 }
 

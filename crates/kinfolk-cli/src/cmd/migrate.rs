@@ -21,7 +21,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
 }
 
 async fn migrate(session: &Session) -> Result<(), Fault> {
-    let migrated = database::migrate(&session.target(), &session.global).await?;
+    let migrated = database::migrate(&session.target()?, &session.global).await?;
     let text = match (migrated.from, migrated.to) {
         (0, to) => format!("created the schema, version {to}"),
         (from, to) if from == to => format!("the schema is up to date: version {to}"),
@@ -31,7 +31,7 @@ async fn migrate(session: &Session) -> Result<(), Fault> {
 }
 
 async fn dry_run(session: &Session) -> Result<(), Fault> {
-    let migrations = database::pending_migrations(&session.target(), &session.global).await?;
+    let migrations = database::pending_migrations(&session.target()?, &session.global).await?;
     for migration in &migrations {
         let header = format!("-- migration {}: {}", migration.version, migration.name);
         session.out.say(migration, format!("{header}\n{}", migration.sql.trim_end()))?;

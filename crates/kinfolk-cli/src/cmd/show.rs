@@ -1,7 +1,7 @@
 //! `kinfolk show`: everything about one task.
 
 use kinfolk_core::task::Ending;
-use kinfolk_core::{Attempt, Json, State, StoreError, Task, TaskId, Timestamp};
+use kinfolk_core::{Attempt, Gate, Json, State, Store, StoreError, Task, TaskId, Timestamp};
 use owo_colors::OwoColorize as _;
 
 use crate::fault::Fault;
@@ -30,7 +30,11 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let now = store.now().await?;
     let out = session.out;
     out.line(format_args!("task {} {} {}", task.id.bold(), task.command.bold(), colored(task.state)))?;
-    for (label, value) in facts(&task, &attempts, now) {
+    let mut facts = facts(&task, &attempts, now);
+    if let Some(why) = why_not_running(&task, store.as_ref(), now).await? {
+        facts.insert(1, ("waits", why));
+    }
+    for (label, value) in facts {
         out.line(format_args!("  {:<9} {value}", label.dimmed()))?;
     }
     if !attempts.is_empty() {
@@ -71,6 +75,25 @@ fn facts(task: &Task, attempts: &[Attempt], now: Timestamp) -> Vec<(&'static str
         facts.extend(failure.detail.as_ref().map(|detail| ("detail", json(detail))));
     }
     facts
+}
+
+/// What a pending task waits for, as far as it can be seen from outside.
+async fn why_not_running(task: &Task, store: &dyn Store, now: Timestamp) -> Result<Option<String>, Fault> {
+    if task.state != State::Pending {
+        return Ok(None);
+    }
+    let paused = store.queues().await?.into_iter().any(|queue| queue.name == task.queue && queue.paused_at.is_some());
+    let handled = store.workers().await?.into_iter().any(|worker| {
+        worker.lease_until > now && worker.queues.contains(&task.queue) && worker.commands.contains(&task.command)
+    });
+    Ok(Some(match task.gate {
+        Some(Gate::Time) => format!("for its time, {}", relative(now, task.due)),
+        Some(Gate::Limit) => "for a slot of a limit that is full".to_owned(),
+        Some(Gate::After) => "for another task's family to settle".to_owned(),
+        _ if paused => format!("for queue {} to be resumed", task.queue),
+        _ if !handled => format!("for a worker that handles {} on queue {}: none is alive", task.command, task.queue),
+        _ => "for its turn".to_owned(),
+    }))
 }
 
 fn attempts_line(task: &Task) -> String {

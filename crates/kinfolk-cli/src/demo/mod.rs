@@ -201,7 +201,7 @@ fn greet(session: &Session, night: Night, goes_on: bool) -> Result<(), Fault> {
         "{} {what}: {} tasks on {}",
         "kinfolk demo".bold(),
         night.tasks,
-        session.target().shown()
+        session.target()?.shown()
     ))?;
     session.out.line(format_args!("{}\n", "Kill it with -9 and start it again: nothing is lost.".dimmed()))
 }

@@ -25,6 +25,9 @@ fn says(text: &str, parts: &[&str]) {
 fn an_unknown_command_is_rejected_with_the_remedy(db: &Db) {
     let said = db.fails(&["enqueue", "nobody", "{}"], 1);
     says(&said, &["unknown command nobody", "register nobody", "--register"]);
+    let ran = db.run(&["enqueue", "nobody", "--json"]);
+    assert_eq!(documents(&ran.stdout)[0]["outcome"], "rejected", "{ran:?}");
+    assert_eq!((ran.code, &documents(&ran.stderr)[0]["error"]["code"]), (1, &"rejected".into()), "{ran:?}");
     let said = db.fails(&["schedule", "put", "s", "* * * * *", "nobody"], 3);
     says(&said, &["command nobody"]);
     let said = db.fails(&["list", "--command", "nobody"], 3);

@@ -82,7 +82,15 @@ fn an_unreachable_server_is_named_without_its_password() {
     let mut command = kinfolk();
     command.args(["--database", url, "list"]);
     let said = refused(&crate::support::finish(command, ""), 4);
-    assert!(!said.contains("geheim"), "{said}");
+    assert!(said.contains("postgres://me@127.0.0.1:9/nowhere") && !said.contains("geheim"), "{said}");
+}
+
+#[test]
+fn another_kind_of_server_is_not_taken_for_a_path() {
+    let mut command = kinfolk();
+    command.args(["--database", "mysql://me@db/x", "enqueue", "noop"]);
+    let said = refused(&crate::support::finish(command, ""), 2);
+    assert!(said.contains("mysql://") && said.contains("postgres://"), "{said}");
 }
 
 #[test]
