@@ -33,7 +33,7 @@ create table bare_task (
   filler text not null
 );
 create index bare_ready on bare_task (priority, place, id) where state = 0;";
-const ENQUEUE: &str = "insert into bare_task (place, payload, filler) values (?1, ?2, ?3) returning id";
+const ENQUEUE: &str = "insert into bare_task (place, payload, filler) values (?1, ?2, ?3)";
 const CLAIM: &str = "\
 update bare_task set state = 1, claimed_at = ?1
 where id in (select id from bare_task where state = 0 order by priority, place, id limit ?2)
@@ -76,8 +76,7 @@ impl BareSqlite {
                 {
                     let mut insert = tx.prepare_cached(ENQUEUE)?;
                     for payload in batch {
-                        let values = (micros(), payload.as_str(), &bare.filler);
-                        let _id: i64 = insert.query_row(values, |row| row.get(0))?;
+                        let _id = insert.insert((micros(), payload.as_str(), &bare.filler))?;
                     }
                 }
                 tx.commit()?;
@@ -126,9 +125,7 @@ impl BareSqlite {
                 std::thread::sleep(idle);
                 let payload = payload(n);
                 let start = Instant::now();
-                let _id: i64 = connection
-                    .prepare_cached(ENQUEUE)?
-                    .query_row((micros(), payload.as_str(), &bare.filler), |row| row.get(0))?;
+                let _id = connection.prepare_cached(ENQUEUE)?.insert((micros(), payload.as_str(), &bare.filler))?;
                 wake.send(())?;
                 taken.push(started.recv().context("the claiming thread has ended")? - start);
             }

@@ -5,11 +5,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use kinfolk::{Command, CommandName, Due, Event, Kinfolk, NewTask, QueueName, State, WorkerBuilder};
+use kinfolk::{Command, CommandName, Due, Event, Kinfolk, NewTask, QueueName, State, WorkerBuilder, WorkerId};
+use kinfolk_core::WorkerSpec;
 use serde::de::IgnoredAny;
 use tokio::sync::mpsc;
+use uuid::Uuid;
 
+use super::bare_postgres;
 use super::load::{ENQUEUE_BATCH, Timed, payload};
+use super::scratch::Scratch;
 
 /// What the worker handles, and does nothing about.
 const NOOP: &str = "bench.noop";
@@ -19,8 +23,12 @@ const QUEUE: &str = "default";
 const PAUSED: &str = "bench-paused";
 /// Enqueue calls under way at once, as many as the bare loop has.
 const PRODUCERS: usize = 2;
+/// Tasks of the one claim whose buffers are counted.
+pub(super) const CLAIM_BATCH: usize = 500;
 /// The capacity of a worker that runs one task at a time.
 const IDLE_CAPACITY: usize = 100;
+/// Into how many parts the time of a steady load is cut, to see whether it falls behind.
+const PARTS: usize = 10;
 /// How often a steady load is topped up.
 const TICK: Duration = Duration::from_millis(20);
 
@@ -31,8 +39,12 @@ pub(super) struct Engine {
 
 /// What became of a steady load.
 pub(super) struct Steady {
+    /// Tasks offered until its end.
     pub offered: usize,
+    /// Tasks completed until its end.
     pub completed: usize,
+    /// For each part of the time, how much of what was offered in it was completed in it.
+    pub shares: Vec<f64>,
 }
 
 impl Engine {
@@ -117,18 +129,26 @@ impl Engine {
         let worker = self.worker(capacity, || {}).on_event(listener).start().await?;
         let noop = CommandName::new(NOOP)?;
         let start = Instant::now();
-        let mut sent = 0;
+        let (mut sent, mut parts) = (0, vec![0]);
         while start.elapsed() < span {
             let owed = offered(rate, start.elapsed()).saturating_sub(sent);
             let tasks = (sent..sent + owed).map(|n| NewTask::new(noop.clone(), payload(n))).collect();
             self.enqueue_all(tasks).await?;
             sent += owed;
+            if start.elapsed() >= span.mul_f64(parts.len() as f64 / PARTS as f64) {
+                parts.push(completed.load(Ordering::Relaxed));
+            }
             tokio::time::sleep(TICK).await;
         }
         let done = completed.load(Ordering::Relaxed);
         worker.stop().await?;
         // What the producers could not send in time was offered all the same.
-        Ok(Steady { offered: offered(rate, span).max(1), completed: done })
+        let offered = offered(rate, span).max(1);
+        parts.truncate(PARTS);
+        parts.push(done);
+        let part = offered as f64 / PARTS as f64;
+        let shares = parts.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / part).collect();
+        Ok(Steady { offered, completed: done, shares })
     }
 
     /// Fills the store with tasks that are not to be run: finished, scheduled for later, of a command that nobody
@@ -149,6 +169,37 @@ impl Engine {
         }
         self.enqueue_all((0..load / 10).map(paused).collect()).await?;
         Ok(())
+    }
+
+    /// Buffers that one claim of [`CLAIM_BATCH`] tasks looks at, hit or read, with all it calls; rolled back.
+    pub(super) async fn buffers_per_claim(&self, scratch: &Scratch) -> anyhow::Result<Option<f64>> {
+        let Scratch::Postgres { url, .. } = scratch else { return Ok(None) };
+        let worker = WorkerId(Uuid::new_v4());
+        let spec = WorkerSpec {
+            id: worker,
+            name: "bench".to_owned(),
+            queues: vec![QueueName::new(QUEUE)?],
+            commands: vec![CommandName::new(NOOP)?],
+            lease: Duration::from_secs(60),
+        };
+        self.kinfolk.store().register_worker(&spec).await?;
+        let claim = format!(
+            "explain (analyze, buffers, timing off, format json)
+             select * from kinfolk.claim('{worker}', '{}', '{QUEUE}', array['{NOOP}'], {CLAIM_BATCH})",
+            Uuid::new_v4()
+        );
+        let (client, _) = bare_postgres::connect(url).await?;
+        let mut buffers = 0.0;
+        // Once to have the plans made, once to count.
+        for _ in 0..2 {
+            client.batch_execute("begin").await?;
+            let plan: serde_json::Value = client.query_one(&claim, &[]).await?.try_get(0)?;
+            client.batch_execute("rollback").await?;
+            let blocks = |which: &str| plan[0]["Plan"][which].as_f64().context("explain tells of buffers");
+            buffers = blocks("Shared Hit Blocks")? + blocks("Shared Read Blocks")?;
+        }
+        self.kinfolk.store().leave(worker).await?;
+        Ok(Some(buffers))
     }
 
     /// A worker that handles [`NOOP`] by calling this.

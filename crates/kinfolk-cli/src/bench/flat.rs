@@ -2,7 +2,7 @@
 //! a store full of tasks that are not to be run now beside an empty one.
 
 use super::BenchArgs;
-use super::engine::Engine;
+use super::engine::{CLAIM_BATCH, Engine};
 use super::figure::{Figure, Output};
 use super::load::ENQUEUE_BATCH;
 use super::rounds::{Sample, interleave};
@@ -23,7 +23,7 @@ pub(super) async fn flat(args: &BenchArgs, sites: &Sites, output: &mut Output) -
     engine.fill(args.load, args.capacity).await?;
     scratch.calm().await?;
     output.progress(&format!("flat, {} tasks a round", args.n));
-    let mut wal = Vec::new();
+    let (mut wal, mut buffers, mut full_buffers) = (Vec::new(), Vec::new(), Vec::new());
     let rounds = interleave(
         args.rounds,
         "flat",
@@ -32,43 +32,67 @@ pub(super) async fn flat(args: &BenchArgs, sites: &Sites, output: &mut Output) -
             let (scratch, engine) = sites.engine().await?;
             engine.enqueue(ENQUEUE_BATCH).await?;
             engine.drain(ENQUEUE_BATCH, args.capacity).await?;
-            let sample = drain(args, &scratch, &engine).await?.0;
+            let empty = drain(args, &scratch, &engine).await?;
+            buffers.extend(empty.buffers);
             drop(engine);
             scratch.remove().await?;
-            Ok(sample)
+            Ok(empty.sample)
         },
         async || {
-            let (sample, bytes) = drain(args, &scratch, &engine).await?;
-            wal.extend(bytes);
-            Ok(sample)
+            let full = drain(args, &scratch, &engine).await?;
+            wal.extend(full.wal);
+            full_buffers.extend(full.buffers);
+            Ok(full.sample)
         },
     )
     .await?;
     let figure = Figure::new("flat", sites.store(), args.n, "an empty store", rounds.comparison()).bar(Some(BAR));
     output.figure(figure.note(format!("{} tasks in the store", 3 * args.load + args.load / 10)))?;
     if !wal.is_empty() {
+        output.figure(buffers_figure(&buffers, &full_buffers))?;
         output.figure(wal_figure(&wal, args.n))?;
     }
     drop(engine);
     scratch.remove().await
 }
 
-/// Enqueues and drains; the speed of the drain, and the write-ahead log that both wrote per task.
-async fn drain(args: &BenchArgs, scratch: &Scratch, engine: &Engine) -> anyhow::Result<(Sample, Option<f64>)> {
+/// What one round in one store cost.
+struct Cost {
+    sample: Sample,
+    /// Bytes of write-ahead log for each task, from its enqueue to its end.
+    wal: Option<f64>,
+    /// Buffers that one claim looked at.
+    buffers: Option<f64>,
+}
+
+/// Enqueues and drains.
+async fn drain(args: &BenchArgs, scratch: &Scratch, engine: &Engine) -> anyhow::Result<Cost> {
     let start = scratch.wal_bytes().await?;
     engine.enqueue(args.n).await?;
     let enqueued = scratch.wal_bytes().await?;
     scratch.calm().await?;
+    let buffers = engine.buffers_per_claim(scratch).await?;
     let calm = scratch.wal_bytes().await?;
     let took = engine.drain(args.n, args.capacity).await?;
     let end = scratch.wal_bytes().await?;
-    let bytes = match (start, enqueued, calm, end) {
+    let wal = match (start, enqueued, calm, end) {
         (Some(start), Some(enqueued), Some(calm), Some(end)) => {
             Some((enqueued - start + end - calm) as f64 / args.n as f64)
         }
         _ => None,
     };
-    Ok((Sample { rate: per_second(args.n, took), times: Vec::new() }, bytes))
+    Ok(Cost { sample: Sample { rate: per_second(args.n, took), times: Vec::new() }, wal, buffers })
+}
+
+/// As a rate, so that more is better: claims per million buffers.
+fn buffers_figure(empty: &[f64], full: &[f64]) -> Figure {
+    let claims = |buffers: &f64| 1e6 / buffers;
+    let rounds: Vec<_> = empty.iter().map(claims).zip(full.iter().map(claims)).collect();
+    let comparison = Comparison::of(&rounds);
+    let (empty, full) = (1e6 / comparison.baseline_rate, 1e6 / comparison.rate);
+    Figure::new("buffers", "postgres", CLAIM_BATCH, "an empty store, in claims per million buffers", comparison)
+        .bar(Some(BAR))
+        .note(format!("{full:.0} buffers a claim instead of {empty:.0}"))
 }
 
 /// As a rate, so that more is better: tasks per MiB of write-ahead log.

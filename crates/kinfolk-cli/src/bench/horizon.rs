@@ -6,7 +6,7 @@ use super::bare_postgres;
 use super::figure::{Figure, Output};
 use super::scratch::Scratch;
 use super::site::Sites;
-use super::stats::{Comparison, per_second};
+use super::stats::{Comparison, median, per_second};
 
 /// The load that is offered, as a share of the maximum.
 const SHARE: f64 = 0.6;
@@ -17,18 +17,18 @@ const BAR: f64 = 0.9;
 pub(super) async fn horizon(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow::Result<()> {
     let (scratch, engine) = sites.engine().await?;
     let mut maximum = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..args.rounds {
         engine.enqueue(args.n).await?;
         scratch.calm().await?;
         maximum.push(per_second(args.n, engine.drain(args.n, args.capacity).await?));
     }
-    let offered = super::stats::median(maximum) * SHARE;
+    let offered = median(maximum) * SHARE;
     let span = args.held();
     output.progress(&format!("horizon: a snapshot held open for {:.1} minutes, {offered:.0} tasks/s", args.minutes));
     let snapshot = Snapshot::hold(&scratch).await?;
     let done = engine.steady(offered, span, args.capacity).await?;
     snapshot.release().await?;
-    let comparison = Comparison::of(&[(done.offered as f64, done.completed as f64)]);
+    let comparison = Comparison::whole(per_second(done.offered, span), per_second(done.completed, span), &done.shares);
     let figure = Figure::new("horizon", sites.store(), done.offered, "tasks offered", comparison).bar(Some(BAR));
     output.figure(figure.note(format!("snapshot held for {:.1} minutes", args.minutes)))?;
     scratch.remove().await

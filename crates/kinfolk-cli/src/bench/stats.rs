@@ -57,6 +57,15 @@ impl Comparison {
         }
     }
 
+    /// One long measurement of both, whose ratio was looked at part by part.
+    ///
+    /// # Panics
+    /// Without any part.
+    pub(super) fn whole(baseline_rate: f64, rate: f64, parts: &[f64]) -> Self {
+        let parts: Vec<_> = parts.iter().map(|part| (1.0, *part)).collect();
+        Self { baseline_rate, rate, ratio: rate / baseline_rate, ..Self::of(&parts) }
+    }
+
     /// Whether engine and baseline differ by more than the spread. One round alone resolves nothing.
     pub(super) fn resolved(&self) -> bool {
         self.rounds > 1 && (self.ratio - 1.0).abs() >= self.spread
@@ -132,6 +141,12 @@ mod tests {
         assert!(!noisy.resolved());
         let clear = Comparison::of(&[(100.0, 50.0), (100.0, 55.0), (100.0, 60.0)]);
         assert!(clear.resolved());
+    }
+
+    #[test]
+    fn a_long_measurement_has_the_ratio_of_the_whole_and_the_spread_of_its_parts() {
+        let falling = Comparison::whole(100.0, 80.0, &[1.0, 0.8, 0.6]);
+        assert_eq!((falling.ratio, falling.lowest, falling.highest), (0.8, 0.6, 1.0));
     }
 
     #[test]

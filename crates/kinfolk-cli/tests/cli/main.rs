@@ -3,6 +3,7 @@
 mod support;
 
 mod bad_input;
+mod bench;
 mod databases;
 mod demo;
 mod life;
