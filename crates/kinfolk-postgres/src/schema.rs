@@ -1,7 +1,7 @@
 //! The SQL of the schema, in the order in which it is applied.
 
 /// The version of the schema that this program works with.
-pub(crate) const VERSION: i32 = 3;
+pub(crate) const VERSION: i32 = 4;
 
 macro_rules! files {
     ($($path:literal),+ $(,)?) => {
@@ -29,6 +29,7 @@ pub(crate) const MIGRATIONS: &[(i32, &str, &str)] = &[
     (1, "the first tables", include_str!("../sql/migrations/0001_the_first_tables.sql")),
     (2, "schedules", include_str!("../sql/migrations/0002_schedules.sql")),
     (3, "large payloads beside the task", include_str!("../sql/migrations/0003_large_payloads_beside_the_task.sql")),
+    (4, "find late entries", include_str!("../sql/migrations/0004_find_late_entries.sql")),
 ];
 
 /// Everything that is replaced as a whole: views and functions.

@@ -13,7 +13,6 @@ set enable_seqscan = off
 as $$
 declare
     v_holder record;
-    v_bytes bigint;
 begin
     if p_on_duplicate <> 'keep' then
         -- From here on this transaction is seen to be at work: see `promote`.
@@ -61,15 +60,6 @@ begin
         return;
     end if;
 
-    if p_on_duplicate = 'merge' then
-        v_bytes := kinfolk.json_bytes(
-            kinfolk.merged(kinfolk.folded(v_holder.id), p_payload));
-        if v_bytes > kinfolk.payload_bytes_max() then
-            perform kinfolk.refuse('KF006',
-                format('the payload is %s bytes once merged, more than %s', v_bytes, kinfolk.payload_bytes_max()),
-                'keep the data elsewhere and send a reference', v_bytes::text);
-        end if;
-    end if;
     insert into kinfolk.duplicate (id, task_id, on_duplicate, payload)
     values (p_id, v_holder.id, p_on_duplicate, p_payload)
     on conflict (id) do nothing;

@@ -33,6 +33,7 @@ declare
     v_now timestamptz := kinfolk.clock();
     v_repeated boolean;
     v_made bigint;
+    v_bytes bigint;
     v_queues integer[];
     v_one record;
 begin
@@ -119,6 +120,14 @@ begin
             from kinfolk.enqueue_keyed(v_one.id, v_one.queue_id, v_one.command_id, v_one.priority, v_one.max_attempts,
                 v_one.due, v_one.timeout_us, v_one.trace, v_one.payload, v_one.key, v_one.scope, v_one.window_us,
                 v_one.on_duplicate, v_now) k;
+            if outcome = 'merged' and v_one.on_duplicate = 'merge' then
+                v_bytes := kinfolk.json_bytes(kinfolk.folded(id));
+                if v_bytes > kinfolk.payload_bytes_max() then
+                    perform kinfolk.refuse('KF006',
+                        format('the payload is %s bytes once merged, more than %s', v_bytes, kinfolk.payload_bytes_max()),
+                        'keep the data elsewhere and send a reference', v_bytes::text);
+                end if;
+            end if;
             if outcome <> 'created' then
                 name := null;
                 return next;

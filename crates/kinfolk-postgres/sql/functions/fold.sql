@@ -67,8 +67,12 @@ begin
         ids := array(select i from unnest(ids) i where i <> all (v_gone));
     end loop;
 
-    perform kinfolk.lay_in(d.task_id)
-    from (select distinct d.task_id from kinfolk.duplicate d where d.task_id = any (ids)) d;
+    -- What hangs on a task that has run before is for the next one.
+    perform kinfolk.lay_in(t.id)
+    from unnest(ids) as p(id)
+    join kinfolk.task t on t.id = p.id
+    where t.runs = 0
+        and exists (select from kinfolk.duplicate d where d.task_id = t.id);
     insert into kinfolk.late (queue_id, task_id)
     select t.queue_id, t.id
     from unnest(ids) as p(id)

@@ -1,4 +1,5 @@
--- A task's payload with its duplicates laid in, in the order in which they came.
+-- A task's payload with its duplicates laid in, in the order in which they came. A task that has started, or ended before
+-- it could, shows what it has: what came later is for the next one.
 
 create or replace function kinfolk.folded(p_task bigint) returns jsonb
 language plpgsql stable security definer
@@ -13,6 +14,12 @@ begin
         select d.payload, d.on_duplicate
         from kinfolk.duplicate d
         where d.task_id = p_task
+            and exists (
+                select
+                from kinfolk.task t
+                where t.id = p_task
+                    and t.state = 'pending'
+                    and t.runs = 0)
         order by d.arrival
     loop
         v_payload := case v_newer.on_duplicate

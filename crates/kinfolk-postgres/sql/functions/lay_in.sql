@@ -47,11 +47,16 @@ begin
 end
 $$;
 
--- Cancels tasks whose payload went into another one, or that came too late for it.
+-- Cancels tasks whose payload went into another one, or that came too late for it. What is still on its way to them
+-- belongs to the next task.
 create or replace function kinfolk.fold_away(p_tasks bigint[], p_into bigint, p_now timestamptz) returns void
 language sql volatile
 set search_path = pg_catalog, pg_temp
 as $$
+    insert into kinfolk.late (queue_id, task_id)
+    select t.queue_id, t.id
+    from kinfolk.task t
+    where t.id = any (p_tasks);
     update kinfolk.task t
     set
         state = 'cancelled',

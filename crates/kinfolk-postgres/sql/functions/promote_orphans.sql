@@ -1,6 +1,6 @@
 -- Makes one task of the duplicates left behind for a task that has given its key up: laid into each other, oldest first,
 -- and enqueued under the same key on the same queue, with the command's defaults. If someone else holds the key by now,
--- they go to that task.
+-- they go to that task; if that one has started, they wait where they are.
 
 create or replace function kinfolk.promote_orphans(p_task bigint, p_now timestamptz) returns void
 language plpgsql volatile
@@ -11,6 +11,8 @@ declare
     v_payload jsonb;
     v_rule kinfolk.on_duplicate := 'merge';
     v_newer record;
+    v_id bigint;
+    v_outcome text;
 begin
     for v_newer in
         with gone as (
@@ -39,8 +41,15 @@ begin
     from kinfolk.task t
     join kinfolk.command c on c.id = t.command_id
     where t.id = p_task;
-    perform kinfolk.enqueue_keyed(nextval('kinfolk.task_id'), v_holder.queue_id, v_holder.command_id,
-        v_holder.priority, v_holder.max_attempts, p_now, v_holder.timeout_us, null, v_payload, v_holder.unique_key,
-        v_holder.unique_scope, v_holder.unique_window_us, v_rule, p_now);
+    v_id := nextval('kinfolk.task_id');
+    select k.outcome
+    into v_outcome
+    from kinfolk.enqueue_keyed(v_id, v_holder.queue_id, v_holder.command_id, v_holder.priority, v_holder.max_attempts,
+        p_now, v_holder.timeout_us, null, v_payload, v_holder.unique_key, v_holder.unique_scope,
+        v_holder.unique_window_us, v_rule, p_now) k;
+    if v_outcome = 'existing' then
+        insert into kinfolk.duplicate (id, task_id, on_duplicate, payload)
+        values (v_id, p_task, v_rule, v_payload);
+    end if;
 end
 $$;

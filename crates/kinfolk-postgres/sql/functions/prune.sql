@@ -44,13 +44,15 @@ begin
         from kinfolk.task t
         where t.id = any (v_ids)
             and t.finished_at is not null
+            -- A payload may still be on its way to it, to become the next task.
+            and not exists (select from kinfolk.late l where l.task_id = t.id)
+            and not exists (select from kinfolk.duplicate d where d.task_id = t.id)
         order by t.id
         for update skip locked
     )
     select coalesce(array_agg(h.id), '{}') into v_ids from held h;
     delete from kinfolk.attempt a where a.task_id = any (v_ids);
     delete from kinfolk.body b where b.task_id = any (v_ids);
-    delete from kinfolk.duplicate d where d.task_id = any (v_ids);
     delete from kinfolk.task t where t.id = any (v_ids);
     return cardinality(v_ids);
 end

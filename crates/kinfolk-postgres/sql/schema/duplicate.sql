@@ -20,4 +20,6 @@ create table kinfolk.late (
     horizon xid8
 );
 
-create index late_queue on kinfolk.late (queue_id);
+create index late_queue on kinfolk.late (queue_id, horizon);
+
+create index late_task on kinfolk.late (task_id);
