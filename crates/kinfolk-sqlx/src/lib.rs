@@ -1,1 +1,173 @@
-//! Placeholder, filled in the next commits.
+//! Enqueue and settle inside an sqlx transaction: the same two functions as `kinfolk-postgres` has for tokio-postgres.
+//!
+//! A thin adapter: it calls the SQL functions of schema `kinfolk`, needs no feature of sqlx, and opens no connection of
+//! its own. Everything is decided by those functions.
+//!
+//! ```no_run
+//! # async fn example(pool: &mut sqlx_postgres::PgConnection) -> Result<(), Box<dyn std::error::Error>> {
+//! use kinfolk_core::{CommandName, Json, NewTask};
+//! use sqlx_core::connection::Connection;
+//!
+//! let mut tx = pool.begin().await?;
+//! // … the caller's own writes …
+//! let mail = NewTask::new(CommandName::new("mail")?, Json::parse(r#"{"to":"ada"}"#)?);
+//! kinfolk_sqlx::enqueue_in(&mut tx, &[mail]).await?;
+//! tx.commit().await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod error;
+mod words;
+
+use kinfolk_core::limits::{ENQUEUE_BATCH_MAX, SETTLE_BATCH_MAX};
+use kinfolk_core::store::Answer;
+use kinfolk_core::{
+    CommandName, Due, Enqueued, InputError, Json, NewTask, Outcome, QueueName, Rejection, Retry, Settle, Settled,
+    StoreError, TaskId, UniqueScope,
+};
+use sqlx_core::query::query;
+use sqlx_core::row::Row;
+use sqlx_postgres::{PgConnection, PgRow, Postgres};
+
+use crate::error::store_error;
+use crate::words::{micros, outcome};
+
+const ENQUEUE: &str = include_str!("../sql/enqueue.sql");
+const SETTLE: &str = include_str!("../sql/settle.sql");
+
+/// Enqueues tasks in the caller's transaction: they exist if, and only if, it commits. Works under every isolation
+/// level. Workers are woken by the commit.
+pub async fn enqueue_in(connection: &mut PgConnection, tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
+    if tasks.len() > ENQUEUE_BATCH_MAX {
+        return Err(InputError::Batch { what: "tasks", given: tasks.len(), max: ENQUEUE_BATCH_MAX }.into());
+    }
+    for task in tasks {
+        task.check()?;
+    }
+    let unique = |of: fn(&kinfolk_core::Unique) -> Option<String>| -> Vec<Option<String>> {
+        tasks.iter().map(|t| t.unique.as_ref().and_then(of)).collect()
+    };
+    let rows = query::<Postgres>(ENQUEUE)
+        .bind(tasks.iter().map(|t| t.command.to_string()).collect::<Vec<_>>())
+        .bind(tasks.iter().map(|t| t.payload.to_string()).collect::<Vec<_>>())
+        .bind(tasks.iter().map(|t| t.queue.as_ref().map(ToString::to_string)).collect::<Vec<_>>())
+        .bind(tasks.iter().map(|t| t.priority).collect::<Vec<_>>())
+        .bind(tasks.iter().map(due_us).collect::<Vec<_>>())
+        .bind(tasks.iter().map(delay_us).collect::<Vec<_>>())
+        .bind(unique(|unique| Some(unique.key.clone())))
+        .bind(unique(|unique| Some(unique.scope.as_str().to_owned())))
+        .bind(tasks.iter().map(window_us).collect::<Vec<_>>())
+        .bind(unique(|unique| Some(unique.on_duplicate.as_str().to_owned())))
+        .bind(tasks.iter().map(|t| t.max_attempts.map(i32::from)).collect::<Vec<_>>())
+        .bind(tasks.iter().map(|t| t.timeout.map(micros)).collect::<Vec<_>>())
+        .bind(tasks.iter().map(|t| t.trace.clone()).collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await
+        .map_err(store_error)?;
+    rows.iter().map(enqueued).collect()
+}
+
+/// Settles tasks in the caller's transaction, so that their effects and their end are one: exactly once. It must be the
+/// last act before the commit (it takes locks that others wait for), the isolation level must be `read committed`, and
+/// a caller that is answered [`Settled::Stale`] must roll back.
+pub async fn settle_in(connection: &mut PgConnection, settles: &[Settle]) -> Answer<Vec<Settled>> {
+    if settles.len() > SETTLE_BATCH_MAX {
+        return Err(InputError::Batch { what: "settles", given: settles.len(), max: SETTLE_BATCH_MAX }.into());
+    }
+    for settle in settles {
+        settle.check()?;
+    }
+    // Locks are taken in the order given.
+    let mut order: Vec<usize> = (0..settles.len()).collect();
+    order.sort_by_key(|place| settles[*place].task);
+    let sorted = || order.iter().map(|place| &settles[*place]);
+    let rows = query::<Postgres>(SETTLE)
+        .bind(sorted().map(|s| s.task.0).collect::<Vec<_>>())
+        .bind(sorted().map(|s| s.token.to_string()).collect::<Vec<_>>())
+        .bind(sorted().map(|s| outcome(&s.outcome).to_owned()).collect::<Vec<_>>())
+        .bind(sorted().map(result).collect::<Vec<_>>())
+        .bind(sorted().map(failure).collect::<Vec<_>>())
+        .bind(sorted().map(retry_us).collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await
+        .map_err(store_error)?;
+    let mut answers = vec![Settled::Stale; settles.len()];
+    for (place, row) in order.iter().zip(&rows) {
+        answers[*place] = settled(row)?;
+    }
+    Ok(answers)
+}
+
+fn due_us(task: &NewTask) -> Option<i64> {
+    match task.due {
+        Due::At(moment) => Some(moment.as_micros()),
+        Due::Now | Due::After(_) => None,
+    }
+}
+
+fn delay_us(task: &NewTask) -> Option<i64> {
+    match task.due {
+        Due::After(delay) => Some(micros(delay)),
+        Due::Now | Due::At(_) => None,
+    }
+}
+
+fn window_us(task: &NewTask) -> Option<i64> {
+    match task.unique.as_ref()?.scope {
+        UniqueScope::Window(span) => Some(micros(span)),
+        UniqueScope::Pending | UniqueScope::Active => None,
+    }
+}
+
+fn result(settle: &Settle) -> Option<String> {
+    match &settle.outcome {
+        Outcome::Done(Some(result)) => Some(result.to_string()),
+        _ => None,
+    }
+}
+
+fn failure(settle: &Settle) -> Option<String> {
+    match &settle.outcome {
+        Outcome::Failed { failure, .. } => Json::of(failure).ok().map(|json| json.to_string()),
+        _ => None,
+    }
+}
+
+fn retry_us(settle: &Settle) -> Option<i64> {
+    match &settle.outcome {
+        Outcome::Snooze(span) | Outcome::Failed { retry: Retry::After(span), .. } => Some(micros(*span)),
+        _ => None,
+    }
+}
+
+fn enqueued(row: &PgRow) -> Answer<Enqueued> {
+    let outcome: &str = row.try_get(0).map_err(store_error)?;
+    let id: Option<i64> = row.try_get(1).map_err(store_error)?;
+    let name: Option<&str> = row.try_get(2).map_err(store_error)?;
+    match (outcome, id.map(TaskId), name) {
+        ("created", Some(id), _) => Ok(Enqueued::Created(id)),
+        ("existing", Some(id), _) => Ok(Enqueued::Existing(id)),
+        ("merged", Some(id), _) => Ok(Enqueued::Merged(id)),
+        ("unknown_command", _, Some(name)) => {
+            Ok(Enqueued::Rejected(Rejection::UnknownCommand(CommandName::new(name)?)))
+        }
+        ("unknown_queue", _, Some(name)) => Ok(Enqueued::Rejected(Rejection::UnknownQueue(QueueName::new(name)?))),
+        _ => Err(strange(outcome)),
+    }
+}
+
+fn settled(row: &PgRow) -> Answer<Settled> {
+    let answer: &str = row.try_get(0).map_err(store_error)?;
+    let state: Option<&str> = row.try_get(1).map_err(store_error)?;
+    match (answer, state) {
+        ("recorded", Some(state)) => Ok(Settled::Recorded(state.parse()?)),
+        ("repeated", Some(state)) => Ok(Settled::Repeated(state.parse()?)),
+        ("stale", _) => Ok(Settled::Stale),
+        _ => Err(strange(answer)),
+    }
+}
+
+fn strange(word: &str) -> StoreError {
+    StoreError::Fault { code: "row".to_owned(), detail: format!("unknown answer {word:?}") }
+}

@@ -1,0 +1,28 @@
+//! From sqlx's errors to the core's. The SQLSTATEs beginning with KF are those that `kinfolk.refuse` raises.
+
+use kinfolk_core::{InputError, StoreError};
+use sqlx_core::error::Error;
+
+pub(crate) fn store_error(fault: Error) -> StoreError {
+    let Error::Database(db) = &fault else {
+        return match fault {
+            Error::Io(_) | Error::Tls(_) | Error::PoolTimedOut | Error::PoolClosed | Error::WorkerCrashed => {
+                StoreError::Unavailable { detail: fault.to_string() }
+            }
+            other => StoreError::Fault { code: "client".to_owned(), detail: other.to_string() },
+        };
+    };
+    let code = db.code().unwrap_or_default().into_owned();
+    let detail = db.message().to_owned();
+    match code.as_str() {
+        "KF001" | "KF006" => StoreError::Input(InputError::Other(detail)),
+        "25006" => StoreError::ReadOnly { detail },
+        "53100" => StoreError::Full { detail },
+        "42501" => StoreError::Forbidden { detail },
+        "3F000" | "42883" if detail.contains("kinfolk") => {
+            StoreError::SchemaMissing { database: "the database".to_owned() }
+        }
+        "57P01" | "57P02" | "57P03" | "40001" | "40P01" => StoreError::Unavailable { detail },
+        _ => StoreError::Fault { code, detail },
+    }
+}
