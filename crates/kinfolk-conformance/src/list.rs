@@ -132,6 +132,7 @@ macro_rules! every_contract {
                 a_settle_after_recovery_is_stale,
                 a_late_settle_before_recovery_counts,
                 only_a_steady_worker_judges,
+                a_worker_that_is_late_itself_judges_nobody,
                 a_heartbeat_at_the_last_moment_is_no_gap,
                 the_living_keep_their_tasks,
                 a_task_claimed_again_is_not_recovered_for_its_old_worker,

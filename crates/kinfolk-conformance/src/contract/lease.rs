@@ -138,6 +138,19 @@ pub async fn only_a_steady_worker_judges(w: &World) {
     assert_eq!(w.state(task.id).await, State::Pending);
 }
 
+/// A worker whose own lease has run out judges nobody, though it was steady for long before: it may be the one that was
+/// away.
+pub async fn a_worker_that_is_late_itself_judges_nobody(w: &World) {
+    let task = w.running().await;
+    let worker = w.get(task.id).await.worker.unwrap();
+    let judge = w.worker().await;
+    w.pass_a_lease(&[worker, judge]).await;
+    w.advance(31).await;
+    assert_eq!(w.store.recover(judge).await.unwrap(), NOTHING, "both are late alike");
+    w.store.heartbeat(worker).await.unwrap();
+    assert_eq!(w.done(&task).await, Settled::Recorded(State::Completed));
+}
+
 /// A heartbeat at the very end of the lease is no gap.
 pub async fn a_heartbeat_at_the_last_moment_is_no_gap(w: &World) {
     w.running().await;

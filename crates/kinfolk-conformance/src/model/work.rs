@@ -86,7 +86,7 @@ impl Engine {
     pub(super) fn recover(&mut self, judge: WorkerId) -> Answer<Recovered> {
         let row = self.worker(judge)?;
         let mut done = Recovered::default();
-        if self.now.since(row.steady_since) < row.spec.lease {
+        if self.now > row.lease_until || self.now.since(row.steady_since) < row.spec.lease {
             return Ok(done);
         }
         let lost = self.lost_workers(judge);

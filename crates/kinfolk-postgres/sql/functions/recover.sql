@@ -24,12 +24,12 @@ begin
     workers := 0;
     more := false;
     perform kinfolk.require_read_committed();
-    select w.steady_since, w.lease_us into v_me from kinfolk.worker w where w.id = p_worker;
+    select w.steady_since, w.lease_until, w.lease_us into v_me from kinfolk.worker w where w.id = p_worker;
     if not found then
         perform kinfolk.refuse('KF004', format('worker %s has no lease', p_worker), 'register anew');
     end if;
     v_now := kinfolk.clock();
-    if v_now - v_me.steady_since < kinfolk.span(v_me.lease_us) then
+    if v_now > v_me.lease_until or v_now - v_me.steady_since < kinfolk.span(v_me.lease_us) then
         return;
     end if;
     with lost as materialized (
