@@ -7,7 +7,14 @@ select id,
        max_attempts,
        timeout,
        trace,
-       payload
+       coalesce(
+           payload,
+           (
+               select large_payload.payload
+               from large_payload
+               where task_id = task.id
+           )
+       ) as payload
 from task
 where worker = ?1
   and token = ?2

@@ -7,6 +7,13 @@ select id,
        max_attempts,
        timeout,
        trace,
-       payload
+       coalesce(
+           payload,
+           (
+               select large_payload.payload
+               from large_payload
+               where task_id = task.id
+           )
+       ) as payload
 from task
 where id = ?1

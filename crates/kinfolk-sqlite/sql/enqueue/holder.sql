@@ -4,7 +4,14 @@
 select id,
        state,
        runs,
-       payload
+       coalesce(
+           payload,
+           (
+               select large_payload.payload
+               from large_payload
+               where task_id = task.id
+           )
+       ) as payload
 from task
 where unique_key = ?1
   and command_id = ?2

@@ -12,7 +12,14 @@ select id,
        attempt,
        max_attempts,
        timeout,
-       payload,
+       coalesce(
+           payload,
+           (
+               select large_payload.payload
+               from large_payload
+               where task_id = task.id
+           )
+       ) as payload,
        result,
        failure,
        unique_key,

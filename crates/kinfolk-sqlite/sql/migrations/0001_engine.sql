@@ -64,7 +64,7 @@ create table task (
     failure             text,
     trace               text,
     result              text,
-    payload             text    not null,
+    payload             text, -- null when it is large: then it lies in large_payload
     -- Written without lists: SQLite would build a scratch table for each list at each write.
     constraint known_state check (
         state = 'pending' or state = 'running' or state = 'waiting'
@@ -106,6 +106,12 @@ where finished_at is not null;
 -- Who holds or has held a key.
 create index task_key_idx on task (unique_key, command_id, key_until)
 where unique_key is not null;
+
+-- Payloads too large to be copied each time their task changes. Written once, read by whoever shows or runs the task.
+create table large_payload (
+    task_id integer primary key references task (id),
+    payload text    not null
+) strict;
 
 create table attempt (
     task_id    integer not null references task (id),

@@ -21,6 +21,7 @@ const INVARIANTS: &[(&str, &str)] = &[
     ("no attempt is without its task", include_str!("../../sql/check/orphans.sql")),
     ("no task has more ended attempts than claims", include_str!("../../sql/check/runs.sql")),
     ("an open gate means that the task is due", include_str!("../../sql/check/due.sql")),
+    ("every task has one payload", include_str!("../../sql/check/payloads.sql")),
     ("the store's row is ahead of every task", include_str!("../../sql/check/store.sql")),
 ];
 

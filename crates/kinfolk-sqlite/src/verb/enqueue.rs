@@ -11,6 +11,9 @@ use crate::error::Result;
 use crate::rows::span;
 use crate::session::Session;
 
+/// Payloads above this lie beside their task: SQLite writes a row anew, all of it, whenever any of it changes.
+const INLINE_BYTES_MAX: usize = 1024;
+
 /// The moment until which a key is held whose end is not known yet.
 const OPEN_END: i64 = i64::MAX;
 
@@ -70,8 +73,20 @@ fn put(
         task.unique.as_ref().map(|unique| unique.scope.as_str()),
         task.unique.as_ref().map(|unique| held_until(unique, now)),
         task.trace.as_deref(),
-        task.payload.as_str(),
+        inline(&task.payload),
     ))?;
+    put_large(session, id, &task.payload)
+}
+
+/// The payload as it lies in the task's own row: not at all when it is large.
+fn inline(payload: &Json) -> Option<&str> {
+    (payload.bytes() <= INLINE_BYTES_MAX).then(|| payload.as_str())
+}
+
+fn put_large(session: &Session<'_>, id: TaskId, payload: &Json) -> Result<()> {
+    if inline(payload).is_none() {
+        session.sql(include_str!("../../sql/enqueue/put_large.sql"))?.execute((id.0, payload.as_str()))?;
+    }
     Ok(())
 }
 
@@ -115,6 +130,10 @@ fn joined(session: &Session<'_>, holder: &Holder, task: &NewTask, on_duplicate: 
         let too_large = InputError::TooLarge { what: "payload", bytes: payload.bytes(), max: PAYLOAD_BYTES_MAX };
         return Err(too_large.into());
     }
-    session.sql(include_str!("../../sql/enqueue/replace.sql"))?.execute((holder.id.0, payload.as_str()))?;
+    session.sql(include_str!("../../sql/enqueue/replace.sql"))?.execute((holder.id.0, inline(&payload)))?;
+    match inline(&payload) {
+        Some(_) => drop(session.sql(include_str!("../../sql/prune/payload.sql"))?.execute([holder.id.0])?),
+        None => put_large(session, holder.id, &payload)?,
+    }
     Ok(Enqueued::Merged(holder.id))
 }

@@ -22,9 +22,11 @@ pub(crate) fn prune(session: &mut Session<'_>) -> Result<u64> {
     past.sort_unstable();
     past.truncate(SWEEP_PAGE);
     let mut attempts = session.sql(include_str!("../../sql/prune/attempts.sql"))?;
+    let mut payload = session.sql(include_str!("../../sql/prune/payload.sql"))?;
     let mut task = session.sql(include_str!("../../sql/prune/task.sql"))?;
     for (_, id) in &past {
         attempts.execute([id])?;
+        payload.execute([id])?;
         task.execute([id])?;
     }
     Ok(past.len() as u64)

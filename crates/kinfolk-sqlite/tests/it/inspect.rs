@@ -25,6 +25,7 @@ async fn check_names_what_someone_broke_by_hand() {
         ("update task set suspect = 1 where state = 'running'", "one suspect"),
         ("update task set unique_key = 'k', unique_scope = 'active', key_until = 9e18", "holds a key"),
         ("update task set due = 9e18 where state = 'pending'", "due"),
+        ("update task set payload = null", "one payload"),
         ("update store set last_task = 0", "store's row"),
         (
             "pragma foreign_keys = off; insert into attempt values (99, 1, 1, 0, 0, x'00', 'failed', null)",

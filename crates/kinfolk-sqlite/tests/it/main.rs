@@ -4,6 +4,7 @@ mod conformance;
 mod contention;
 mod inspect;
 mod open;
+mod payloads;
 mod plans;
 mod processes;
 mod support;
