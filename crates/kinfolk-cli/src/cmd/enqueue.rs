@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kinfolk_core::limits::ENQUEUE_BATCH_MAX;
+use kinfolk_core::limits::{ENQUEUE_BATCH_MAX, TRACE_BYTES_MAX};
 use kinfolk_core::{Command, CommandName, Due, Enqueued, Json, NewTask, Rejection, Store, Timestamp};
 use serde::Serialize;
 
@@ -85,8 +85,13 @@ impl Args {
             (None, Some(moment)) => Due::At(moment),
             (None, None) => Due::Now,
         };
-        NewTask { due, ..self.task.task(self.command.clone(), payload) }
+        NewTask { due, trace: trace(), ..self.task.task(self.command.clone(), payload) }
     }
+}
+
+/// The trace context of whoever called us, as tracing tools hand it to the programs they start.
+fn trace() -> Option<String> {
+    std::env::var("TRACEPARENT").ok().filter(|trace| !trace.is_empty() && trace.len() <= TRACE_BYTES_MAX)
 }
 
 /// A known command keeps its policy.

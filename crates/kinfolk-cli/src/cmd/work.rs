@@ -73,7 +73,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
 
     tokio::select! {
         () = signals.next() => session.out.hint("stopping: what runs may finish; Ctrl-C again to end at once"),
-        idle = until_idle(&args, store.as_ref(), &queues) => idle?,
+        idle = until_idle(&args, &worker, store.as_ref(), &queues) => idle?,
     }
     stop(worker, &mut signals).await
 }
@@ -96,12 +96,19 @@ fn sentence(args: &Args, queues: &BTreeSet<QueueName>) -> String {
 }
 
 /// Waits until nothing is left that this worker could run; for good, when it was not asked to.
-async fn until_idle(args: &Args, store: &dyn Store, queues: &BTreeSet<QueueName>) -> Result<(), Fault> {
+async fn until_idle(
+    args: &Args,
+    worker: &WorkerHandle,
+    store: &dyn Store,
+    queues: &BTreeSet<QueueName>,
+) -> Result<(), Fault> {
     if !args.until_idle {
         return std::future::pending().await;
     }
     let commands = builtin::names(args.allow_shell);
     loop {
+        // The worker knows best what can be run now; the store is asked for what others run and what is due later.
+        worker.wait_idle().await;
         let paused: BTreeSet<QueueName> = store
             .queues()
             .await?

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Db, on_both_stores};
+use crate::support::{Db, finish, on_both_stores};
 
 on_both_stores!(
     a_task_is_enqueued_run_and_shown,
@@ -15,6 +15,7 @@ on_both_stores!(
     listings_go_page_by_page,
     a_command_is_registered_and_changed,
     a_queue_is_made_and_its_retention_changed,
+    the_trace_of_the_caller_goes_along,
     counts_workers_doctor_and_check_agree,
 );
 
@@ -167,6 +168,14 @@ fn a_queue_is_made_and_its_retention_changed(db: &Db) {
     assert_eq!(slow["keep_cancelled_ms"], 7 * 86_400_000);
     // What is left out stays as it was.
     assert!(db.ok(&["queue", "set", "slow", "--keep-cancelled", "2h"]).contains("completed tasks 1 d"));
+}
+
+fn the_trace_of_the_caller_goes_along(db: &Db) {
+    let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let mut command = db.command(&["enqueue", "noop", "--register"]);
+    command.env("TRACEPARENT", trace);
+    assert_eq!(finish(command, "").code, 0);
+    assert_eq!(db.one(&["show", "1"])["trace"], trace);
 }
 
 fn counts_workers_doctor_and_check_agree(db: &Db) {

@@ -146,3 +146,17 @@ fn watching_ends_when_all_is_idle() {
     let last = documents(&ran.stdout).pop().unwrap();
     assert_eq!((&last["queue"], &last["completed"], &last["pending"]), (&"default".into(), &5.into(), &0.into()));
 }
+
+#[test]
+fn a_broken_invariant_is_printed_and_is_exit_code_1() {
+    let db = sqlite().migrated();
+    db.ok(&["enqueue", "noop", "--register"]);
+    db.ok(&["cancel", "1"]);
+    let tamper = "pragma ignore_check_constraints = on; update task set state = 'failed', failure = null";
+    rusqlite::Connection::open(db.file()).unwrap().execute_batch(tamper).unwrap();
+    let ran = db.run(&["check"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.contains("task 1"), "{ran:?}");
+    let ran = db.run(&["check", "--json"]);
+    assert_eq!((ran.code, &documents(&ran.stdout)[0]["task"]), (1, &1.into()), "{ran:?}");
+}
