@@ -21,6 +21,10 @@ create or replace function kinfolk.error_bytes_max() returns integer
 language sql immutable parallel safe
 as $$ select 4096::integer $$;
 
+create or replace function kinfolk.json_depth_max() returns integer
+language sql immutable parallel safe
+as $$ select 100::integer $$;
+
 create or replace function kinfolk.enqueue_batch_max() returns integer
 language sql immutable parallel safe
 as $$ select 10000::integer $$;

@@ -7,12 +7,13 @@ use kinfolk_core::limits as l;
 /// The text of `sql/limits.sql`, generated from `kinfolk_core::limits`. A test holds the file to it.
 pub fn limits_sql() -> String {
     let micros = |span: std::time::Duration| span.as_micros() as u64;
-    let limits: [(&str, &str, u64); 19] = [
+    let limits: [(&str, &str, u64); 20] = [
         ("name_bytes_max", "integer", l::NAME_BYTES_MAX as u64),
         ("unique_key_bytes_max", "integer", l::UNIQUE_KEY_BYTES_MAX as u64),
         ("payload_bytes_max", "bigint", l::PAYLOAD_BYTES_MAX as u64),
         ("result_bytes_max", "bigint", l::RESULT_BYTES_MAX as u64),
         ("error_bytes_max", "integer", l::ERROR_BYTES_MAX as u64),
+        ("json_depth_max", "integer", l::JSON_DEPTH_MAX as u64),
         ("enqueue_batch_max", "integer", l::ENQUEUE_BATCH_MAX as u64),
         ("claim_batch_max", "integer", l::CLAIM_BATCH_MAX as u64),
         ("settle_batch_max", "integer", l::SETTLE_BATCH_MAX as u64),

@@ -45,8 +45,19 @@ declare
     v_left boolean := false;
     v_taken integer := 0;
     v_idle boolean;
+    -- Whether this transaction does nothing else: only then may its commit go unawaited.
+    v_alone boolean := pg_current_xact_id_if_assigned() is null;
 begin
     perform kinfolk.require_read_committed();
+    if p_token is null or p_limit is null then
+        perform kinfolk.refuse('KF001', 'a claim needs a token and a limit', 'send a fresh random uuid with each call');
+    end if;
+    -- A repeated call waits for the one it repeats, should that still be under way: else it would not see what it takes.
+    if p_repeated then
+        perform pg_advisory_xact_lock(1263160903, hashtext(p_token::text));
+    else
+        perform pg_try_advisory_xact_lock_shared(1263160903, hashtext(p_token::text));
+    end if;
     if not exists (select from kinfolk.worker w where w.id = p_worker) then
         perform kinfolk.refuse('KF004', format('worker %s has no lease', p_worker), 'register anew');
     end if;
@@ -146,7 +157,7 @@ begin
         where wq.queue_id = v_queue.id
             and wq.worker_id = p_worker;
     end if;
-    if p_relaxed then
+    if p_relaxed and v_alone then
         perform set_config('synchronous_commit', 'off', true);
     end if;
 

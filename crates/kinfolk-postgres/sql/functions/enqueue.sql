@@ -30,6 +30,7 @@ begin
     if enqueue.due is not null and enqueue.delay is not null then
         perform kinfolk.refuse('KF001', 'both due and delay are given', 'give one of them');
     end if;
+    perform kinfolk.require_given(enqueue.payload, enqueue.due);
     select r.outcome, r.id, r.name
     into v_answer
     from kinfolk.enqueue_rows(array[v_id], array[enqueue.command], array[enqueue.payload], array[enqueue.queue],

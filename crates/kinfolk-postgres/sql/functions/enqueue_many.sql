@@ -24,6 +24,8 @@ begin
     if found then
         perform kinfolk.refuse('KF001', format('unknown key %L in a task', v_strange), 'the keys are the arguments of kinfolk.enqueue');
     end if;
+    perform kinfolk.require_given(g.payload, g.due)
+    from jsonb_to_recordset(tasks) as g(payload jsonb, due timestamptz);
     v_ids := kinfolk.take_ids(jsonb_array_length(tasks));
 
     return query

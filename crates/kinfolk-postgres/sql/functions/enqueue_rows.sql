@@ -40,11 +40,12 @@ begin
     perform kinfolk.require_tasks(p_ids, p_commands, p_payloads, p_priorities, p_delays_us, p_keys, p_scopes,
         p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces);
 
+    if exists (select from unnest(p_ids) i where i < 1 or i > (select s.last_value from kinfolk.task_id s)) then
+        perform kinfolk.refuse('KF001', 'a task number that was never given out', 'take numbers from kinfolk.take_ids');
+    end if;
+
     -- Numbers are taken in one go, so those of a call that is sent again stand side by side.
-    v_repeated := exists (
-        select
-        from kinfolk.task t
-        where t.id between least(p_ids[1], p_ids[v_many]) and greatest(p_ids[1], p_ids[v_many]));
+    v_repeated := kinfolk.in_use(least(p_ids[1], p_ids[v_many]), greatest(p_ids[1], p_ids[v_many]));
 
     insert into kinfolk.task
         (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, timeout_us, trace, payload)

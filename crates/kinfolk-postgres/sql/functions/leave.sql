@@ -1,4 +1,5 @@
--- Ends a worker: what it holds goes back, at no cost, and its row goes. Takes its row, then its tasks by number.
+-- Ends a worker: what it holds goes back, at no cost, and its row goes. Takes its row, then its tasks by number, passing
+-- over those that are being settled at this moment: should that fail, they are recovered, since the lease ends here.
 
 create or replace function kinfolk.leave(p_worker uuid) returns void
 language plpgsql volatile security definer
@@ -14,15 +15,25 @@ begin
     if not found then
         return;
     end if;
-    select array_agg(t.id order by t.id), array_agg(t.token order by t.id)
+    with held as materialized (
+        select t.id, t.token
+        from kinfolk.task t
+        where t.worker_id = p_worker
+            and t.state = 'running'
+        order by t.id
+        for update skip locked
+    )
+    select array_agg(h.id order by h.id), array_agg(h.token order by h.id)
     into v_ids, v_tokens
-    from kinfolk.task t
-    where t.worker_id = p_worker
-        and t.state = 'running';
+    from held h;
     if v_ids is not null then
         perform kinfolk.settle_rest(v_ids, v_tokens, array_fill('release'::text, array[cardinality(v_ids)]),
             '{}', '{}', '{}', '{}', kinfolk.clock());
     end if;
-    delete from kinfolk.worker w where w.id = p_worker;
+    if exists (select from kinfolk.task t where t.worker_id = p_worker and t.state = 'running') then
+        update kinfolk.worker w set lease_until = kinfolk.clock() - interval '1 microsecond' where w.id = p_worker;
+    else
+        delete from kinfolk.worker w where w.id = p_worker;
+    end if;
 end
 $$;

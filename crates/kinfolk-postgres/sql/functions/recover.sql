@@ -105,7 +105,9 @@ begin
     where w.id = any (v_lost)
         and not exists (select from kinfolk.task t where t.worker_id = w.id and t.state = 'running');
     get diagnostics workers = row_count;
-    more := workers < cardinality(v_lost);
+    -- What someone else holds at this moment is left for the next sweep, not for a call right after this one.
+    more := (returned + poisoned + cancelled > 0 and workers < cardinality(v_lost))
+        or (workers > 0 and cardinality(v_lost) >= v_page);
     perform kinfolk.notify_queues(v_queues, false);
 end
 $$;

@@ -38,6 +38,18 @@ begin
         perform kinfolk.refuse('KF006', format('the result is %s bytes, more than %s', v_bytes, v_result),
             'keep the data elsewhere and answer with a reference', v_bytes::text);
     end if;
+    if 'done' <> any (p_outcomes) and exists (
+        select
+        from unnest(p_outcomes, p_failures) as g(outcome, failure)
+        where g.outcome in ('failed', 'never')
+            and not coalesce(
+                g.failure ->> 'kind' in ('error', 'timeout', 'panic', 'validation', 'poison', 'lost', 'cancelled')
+                and jsonb_typeof(g.failure -> 'message') = 'string'
+                and octet_length(g.failure ->> 'message') <= kinfolk.error_bytes_max(), false))
+    then
+        perform kinfolk.refuse('KF001', 'a failure must be an object with a known kind and a message',
+            format('such as {"kind": "error", "message": "..."}, of at most %s bytes', kinfolk.error_bytes_max()));
+    end if;
     if exists (select from unnest(p_delays_us) d where d not between 0 and v_delay) then
         perform kinfolk.refuse('KF001', 'a delay is out of range', 'it must be within ten years from now on');
     end if;

@@ -83,3 +83,26 @@ begin
     end loop;
 end
 $$;
+
+-- Refuses a payload or a time that only a caller in SQL can bring: the library checks before it sends.
+create or replace function kinfolk.require_given(p_payload jsonb, p_due timestamptz) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if octet_length(p_payload::text) > 2 * kinfolk.payload_bytes_max() then
+        perform kinfolk.refuse('KF006', format('the payload is more than %s bytes', kinfolk.payload_bytes_max()),
+            'keep the data elsewhere and send a reference', octet_length(p_payload::text)::text);
+    end if;
+    if pg_column_size(p_payload) > kinfolk.json_depth_max()
+        and jsonb_path_exists(p_payload, format('strict $.**{%s to last}', kinfolk.json_depth_max() + 1)::jsonpath)
+    then
+        perform kinfolk.refuse('KF001', format('the payload is nested deeper than %s levels', kinfolk.json_depth_max()),
+            'flatten it');
+    end if;
+    if p_due is not null and not (p_due > '0001-01-01' and p_due < '9999-01-01') then
+        perform kinfolk.refuse('KF001', format('due is %s, which is out of range', p_due),
+            'give a time from the year 1 to 9998');
+    end if;
+end
+$$;

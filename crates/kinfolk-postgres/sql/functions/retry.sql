@@ -4,6 +4,7 @@
 create or replace function kinfolk.retry(p_task bigint) returns setof kinfolk.tasks
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 declare
     v_task record;

@@ -32,7 +32,8 @@ begin
         missed = excluded.missed,
         overlap = excluded.overlap,
         paused = excluded.paused,
-        next_at = excluded.next_at,
+        -- Never back to a tick that was fired while the caller was looking at the clock.
+        next_at = case when excluded.next_at <= s.last_at then s.next_at else excluded.next_at end,
         command = excluded.command,
         payload = excluded.payload,
         queue = excluded.queue,
@@ -59,7 +60,7 @@ begin
     update kinfolk.schedule s
     set
         paused = p_paused,
-        next_at = case when p_paused then s.next_at else p_next_at end
+        next_at = case when p_paused or p_next_at <= s.last_at then s.next_at else p_next_at end
     where s.name = p_name;
     return found;
 end

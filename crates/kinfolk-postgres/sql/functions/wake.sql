@@ -13,7 +13,9 @@ declare
         join kinfolk.command c on c.name = g.command
         left join kinfolk.queue q on q.name = g.queue);
 begin
-    perform set_config('synchronous_commit', 'off', true);
+    if pg_current_xact_id_if_assigned() is null then
+        perform set_config('synchronous_commit', 'off', true);
+    end if;
     perform kinfolk.notify_queues(v_queues, true);
 end
 $$;
