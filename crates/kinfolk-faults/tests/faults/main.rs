@@ -7,6 +7,7 @@ mod dropped_calls;
 mod kill_loop;
 mod late_worker;
 mod lost_answers;
+mod merges;
 mod poison;
 mod server;
 
