@@ -6,9 +6,11 @@ use kinfolk_core::store::Answer;
 use kinfolk_core::{Operate, Timestamp};
 use tokio::sync::OnceCell;
 use tokio_postgres::types::Type;
+use tokio_postgres::{Client, SimpleQueryMessage};
 
 use crate::connect::PgOptions;
 use crate::error::store_error;
+use crate::schema::{CODE, MIGRATIONS, ROLES};
 use crate::store::PgStore;
 use crate::values::Moment;
 
@@ -16,6 +18,7 @@ const INSTALL_CLOCK: &str = include_str!("../sql/testing/clock.sql");
 const SET_CLOCK: &str = "update kinfolk.test_clock set at = $1";
 const RESTART_SERVER: &str = "update kinfolk.test_clock set server_started_at = at";
 const WIPE: &str = include_str!("../sql/testing/wipe.sql");
+const DUMP: &str = include_str!("../sql/testing/dump.sql");
 
 /// Makes the store's clock stand still until it is set, beginning at its present time. The server counts as running for
 /// ever, so that the moved clock does not look like a restart.
@@ -38,6 +41,35 @@ pub async fn restart_server(store: &PgStore) -> Answer<()> {
 pub async fn wipe(store: &PgStore) -> Answer<()> {
     let client = store.raw_client().await?;
     client.batch_execute(WIPE).await.map_err(|fault| store_error(&fault))
+}
+
+/// Everything about the schema that could differ between two databases, one line each, sorted.
+pub async fn schema_dump(store: &PgStore) -> Answer<Vec<String>> {
+    let client = store.raw_client().await?;
+    Ok(texts(&client.simple_query(DUMP).await.map_err(|fault| store_error(&fault))?))
+}
+
+/// Builds the tables as the first version of all had them.
+pub async fn version_one(store: &PgStore) -> Answer<()> {
+    let client = store.raw_client().await?;
+    let version = CODE.iter().find(|(path, _)| path.ends_with("schema_version.sql")).map_or("", |(_, sql)| sql);
+    let sql = [
+        "begin",
+        ROLES,
+        MIGRATIONS[0].2,
+        "insert into kinfolk.migration (version, name) values (1, 'the first tables')",
+        version,
+        "commit",
+    ];
+    client.batch_execute(&sql.join(";\n")).await.map_err(|fault| store_error(&fault))
+}
+
+fn texts(messages: &[SimpleQueryMessage]) -> Vec<String> {
+    let text = |message: &SimpleQueryMessage| match message {
+        SimpleQueryMessage::Row(row) => Some(row.get(0).unwrap_or_default().to_owned()),
+        _ => None,
+    };
+    messages.iter().filter_map(text).collect()
 }
 
 /// The URL of the cluster in which tests may make and drop databases.
@@ -90,6 +122,45 @@ impl TestDatabase {
     pub async fn store(&self) -> PgStore {
         let options = PgOptions { pool_size: 4, ..PgOptions::default() };
         PgStore::connect(&self.url, options).await.expect("a store on the test database")
+    }
+}
+
+impl TestDatabase {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A plain connection to it.
+    ///
+    /// # Panics
+    /// When it can't be connected to.
+    pub async fn client(&self) -> Client {
+        let (client, connection) =
+            tokio_postgres::connect(&self.url, tokio_postgres::NoTls).await.expect("a connection to the test database");
+        tokio::spawn(async move { drop(connection.await) });
+        client
+    }
+
+    /// Runs statements, and says how that went.
+    pub async fn try_run(&self, sql: &str) -> Answer<()> {
+        self.client().await.batch_execute(sql).await.map_err(|fault| store_error(&fault))
+    }
+
+    /// Runs statements.
+    ///
+    /// # Panics
+    /// When one fails.
+    pub async fn run(&self, sql: &str) {
+        self.try_run(sql).await.unwrap_or_else(|fault| panic!("{sql}: {fault}"));
+    }
+
+    /// Runs a query and gives its first column as texts.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub async fn texts(&self, sql: &str) -> Vec<String> {
+        texts(&self.client().await.simple_query(sql).await.unwrap_or_else(|fault| panic!("{sql}: {fault}")))
     }
 }
 

@@ -1,0 +1,70 @@
+//! Wake-ups: who sleeps is woken, who is busy is left alone, and a broken line is mended.
+
+mod common;
+
+use std::time::Duration;
+
+use common::*;
+use kinfolk_core::*;
+use kinfolk_postgres::enqueue_in;
+
+async fn heard(source: &mut Box<dyn WakeSource>) -> Wake {
+    tokio::time::timeout(Duration::from_secs(20), source.next()).await.expect("a wake-up")
+}
+
+/// Whether nothing comes before a wake-up that is sent now for the worker alone.
+async fn quiet(
+    database: &kinfolk_postgres::testing::TestDatabase,
+    source: &mut Box<dyn WakeSource>,
+    worker: WorkerId,
+) -> bool {
+    database.run(&format!("select pg_notify('kinfolk', 'c:{worker}')")).await;
+    heard(source).await == Wake::Cancel
+}
+
+#[tokio::test]
+async fn an_idle_worker_is_woken_and_a_busy_one_is_not() {
+    let (database, store) = fresh().await;
+    let worker = worker(&store).await;
+    let queues = [QueueName::default()];
+    let mut source = store.wakes(worker, &queues).await.unwrap().unwrap();
+    enqueue(&store, task("work")).await;
+    assert!(quiet(&database, &mut source, worker).await, "a worker that has never found a queue empty is busy");
+    assert_eq!(store.claim(&claim_of(worker, &["work"], 10)).await.unwrap().tasks.len(), 1);
+    enqueue(&store, task("work")).await;
+    assert_eq!(heard(&mut source).await, Wake::Queue(QueueName::default()));
+    assert_eq!(store.claim(&claim_of(worker, &["work"], 1)).await.unwrap().tasks.len(), 1);
+    enqueue(&store, task("work")).await;
+    assert!(quiet(&database, &mut source, worker).await);
+}
+
+#[tokio::test]
+async fn a_transaction_wakes_when_it_commits_and_a_cancel_wakes_the_worker_that_runs_the_task() {
+    let (database, store) = fresh().await;
+    let worker = worker(&store).await;
+    let mut source = store.wakes(worker, &[QueueName::default()]).await.unwrap().unwrap();
+    let mut client = database.client().await;
+    let transaction = client.transaction().await.unwrap();
+    let id = enqueue_in(&transaction, &[task("work"), task("work")]).await.unwrap()[0].task().unwrap();
+    assert!(quiet(&database, &mut source, worker).await);
+    transaction.commit().await.unwrap();
+    assert_eq!(heard(&mut source).await, Wake::Queue(QueueName::default()));
+    store.claim(&claim_of(worker, &["work"], 2)).await.unwrap();
+    assert_eq!(store.cancel(id).await.unwrap(), operate::Cancelled::Requested);
+    assert_eq!(heard(&mut source).await, Wake::Cancel);
+    assert_eq!(store.heartbeat(worker).await.unwrap().cancel.len(), 1);
+}
+
+#[tokio::test]
+async fn a_broken_line_is_mended_and_then_everything_is_looked_at() {
+    let (database, store) = fresh().await;
+    let worker = worker(&store).await;
+    let mut source = store.wakes(worker, &[QueueName::default()]).await.unwrap().unwrap();
+    let listeners = "select count(pg_terminate_backend(pid))::text from pg_stat_activity
+        where datname = current_database() and query = 'listen kinfolk'";
+    assert_eq!(database.texts(listeners).await, ["1"]);
+    assert_eq!(heard(&mut source).await, Wake::All);
+    store.claim(&claim_of(worker, &["work"], 1)).await.unwrap();
+    enqueue(&store, task("work")).await;
+    assert_eq!(heard(&mut source).await, Wake::Queue(QueueName::default()));
+}
