@@ -43,6 +43,9 @@ pub async fn wipe(store: &PgStore) -> Answer<()> {
     client.batch_execute(WIPE).await.map_err(|fault| store_error(&fault))
 }
 
+/// The version of the schema that this program works with.
+pub const VERSION: i32 = crate::schema::VERSION;
+
 /// Everything about the schema that could differ between two databases, one line each, sorted.
 pub async fn schema_dump(store: &PgStore) -> Answer<Vec<String>> {
     let client = store.raw_client().await?;

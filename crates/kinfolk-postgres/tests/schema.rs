@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use kinfolk_core::*;
-use kinfolk_postgres::testing::{TestDatabase, schema_dump, version_one};
+use kinfolk_postgres::testing::{TestDatabase, VERSION, schema_dump, version_one};
 use kinfolk_postgres::{PgOptions, PgStore};
 
 async fn empty() -> (TestDatabase, PgStore) {
@@ -20,10 +20,10 @@ async fn rows(database: &TestDatabase, sql: &str) -> Vec<String> {
 #[tokio::test]
 async fn a_migrated_schema_equals_a_new_one() {
     let (_new_database, new) = empty().await;
-    assert_eq!(new.migrate().await.unwrap(), operate::Migrated { from: 0, to: 3 });
+    assert_eq!(new.migrate().await.unwrap(), operate::Migrated { from: 0, to: VERSION });
     let (_old_database, old) = empty().await;
     version_one(&old).await.unwrap();
-    assert_eq!(old.migrate().await.unwrap(), operate::Migrated { from: 1, to: 3 });
+    assert_eq!(old.migrate().await.unwrap(), operate::Migrated { from: 1, to: VERSION });
     let (new, old) = (schema_dump(&new).await.unwrap(), schema_dump(&old).await.unwrap());
     assert!(new.len() > 200, "the dump holds columns, indexes and functions");
     for (new, old) in new.iter().zip(&old) {
@@ -43,7 +43,7 @@ async fn before_the_migration_every_verb_says_what_is_missing() {
     store.migrate().await.unwrap();
     assert_eq!(store.task(TaskId(1)).await.unwrap(), None);
     assert_eq!(store.pending_migrations().await.unwrap(), []);
-    assert_eq!(store.migrate().await.unwrap(), operate::Migrated { from: 3, to: 3 });
+    assert_eq!(store.migrate().await.unwrap(), operate::Migrated { from: VERSION, to: VERSION });
 }
 
 #[tokio::test]
@@ -61,13 +61,13 @@ async fn a_schema_too_new_or_too_old_is_named() {
     let (_database, store) = empty().await;
     version_one(&store).await.unwrap();
     let fault = store.queues().await.unwrap_err();
-    assert!(matches!(fault, StoreError::SchemaTooOld { found: 1, needed: 3 }), "{fault}");
+    assert!(matches!(fault, StoreError::SchemaTooOld { found: 1, needed: VERSION }), "{fault}");
     store.migrate().await.unwrap();
     let database = TestDatabase::create().await;
     database.run("insert into kinfolk.migration (version, name) values (99, 'from the future')").await;
     let store = database.store().await;
     let fault = store.queues().await.unwrap_err();
-    assert!(matches!(fault, StoreError::SchemaTooNew { found: 99, known: 3 }), "{fault}");
+    assert!(matches!(fault, StoreError::SchemaTooNew { found: 99, known: VERSION }), "{fault}");
     assert!(matches!(store.migrate().await.unwrap_err(), StoreError::SchemaTooNew { .. }));
     assert!(matches!(store.pending_migrations().await.unwrap_err(), StoreError::SchemaTooNew { .. }));
 }
@@ -81,8 +81,8 @@ async fn of_migrators_at_once_one_wins_and_the_others_are_told_or_find_it_done()
     let mut made = 0;
     for answer in [a, b, c] {
         match answer {
-            Ok(operate::Migrated { from: 0, to: 3 }) => made += 1,
-            Ok(operate::Migrated { from: 3, to: 3 }) | Err(StoreError::Busy { .. }) => {}
+            Ok(operate::Migrated { from: 0, to: VERSION }) => made += 1,
+            Ok(operate::Migrated { from: VERSION, to: VERSION }) | Err(StoreError::Busy { .. }) => {}
             other => panic!("{other:?}"),
         }
     }
