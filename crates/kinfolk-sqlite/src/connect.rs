@@ -24,12 +24,13 @@ const LOG_KEPT: i64 = 64 * 1024 * 1024;
 const PAUSE_FIRST: Duration = Duration::from_micros(200);
 const PAUSE_LONGEST: Duration = Duration::from_millis(5);
 
-/// The writer's connection. It never waits inside SQLite: [`patiently`] does.
+/// The writer's connection. While the file is opened it waits inside SQLite; [`hurry`] ends that.
 pub(crate) fn writer(path: &Path, options: &Options) -> Result<Connection> {
     refuse_old_sqlite(rusqlite::version_number())?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
-    conn.busy_timeout(Duration::ZERO)?;
+    // First of all: even a setting reads the file, which another process may be closing this moment.
+    conn.busy_timeout(options.busy_timeout)?;
     settings(&conn)?;
     conn.pragma_update(None, "synchronous", options.synchronous.as_str())?;
     conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
@@ -38,6 +39,11 @@ pub(crate) fn writer(path: &Path, options: &Options) -> Result<Connection> {
         return Err(StoreError::ReadOnly { detail: path.display().to_string() }.into());
     }
     Ok(conn)
+}
+
+/// From now on the connection does not wait inside SQLite, whose pauses grow long: [`patiently`] does.
+pub(crate) fn hurry(conn: &Connection) -> Result<()> {
+    Ok(conn.busy_timeout(Duration::ZERO)?)
 }
 
 /// A connection that reads, beside the writer.
@@ -70,23 +76,19 @@ fn refuse_old_sqlite(version: i32) -> Result<()> {
 }
 
 /// Does something as soon as other processes let it, and gives up with `StoreError::Busy` when they never do.
-pub(crate) fn patiently<T>(
-    limit: Duration,
-    what: &'static str,
-    mut act: impl FnMut() -> rusqlite::Result<T>,
-) -> Result<T> {
+pub(crate) fn patiently<T>(limit: Duration, what: &'static str, mut act: impl FnMut() -> Result<T>) -> Result<T> {
     let deadline = Instant::now() + limit;
     let mut pause = PAUSE_FIRST;
     loop {
         match act() {
-            Err(fault) if is_busy(&fault) => {
+            Err(Fault::Sqlite(fault)) if is_busy(&fault) => {
                 if Instant::now() >= deadline {
                     return Err(StoreError::Busy { what }.into());
                 }
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(PAUSE_LONGEST);
             }
-            other => return Ok(other?),
+            other => return other,
         }
     }
 }

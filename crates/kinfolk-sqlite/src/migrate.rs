@@ -31,9 +31,9 @@ pub(crate) fn known() -> i32 {
 
 /// Makes sure that the file is ours or empty, puts it in WAL mode and brings its schema up to date.
 pub(crate) fn prepare(conn: &mut Connection, path: &Path, patience: Duration) -> Result<Migrated> {
-    patiently(patience, "opening the file", || Ok(identify(conn, path)))??;
+    patiently(patience, "opening the file", || identify(conn, path))?;
     let mode: String = patiently(patience, "opening the file", || {
-        conn.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
+        Ok(conn.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?)
     })?;
     if mode != "wal" {
         return Err(StoreError::Unsupported {
@@ -48,16 +48,13 @@ pub(crate) fn prepare(conn: &mut Connection, path: &Path, patience: Duration) ->
 
 /// Brings the schema to a version, in one transaction.
 pub(crate) fn upgrade(conn: &mut Connection, path: &Path, patience: Duration, to: i32) -> Result<Migrated> {
-    if version(conn)? == to {
+    if patiently(patience, "a migration", || Ok(version(conn)?))? == to {
         return Ok(Migrated { from: to, to });
     }
     patiently(patience, "a migration", || {
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Someone else may have been at it while we waited.
-        let from = match identify(&tx, path) {
-            Ok(from) => from,
-            Err(fault) => return Ok(Err(fault)),
-        };
+        let from = identify(&tx, path)?;
         for step in pending_until(from, to) {
             tx.execute_batch(&step.sql)?;
         }
@@ -66,8 +63,8 @@ pub(crate) fn upgrade(conn: &mut Connection, path: &Path, patience: Duration, to
             tx.pragma_update(None, "user_version", to)?;
         }
         tx.commit()?;
-        Ok(Ok(Migrated { from, to: to.max(from) }))
-    })?
+        Ok(Migrated { from, to: to.max(from) })
+    })
 }
 
 /// The steps that opening this file would run: all of them when it is not there. Looks only, and makes nothing.

@@ -92,6 +92,7 @@ impl SqliteStore {
     ) -> Answer<Self> {
         let opened = connect::writer(&path, &options).and_then(|mut conn| {
             migrate::prepare(&mut conn, &path, options.busy_timeout)?;
+            connect::hurry(&conn)?;
             Ok(conn)
         });
         let conn = opened.map_err(|fault| while_opening(&path, fault))?;

@@ -161,7 +161,8 @@ impl Writer {
     /// Runs a group in one transaction. An error means that nothing of it was written.
     fn transact(&mut self, group: &mut [Box<dyn Request>]) -> Result<()> {
         patiently(self.shared.options.busy_timeout, "a write to the file", || {
-            self.conn.prepare_cached("begin immediate")?.execute(()).map(drop)
+            self.conn.prepare_cached("begin immediate")?.execute(())?;
+            Ok(())
         })?;
         let news = self.run_group(group).and_then(|news| {
             group.iter().filter_map(|request| request.verb().points()).for_each(|(before, _)| crash::point(before));
