@@ -138,3 +138,23 @@ async fn readers_go_on_while_someone_writes() {
     lock.execute_batch("rollback").unwrap();
     writing.await.unwrap().unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn opening_while_others_write_and_close_never_fails() {
+    let Place { folder, clock, store } = Place::new();
+    let path = folder.path().join("kinfolk.db");
+    register(&store, &["echo"]).await;
+    drop(store);
+    let mut callers = JoinSet::new();
+    for _ in 0..4 {
+        let (path, clock) = (path.clone(), clock.clone());
+        callers.spawn(async move {
+            for _ in 0..25 {
+                enqueue(&crate::support::quick(&path, clock.clone()), &[task("echo")]).await;
+            }
+        });
+    }
+    callers.join_all().await;
+    let counts = crate::support::quick(&path, clock).stats().await.unwrap().counts;
+    assert_eq!(counts[0].tasks, 100);
+}
