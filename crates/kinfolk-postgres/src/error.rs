@@ -76,7 +76,7 @@ fn from_db(db: &DbError) -> StoreError {
         "KF003" => StoreError::WrongState {
             task: kinfolk_core::TaskId(0),
             state: db.detail().and_then(|state| state.parse().ok()).unwrap_or(State::Pending),
-            remedy: "only a failed or cancelled task can be retried",
+            remedy: "only failed and cancelled tasks can be retried",
         },
         "KF004" => StoreError::LeaseLost { worker: WorkerId(uuid::Uuid::nil()) },
         "KF005" => StoreError::Fault { code: code.to_owned(), detail: advised() },

@@ -1,9 +1,9 @@
-//! Every contract of the conformance suite, on PostgreSQL.
+//! Every contract of the conformance suite and random histories beside the model, on PostgreSQL.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use kinfolk_conformance::{START, TestStore};
+use kinfolk_conformance::{START, TestStore, history};
 use kinfolk_core::{Store, Timestamp};
 use kinfolk_postgres::PgStore;
 use kinfolk_postgres::testing::{self, TestDatabase};
@@ -44,6 +44,12 @@ impl TestStore for Postgres {
         testing::wipe(&self.store).await.unwrap();
         testing::set_clock(&self.store, START).await.unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn histories() {
+    let lanes: Vec<Arc<dyn TestStore>> = vec![Arc::new(postgres().await), Arc::new(postgres().await)];
+    history::run("kinfolk-postgres", lanes).await;
 }
 
 kinfolk_conformance::contracts!(postgres);

@@ -39,7 +39,7 @@ pub enum Op {
     },
     Heartbeat(usize),
     Leave(usize),
-    /// `repeat`: with the token of this worker's call before, as after a lost answer.
+    /// `repeat`: this worker's call before, sent again as after a lost answer.
     Claim {
         worker: usize,
         queue: usize,

@@ -39,7 +39,7 @@ struct Player<'a> {
     tasks: Vec<TaskId>,
     claims: Vec<(TaskId, Token)>,
     tokens: u128,
-    latest_token: [Token; WORKERS],
+    latest_claim: [Option<Claim>; WORKERS],
 }
 
 /// Plays a history from an empty store. `Ok` when nothing differed.
@@ -56,7 +56,7 @@ pub(super) async fn play(test: &dyn TestStore, model: Model, history: &[Op]) -> 
         tasks: Vec::new(),
         claims: Vec::new(),
         tokens: 0,
-        latest_token: [Token(Uuid::nil()); WORKERS],
+        latest_claim: Default::default(),
     };
     for (step, op) in history.iter().enumerate() {
         player.step = step;
@@ -164,18 +164,21 @@ impl Player<'_> {
 
     async fn claim(&mut self, op: &Op) -> Result<(), Difference> {
         let Op::Claim { worker, queue, commands, limit, repeat } = op else { return Ok(()) };
-        if !repeat {
-            self.tokens += 1;
-            self.latest_token[*worker] = Token(Uuid::from_u128(self.tokens));
-        }
-        let claim = Claim {
-            worker: worker_id(*worker),
-            token: self.latest_token[*worker],
-            queue: queue_name(*queue),
-            commands: command_names(*commands),
-            limit: *limit,
-            repeated: *repeat,
+        let claim = match self.latest_claim[*worker].clone().filter(|_| *repeat) {
+            Some(before) => Claim { repeated: true, ..before },
+            None => {
+                self.tokens += 1;
+                Claim {
+                    worker: worker_id(*worker),
+                    token: Token(Uuid::from_u128(self.tokens)),
+                    queue: queue_name(*queue),
+                    commands: command_names(*commands),
+                    limit: *limit,
+                    repeated: false,
+                }
+            }
         };
+        self.latest_claim[*worker] = Some(claim.clone());
         let claimed: Answer<Claimed> = both!(self, claim, &claim);
         self.claims.extend(claimed.iter().flat_map(|claimed| &claimed.tasks).map(|task| (task.id, task.token)));
         Ok(())

@@ -44,8 +44,7 @@ begin
         from kinfolk.task t
         where t.id = any (v_ids)
             and t.finished_at is not null
-            -- A payload may still be on its way to it, to become the next task.
-            and not exists (select from kinfolk.late l where l.task_id = t.id)
+            -- What came too late for it is to become the next task first.
             and not exists (select from kinfolk.duplicate d where d.task_id = t.id)
         order by t.id
         for update skip locked

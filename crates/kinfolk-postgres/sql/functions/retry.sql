@@ -15,7 +15,7 @@ begin
         perform kinfolk.refuse('KF002', format('there is no task %s', p_task));
     elsif v_task.state not in ('failed', 'cancelled') then
         perform kinfolk.refuse('KF003', format('task %s is %s', p_task, v_task.state),
-            'only a failed or cancelled task can be retried', v_task.state::text);
+            'only failed and cancelled tasks can be retried', v_task.state::text);
     end if;
     update kinfolk.task t
     set
