@@ -3,6 +3,7 @@
 create or replace function kinfolk.check_invariants() returns table (invariant text, detail text, task bigint)
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
     select 'a running task has a worker, a token and a start; any other has no worker', t.state::text, t.id
     from kinfolk.task t

@@ -4,6 +4,7 @@ create or replace function kinfolk.doctor(p_caller_now timestamptz)
 returns table (subject text, health text, found text, remedy text)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 begin
     return query

@@ -22,6 +22,7 @@ create or replace function kinfolk.enqueue(
 )
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 declare
     v_id bigint := nextval('kinfolk.task_id');

@@ -10,6 +10,7 @@ create or replace function kinfolk.enqueue_keyed(
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_holder record;

@@ -5,6 +5,7 @@ create or replace function kinfolk.enqueue_many(tasks jsonb)
 returns table (outcome text, id bigint, why text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 #variable_conflict use_column
 declare

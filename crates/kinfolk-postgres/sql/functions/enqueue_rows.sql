@@ -26,6 +26,7 @@ create or replace function kinfolk.enqueue_rows(
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
+set jit = off
 as $$
 #variable_conflict use_column
 declare

@@ -5,6 +5,7 @@ create or replace function kinfolk.folded(p_task bigint) returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_payload jsonb := kinfolk.payload_of(p_task);

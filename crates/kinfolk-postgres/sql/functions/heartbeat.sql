@@ -4,6 +4,7 @@ create or replace function kinfolk.heartbeat(p_worker uuid) returns table (id bi
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 declare

@@ -5,6 +5,7 @@ create or replace function kinfolk.leave(p_worker uuid) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_ids bigint[];

@@ -6,6 +6,7 @@ create or replace function kinfolk.list_tasks(
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
+set jit = off
 as $$
 declare
     v_command integer;

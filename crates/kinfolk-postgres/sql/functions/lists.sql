@@ -4,6 +4,7 @@ create or replace function kinfolk.queues()
 returns table (name text, paused_at timestamptz, keep_completed_us bigint, keep_failed_us bigint, keep_cancelled_us bigint)
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
     select q.name, q.paused_at, q.keep_completed_us, q.keep_failed_us, q.keep_cancelled_us
     from kinfolk.queue q
@@ -17,6 +18,7 @@ returns table (
 )
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
     select c.name, q.name, c.priority, c.max_attempts, c.backoff_base_ms, c.backoff_cap_ms, c.jitter_pct, c.timeout_us
     from kinfolk.command c
@@ -30,6 +32,7 @@ returns table (
 )
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
     select w.id, w.name, w.queues, w.commands, w.started_at, w.lease_until,
         (select count(*) from kinfolk.task t where t.worker_id = w.id and t.state = 'running')
@@ -40,4 +43,5 @@ $$;
 create or replace function kinfolk.schedules() returns setof kinfolk.schedule
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$ select s.* from kinfolk.schedule s order by s.name $$;

@@ -4,6 +4,7 @@
 create or replace function kinfolk.pause(p_queue text) returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 declare
     v_queue integer;
@@ -26,6 +27,7 @@ $$;
 create or replace function kinfolk.resume(p_queue text) returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 declare
     v_queue integer;

@@ -10,6 +10,7 @@ create or replace function kinfolk.promote(p_queue integer, p_now timestamptz) r
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_new tid[] := '{}';

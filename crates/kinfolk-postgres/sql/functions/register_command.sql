@@ -12,6 +12,7 @@ create or replace function kinfolk.register_command(
 ) returns void
 language sql volatile security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
     select kinfolk.register_commands(array[name], array[queue], array[priority], array[max_attempts],
         array[kinfolk.micros(backoff_base) / 1000], array[kinfolk.micros(backoff_cap) / 1000], array[jitter_pct],

@@ -7,6 +7,7 @@ create or replace function kinfolk.register_commands(
 ) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 declare
     v_bad record;

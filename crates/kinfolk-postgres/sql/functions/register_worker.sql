@@ -5,6 +5,7 @@ create or replace function kinfolk.register_worker(
 ) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 declare
     v_now timestamptz := kinfolk.clock();

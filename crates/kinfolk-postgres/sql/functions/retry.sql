@@ -5,6 +5,7 @@ create or replace function kinfolk.retry(p_task bigint) returns setof kinfolk.ta
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 declare
     v_task record;

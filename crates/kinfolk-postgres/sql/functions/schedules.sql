@@ -9,6 +9,7 @@ create or replace function kinfolk.put_schedule(
 ) returns setof kinfolk.schedule
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 begin
     perform kinfolk.require_name('schedule', p_name);
@@ -55,6 +56,7 @@ $$;
 create or replace function kinfolk.pause_schedule(p_name text, p_paused boolean, p_next_at timestamptz) returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 begin
     update kinfolk.schedule s
@@ -70,6 +72,7 @@ $$;
 create or replace function kinfolk.remove_schedule(p_name text) returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 begin
     delete from kinfolk.schedule s where s.name = p_name;
@@ -81,6 +84,7 @@ $$;
 create or replace function kinfolk.due_schedules() returns setof kinfolk.schedule
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
     select s.*
     from kinfolk.schedule s

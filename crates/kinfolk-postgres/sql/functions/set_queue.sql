@@ -5,6 +5,7 @@ create or replace function kinfolk.set_queue(
 ) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 begin
     perform kinfolk.require_name('queue', p_name);

@@ -26,6 +26,8 @@ declare
     v_now timestamptz;
     v_done integer[];
     v_many integer := cardinality(p_ids);
+    -- A task that is named twice is decided row by row: the first ending counts.
+    v_once boolean := v_many = (select count(distinct i) from unnest(p_ids) i);
 begin
     perform kinfolk.require_read_committed();
     perform kinfolk.require_settles(p_ids, p_tokens, p_outcomes, p_results, p_failures, p_delays_us);
@@ -43,7 +45,8 @@ begin
             strikes = 0,
             unique_held = t.unique_held and t.unique_scope = 'window'
         from unnest(p_ids, p_tokens, p_outcomes, p_results) with ordinality as g(id, token, outcome, result, nth)
-        where g.outcome = 'done'
+        where v_once
+            and g.outcome = 'done'
             and t.id = g.id
             and t.token = g.token
             -- Running: said so that no index on that is thought of, only the key.

@@ -4,6 +4,7 @@ create or replace function kinfolk.count_tasks()
 returns table (queue text, command text, state text, tasks bigint)
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
     select q.name, c.name, n.state::text, n.tasks
     from (
@@ -22,6 +23,7 @@ create or replace function kinfolk.stats()
 returns table (now timestamptz, workers bigint, queue text, oldest_open timestamptz)
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
     with clock as materialized (
         select kinfolk.clock() as now

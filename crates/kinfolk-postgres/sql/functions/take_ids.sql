@@ -3,6 +3,7 @@
 create or replace function kinfolk.take_ids(many integer) returns bigint[]
 language sql volatile security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
     select array(select nextval('kinfolk.task_id') from generate_series(1, least(many, kinfolk.enqueue_batch_max())))
 $$;
@@ -12,6 +13,7 @@ create or replace function kinfolk.in_use(p_first bigint, p_last bigint) returns
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 begin
     return exists (select from kinfolk.task t where t.id between p_first and p_last);

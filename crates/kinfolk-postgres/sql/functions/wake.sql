@@ -5,6 +5,7 @@
 create or replace function kinfolk.wake(p_commands text[], p_queues text[]) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 declare
     v_queues integer[] := array(
