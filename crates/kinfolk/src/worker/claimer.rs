@@ -1,7 +1,7 @@
 //! The claimer: takes tasks for all lanes and starts their runners.
 //!
-//! Each lane has one claim call in flight, as wide as its free slots; two, when it is busy and wide. After an answer that
-//! filled them all it waits until half of them are free again, or a small part of a handler's usual time has passed, so that it claims in large
+//! Each lane has at most one claim call in flight, as wide as its free slots. After an answer that filled them all it
+//! waits until half of them are free again, or a small part of a handler's usual time has passed, so that it claims in large
 //! batches and keeps no slot empty for long. A call whose answer was lost is repeated under the same token: what it took the first
 //! time comes back. Nothing is claimed without a slot for it, or for a command without a handler.
 
@@ -29,9 +29,6 @@ const GATHER_MIN: Duration = Duration::from_millis(2);
 const GATHER_MAX: Duration = Duration::from_millis(50);
 const GATHER_PART: u32 = 20;
 
-/// From this many slots on, a lane that just got all it asked for asks by two claims side by side.
-const SPLIT_FROM: usize = 400;
-
 /// Takes tasks and starts runners.
 pub(crate) struct Claimer {
     shared: Arc<Shared>,
@@ -58,7 +55,7 @@ impl Claimer {
                 slots = self.reserve(&self.shared.lanes[lane], gather) => slots,
                 () = self.shared.stops.drain.cancelled() => return,
             };
-            let claimed = if gather { self.run_twice(lane, slots).await } else { self.run_once(lane, slots).await };
+            let claimed = self.run_once(lane, slots).await;
             gather = claimed.as_ref().is_some_and(|claimed| claimed.tasks == slots);
             if gather {
                 idle.reset();
@@ -101,22 +98,6 @@ impl Claimer {
         }
         lane.slots.take(free);
         free
-    }
-
-    /// Two claims side by side, each for half of the slots, when there are many: a busy queue is then taken from by two
-    /// connections, as it is settled by two.
-    async fn run_twice(&self, lane: usize, slots: usize) -> Option<Taken> {
-        if slots < SPLIT_FROM {
-            return self.run_once(lane, slots).await;
-        }
-        let half = slots / 2;
-        match tokio::join!(self.run_once(lane, slots - half), self.run_once(lane, half)) {
-            (Some(one), Some(other)) => {
-                let next_due = one.next_due.into_iter().chain(other.next_due).min();
-                Some(Taken { tasks: one.tasks + other.tasks, next_due })
-            }
-            (one, other) => one.or(other),
-        }
     }
 
     /// One claim into these slots; gives back those it did not fill. `None` when nothing could be asked.
