@@ -1,6 +1,9 @@
 //! Calls whose future is dropped half-way, as a timeout or a `select!` does: a call is carried out whole or not at all, can
 //! be repeated, and the store goes on working.
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -24,18 +27,19 @@ struct Count {
 }
 
 impl Count {
-    /// Makes a call, and drops it after so many steps of a tenth of a millisecond.
-    async fn hurried<T>(&mut self, steps: u64, call: impl Future<Output = Answer<T>>) -> Result<Option<T>> {
-        match tokio::time::timeout(Duration::from_micros(steps * 100), call).await {
-            Ok(answer) => {
+    /// Makes a call, and drops it when it has no answer after being asked 2 to the power of `patience` times. (A timer
+    /// would not do: it counts in milliseconds, and many calls are answered within one.)
+    async fn hurried<T>(&mut self, patience: u64, call: impl Future<Output = Answer<T>>) -> Result<Option<T>> {
+        let mut call = pin!(call);
+        for _ in 0..1_u64 << patience {
+            if let Poll::Ready(answer) = poll_fn(|context| Poll::Ready(call.as_mut().poll(context))).await {
                 self.answered += 1;
-                Ok(Some(answer?))
+                return Ok(Some(answer?));
             }
-            Err(_) => {
-                self.dropped += 1;
-                Ok(None)
-            }
+            tokio::task::yield_now().await;
         }
+        self.dropped += 1;
+        Ok(None)
     }
 }
 
@@ -52,18 +56,18 @@ async fn drop_calls(kind: Kind) -> Result<()> {
 
     let mut count = Count::default();
     for round in 0..ROUNDS {
-        let steps = round % 30;
-        count.hurried(steps, store.enqueue(&tasks(NOTE, BATCH)?)).await?;
+        let patience = round % 18;
+        count.hurried(patience, store.enqueue(&tasks(NOTE, BATCH)?)).await?;
         let token = Token(Uuid::new_v4());
         let claim =
             Claim { worker: id, token, queue: queue.clone(), commands: commands.clone(), limit: 7, repeated: false };
-        let claimed = match count.hurried(steps, store.claim(&claim)).await? {
+        let claimed = match count.hurried(patience, store.claim(&claim)).await? {
             Some(claimed) => claimed,
             None => store.claim(&Claim { repeated: true, ..claim }).await?,
         };
         let done = |id| Settle { task: id, token, outcome: Outcome::Done(None) };
         let settles: Vec<_> = claimed.tasks.iter().map(|task| done(task.id)).collect();
-        let answers = match count.hurried(steps, store.settle(&settles)).await? {
+        let answers = match count.hurried(patience, store.settle(&settles)).await? {
             Some(answers) => answers,
             None => store.settle(&settles).await?,
         };

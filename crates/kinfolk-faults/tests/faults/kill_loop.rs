@@ -1,15 +1,15 @@
 //! Workers killed with -9 at random moments under load, fifty rounds on each store: nothing is lost, nothing is doubled.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use kinfolk_core::task::Ending;
-use kinfolk_core::{Store, TaskId};
+use kinfolk_core::{State, Store, TaskId};
 use kinfolk_faults::bed::{Bed, Kind};
 use kinfolk_faults::ledger::{Ledger, TABLE};
 use kinfolk_faults::process::Process;
 use kinfolk_faults::sound::{all_tasks, assert_sound, wait_drained};
-use kinfolk_faults::victim::{EFFECT, NOTE, made, tasks};
+use kinfolk_faults::victim::{EFFECT, NOTE, Orders, made, tasks};
 
 use crate::{PATIENCE, ledger, start, worker};
 
@@ -19,7 +19,7 @@ const TASKS_A_ROUND: usize = 60;
 
 /// Kills one worker a round, starts another in its place, and enqueues all the while. Returns the tasks answered for.
 async fn rounds(bed: &Bed, store: &dyn Store, command: &str) -> Result<Vec<TaskId>> {
-    let orders = worker(bed);
+    let orders = Orders { work_ms: 15, ..worker(bed) };
     let mut fleet: Vec<Process> = (0..WORKERS).map(|_| start("a worker", &orders)).collect::<Result<_>>()?;
     for process in &mut fleet {
         process.wait_line("ready", PATIENCE)?;
@@ -29,15 +29,32 @@ async fn rounds(bed: &Bed, store: &dyn Store, command: &str) -> Result<Vec<TaskI
     println!("seed {}", chance.0);
     for _ in 0..ROUNDS {
         answered.extend(made(&store.enqueue(&tasks(command, TASKS_A_ROUND)?).await?)?);
-        tokio::time::sleep(Duration::from_millis(20 + chance.below(300))).await;
+        wait_running(store).await?;
+        tokio::time::sleep(Duration::from_millis(chance.below(30))).await;
         let place = usize::try_from(chance.below(WORKERS as u64))?;
         fleet[place].kill()?;
         fleet[place] = start("a worker", &orders)?;
+        fleet[place].wait_line("ready", PATIENCE)?;
     }
     // Those that are left finish the rest.
     wait_drained(store, PATIENCE).await?;
     ensure!(losses(store, &answered).await? > ROUNDS / 5, "hardly a task was lost: the kills hit nobody at work");
     Ok(answered)
+}
+
+/// Waits until somebody is at work, or has been and is through already.
+async fn wait_running(store: &dyn Store) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let counts = store.stats().await?.counts;
+        let is_at_work = counts.iter().any(|count| count.state == State::Running);
+        let is_through = counts.iter().all(|count| count.state == State::Completed);
+        if is_at_work || is_through {
+            return Ok(());
+        }
+        ensure!(Instant::now() < deadline, "nobody starts to work: {counts:?}");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
 }
 
 /// How many attempts ended by the loss of their worker.
