@@ -341,7 +341,7 @@ pub fn claim_of(worker: WorkerId, limit: usize) -> Claim {
 
 /// A settle of a claimed task.
 pub fn settle_of(task: &ClaimedTask, outcome: Outcome) -> Settle {
-    Settle { task: task.id, token: task.token, outcome }
+    Settle::new(task.id, task.token, outcome)
 }
 
 /// An attempt that ended in an error.

@@ -52,4 +52,10 @@ pub struct ClaimedTask {
     pub timeout: Option<Duration>,
     /// The enqueuer's trace context.
     pub trace: Option<String>,
+    /// Its parent, if it has one.
+    pub parent: Option<TaskId>,
+    /// The root of its family; itself, if it has no parent.
+    pub root: TaskId,
+    /// Generations between it and its root.
+    pub depth: u16,
 }

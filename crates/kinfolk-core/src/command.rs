@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::enqueue::{check_priority, check_timeout};
 use crate::error::InputError;
+use crate::limits::FUNCTION_BYTES_MAX;
 use crate::name::{CommandName, QueueName};
 use crate::retry::RetryPolicy;
 
@@ -22,18 +23,56 @@ pub struct Command {
     pub retry: RetryPolicy,
     /// How long one attempt may run; `None` is as long as it likes.
     pub timeout: Option<Duration>,
+    /// The SQL function that runs its tasks, on PostgreSQL. `None` leaves the handler that is registered, if one is.
+    pub handler: Option<SqlHandler>,
+}
+
+/// A function or procedure in the database that handles a command, and what runs around it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SqlHandler {
+    /// `schema.function`, taking the payload (`jsonb`) and returning `jsonb` or `void`; or a procedure, which may commit.
+    pub function: String,
+    /// Called with the payload before it, in the same transaction.
+    pub before: Option<String>,
+    /// Called with the payload after it, in the same transaction.
+    pub after: Option<String>,
+    /// How long one statement of the handler may run.
+    pub statement_timeout: Option<Duration>,
 }
 
 impl Command {
     /// A command on the queue `default` with default policy.
     pub fn new(name: CommandName) -> Self {
-        Self { name, queue: QueueName::default(), priority: 0, retry: RetryPolicy::default(), timeout: None }
+        Self {
+            name,
+            queue: QueueName::default(),
+            priority: 0,
+            retry: RetryPolicy::default(),
+            timeout: None,
+            handler: None,
+        }
     }
 
     /// Refuses what no store would keep.
     pub fn check(&self) -> Result<(), InputError> {
         check_priority(Some(self.priority))?;
         check_timeout(self.timeout)?;
+        if let Some(handler) = &self.handler {
+            handler.check()?;
+        }
         self.retry.check()
+    }
+}
+
+impl SqlHandler {
+    /// Refuses what no store would keep. Whether the functions exist, and fit, is the database's to say.
+    pub fn check(&self) -> Result<(), InputError> {
+        for name in [Some(&self.function), self.before.as_ref(), self.after.as_ref()].into_iter().flatten() {
+            if name.is_empty() || name.len() > FUNCTION_BYTES_MAX {
+                let name: String = name.chars().take(FUNCTION_BYTES_MAX).collect();
+                return Err(InputError::Name { kind: "function", name, why: "it must have 1 to 256 bytes" });
+            }
+        }
+        check_timeout(self.statement_timeout)
     }
 }

@@ -28,6 +28,10 @@ pub const POINTS: &[&str] = &[
     "cancel.after",
     "retry.before",
     "retry.after",
+    "retry_family.before",
+    "retry_family.after",
+    "sweep.before",
+    "sweep.after",
     "handler.before",
     "handler.after",
 ];

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use crate::family::Tally;
 use crate::ids::TaskId;
 use crate::limits::STRIKES_MAX;
 use crate::retry::RetryPolicy;
@@ -76,12 +77,26 @@ pub fn settle(facts: &Facts, outcome: &Outcome) -> Next {
             };
             Next { delay, ..next }
         }
-        Outcome::Snooze(span) => Next { delay: *span, attempt: facts.attempt.saturating_sub(1), ..next },
+        Outcome::Snooze(span) | Outcome::YieldPlace(span) => {
+            Next { delay: *span, attempt: facts.attempt.saturating_sub(1), ..next }
+        }
         // A release says nothing about the task: it keeps its suspicion.
         Outcome::Release => {
             Next { attempt: facts.attempt.saturating_sub(1), suspect: facts.suspect, strikes: facts.strikes, ..next }
         }
         Outcome::Cancelled => unreachable!("handled above"),
+    }
+}
+
+/// Where a task goes whose own work has ended in `own`, a terminal state, and which has these children: it waits for those
+/// that are open, and a failed one fails it.
+pub const fn join(own: State, children: &Tally) -> State {
+    if children.open() > 0 {
+        State::Waiting
+    } else if matches!(own, State::Completed) && children.failed > 0 {
+        State::Failed
+    } else {
+        own
     }
 }
 
@@ -141,6 +156,7 @@ pub mod vectors {
             Ending::Settle(failed(FailureKind::Validation, Retry::Policy)),
             Ending::Settle(Outcome::Snooze(Duration::from_secs(5))),
             Ending::Settle(Outcome::Snooze(Duration::ZERO)),
+            Ending::Settle(Outcome::YieldPlace(Duration::from_secs(5))),
             Ending::Settle(Outcome::Release),
             Ending::Settle(Outcome::Cancelled),
             Ending::Lost { server_restarted: false },
@@ -223,6 +239,18 @@ mod tests {
         assert_eq!((third.state, third.verdict), (State::Failed, Some(FailureKind::Poison)));
         let restart = recover(&Facts { suspect: true, strikes: 2, ..facts() }, true);
         assert_eq!((restart.state, restart.strikes), (State::Pending, 2));
+    }
+
+    #[test]
+    fn a_parent_waits_for_every_child_and_fails_with_any() {
+        let mut tally = Tally { total: 2, ..Tally::default() };
+        assert_eq!(join(State::Completed, &tally), State::Waiting);
+        tally.count(State::Failed);
+        assert_eq!(join(State::Completed, &tally), State::Waiting, "siblings are not interrupted");
+        tally.count(State::Cancelled);
+        assert_eq!(join(State::Completed, &tally), State::Failed);
+        assert_eq!(join(State::Cancelled, &tally), State::Cancelled);
+        assert_eq!(join(State::Completed, &Tally { total: 1, cancelled: 1, ..Tally::default() }), State::Completed);
     }
 
     #[test]

@@ -73,6 +73,22 @@ pub enum Rejection {
     /// There is no such queue.
     #[error("unknown queue {0}; register a command on it, or make it with `kinfolk queue set`")]
     UnknownQueue(QueueName),
+    /// The queue takes no children (`child_limit` 0).
+    #[error("queue {0} takes no children; spawn onto another queue, or raise its child_limit")]
+    NoChildren(QueueName),
+    /// The family would grow deeper than the queue of its root allows.
+    #[error("a family on queue {0} may not grow this deep; spawn less deeply, or raise its depth_limit")]
+    TooDeep(QueueName),
+    /// A task without a parent has no siblings.
+    #[error("task {0} has no parent, so it can't have siblings; spawn a child, or enqueue a task")]
+    NoParent(TaskId),
+}
+
+impl Rejection {
+    /// Whether trying again may help: someone may have registered what was unknown.
+    pub const fn may_pass(&self) -> bool {
+        matches!(self, Self::UnknownCommand(_) | Self::UnknownQueue(_))
+    }
 }
 
 impl NewTask {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::ids::{TaskId, WorkerId};
-use crate::name::{CommandName, QueueName, ScheduleName};
+use crate::name::{CommandName, QueueName, ScheduleName, StatusName};
 use crate::settle::FailureKind;
 
 /// Something that happened, reported after it was committed. All fields are always there.
@@ -25,6 +25,8 @@ pub enum Event {
     Retried { task: TaskId, command: CommandName, queue: QueueName, attempt: u16, took: Duration, kind: FailureKind },
     /// An attempt ended badly, and the task has failed.
     Failed { task: TaskId, command: CommandName, queue: QueueName, attempt: u16, took: Duration, kind: FailureKind },
+    /// An attempt ended well, and the task waits for its children.
+    Waiting { task: TaskId, command: CommandName, queue: QueueName, attempt: u16, took: Duration },
     /// A handler put its task off.
     Snoozed { task: TaskId, command: CommandName, queue: QueueName, attempt: u16, took: Duration },
     /// A stopping worker gave a task back.
@@ -39,13 +41,17 @@ pub enum Event {
     ScheduleFired { schedule: ScheduleName, tasks: Vec<TaskId>, overlapped: u64 },
     /// Finished families were removed by retention.
     Pruned { tasks: u64 },
+    /// Parents were found waiting for nothing, and were set right: a bug in the store.
+    Unstuck { tasks: u64 },
+    /// A status turned from idle to active, or back.
+    StatusChanged { status: StatusName, active: bool },
     /// A call to the store failed and is repeated.
     StoreTrouble { during: &'static str, fault: String },
 }
 
 impl Event {
     /// The stable names of all events, in the order of the list above.
-    pub const NAMES: [&'static str; 15] = [
+    pub const NAMES: [&'static str; 18] = [
         "worker_started",
         "worker_stopped",
         "lease_lost",
@@ -53,6 +59,7 @@ impl Event {
         "completed",
         "retried",
         "failed",
+        "waiting",
         "snoozed",
         "released",
         "cancelled",
@@ -60,6 +67,8 @@ impl Event {
         "recovered",
         "schedule_fired",
         "pruned",
+        "unstuck",
+        "status_changed",
         "store_trouble",
     ];
 
@@ -73,6 +82,7 @@ impl Event {
             Self::Completed { .. } => "completed",
             Self::Retried { .. } => "retried",
             Self::Failed { .. } => "failed",
+            Self::Waiting { .. } => "waiting",
             Self::Snoozed { .. } => "snoozed",
             Self::Released { .. } => "released",
             Self::Cancelled { .. } => "cancelled",
@@ -80,6 +90,8 @@ impl Event {
             Self::Recovered { .. } => "recovered",
             Self::ScheduleFired { .. } => "schedule_fired",
             Self::Pruned { .. } => "pruned",
+            Self::Unstuck { .. } => "unstuck",
+            Self::StatusChanged { .. } => "status_changed",
             Self::StoreTrouble { .. } => "store_trouble",
         }
     }

@@ -49,3 +49,11 @@ pub const SWEEP_PAGE: usize = 1_000;
 pub const CATCH_UP_MAX: usize = 100;
 /// Longest cron line, in bytes.
 pub const CRON_BYTES_MAX: usize = 200;
+/// Deepest that a family may grow: generations below its root. Also the default of a queue.
+pub const DEPTH_MAX: u16 = 32;
+/// Most tasks that one handler makes in one attempt: children, siblings, follow-ups and others.
+pub const MADE_MAX: usize = 100_000;
+/// Most commands that one status watches.
+pub const STATUS_COMMANDS_MAX: usize = 1_000;
+/// Longest name of an SQL function that handles a command, in bytes.
+pub const FUNCTION_BYTES_MAX: usize = 256;

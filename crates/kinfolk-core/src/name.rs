@@ -1,4 +1,4 @@
-//! Names of commands, queues and schedules: short, visible, safe in a URL, a log line and a channel. A copy shares the
+//! Names of commands, queues, schedules and statuses: short, visible, safe in a URL, a log line and a channel. A copy shares the
 //! text, so names can go along with every task and event.
 
 use std::fmt;
@@ -98,6 +98,11 @@ name!(
     /// A recurring schedule.
     ScheduleName,
     "schedule"
+);
+name!(
+    /// A status that a front end watches.
+    StatusName,
+    "status"
 );
 
 impl Default for QueueName {

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::InputError;
+use crate::limits::DEPTH_MAX;
 use crate::name::QueueName;
 use crate::time::Timestamp;
 
@@ -14,8 +16,24 @@ pub struct Queue {
     pub name: QueueName,
     /// Since when it is paused, if it is: claims take nothing from it, what runs goes on.
     pub paused_at: Option<Timestamp>,
+    /// How it treats its tasks.
+    #[serde(flatten)]
+    pub policy: Policy,
+}
+
+/// How a queue treats its tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
     /// How long its finished families are kept.
     pub retention: Retention,
+    /// Families at work at once, across all workers: from the first claim of the root until it is terminal. `None` is no
+    /// limit; with 1, top-level tasks run strictly one after another.
+    pub family_limit: Option<u32>,
+    /// Children running at once on this queue, over all families and workers. `None` is no limit; with 0, a spawn onto
+    /// this queue is refused.
+    pub child_limit: Option<u32>,
+    /// How many generations families of roots on this queue may have below the root.
+    pub depth_limit: u16,
 }
 
 /// How long finished families are kept, by the state their root ended in. `None` keeps them for good.
@@ -30,6 +48,33 @@ pub struct Retention {
 }
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { retention: Retention::default(), family_limit: None, child_limit: None, depth_limit: DEPTH_MAX }
+    }
+}
+
+impl Policy {
+    /// The default policy with this retention.
+    pub fn keeping(retention: Retention) -> Self {
+        Self { retention, ..Self::default() }
+    }
+
+    /// Refuses what no store would keep.
+    pub fn check(&self) -> Result<(), InputError> {
+        if self.family_limit == Some(0) {
+            return Err(InputError::Other("a family_limit of 0 would run nothing; pause the queue instead".to_owned()));
+        }
+        if self.depth_limit > DEPTH_MAX {
+            return Err(InputError::Other(format!(
+                "depth_limit is {}; it may be {DEPTH_MAX} at most",
+                self.depth_limit
+            )));
+        }
+        Ok(())
+    }
+}
 
 impl Default for Retention {
     fn default() -> Self {

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::enqueue::Rejection;
 use crate::error::InputError;
+use crate::family::{Made, Tally};
 use crate::ids::{TaskId, Token, WorkerId};
 use crate::json::Json;
 use crate::limits::{DELAY_MAX, ERROR_BYTES_MAX, RESULT_BYTES_MAX, STRIKES_MAX};
@@ -19,6 +21,8 @@ pub struct Settle {
     pub token: Token,
     /// How the attempt ended.
     pub outcome: Outcome,
+    /// What the handler made; only with [`Outcome::Done`]. Boxed, since most make nothing.
+    pub made: Option<Box<Made>>,
 }
 
 /// How an attempt ended, as the worker saw it. What follows from it is decided in [`crate::decide`].
@@ -35,6 +39,9 @@ pub enum Outcome {
     },
     /// Not now: run it again after this span. Costs no attempt.
     Snooze(Duration),
+    /// As a snooze, and other families of the queue may go first meanwhile: the family gives up its place among those at
+    /// work ([`crate::Policy::family_limit`]).
+    YieldPlace(Duration),
     /// The worker stops and gives the task back as it was. Costs no attempt.
     Release,
     /// The handler stopped because the task's cancellation was asked for.
@@ -83,6 +90,12 @@ pub enum FailureKind {
     Lost,
     /// Someone asked for its end.
     Cancelled,
+    /// A child failed.
+    Children,
+    /// What the handler made was refused, so nothing of it was made.
+    Refused,
+    /// Not run, because something before it did not end well.
+    Skipped,
 }
 
 /// What became of a settle.
@@ -97,13 +110,26 @@ pub enum Settled {
 }
 
 impl Settle {
+    /// An attempt that ended so and made nothing.
+    pub const fn new(task: TaskId, token: Token, outcome: Outcome) -> Self {
+        Self { task, token, outcome, made: None }
+    }
+
     /// Refuses what no store would keep.
     pub fn check(&self) -> Result<(), InputError> {
+        if let Some(made) = &self.made {
+            if !matches!(self.outcome, Outcome::Done(_)) {
+                return Err(InputError::Other("only an attempt that is done can leave tasks behind".to_owned()));
+            }
+            made.check()?;
+        }
         let delay = match &self.outcome {
             Outcome::Done(Some(result)) if result.bytes() > RESULT_BYTES_MAX => {
                 return Err(InputError::TooLarge { what: "result", bytes: result.bytes(), max: RESULT_BYTES_MAX });
             }
-            Outcome::Snooze(span) | Outcome::Failed { retry: Retry::After(span), .. } => *span,
+            Outcome::Snooze(span) | Outcome::YieldPlace(span) | Outcome::Failed { retry: Retry::After(span), .. } => {
+                *span
+            }
             _ => return Ok(()),
         };
         if delay > DELAY_MAX {
@@ -147,6 +173,27 @@ impl Failure {
         Self::new(FailureKind::Cancelled, format!("folded into task {into}, which holds the same unique key"))
     }
 
+    /// The failure kept with a task some of whose children failed. The words are the same in every store.
+    pub fn children(tally: &Tally) -> Self {
+        Self::new(FailureKind::Children, format!("{} of {} children failed", tally.failed, tally.total))
+    }
+
+    /// The failure of an attempt that made what can't be made. The words are the same in every store.
+    pub fn refused(why: &Rejection) -> Self {
+        Self::new(FailureKind::Refused, why.to_string())
+    }
+
+    /// The failure kept with an in-order child that was not run because an earlier one failed. The words are the same in
+    /// every store.
+    pub fn skipped_child() -> Self {
+        Self::new(FailureKind::Skipped, "an earlier child failed")
+    }
+
+    /// The failure kept with a follow-up whose family did not end well. The words are the same in every store.
+    pub fn skipped_follow_up(root: TaskId) -> Self {
+        Self::new(FailureKind::Skipped, format!("the family of task {root} did not complete"))
+    }
+
     /// The same failure with something more for a program.
     #[must_use]
     pub fn detail(self, detail: Json) -> Self {
@@ -165,6 +212,9 @@ impl FailureKind {
             Self::Poison => "poison",
             Self::Lost => "lost",
             Self::Cancelled => "cancelled",
+            Self::Children => "children",
+            Self::Refused => "refused",
+            Self::Skipped => "skipped",
         }
     }
 }

@@ -77,6 +77,7 @@ pub const MOVES: &[(State, Move, State)] = &[
     (Waiting, Resume, Pending),
     (Failed, Retry, Pending),
     (Cancelled, Retry, Pending),
+    (Failed, Retry, Waiting),
 ];
 
 impl State {

@@ -10,11 +10,12 @@ use crate::claim::{Claim, Claimed};
 use crate::command::Command;
 use crate::enqueue::{Enqueued, NewTask};
 use crate::error::StoreError;
+use crate::family::{Progress, Retried, Status, Tally};
 use crate::ids::{TaskId, WorkerId};
 use crate::inspect::{Filter, Finding, Page, Stats, Violation};
-use crate::name::{QueueName, ScheduleName};
+use crate::name::{CommandName, QueueName, ScheduleName, StatusName};
 use crate::operate::{Cancelled, Migrated, Migration};
-use crate::queue::{Queue, Retention};
+use crate::queue::{Policy, Queue};
 use crate::schedule::{Fired, Plan, Schedule};
 use crate::settle::{Settle, Settled};
 use crate::task::{Attempt, Task};
@@ -70,6 +71,17 @@ pub trait Work: Send + Sync {
     /// Carry out a plan, unless someone else was first.
     async fn fire(&self, plan: &Plan) -> Answer<Fired>;
 
+    /// Look for parents that wait though all their children have ended, one page of them, and set them right. Returns how
+    /// many there were: none, unless this store has a bug.
+    async fn sweep(&self) -> Answer<u64> {
+        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
+    }
+
+    /// Look at every status again. Returns those that have turned.
+    async fn refresh_statuses(&self) -> Answer<Vec<Status>> {
+        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
+    }
+
     /// Remove finished families that are past their retention, one page of them. Returns how many tasks went.
     async fn prune(&self) -> Answer<u64>;
 
@@ -111,6 +123,37 @@ pub trait Inspect: Send + Sync {
     /// A page of tasks.
     async fn list(&self, filter: &Filter) -> Answer<Page>;
 
+    /// The children of a task in the order in which they were made, from this one on (0 is the first), at most this many
+    /// and at most [`crate::limits::PAGE_MAX`].
+    async fn children(&self, parent: TaskId, from: u64, limit: usize) -> Answer<Vec<Task>> {
+        let _ = (parent, from, limit);
+        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
+    }
+
+    /// How the children of a task are doing. All zero for one that has none.
+    async fn tally(&self, parent: TaskId) -> Answer<Tally> {
+        let _ = (parent,);
+        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
+    }
+
+    /// How the family of a task is doing.
+    async fn progress(&self, task: TaskId) -> Answer<Progress> {
+        let _ = (task,);
+        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
+    }
+
+    /// Whether a task of one of these commands is at work or ready to be: running, waiting, or pending and not merely
+    /// scheduled for later.
+    async fn is_active(&self, commands: &[CommandName]) -> Answer<bool> {
+        let _ = (commands,);
+        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
+    }
+
+    /// All statuses, by name, as they were last looked at.
+    async fn statuses(&self) -> Answer<Vec<Status>> {
+        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
+    }
+
     /// Counts.
     async fn stats(&self) -> Answer<Stats>;
 
@@ -136,14 +179,34 @@ pub trait Inspect: Send + Sync {
 /// What an operator may do.
 #[async_trait]
 pub trait Operate: Send + Sync {
-    /// Ask for a task's end.
+    /// Ask for the end of a task and of all its descendants.
     async fn cancel(&self, id: TaskId) -> Answer<Cancelled>;
 
     /// Let a failed or cancelled task run again, with fresh attempts, at its old place. The task as it is then.
+    /// Refused for a parent, and for a child whose parent has ended: see [`Operate::retry_family`].
     async fn retry(&self, id: TaskId) -> Answer<Task>;
 
-    /// Make a queue, or change how long it keeps what is finished.
-    async fn set_queue(&self, queue: &QueueName, retention: Retention) -> Answer<()>;
+    /// Let what failed in a task's family run again: its root must have failed. Tasks that failed by themselves become
+    /// pending with fresh attempts, parents that failed because of them wait again.
+    async fn retry_family(&self, id: TaskId) -> Answer<Retried> {
+        let _ = (id,);
+        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
+    }
+
+    /// Make a queue, or change its policy.
+    async fn set_queue(&self, queue: &QueueName, policy: &Policy) -> Answer<()>;
+
+    /// Make a status, or change what it watches.
+    async fn put_status(&self, name: &StatusName, commands: &[CommandName]) -> Answer<()> {
+        let _ = (name, commands);
+        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
+    }
+
+    /// Remove a status.
+    async fn remove_status(&self, name: &StatusName) -> Answer<()> {
+        let _ = (name,);
+        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
+    }
 
     /// Take nothing more from a queue. What runs goes on.
     async fn pause(&self, queue: &QueueName) -> Answer<()>;

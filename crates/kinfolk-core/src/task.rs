@@ -60,6 +60,14 @@ pub struct Task {
     pub strikes: u16,
     /// The enqueuer's trace context.
     pub trace: Option<String>,
+    /// Its parent, if it has one.
+    pub parent: Option<TaskId>,
+    /// The root of its family; itself, if it has no parent.
+    pub root: TaskId,
+    /// Generations between it and its root.
+    pub depth: u16,
+    /// How its own work ended, while it waits for its children and if it failed only because of them.
+    pub outcome: Option<State>,
 }
 
 /// One try of a task that has ended. A task that was completed at its first attempt has none: the task says it all.

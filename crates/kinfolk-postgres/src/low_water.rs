@@ -118,6 +118,9 @@ mod tests {
     fn taken(command: &str, id: i64) -> (Position, ClaimedTask) {
         let task = ClaimedTask {
             id: TaskId(id),
+            parent: None,
+            root: TaskId(id),
+            depth: 0,
             token: claim().token,
             command: CommandName::new(command).unwrap(),
             payload: Json::null(),

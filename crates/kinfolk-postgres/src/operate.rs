@@ -5,7 +5,7 @@ use kinfolk_core::crash::point;
 use kinfolk_core::operate::{Cancelled, Migrated, Migration};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    Due, Inspect, Operate, QueueName, Retention, Schedule, ScheduleName, StoreError, Task, TaskId, UniqueScope,
+    Due, Inspect, Operate, Policy, QueueName, Schedule, ScheduleName, StoreError, Task, TaskId, UniqueScope,
 };
 use tokio_postgres::types::Type;
 
@@ -48,7 +48,9 @@ impl Operate for PgStore {
         rows::task(&row)
     }
 
-    async fn set_queue(&self, queue: &QueueName, retention: Retention) -> Answer<()> {
+    async fn set_queue(&self, queue: &QueueName, policy: &Policy) -> Answer<()> {
+        policy.check()?;
+        let retention = policy.retention;
         let [completed, failed, cancelled] =
             [retention.completed, retention.failed, retention.cancelled].map(|keep| keep.map(micros));
         self.rows(

@@ -6,7 +6,7 @@ use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
-    Attempt, Command, CommandName, Due, Enqueued, Failure, Gate, InputError, Json, NewTask, OnDuplicate, Queue,
+    Attempt, Command, CommandName, Due, Enqueued, Failure, Gate, InputError, Json, NewTask, OnDuplicate, Policy, Queue,
     QueueName, Rejection, Retention, RetryPolicy, Schedule, ScheduleName, Settled, State, StoreError, Task, TaskId,
     Timestamp, Unique, UniqueScope, WorkerId,
 };
@@ -90,6 +90,10 @@ pub(crate) fn task(row: &Row) -> Answer<Task> {
         suspect: get(row, 20)?,
         strikes: small(row, 21)?,
         trace: get(row, 22)?,
+        parent: None,
+        root: TaskId(get(row, 0)?),
+        depth: 0,
+        outcome: None,
     })
 }
 
@@ -153,11 +157,11 @@ pub(crate) fn queue(row: &Row) -> Answer<Queue> {
     Ok(Queue {
         name: QueueName::new(get(row, 0)?)?,
         paused_at: maybe_moment(row, 1)?,
-        retention: Retention {
+        policy: Policy::keeping(Retention {
             completed: get::<Option<i64>>(row, 2)?.map(span),
             failed: get::<Option<i64>>(row, 3)?.map(span),
             cancelled: get::<Option<i64>>(row, 4)?.map(span),
-        },
+        }),
     })
 }
 
@@ -174,6 +178,7 @@ pub(crate) fn command(row: &Row) -> Answer<Command> {
             jitter_pct: u8::try_from(small(row, 6)?).unwrap_or_default(),
         },
         timeout: get::<Option<i64>>(row, 7)?.map(span),
+        handler: None,
     })
 }
 

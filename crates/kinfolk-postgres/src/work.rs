@@ -212,6 +212,9 @@ fn claimed_task(claim: &Claim, id: i64, row: &Row) -> Answer<ClaimedTask> {
         max_attempts: small(4),
         timeout: row.get::<_, Option<i64>>(5).map(span),
         trace: row.get(6),
+        parent: None,
+        root: TaskId(id),
+        depth: 0,
     })
 }
 
@@ -274,7 +277,9 @@ impl<'a> SettleColumns<'a> {
                 _ => None,
             })),
             delays: emptied(sorted().map(|s| match &s.outcome {
-                Outcome::Snooze(delay) | Outcome::Failed { retry: Retry::After(delay), .. } => Some(micros(*delay)),
+                Outcome::Snooze(delay)
+                | Outcome::YieldPlace(delay)
+                | Outcome::Failed { retry: Retry::After(delay), .. } => Some(micros(*delay)),
                 _ => None,
             })),
         };
@@ -314,7 +319,7 @@ fn word(outcome: &Outcome) -> &'static str {
         Outcome::Done(_) => "done",
         Outcome::Failed { retry: Retry::Never, .. } => "never",
         Outcome::Failed { .. } => "failed",
-        Outcome::Snooze(_) => "snooze",
+        Outcome::Snooze(_) | Outcome::YieldPlace(_) => "snooze",
         Outcome::Release => "release",
         Outcome::Cancelled => "cancelled",
     }

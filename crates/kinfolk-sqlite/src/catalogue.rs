@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use kinfolk_core::{Command, CommandName, Queue, QueueName, Retention, RetryPolicy, Timestamp};
+use kinfolk_core::{Command, CommandName, Policy, Queue, QueueName, Retention, RetryPolicy, Timestamp};
 use rusqlite::{Connection, Row};
 
 use crate::error::{Result, unreadable};
@@ -102,11 +102,11 @@ fn queue(row: &Row<'_>) -> Result<KnownQueue> {
         queue: Queue {
             name: QueueName::new(row.get_ref("name")?.as_str().map_err(rusqlite::Error::from)?)?,
             paused_at: row.get::<_, Option<i64>>("paused_at")?.map(Timestamp::from_micros),
-            retention: Retention {
+            policy: Policy::keeping(Retention {
                 completed: keep("keep_completed")?,
                 failed: keep("keep_failed")?,
                 cancelled: keep("keep_cancelled")?,
-            },
+            }),
         },
     })
 }
@@ -128,6 +128,7 @@ fn command(row: &Row<'_>) -> Result<KnownCommand> {
                 jitter_pct: row.get("jitter_pct")?,
             },
             timeout: row.get::<_, Option<i64>>("timeout")?.map(span_from),
+            handler: None,
         },
     })
 }

@@ -76,6 +76,10 @@ pub(crate) fn task(row: &Row<'_>, catalogue: &Catalogue, now: Timestamp) -> Resu
         suspect: row.get("suspect")?,
         strikes: row.get("strikes")?,
         trace: row.get("trace")?,
+        parent: None,
+        root: TaskId(row.get("id")?),
+        depth: 0,
+        outcome: None,
     })
 }
 

@@ -136,7 +136,9 @@ fn failure(settle: &Settle) -> Option<String> {
 
 fn retry_us(settle: &Settle) -> Option<i64> {
     match &settle.outcome {
-        Outcome::Snooze(span) | Outcome::Failed { retry: Retry::After(span), .. } => Some(micros(*span)),
+        Outcome::Snooze(span) | Outcome::YieldPlace(span) | Outcome::Failed { retry: Retry::After(span), .. } => {
+            Some(micros(*span))
+        }
         _ => None,
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn outcome(outcome: &Outcome) -> &'static str {
         Outcome::Done(_) => "done",
         Outcome::Failed { retry: Retry::Never, .. } => "never",
         Outcome::Failed { .. } => "failed",
-        Outcome::Snooze(_) => "snooze",
+        Outcome::Snooze(_) | Outcome::YieldPlace(_) => "snooze",
         Outcome::Release => "release",
         Outcome::Cancelled => "cancelled",
     }

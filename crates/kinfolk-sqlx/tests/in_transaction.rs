@@ -72,7 +72,7 @@ async fn a_settle_is_one_with_the_writes_beside_it() {
         repeated: false,
     };
     assert_eq!(store.claim(&claim).await.unwrap().tasks.len(), 1);
-    let done = Settle { task: id, token, outcome: Outcome::Done(Some(Json::parse("[1]").unwrap())) };
+    let done = Settle::new(id, token, Outcome::Done(Some(Json::parse("[1]").unwrap())));
 
     let mut dropped = connection.begin().await.unwrap();
     assert_eq!(

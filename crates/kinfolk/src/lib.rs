@@ -59,7 +59,7 @@ mod worker;
 pub use kinfolk_core as core;
 pub use kinfolk_core::{
     Command, CommandName, Due, Enqueued, Event, Failure, FailureKind, InputError, Json, Missed, NewTask, OnDuplicate,
-    Overlap, Queue, QueueName, Rejection, Retention, RetryPolicy, Schedule, ScheduleName, State, Store,
+    Overlap, Policy, Queue, QueueName, Rejection, Retention, RetryPolicy, Schedule, ScheduleName, State, Store,
     StoreError as Error, Task as TaskView, TaskId, Timestamp, Unique, UniqueScope, WorkerId,
 };
 

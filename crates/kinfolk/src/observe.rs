@@ -106,7 +106,7 @@ impl Observer {
             (State::Cancelled, _) => Event::Cancelled { task, command, queue, attempt, took },
             (State::Failed, _) => Event::Failed { task, command, queue, attempt, took, kind },
             (_, Outcome::Failed { .. }) => Event::Retried { task, command, queue, attempt, took, kind },
-            (_, Outcome::Snooze(_)) => Event::Snoozed { task, command, queue, attempt, took },
+            (_, Outcome::Snooze(_) | Outcome::YieldPlace(_)) => Event::Snoozed { task, command, queue, attempt, took },
             _ => Event::Released { task, command, queue, attempt, took },
         });
     }

@@ -81,7 +81,7 @@ impl Ctx {
             other => return Err(TaskError::new(format!("not a result: {other:?}"))),
         };
         let task = &self.attempt.task;
-        let settle = Settle { task: task.id, token: task.token, outcome };
+        let settle = Settle::new(task.id, task.token, outcome);
         let answers = settle_in(transaction.inner(), std::slice::from_ref(&settle)).await?;
         match answers.first() {
             Some(Settled::Recorded(State::Completed)) => match transaction.commit().await {

@@ -54,7 +54,7 @@ impl Engine {
         kinfolk.migrate().await?;
         let commands = [Command::new(CommandName::new(NOOP)?), Command::new(CommandName::new(OTHER)?)];
         kinfolk.register(&commands).await?;
-        kinfolk.store().set_queue(&QueueName::new(PAUSED)?, kinfolk::Retention::default()).await?;
+        kinfolk.store().set_queue(&QueueName::new(PAUSED)?, &kinfolk::Policy::default()).await?;
         Ok(Self { kinfolk })
     }
 

@@ -1,7 +1,7 @@
 //! `kinfolk queue list|set`, `kinfolk pause` and `kinfolk resume`.
 
 use clap::Subcommand;
-use kinfolk_core::{Queue, QueueName, Retention, State, Store, Timestamp};
+use kinfolk_core::{Policy, Queue, QueueName, State, Store, Timestamp};
 use serde_json::json;
 
 use crate::fault::Fault;
@@ -73,7 +73,8 @@ impl Set {
     async fn run(self, session: &Session) -> Result<(), Fault> {
         let store = session.open_or_create().await?;
         let known = find(store.as_ref(), &self.name).await?;
-        let mut retention = known.map_or_else(Retention::default, |queue| queue.retention);
+        let mut policy = known.map_or_else(Policy::default, |queue| queue.policy);
+        let retention = &mut policy.retention;
         let set = |field: &mut Option<std::time::Duration>, keep: Option<Keep>| {
             if let Some(Keep(span)) = keep {
                 *field = span;
@@ -82,8 +83,9 @@ impl Set {
         set(&mut retention.completed, self.keep_completed);
         set(&mut retention.failed, self.keep_failed);
         set(&mut retention.cancelled, self.keep_cancelled);
-        store.set_queue(&self.name, retention).await?;
-        let queue = Queue { name: self.name.clone(), paused_at: None, retention };
+        store.set_queue(&self.name, &policy).await?;
+        let retention = policy.retention;
+        let queue = Queue { name: self.name.clone(), paused_at: None, policy };
         let queue = find(store.as_ref(), &self.name).await?.unwrap_or(queue);
         session.out.say(
             &QueueView::from(&queue),
@@ -119,9 +121,9 @@ async fn list(session: &Session) -> Result<(), Fault> {
                 takes(queue, stats.now),
                 table::number_of(State::Pending, count(State::Pending)),
                 table::number_of(State::Running, count(State::Running)),
-                kept(count(State::Completed), queue.retention.completed),
-                kept(count(State::Failed), queue.retention.failed),
-                kept(count(State::Cancelled), queue.retention.cancelled),
+                kept(count(State::Completed), queue.policy.retention.completed),
+                kept(count(State::Failed), queue.policy.retention.failed),
+                kept(count(State::Cancelled), queue.policy.retention.cancelled),
             ]);
         }
         table

@@ -97,9 +97,9 @@ impl<'a> From<&'a Queue> for QueueView<'a> {
         Self {
             name: queue.name.as_str(),
             paused_at: queue.paused_at,
-            keep_completed_ms: queue.retention.completed,
-            keep_failed_ms: queue.retention.failed,
-            keep_cancelled_ms: queue.retention.cancelled,
+            keep_completed_ms: queue.policy.retention.completed,
+            keep_failed_ms: queue.policy.retention.failed,
+            keep_cancelled_ms: queue.policy.retention.cancelled,
         }
     }
 }

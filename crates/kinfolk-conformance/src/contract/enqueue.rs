@@ -143,7 +143,7 @@ pub async fn registering_makes_missing_queues_and_leaves_others_alone(w: &World)
     let names: Vec<_> = queues.iter().map(|queue| queue.name.as_str()).collect();
     assert_eq!(names, ["bulk", "default", "fresh"]);
     assert_eq!(queues[1].paused_at, Some(w.now()));
-    assert_eq!((queues[2].paused_at, queues[2].retention), (None, kinfolk_core::Retention::default()));
+    assert_eq!((queues[2].paused_at, queues[2].policy.retention), (None, kinfolk_core::Retention::default()));
     let commands = w.store.commands().await.unwrap();
     assert!(commands.contains(&command));
 }

@@ -153,7 +153,7 @@ pub async fn commands_are_shown_as_registered(w: &World) {
 /// Names sort by their bytes, in every store and every locale.
 pub async fn names_sort_by_their_bytes(w: &World) {
     for name in ["b", "B", "a", "A", "a-b", "a_b", "a.b", "aB", "ab"] {
-        w.store.set_queue(&queue_name(name), kinfolk_core::Retention::default()).await.unwrap();
+        w.store.set_queue(&queue_name(name), &kinfolk_core::Policy::default()).await.unwrap();
     }
     let names: Vec<_> = w.store.queues().await.unwrap().into_iter().map(|queue| queue.name.to_string()).collect();
     assert!(names.is_sorted_by(|a, b| a.as_bytes() < b.as_bytes()), "{names:?}");

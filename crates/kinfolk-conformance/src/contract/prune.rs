@@ -45,7 +45,7 @@ pub async fn what_has_not_ended_stays(w: &World) {
 /// Each queue keeps as long as it says; `None` keeps for good and zero not at all.
 pub async fn each_queue_keeps_as_long_as_it_says(w: &World) {
     let retention = Retention { completed: Some(secs(0)), failed: None, cancelled: Some(secs(60)) };
-    w.store.set_queue(&queue_name("default"), retention).await.unwrap();
+    w.store.set_queue(&queue_name("default"), &kinfolk_core::Policy::keeping(retention)).await.unwrap();
     let (completed, failed, cancelled) = (w.completed().await, w.failed().await, w.enqueue("mail").await);
     w.store.cancel(cancelled).await.unwrap();
     let elsewhere = w.create(NewTask { queue: Some(queue_name("bulk")), ..new_task("mail") }).await;

@@ -62,13 +62,13 @@ pub async fn setting_a_queue_makes_it_or_changes_its_retention(w: &World) {
     let retention = Retention { completed: Some(secs(0)), failed: None, cancelled: Some(secs(86_400)) };
     w.store.pause(&queue_name("default")).await.unwrap();
     for name in ["default", "fresh"] {
-        w.store.set_queue(&queue_name(name), retention).await.unwrap();
+        w.store.set_queue(&queue_name(name), &kinfolk_core::Policy::keeping(retention)).await.unwrap();
     }
     let queues = w.store.queues().await.unwrap();
     let names: Vec<_> = queues.iter().map(|queue| queue.name.as_str()).collect();
     assert_eq!(names, ["bulk", "default", "fresh"]);
     assert_eq!(
-        (queues[0].retention, queues[1].retention, queues[2].retention),
+        (queues[0].policy.retention, queues[1].policy.retention, queues[2].policy.retention),
         (Retention::default(), retention, retention)
     );
     assert_eq!((queues[1].paused_at, queues[2].paused_at), (Some(w.now()), None));

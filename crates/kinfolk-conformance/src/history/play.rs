@@ -104,7 +104,7 @@ impl Player<'_> {
                     .iter()
                     .filter_map(|(back, outcome)| {
                         let (task, token) = *self.claims.get(self.claims.len().checked_sub(back + 1)?)?;
-                        Some(Settle { task, token, outcome: outcome.clone() })
+                        Some(Settle::new(task, token, outcome.clone()))
                     })
                     .collect();
                 same!(self, settle, &settles)
@@ -122,7 +122,7 @@ impl Player<'_> {
             Op::Pause(queue) => same!(self, pause, &queue_name(*queue)),
             Op::Resume(queue) => same!(self, resume, &queue_name(*queue)),
             Op::SetQueue { queue, retention } => {
-                same!(self, set_queue, &queue_name(*queue), *retention)
+                same!(self, set_queue, &queue_name(*queue), &kinfolk_core::Policy::keeping(*retention))
             }
             Op::PutSchedule { .. } => self.put_schedule(op).await,
             Op::PauseSchedule { schedule, paused } => {

@@ -2,9 +2,7 @@
 
 use kinfolk_core::operate::Cancelled;
 use kinfolk_core::store::Answer;
-use kinfolk_core::{
-    Failure, Gate, Queue, QueueName, Retention, Schedule, ScheduleName, State, StoreError, Task, TaskId,
-};
+use kinfolk_core::{Failure, Gate, Policy, Queue, QueueName, Schedule, ScheduleName, State, StoreError, Task, TaskId};
 
 use super::Engine;
 
@@ -47,10 +45,10 @@ impl Engine {
         self.task(id).ok_or_else(|| StoreError::not_found("task", id))
     }
 
-    pub(super) fn set_queue(&mut self, name: &QueueName, retention: Retention) {
+    pub(super) fn set_queue(&mut self, name: &QueueName, policy: Policy) {
         self.make_queue(name);
         if let Some(queue) = self.queues.get_mut(name) {
-            queue.retention = retention;
+            queue.policy = policy;
         }
     }
 

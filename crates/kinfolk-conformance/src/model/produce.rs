@@ -3,8 +3,7 @@
 use kinfolk_core::limits::{ENQUEUE_BATCH_MAX, PAYLOAD_BYTES_MAX};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    Command, Enqueued, Gate, InputError, NewTask, OnDuplicate, Queue, QueueName, Rejection, Retention, State, Task,
-    TaskId,
+    Command, Enqueued, Gate, InputError, NewTask, OnDuplicate, Policy, Queue, QueueName, Rejection, State, Task, TaskId,
 };
 
 use super::{Engine, Row};
@@ -64,6 +63,10 @@ impl Engine {
             suspect: false,
             strikes: 0,
             trace: new.trace.clone(),
+            parent: None,
+            root: id,
+            depth: 0,
+            outcome: None,
         };
         let row =
             Row { task, unique: new.unique.clone(), key_given_up: false, runs: 0, token: None, attempts: Vec::new() };
@@ -101,7 +104,7 @@ impl Engine {
     }
 
     pub(super) fn make_queue(&mut self, name: &QueueName) {
-        let fresh = || Queue { name: name.clone(), paused_at: None, retention: Retention::default() };
+        let fresh = || Queue { name: name.clone(), paused_at: None, policy: Policy::default() };
         self.queues.entry(name.clone()).or_insert_with(fresh);
     }
 

@@ -9,8 +9,8 @@ use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
-    Attempt, Claim, Claimed, Command, Enqueued, Heartbeat, Inspect, NewTask, Operate, Produce, Queue, QueueName,
-    Recovered, Retention, Schedule, ScheduleName, Settle, Settled, Store, Task, TaskId, Timestamp, WakeSource, Work,
+    Attempt, Claim, Claimed, Command, Enqueued, Heartbeat, Inspect, NewTask, Operate, Policy, Produce, Queue,
+    QueueName, Recovered, Schedule, ScheduleName, Settle, Settled, Store, Task, TaskId, Timestamp, WakeSource, Work,
     WorkerId, WorkerSpec,
 };
 
@@ -177,8 +177,9 @@ impl Operate for Model {
         self.engine().retry(id)
     }
 
-    async fn set_queue(&self, queue: &QueueName, retention: Retention) -> Answer<()> {
-        self.engine().set_queue(queue, retention);
+    async fn set_queue(&self, queue: &QueueName, policy: &Policy) -> Answer<()> {
+        policy.check()?;
+        self.engine().set_queue(queue, *policy);
         Ok(())
     }
 

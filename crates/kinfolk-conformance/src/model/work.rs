@@ -144,7 +144,7 @@ impl Engine {
 
     pub(super) fn prune(&mut self) -> u64 {
         let over = |row: &&Row| {
-            let retention = self.queues[&row.task.queue].retention;
+            let retention = self.queues[&row.task.queue].policy.retention;
             let kept = match row.task.state {
                 State::Completed => retention.completed,
                 State::Failed => retention.failed,
@@ -211,6 +211,9 @@ impl Engine {
                 max_attempts: task.max_attempts,
                 timeout: task.timeout,
                 trace: task.trace.clone(),
+                parent: task.parent,
+                root: task.root,
+                depth: task.depth,
             }
         };
         let shut = |row: &&Row| row.task.gate == Some(Gate::Time) && row.task.queue == claim.queue;
@@ -243,7 +246,8 @@ impl Engine {
             return if self.has(Bug::RepeatIsStale) { Settled::Stale } else { Settled::Repeated(state) };
         }
         let mut next = decide::settle(&self.facts(settle.task), &settle.outcome);
-        if self.has(Bug::SnoozeCostsAnAttempt) && matches!(settle.outcome, Outcome::Snooze(_)) {
+        if self.has(Bug::SnoozeCostsAnAttempt) && matches!(settle.outcome, Outcome::Snooze(_) | Outcome::YieldPlace(_))
+        {
             next.attempt += 1;
         }
         self.carry_out(settle.task, &settle.outcome, &next);

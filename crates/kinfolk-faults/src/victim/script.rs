@@ -69,7 +69,12 @@ async fn fire(store: &dyn Store) -> Result<()> {
 async fn prune(store: &dyn Store) -> Result<()> {
     let queue = QueueName::new(SOON_GONE)?;
     let nothing = Some(Duration::ZERO);
-    store.set_queue(&queue, Retention { completed: nothing, failed: nothing, cancelled: nothing }).await?;
+    store
+        .set_queue(
+            &queue,
+            &kinfolk_core::Policy::keeping(Retention { completed: nothing, failed: nothing, cancelled: nothing }),
+        )
+        .await?;
     let later =
         NewTask { due: Due::After(Duration::from_secs(3_600)), queue: Some(queue), ..tasks(NOTE, 1)?.remove(0) };
     let id = made(&store.enqueue(&[later]).await?)?[0];

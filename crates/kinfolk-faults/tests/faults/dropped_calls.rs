@@ -65,7 +65,7 @@ async fn drop_calls(kind: Kind) -> Result<()> {
             Some(claimed) => claimed,
             None => store.claim(&Claim { repeated: true, ..claim }).await?,
         };
-        let done = |id| Settle { task: id, token, outcome: Outcome::Done(None) };
+        let done = |id| Settle::new(id, token, Outcome::Done(None));
         let settles: Vec<_> = claimed.tasks.iter().map(|task| done(task.id)).collect();
         let answers = match count.hurried(patience, store.settle(&settles)).await? {
             Some(answers) => answers,

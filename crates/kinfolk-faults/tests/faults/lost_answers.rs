@@ -97,8 +97,7 @@ async fn a_settle_whose_answer_was_lost_is_recognised() -> Result<()> {
     let line = Line::new().await?;
     line.direct.enqueue(&tasks(NOTE, 3)?).await?;
     let claimed = line.direct.claim(&line.claim(line.register(LONG).await?)?).await?;
-    let done =
-        |task: &kinfolk_core::ClaimedTask| Settle { task: task.id, token: task.token, outcome: Outcome::Done(None) };
+    let done = |task: &kinfolk_core::ClaimedTask| Settle::new(task.id, task.token, Outcome::Done(None));
     let settles: Vec<_> = claimed.tasks.iter().map(done).collect();
     let answers = line.lose("kinfolk.settle", async |_| line.through.settle(&settles).await).await?;
     assert_eq!(answers, vec![Settled::Repeated(State::Completed); 3]);

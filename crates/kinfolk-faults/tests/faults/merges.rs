@@ -68,7 +68,7 @@ async fn consume(store: Arc<dyn Store>, end: Arc<AtomicBool>) -> Result<Vec<Stri
         let mut settles = Vec::new();
         for task in claimed.tasks {
             seen.extend(task.payload.to::<BTreeMap<String, u64>>()?.into_keys());
-            settles.push(Settle { task: task.id, token, outcome: Outcome::Done(None) });
+            settles.push(Settle::new(task.id, token, Outcome::Done(None)));
         }
         let answers = store.settle(&settles).await.context("a settle")?;
         ensure!(!answers.contains(&Settled::Stale), "a settle of our own is stale");

@@ -57,7 +57,7 @@ pub(crate) fn claim_of(worker: WorkerId, commands: &[&str], limit: usize) -> Cla
 }
 
 pub(crate) fn done(task: &ClaimedTask) -> Settle {
-    Settle { task: task.id, token: task.token, outcome: Outcome::Done(None) }
+    Settle::new(task.id, task.token, Outcome::Done(None))
 }
 
 pub(crate) async fn enqueue(store: &PgStore, task: NewTask) -> TaskId {

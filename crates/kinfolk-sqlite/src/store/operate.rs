@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use kinfolk_core::operate::{Cancelled, Migrated, Migration};
 use kinfolk_core::store::{Answer, Operate, Store};
 use kinfolk_core::task::Task;
-use kinfolk_core::{QueueName, Retention, Schedule, ScheduleName, TaskId};
+use kinfolk_core::{Policy, QueueName, Schedule, ScheduleName, TaskId};
 
 use super::SqliteStore;
 use crate::migrate;
@@ -21,7 +21,9 @@ impl Operate for SqliteStore {
         self.write(Verb::Retry, move |session| operate::retry(session, id)).await
     }
 
-    async fn set_queue(&self, queue: &QueueName, retention: Retention) -> Answer<()> {
+    async fn set_queue(&self, queue: &QueueName, policy: &Policy) -> Answer<()> {
+        policy.check()?;
+        let retention = policy.retention;
         let queue = queue.clone();
         self.write(Verb::Arrange, move |session| operate::set_queue(session, &queue, &retention)).await
     }

@@ -177,6 +177,9 @@ fn claimed(session: &Session<'_>, row: &Row<'_>, token: Token) -> Result<Claimed
         max_attempts: row.get(3)?,
         timeout: row.get::<_, Option<i64>>(4)?.map(span_from),
         trace: row.get(5)?,
+        parent: None,
+        root: TaskId(row.get(0)?),
+        depth: 0,
         payload: Json::trusted(row.get::<_, Box<str>>(6)?),
     })
 }

@@ -10,7 +10,7 @@ use crate::session::Session;
 pub(crate) fn prune(session: &mut Session<'_>) -> Result<u64> {
     let mut past: Vec<(i64, i64)> = Vec::new();
     for known in session.catalogue.queues() {
-        let keep = &known.queue.retention;
+        let keep = &known.queue.policy.retention;
         let spans =
             [(State::Completed, keep.completed), (State::Failed, keep.failed), (State::Cancelled, keep.cancelled)];
         for (state, span) in spans {

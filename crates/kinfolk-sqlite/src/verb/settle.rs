@@ -48,7 +48,7 @@ fn follow(session: &mut Session<'_>, task: &Ended, outcome: &Outcome) -> Result<
         (State::Completed, _) => (Ending::Completed, None),
         (State::Failed, _) => (Ending::Failed, told),
         (_, Outcome::Failed { .. }) => (Ending::Retried, told),
-        (_, Outcome::Snooze(_)) => (Ending::Snoozed, task.failure.clone()),
+        (_, Outcome::Snooze(_) | Outcome::YieldPlace(_)) => (Ending::Snoozed, task.failure.clone()),
         (_, _) => {
             due = task.due;
             (Ending::Released, task.failure.clone())

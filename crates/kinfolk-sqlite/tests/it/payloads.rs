@@ -33,7 +33,13 @@ async fn a_large_payload_lies_beside_its_task_until_the_task_is_removed() {
     assert_eq!(seen, payloads);
     settle(store, &taken, Outcome::Done(None)).await;
     assert_eq!(store.task(TaskId(4)).await.unwrap().unwrap().payload, payloads[3]);
-    store.set_queue(&queue(), Retention { completed: Some(Duration::ZERO), ..Retention::default() }).await.unwrap();
+    store
+        .set_queue(
+            &queue(),
+            &kinfolk_core::Policy::keeping(Retention { completed: Some(Duration::ZERO), ..Retention::default() }),
+        )
+        .await
+        .unwrap();
     assert_eq!(store.prune().await.unwrap(), 4);
     assert_eq!(large_ones(&place), 0);
     assert_eq!(store.check().await.unwrap(), []);

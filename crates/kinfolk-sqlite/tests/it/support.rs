@@ -130,10 +130,6 @@ pub(crate) fn ids(claimed: &Claimed) -> Vec<TaskId> {
 }
 
 pub(crate) async fn settle(store: &SqliteStore, claimed: &Claimed, outcome: Outcome) -> Vec<Settled> {
-    let settles: Vec<_> = claimed
-        .tasks
-        .iter()
-        .map(|task| Settle { task: task.id, token: task.token, outcome: outcome.clone() })
-        .collect();
+    let settles: Vec<_> = claimed.tasks.iter().map(|task| Settle::new(task.id, task.token, outcome.clone())).collect();
     store.settle(&settles).await.unwrap()
 }

@@ -149,7 +149,7 @@ impl Settler {
         for Ended { attempt, verdict, took } in batch {
             match verdict {
                 Verdict::Settle(outcome) => {
-                    let settle = Settle { task: attempt.task.id, token: attempt.task.token, outcome };
+                    let settle = Settle::new(attempt.task.id, attempt.task.token, outcome);
                     settles.push(recordable(settle));
                     attempts.push(Settling { attempt, took });
                 }
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn a_result_that_is_too_large_becomes_a_failure_that_says_so() {
         let large = Json::of(&"x".repeat(RESULT_BYTES_MAX)).unwrap();
-        let settle = Settle { task: TaskId(1), token: Token(Uuid::nil()), outcome: Outcome::Done(Some(large)) };
+        let settle = Settle::new(TaskId(1), Token(Uuid::nil()), Outcome::Done(Some(large)));
         match recordable(settle).outcome {
             Outcome::Failed { failure, .. } => assert!(failure.message.contains("the result is"), "{failure:?}"),
             other => panic!("{other:?}"),

@@ -13,7 +13,7 @@ use kinfolk::core::{
     Claim, Claimed, Heartbeat, Inspect, Operate, Produce, Recovered, Settle, Settled, WakeSource, Work, WorkerSpec,
 };
 use kinfolk::{
-    Command, Enqueued, Error, NewTask, Queue, QueueName, Retention, Schedule, ScheduleName, Store, TaskId, TaskView,
+    Command, Enqueued, Error, NewTask, Policy, Queue, QueueName, Schedule, ScheduleName, Store, TaskId, TaskView,
     Timestamp, WorkerId,
 };
 
@@ -128,7 +128,7 @@ hand_on!(Inspect {
 hand_on!(Operate {
     cancel(id: TaskId) -> Cancelled;
     retry(id: TaskId) -> TaskView;
-    set_queue(queue: &QueueName, retention: Retention) -> ();
+    set_queue(queue: &QueueName, policy: &Policy) -> ();
     pause(queue: &QueueName) -> ();
     resume(queue: &QueueName) -> ();
     put_schedule(schedule: &Schedule) -> Schedule;
