@@ -112,7 +112,7 @@ impl World {
     /// Enqueues this many plain tasks of a command in one call.
     pub async fn enqueue_many(&self, command: &str, many: usize) -> Vec<TaskId> {
         let answers = self.store.enqueue(&vec![new_task(command); many]).await.unwrap();
-        answers.iter().map(|answer| answer.task().unwrap()).collect()
+        answers.iter().map(|answer| answer.id().unwrap()).collect()
     }
 
     // Working.

@@ -170,12 +170,4 @@ impl Enqueued {
             Self::Rejected(why) => Err(why.clone()),
         }
     }
-
-    /// The task this answer speaks of, if there is one.
-    pub fn task(&self) -> Option<TaskId> {
-        match self {
-            Self::Created(id) | Self::Existing(id) | Self::Merged(id) => Some(*id),
-            Self::Rejected(_) => None,
-        }
-    }
 }

@@ -112,12 +112,12 @@ async fn tasks_and_settles_live_and_die_with_the_callers_transaction() {
     let worker = worker(&store).await;
     let mut client = database.client().await;
     let dropped = client.transaction().await.unwrap();
-    let gone = enqueue_in(&dropped, &[task("work")]).await.unwrap()[0].task().unwrap();
+    let gone = enqueue_in(&dropped, &[task("work")]).await.unwrap()[0].id().unwrap();
     dropped.rollback().await.unwrap();
     assert_eq!(store.task(gone).await.unwrap(), None);
     let kept = client.transaction().await.unwrap();
     let large = with("work", &format!(r#"{{"a":"{}"}}"#, "x".repeat(1000)));
-    let id = enqueue_in(&kept, std::slice::from_ref(&large)).await.unwrap()[0].task().unwrap();
+    let id = enqueue_in(&kept, std::slice::from_ref(&large)).await.unwrap()[0].id().unwrap();
     kept.commit().await.unwrap();
 
     let claimed = store.claim(&claim_of(worker, &["work"], 10)).await.unwrap();
@@ -164,8 +164,8 @@ async fn tasks_made_under_one_key_at_the_same_moment_become_one() {
     let mut one = database.client().await;
     let mut two = database.client().await;
     let (first, second) = (one.transaction().await.unwrap(), two.transaction().await.unwrap());
-    let a = enqueue_in(&first, &[keyed(r#"{"a":1}"#)]).await.unwrap()[0].task().unwrap();
-    let b = enqueue_in(&second, &[keyed(r#"{"b":2}"#)]).await.unwrap()[0].task().unwrap();
+    let a = enqueue_in(&first, &[keyed(r#"{"a":1}"#)]).await.unwrap()[0].id().unwrap();
+    let b = enqueue_in(&second, &[keyed(r#"{"b":2}"#)]).await.unwrap()[0].id().unwrap();
     first.commit().await.unwrap();
     second.commit().await.unwrap();
     let claimed = store.claim(&claim_of(worker, &["work"], 10)).await.unwrap();

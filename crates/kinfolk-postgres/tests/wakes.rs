@@ -45,7 +45,7 @@ async fn a_transaction_wakes_when_it_commits_and_a_cancel_wakes_the_worker_that_
     let mut source = store.wakes(worker, &[QueueName::default()]).await.unwrap().unwrap();
     let mut client = database.client().await;
     let transaction = client.transaction().await.unwrap();
-    let id = enqueue_in(&transaction, &[task("work"), task("work")]).await.unwrap()[0].task().unwrap();
+    let id = enqueue_in(&transaction, &[task("work"), task("work")]).await.unwrap()[0].id().unwrap();
     assert!(quiet(&database, &mut source, worker).await);
     transaction.commit().await.unwrap();
     assert_eq!(heard(&mut source).await, Wake::Queue(QueueName::default()));

@@ -31,7 +31,8 @@ async fn what_is_enqueued_exists_only_if_the_transaction_commits() {
     let tasks = [plain, later, keyed.clone(), keyed, stray];
 
     let mut dropped = connection.begin().await.unwrap();
-    let ids: Vec<_> = enqueue_in(&mut dropped, &tasks).await.unwrap().iter().filter_map(Enqueued::task).collect();
+    let ids: Vec<_> =
+        enqueue_in(&mut dropped, &tasks).await.unwrap().iter().filter_map(|answer| answer.id().ok()).collect();
     dropped.rollback().await.unwrap();
     assert_eq!(store.task(ids[0]).await.unwrap(), None);
 
@@ -53,7 +54,7 @@ async fn what_is_enqueued_exists_only_if_the_transaction_commits() {
 #[tokio::test]
 async fn a_settle_is_one_with_the_writes_beside_it() {
     let (_database, store, mut connection) = fresh().await;
-    let id = store.enqueue(&[NewTask::new(command("mail"), Json::object())]).await.unwrap()[0].task().unwrap();
+    let id = store.enqueue(&[NewTask::new(command("mail"), Json::object())]).await.unwrap()[0].id().unwrap();
     let worker = WorkerSpec {
         id: WorkerId(Uuid::new_v4()),
         name: "sqlx".to_owned(),

@@ -140,7 +140,7 @@ impl From<&Enqueued> for Answer {
             Enqueued::Merged(_) => "merged",
             Enqueued::Rejected(_) => "rejected",
         };
-        Self { outcome, task: answer.task().map(|id| id.0), why: answer.id().err().map(|why| why.to_string()) }
+        Self { outcome, task: answer.id().ok().map(|id| id.0), why: answer.id().err().map(|why| why.to_string()) }
     }
 }
 

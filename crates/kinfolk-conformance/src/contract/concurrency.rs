@@ -104,7 +104,7 @@ pub async fn parallel_enqueues_lose_nothing(w: &World) {
         mine
     })
     .await;
-    let made: BTreeSet<_> = made.into_iter().flatten().map(|answer| answer.task().unwrap()).collect();
+    let made: BTreeSet<_> = made.into_iter().flatten().map(|answer| answer.id().unwrap()).collect();
     assert_eq!(made.len(), CROWD * 100);
     assert_eq!(w.in_state(State::Pending).await, made);
 }
@@ -168,7 +168,7 @@ pub async fn at_most_one_task_runs_under_an_active_key(w: &World) {
             assert!(tasks[0].payload.as_str().contains(&format!("\"n{n}\"")), "{:?}", tasks[0].payload);
         }
         for answer in &answers {
-            let task = w.get(answer.task().unwrap()).await;
+            let task = w.get(answer.id().unwrap()).await;
             if task.id != tasks[0].id {
                 assert_eq!(task.state, State::Cancelled);
                 assert_eq!(task.failure.map(|failure| failure.kind), Some(FailureKind::Cancelled));

@@ -34,7 +34,7 @@ pub async fn a_duplicate_is_answered_with_the_task_in_place(w: &World) {
 pub async fn duplicates_within_one_batch_are_one_task(w: &World) {
     let batch = [keyed(merge(), r#"{"a":1}"#), keyed(merge(), r#"{"b":2}"#), keyed(merge(), r#"{"a":3}"#)];
     let answers = w.store.enqueue(&batch).await.unwrap();
-    let id = answers[0].task().unwrap();
+    let id = answers[0].id().unwrap();
     assert_eq!(answers, [Enqueued::Created(id), Enqueued::Merged(id), Enqueued::Merged(id)]);
     assert_eq!(w.get(id).await.payload, json(r#"{"a":3,"b":2}"#));
 }

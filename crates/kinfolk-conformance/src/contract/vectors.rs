@@ -42,7 +42,7 @@ async fn cases(w: &World, wanted: fn(&Ending) -> bool) -> Vec<Case> {
     let task = |case: &Case| NewTask { max_attempts: Some(case.facts.retry.max_attempts), ..new_task(&case.name) };
     let made = w.store.enqueue(&cases.iter().map(task).collect::<Vec<_>>()).await.unwrap();
     for (case, answer) in cases.iter_mut().zip(made) {
-        case.facts.task = answer.task().unwrap();
+        case.facts.task = answer.id().unwrap();
     }
     cases
 }

@@ -134,7 +134,7 @@ impl Engine {
             if let Enqueued::Created(id) = answer {
                 fired.tasks.push(id);
             }
-            schedule.last_task = answer.task().or(schedule.last_task);
+            schedule.last_task = answer.id().ok().or(schedule.last_task);
         }
         schedule.last_at = plan.ticks.last().copied().or(schedule.last_at);
         schedule.next_at = plan.next_at;

@@ -154,5 +154,5 @@ pub fn both(each: usize) -> Result<Vec<NewTask>> {
 
 /// The numbers of tasks that were made; an error if one was not.
 pub fn made(answers: &[Enqueued]) -> Result<Vec<TaskId>> {
-    answers.iter().map(|answer| answer.task().with_context(|| format!("not enqueued: {answer:?}"))).collect()
+    answers.iter().map(|answer| answer.id().with_context(|| format!("not enqueued: {answer:?}"))).collect()
 }

@@ -66,7 +66,7 @@ pub(crate) fn fire(session: &mut Session<'_>, plan: &Plan) -> Result<Fired> {
             if let Enqueued::Created(id) = answer {
                 fired.tasks.push(id);
             }
-            last_task = answer.task().or(last_task);
+            last_task = answer.id().ok().or(last_task);
         }
     }
     session.sql(include_str!("../../sql/schedule/advance.sql"))?.execute((

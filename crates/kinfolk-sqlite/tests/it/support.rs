@@ -91,7 +91,7 @@ pub(crate) async fn register(store: &SqliteStore, names: &[&str]) {
 
 pub(crate) async fn enqueue(store: &SqliteStore, tasks: &[NewTask]) -> Vec<TaskId> {
     let answers = store.enqueue(tasks).await.unwrap();
-    answers.iter().map(|answer| answer.task().unwrap_or_else(|| panic!("{answer:?}"))).collect()
+    answers.iter().map(|answer| answer.id().unwrap_or_else(|_| panic!("{answer:?}"))).collect()
 }
 
 pub(crate) async fn worker(store: &SqliteStore) -> WorkerId {
