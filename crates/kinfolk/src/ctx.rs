@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use kinfolk_core::{CommandName, Json, QueueName, TaskId};
+use kinfolk_core::{CommandName, Json, QueueName, TaskId, Token};
 use serde::de::DeserializeOwned;
 
 use crate::kinfolk::Kinfolk;
@@ -21,6 +21,12 @@ impl Ctx {
     /// The task's number.
     pub fn task(&self) -> TaskId {
         self.attempt.task.id
+    }
+
+    /// The token of this attempt's claim, which fences every write to the task. For a handler that settles its task by
+    /// itself, in a transaction of its own: it then returns [`crate::Done::committed`].
+    pub fn token(&self) -> Token {
+        self.attempt.task.token
     }
 
     /// Which attempt this is; 1 is the first.

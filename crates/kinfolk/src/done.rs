@@ -30,10 +30,6 @@ enum How<T> {
     Value(T),
     Snooze(Duration),
     Release,
-    #[cfg_attr(
-        not(feature = "postgres"),
-        allow(dead_code, reason = "only PostgreSQL has transactions of the user's own")
-    )]
     Committed(PhantomData<T>),
 }
 
@@ -78,9 +74,9 @@ impl<T> Done<T> {
         Self(How::Release)
     }
 
-    /// The settle was committed in the handler's own transaction: there is nothing left to record.
-    #[cfg(feature = "postgres")]
-    pub(crate) const fn committed() -> Self {
+    /// The handler has settled its task by itself, under [`crate::Ctx::token`], and that is committed: there is nothing
+    /// left to record. `Ctx::commit` returns it; if nothing was settled, the task stays with the worker until it leaves.
+    pub const fn committed() -> Self {
         Self(How::Committed(PhantomData))
     }
 }

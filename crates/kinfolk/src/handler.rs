@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 
 use crate::ctx::Ctx;
 use crate::done::{IntoDone, Verdict};
+use crate::source::CommandSource;
 use crate::task::Task;
 use crate::task_error::TaskError;
 
@@ -20,6 +21,9 @@ pub(crate) type Handler = Arc<dyn Fn(Ctx) -> BoxFuture<'static, Verdict> + Send 
 #[derive(Clone, Default)]
 pub(crate) struct Handlers {
     by_command: HashMap<CommandName, Handler>,
+    /// Commands that come and go, and what runs them.
+    pub(crate) source: Option<Arc<dyn CommandSource>>,
+    of_source: Option<Handler>,
     /// Commands that are registered as they stand here.
     pub(crate) declared: Vec<Command>,
     /// Commands of which only the name is given: registered with defaults, unless someone has done so before.
@@ -70,8 +74,13 @@ impl Handlers {
         }
     }
 
-    pub(crate) fn get(&self, command: &CommandName) -> Option<(&CommandName, &Handler)> {
-        self.by_command.get_key_value(command)
+    pub(crate) fn set_source(&mut self, source: Arc<dyn CommandSource>) {
+        self.of_source = Some(of_source(Arc::clone(&source)));
+        self.source = Some(source);
+    }
+
+    pub(crate) fn get(&self, command: &CommandName) -> Option<&Handler> {
+        self.by_command.get(command).or(self.of_source.as_ref())
     }
 
     pub(crate) fn commands(&self) -> Vec<CommandName> {
@@ -103,6 +112,14 @@ pub(crate) fn of_task<T: Task>() -> Handler {
     Arc::new(|ctx| match ctx.decode::<T>() {
         Ok(task) => Box::pin(async move { Verdict::of(task.run(ctx).await) }),
         Err(fault) => Box::pin(ready(undecodable(&fault))),
+    })
+}
+
+/// The handler of whatever a source has.
+fn of_source(source: Arc<dyn CommandSource>) -> Handler {
+    Arc::new(move |ctx| {
+        let source = Arc::clone(&source);
+        Box::pin(async move { Verdict::of(source.run(ctx).await) })
     })
 }
 

@@ -51,6 +51,7 @@ mod observe;
 mod open;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod source;
 mod task;
 mod task_error;
 mod wait;
@@ -69,6 +70,7 @@ pub use crate::enqueue::Enqueue;
 pub use crate::handler::IntoCommand;
 pub use crate::kinfolk::Kinfolk;
 pub use crate::open::open;
+pub use crate::source::CommandSource;
 pub use crate::task::Task;
 pub use crate::task_error::TaskError;
 pub use crate::wait::ResultError;

@@ -46,6 +46,11 @@ impl TaskError {
         Self { failure: Failure::new(FailureKind::Validation, message), retry: Retry::Never }
     }
 
+    /// A failure as it will be kept, and whether and when the task may be tried again.
+    pub fn of(failure: Failure, retry: Retry) -> Self {
+        Self { failure, retry }
+    }
+
     /// Try again after this span instead of the policy's, if the policy still allows an attempt.
     #[must_use]
     pub fn retry_after(self, span: Duration) -> Self {

@@ -126,7 +126,7 @@ impl Claimer {
             worker,
             token: Token(Uuid::new_v4()),
             queue: lane.queue.clone(),
-            commands: self.shared.commands.clone(),
+            commands: self.shared.commands.now(),
             limit,
             repeated: false,
         };

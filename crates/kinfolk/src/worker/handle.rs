@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use tracing::error;
 
 use super::attempt::Call;
+use super::catalogue::Catalogue;
 use super::claimer::Claimer;
 use super::heart::Heart;
 use super::pruner::Pruner;
@@ -129,6 +130,9 @@ impl Services {
             until_end(shared, heart.run()),
             until_end(shared, Waker::new(Arc::clone(shared)).run()),
         ];
+        if shared.handlers.source.is_some() {
+            others.push(until_end(shared, Catalogue::new(Arc::clone(shared)).run()));
+        }
         if shared.options.maintenance {
             others.push(until_end(shared, Recoverer::new(Arc::clone(shared)).run()));
             others.push(until_end(shared, Scheduler::new(Arc::clone(shared)).run()));

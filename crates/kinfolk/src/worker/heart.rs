@@ -53,6 +53,7 @@ impl Heart {
                 for (task, token) in beat.cancel {
                     self.shared.roster.cancel(task, token);
                 }
+                self.tell_commands(worker).await;
                 true
             }
             Ok(Err(StoreError::LeaseLost { .. })) => self.lost(worker, false).await,
@@ -63,6 +64,22 @@ impl Heart {
             }
             Err(_) => self.lost(worker, true).await,
         }
+    }
+
+    /// Lets others see what this worker can run, when that has changed. Right after a renewal, so that it can't bring
+    /// back a worker that was lost meanwhile.
+    async fn tell_commands(&self, worker: WorkerId) {
+        if !self.shared.commands.take_untold() {
+            return;
+        }
+        let spec = self.shared.spec(worker);
+        let told = self.shared.store().register_worker(&spec);
+        match timeout_at(self.renewed + self.shared.options.lease / 2, told).await {
+            Ok(Ok(())) => return,
+            Ok(Err(fault)) => self.shared.observer.trouble("register_worker", &fault),
+            Err(_) => {}
+        }
+        self.shared.commands.keep_untold();
     }
 
     /// Drops everything and becomes a worker again. `unsure`: the store did not say that the lease is lost, so what the

@@ -2,9 +2,10 @@
 //!
 //! One worker is a handful of services around shared state, each in its own file and of the same shape (`run` for good,
 //! until the worker ends it; `run_once` for one step): the [`claimer`], a [`runner`] for each attempt, the [`settler`], the
-//! [`heart`], the [`wake`]-ups, and for maintenance the [`recoverer`], the [`scheduler`] and the [`pruner`].
+//! [`heart`], the [`wake`]-ups, the [`catalogue`] of commands, and for maintenance the [`recoverer`], the [`scheduler`] and the [`pruner`].
 
 pub(crate) mod attempt;
+mod catalogue;
 mod claimer;
 mod handle;
 mod heart;
@@ -22,11 +23,12 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kinfolk_core::{Command, Event, InputError, QueueName, StoreError};
+use kinfolk_core::{Command, CommandName, Event, InputError, QueueName, StoreError};
 use serde::de::DeserializeOwned;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
+use self::catalogue::Commands;
 pub use self::handle::WorkerHandle;
 use self::heart::Heart;
 use self::settler::Inbox;
@@ -36,6 +38,7 @@ use crate::done::IntoDone;
 use crate::handler::{Handlers, IntoCommand, of_function, of_task};
 use crate::kinfolk::Kinfolk;
 use crate::observe::Observer;
+use crate::source::CommandSource;
 use crate::task::Task;
 use crate::task_error::TaskError;
 
@@ -147,6 +150,12 @@ impl WorkerBuilder {
         self
     }
 
+    /// Also handle the commands of this source, which may change while the worker runs.
+    pub fn commands_from(mut self, source: Arc<dyn CommandSource>) -> Self {
+        self.handlers.set_source(source);
+        self
+    }
+
     /// The name shown to people. Default: the process id.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.options.name = name.into();
@@ -220,7 +229,11 @@ impl WorkerBuilder {
             ))
             .into());
         }
-        let registered = register_commands(&self.kinfolk, &self.handlers).await?;
+        let sourced = match &self.handlers.source {
+            Some(source) => source.commands().await?,
+            None => Vec::new(),
+        };
+        let registered = register_commands(&self.kinfolk, &self.handlers, &sourced).await?;
         let mut queues = self.queues;
         if queues.is_empty() {
             queues.extend(registered.into_iter().map(|command| (command.queue, CAPACITY)));
@@ -229,7 +242,7 @@ impl WorkerBuilder {
         Ok(Shared {
             kinfolk: self.kinfolk,
             options: self.options,
-            commands: self.handlers.commands(),
+            commands: Commands::new(self.handlers.commands(), sourced),
             handlers: self.handlers,
             lanes: queues.into_iter().map(|(queue, capacity)| Lane::new(queue, capacity)).collect(),
             total: self.capacity.filter(|total| *total < sum).map(Semaphore::new),
@@ -251,14 +264,22 @@ impl WorkerBuilder {
 
 /// Makes the worker's commands known and gives them back as they are registered. Commands given by name only keep what
 /// others have registered.
-async fn register_commands(kinfolk: &Kinfolk, handlers: &Handlers) -> Result<Vec<Command>, StoreError> {
+async fn register_commands(
+    kinfolk: &Kinfolk,
+    handlers: &Handlers,
+    sourced: &[CommandName],
+) -> Result<Vec<Command>, StoreError> {
     let mut ours = handlers.declared.clone();
-    if !handlers.named.is_empty() {
+    if !handlers.named.is_empty() || !sourced.is_empty() {
         let known = kinfolk.store().commands().await?;
         let names: HashSet<_> = known.iter().map(|command| &command.name).collect();
         ours.extend(handlers.named.iter().filter(|name| !names.contains(name)).cloned().map(Command::new));
         kinfolk.register(&ours).await?;
-        ours.extend(known.into_iter().filter(|command| handlers.named.contains(&command.name)));
+        ours.extend(
+            known
+                .into_iter()
+                .filter(|command| handlers.named.contains(&command.name) || sourced.contains(&command.name)),
+        );
     } else if !ours.is_empty() {
         kinfolk.register(&ours).await?;
     }

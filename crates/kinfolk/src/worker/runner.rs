@@ -37,7 +37,7 @@ pub(crate) async fn run(shared: Arc<Shared>, attempt: Arc<Attempt>) {
 
 /// Drives the handler to its end, or drops it.
 async fn drive(shared: &Arc<Shared>, attempt: &Arc<Attempt>) -> Verdict {
-    let Some((_, handler)) = shared.handlers.get(&attempt.task.command) else {
+    let Some(handler) = shared.handlers.get(&attempt.task.command) else {
         // The store gave us what we did not ask for; someone else may have a handler.
         return Verdict::Settle(Outcome::Release);
     };

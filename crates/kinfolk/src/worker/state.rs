@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use kinfolk_core::{CommandName, QueueName, Store, WorkerId, WorkerSpec};
+use kinfolk_core::{QueueName, Store, WorkerId, WorkerSpec};
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::attempt::Roster;
+use super::catalogue::Commands;
 use super::settler::Inbox;
 use super::slots::Slots;
 use crate::handler::Handlers;
@@ -33,7 +34,7 @@ pub(crate) struct Shared {
     pub(crate) kinfolk: Kinfolk,
     pub(crate) options: Options,
     pub(crate) handlers: Handlers,
-    pub(crate) commands: Vec<CommandName>,
+    pub(crate) commands: Commands,
     pub(crate) lanes: Vec<Lane>,
     /// The slots of all lanes together, where they are fewer than the sum.
     pub(crate) total: Option<Semaphore>,
@@ -116,11 +117,16 @@ impl Shared {
 
     /// A registration under a fresh id: nobody can take this worker for one that was lost.
     pub(crate) fn fresh_spec(&self) -> WorkerSpec {
+        self.spec(WorkerId(Uuid::now_v7()))
+    }
+
+    /// A registration under this id.
+    pub(crate) fn spec(&self, id: WorkerId) -> WorkerSpec {
         WorkerSpec {
-            id: WorkerId(Uuid::now_v7()),
+            id,
             name: self.options.name.clone(),
             queues: self.lanes.iter().map(|lane| lane.queue.clone()).collect(),
-            commands: self.commands.clone(),
+            commands: self.commands.now(),
             lease: self.options.lease,
         }
     }
