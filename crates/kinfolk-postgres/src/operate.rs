@@ -15,7 +15,7 @@ use crate::values::{JsonIn, Moment, micros};
 
 const CANCEL: &str = "select kinfolk.cancel($1)";
 const RETRY: &str = concat!("select ", task_columns!(), " from kinfolk.retry($1)");
-const SET_QUEUE: &str = "select kinfolk.set_queue($1, $2, $3, $4)";
+const SET_QUEUE: &str = "select kinfolk.set_queue($1, $2, $3, $4, $5, $6, $7)";
 const PAUSE: &str = "select kinfolk.pause($1)";
 const RESUME: &str = "select kinfolk.resume($1)";
 const PUT_SCHEDULE: &str = "select * from kinfolk.put_schedule($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, \
@@ -53,9 +53,21 @@ impl Operate for PgStore {
         let retention = policy.retention;
         let [completed, failed, cancelled] =
             [retention.completed, retention.failed, retention.cancelled].map(|keep| keep.map(micros));
+        // A limit beyond what a column holds is none that anything could reach.
+        let [families, children] = [policy.family_limit, policy.child_limit]
+            .map(|limit| limit.map(|limit| i32::try_from(limit).unwrap_or(i32::MAX)));
+        let depth = i32::from(policy.depth_limit);
         self.rows(
             SET_QUEUE,
-            &[(&queue.as_str(), Type::TEXT), (&completed, Type::INT8), (&failed, Type::INT8), (&cancelled, Type::INT8)],
+            &[
+                (&queue.as_str(), Type::TEXT),
+                (&completed, Type::INT8),
+                (&failed, Type::INT8),
+                (&cancelled, Type::INT8),
+                (&families, Type::INT4),
+                (&children, Type::INT4),
+                (&depth, Type::INT4),
+            ],
         )
         .await?;
         Ok(())

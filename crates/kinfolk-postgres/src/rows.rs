@@ -20,7 +20,8 @@ use crate::values::{JsonOut, Moment, span};
 macro_rules! task_columns {
     () => {
         "id, command, queue, state, gate, priority, due, place, attempt, max_attempts, timeout_us, payload, result, \
-         failure, unique_key, created_at, started_at, finished_at, cancel_requested_at, worker, suspect, strikes, trace"
+         failure, unique_key, created_at, started_at, finished_at, cancel_requested_at, worker, suspect, strikes, trace, \
+         parent, root, depth, outcome"
     };
 }
 pub(crate) use task_columns;
@@ -90,10 +91,10 @@ pub(crate) fn task(row: &Row) -> Answer<Task> {
         suspect: get(row, 20)?,
         strikes: small(row, 21)?,
         trace: get(row, 22)?,
-        parent: None,
-        root: TaskId(get(row, 0)?),
-        depth: 0,
-        outcome: None,
+        parent: get::<Option<i64>>(row, 23)?.map(TaskId),
+        root: TaskId(get(row, 24)?),
+        depth: small(row, 25)?,
+        outcome: get::<Option<&str>>(row, 26)?.map(str::parse::<State>).transpose()?,
     })
 }
 
@@ -154,14 +155,21 @@ pub(crate) fn settled(many: usize, rows: &[Row]) -> Answer<Vec<Settled>> {
 }
 
 pub(crate) fn queue(row: &Row) -> Answer<Queue> {
+    let limit =
+        |place| -> Answer<Option<u32>> { Ok(get::<Option<i32>>(row, place)?.and_then(|n| u32::try_from(n).ok())) };
     Ok(Queue {
         name: QueueName::new(get(row, 0)?)?,
         paused_at: maybe_moment(row, 1)?,
-        policy: Policy::keeping(Retention {
-            completed: get::<Option<i64>>(row, 2)?.map(span),
-            failed: get::<Option<i64>>(row, 3)?.map(span),
-            cancelled: get::<Option<i64>>(row, 4)?.map(span),
-        }),
+        policy: Policy {
+            retention: Retention {
+                completed: get::<Option<i64>>(row, 2)?.map(span),
+                failed: get::<Option<i64>>(row, 3)?.map(span),
+                cancelled: get::<Option<i64>>(row, 4)?.map(span),
+            },
+            family_limit: limit(5)?,
+            child_limit: limit(6)?,
+            depth_limit: small(row, 7)?,
+        },
     })
 }
 

@@ -1,7 +1,7 @@
 //! The SQL of the schema, in the order in which it is applied.
 
 /// The version of the schema that this program works with.
-pub(crate) const VERSION: i32 = 4;
+pub(crate) const VERSION: i32 = 5;
 
 macro_rules! files {
     ($($path:literal),+ $(,)?) => {
@@ -21,6 +21,9 @@ pub(crate) const SCHEMA: &[(&str, &str)] = files![
     "schema/attempt.sql",
     "schema/duplicate.sql",
     "schema/schedule.sql",
+    "schema/fan_out.sql",
+    "schema/follow_up.sql",
+    "schema/status.sql",
 ];
 
 /// The steps from one version of the tables to the next; the first is the first version of all. An older database is
@@ -30,6 +33,7 @@ pub(crate) const MIGRATIONS: &[(i32, &str, &str)] = &[
     (2, "schedules", include_str!("../sql/migrations/0002_schedules.sql")),
     (3, "large payloads beside the task", include_str!("../sql/migrations/0003_large_payloads_beside_the_task.sql")),
     (4, "find late entries", include_str!("../sql/migrations/0004_find_late_entries.sql")),
+    (5, "families", include_str!("../sql/migrations/0005_families.sql")),
 ];
 
 /// Everything that is replaced as a whole: views and functions.

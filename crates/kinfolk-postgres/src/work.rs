@@ -26,7 +26,7 @@ const REGISTER_WORKER: &str = "select kinfolk.register_worker($1, $2, $3, $4, $5
 const HEARTBEAT: &str = "select id, token from kinfolk.heartbeat($1)";
 const LEAVE: &str = "select kinfolk.leave($1)";
 const CLAIM: &str = "select id, command, payload, attempt, max_attempts, timeout_us, trace, priority, place, next_due, \
-    again from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
+    again, parent, root, depth from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
 pub(crate) const SETTLE: &str = "select nth, answer, state from kinfolk.settle($1, $2, $3, $4, $5, $6)";
 const RECOVER: &str = "select returned, poisoned, cancelled, workers, more from kinfolk.recover($1)";
 const DUE_SCHEDULES: &str = "select * from kinfolk.due_schedules()";
@@ -212,9 +212,9 @@ fn claimed_task(claim: &Claim, id: i64, row: &Row) -> Answer<ClaimedTask> {
         max_attempts: small(4),
         timeout: row.get::<_, Option<i64>>(5).map(span),
         trace: row.get(6),
-        parent: None,
-        root: TaskId(id),
-        depth: 0,
+        parent: row.get::<_, Option<i64>>(11).map(TaskId),
+        root: TaskId(row.get(12)),
+        depth: small(13),
     })
 }
 

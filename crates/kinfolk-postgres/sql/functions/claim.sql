@@ -23,7 +23,7 @@ create or replace function kinfolk.claim(
     p_low_id bigint[] default '{}'
 ) returns table (
     id bigint, command text, payload jsonb, attempt integer, max_attempts integer, timeout_us bigint, trace text,
-    priority integer, place timestamptz, next_due timestamptz, again boolean
+    priority integer, place timestamptz, next_due timestamptz, again boolean, parent bigint, root bigint, depth integer
 )
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -66,7 +66,7 @@ begin
         return query
         select t.id, c.name,
             coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
-            t.priority, t.place, null::timestamptz, false
+            t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer
         from kinfolk.task t
         join kinfolk.command c on c.id = t.command_id
         where t.worker_id = p_worker
@@ -84,7 +84,7 @@ begin
     end if;
     if v_queue.id is null or v_queue.paused_at is not null or cardinality(p_commands) = 0 then
         return query select null::bigint, null, null::jsonb, null::integer, null::integer, null::bigint, null,
-            null::integer, null::timestamptz, null::timestamptz, false;
+            null::integer, null::timestamptz, null::timestamptz, false, null::bigint, null::bigint, null::integer;
         return;
     end if;
 
@@ -123,11 +123,12 @@ begin
                 unique_held = t.unique_held and t.unique_scope <> 'pending'
             from unnest(v_ids) as picked(id)
             where t.id = picked.id
-            returning t.id, t.command_id, t.payload, t.attempt, t.max_attempts, t.timeout_us, t.trace, t.priority, t.place
+            returning t.id, t.command_id, t.payload, t.attempt, t.max_attempts, t.timeout_us, t.trace, t.priority, t.place,
+                t.parent_id, t.root_id, t.depth
         )
         select t.id, c.name,
             coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
-            t.priority, t.place, null::timestamptz, false
+            t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer
         from taken t
         join kinfolk.command c on c.id = t.command_id
         order by t.priority, t.place, t.id;
@@ -163,6 +164,6 @@ begin
 
     return query select null::bigint, null, null::jsonb, null::integer, null::integer, null::bigint, null,
         null::integer, null::timestamptz, v_next_due,
-        v_left or (v_taken < v_limit and not coalesce(v_idle, false));
+        v_left or (v_taken < v_limit and not coalesce(v_idle, false)), null::bigint, null::bigint, null::integer;
 end
 $$;

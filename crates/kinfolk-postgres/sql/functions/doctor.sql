@@ -91,10 +91,12 @@ begin
         select distinct c.name as command, q.name as queue
         from kinfolk.command c
         cross join kinfolk.queue q
+        cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
         where exists (
                 select
                 from kinfolk.task t
                 where t.queue_id = q.id
+                    and t.lane = l.lane
                     and t.command_id = c.id
                     and t.state = 'pending'
                     and t.gate = 'open'

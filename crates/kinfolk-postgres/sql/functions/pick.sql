@@ -13,7 +13,9 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+    v_lanes kinfolk.lane[] := '{top}';
     v_commands integer[];
+    v_command_lanes kinfolk.lane[];
     v_quotas integer[];
     v_low_priority integer[];
     v_low_place timestamptz[];
@@ -26,11 +28,27 @@ declare
 begin
     ids := '{}';
     keyed := false;
-    select array_agg(c.id), array_agg(coalesce(g.priority, -2147483648)),
-        array_agg(coalesce(g.place, '-infinity')), array_agg(coalesce(g.id, 0))
-    into v_commands, v_low_priority, v_low_place, v_low_id
+    -- Most queues have one lane only, which is then read without a merge.
+    v_lanes := v_lanes || array(
+        select l.lane
+        from unnest('{child,root}'::kinfolk.lane[]) as l(lane)
+        where exists (
+            select
+            from kinfolk.task t
+            where t.queue_id = p_queue
+                and t.lane = l.lane
+                and t.state = 'pending'
+                and t.gate = 'open'
+                and not t.suspect));
+    -- Children stand where their root stood: before the marks, which are of roots.
+    select array_agg(c.id), array_agg(l.lane),
+        array_agg(case when l.lane = 'top' then coalesce(g.priority, -2147483648) else -2147483648 end),
+        array_agg(case when l.lane = 'top' then coalesce(g.place, '-infinity') else '-infinity' end),
+        array_agg(case when l.lane = 'top' then coalesce(g.id, 0) else 0 end)
+    into v_commands, v_command_lanes, v_low_priority, v_low_place, v_low_id
     from unnest(p_commands, p_low_priority, p_low_place, p_low_id) as g(name, priority, place, id)
-    join kinfolk.command c on c.name = g.name;
+    join kinfolk.command c on c.name = g.name
+    cross join unnest(v_lanes) as l(lane);
     v_depth := least(p_limit, greatest(16, 2 * p_limit / greatest(cardinality(v_commands), 1)));
 
     while v_left > 0 and cardinality(v_commands) > 0 loop
@@ -40,12 +58,13 @@ begin
         else
             with heads as materialized (
                 select g.nth, h.priority, h.place, h.id, h.rank = v_depth as is_edge
-                from unnest(v_commands, v_low_priority, v_low_place, v_low_id)
-                    with ordinality as g(command_id, priority, place, id, nth)
+                from unnest(v_commands, v_command_lanes, v_low_priority, v_low_place, v_low_id)
+                    with ordinality as g(command_id, lane, priority, place, id, nth)
                 cross join lateral (
                     select t.priority, t.place, t.id, row_number() over (order by t.priority, t.place, t.id) as rank
                     from kinfolk.task t
                     where t.queue_id = p_queue
+                        and t.lane = g.lane
                         and t.command_id = g.command_id
                         and t.state = 'pending'
                         and t.gate = 'open'
@@ -67,10 +86,10 @@ begin
                 group by m.nth
             )
             select array_agg(coalesce(f.many, 0) order by g.nth), array_agg(g.command_id order by g.nth),
-                array_agg(g.priority order by g.nth), array_agg(g.place order by g.nth), array_agg(g.id order by g.nth)
-            into v_quotas, v_commands, v_low_priority, v_low_place, v_low_id
-            from unnest(v_commands, v_low_priority, v_low_place, v_low_id)
-                with ordinality as g(command_id, priority, place, id, nth)
+                array_agg(g.lane order by g.nth), array_agg(g.priority order by g.nth), array_agg(g.place order by g.nth), array_agg(g.id order by g.nth)
+            into v_quotas, v_commands, v_command_lanes, v_low_priority, v_low_place, v_low_id
+            from unnest(v_commands, v_command_lanes, v_low_priority, v_low_place, v_low_id)
+                with ordinality as g(command_id, lane, priority, place, id, nth)
             join (select h.nth from heads h group by h.nth) alive on alive.nth = g.nth
             left join foremost f on f.nth = g.nth;
             exit when v_commands is null;
@@ -78,12 +97,13 @@ begin
 
         with picked as materialized (
             select g.nth, p.id, p.priority, p.place, p.starts_keyed
-            from unnest(v_commands, v_quotas, v_low_priority, v_low_place, v_low_id)
-                with ordinality as g(command_id, quota, priority, place, id, nth)
+            from unnest(v_commands, v_command_lanes, v_quotas, v_low_priority, v_low_place, v_low_id)
+                with ordinality as g(command_id, lane, quota, priority, place, id, nth)
             cross join lateral (
                 select t.id, t.priority, t.place, t.unique_held and t.runs = 0 as starts_keyed
                 from kinfolk.task t
                 where t.queue_id = p_queue
+                    and t.lane = g.lane
                     and t.command_id = g.command_id
                     and t.state = 'pending'
                     and t.gate = 'open'
@@ -107,18 +127,18 @@ begin
 
         -- Go on behind what was taken, with the commands that gave all they were asked for.
         with last as (
-            select distinct on (t.command_id) t.command_id, t.priority, t.place, t.id,
-                count(*) over (partition by t.command_id) as many
+            select distinct on (t.command_id, t.lane) t.command_id, t.lane, t.priority, t.place, t.id,
+                count(*) over (partition by t.command_id, t.lane) as many
             from unnest(v_pass.ids) as p(id)
             join kinfolk.task t on t.id = p.id
-            order by t.command_id, t.priority desc, t.place desc, t.id desc
+            order by t.command_id, t.lane, t.priority desc, t.place desc, t.id desc
         )
-        select array_agg(g.command_id), array_agg(coalesce(l.priority, g.priority)),
+        select array_agg(g.command_id), array_agg(g.lane), array_agg(coalesce(l.priority, g.priority)),
             array_agg(coalesce(l.place, g.place)), array_agg(coalesce(l.id, g.id))
-        into v_commands, v_low_priority, v_low_place, v_low_id
-        from unnest(v_commands, v_quotas, v_low_priority, v_low_place, v_low_id)
-            as g(command_id, quota, priority, place, id)
-        left join last l on l.command_id = g.command_id
+        into v_commands, v_command_lanes, v_low_priority, v_low_place, v_low_id
+        from unnest(v_commands, v_command_lanes, v_quotas, v_low_priority, v_low_place, v_low_id)
+            as g(command_id, lane, quota, priority, place, id)
+        left join last l on l.command_id = g.command_id and l.lane = g.lane
         where coalesce(l.many, 0) >= g.quota;
         v_depth := least(v_depth * 2, p_limit);
     end loop;

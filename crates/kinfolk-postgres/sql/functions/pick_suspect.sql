@@ -29,10 +29,12 @@ begin
     select s.id
     into v_suspect
     from kinfolk.command c
+    cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
     cross join lateral (
         select t.id, t.priority, t.place
         from kinfolk.task t
         where t.queue_id = p_queue
+            and t.lane = l.lane
             and t.command_id = c.id
             and t.state = 'pending'
             and t.gate = 'open'

@@ -30,6 +30,7 @@ begin
             from kinfolk.task t
             where t.queue_id = q.id
                 and t.state = k.state
+                and t.parent_id is null
                 -- A century is for good.
                 and t.finished_at <= v_now - least(k.keep_us, 3155760000000000) * interval '1 microsecond'
             order by t.finished_at, t.id

@@ -37,11 +37,13 @@ as $$
         select distinct on (q.id) q.name, h.place
         from kinfolk.queue q
         cross join kinfolk.command c
+        cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
         cross join lateral (
             (
                 select t.priority, t.place, t.id
                 from kinfolk.task t
                 where t.queue_id = q.id
+                    and t.lane = l.lane
                     and t.command_id = c.id
                     and t.state = 'pending'
                     and t.gate = 'open'
@@ -54,6 +56,7 @@ as $$
                 select t.priority, t.place, t.id
                 from kinfolk.task t
                 where t.queue_id = q.id
+                    and t.lane = l.lane
                     and t.command_id = c.id
                     and t.state = 'pending'
                     and t.gate = 'open'

@@ -1,4 +1,5 @@
 -- Where tasks wait. `keep_*_us`: how long finished tasks are kept, in microseconds; null keeps them for good.
+-- `*_limit`: families at work and children running at once, and generations below a root; null is no limit.
 
 create table kinfolk.queue (
     id integer generated always as identity primary key,
@@ -6,5 +7,8 @@ create table kinfolk.queue (
     paused_at timestamptz,
     keep_completed_us bigint default 604800000000,
     keep_failed_us bigint default 2592000000000,
-    keep_cancelled_us bigint default 604800000000
+    keep_cancelled_us bigint default 604800000000,
+    family_limit integer,
+    child_limit integer,
+    depth_limit smallint not null default 32
 );

@@ -5,6 +5,9 @@
 -- `runs` counts claims and never goes back; `attempt` counts the attempts that cost one.
 -- `payload` is null where it is kept in `body`.
 -- `unique_held` ends when the key is given up for good; `unique_key` stays, for those who look.
+-- `root_id` is null for a root. `nth`: which child of its fan-out. `outcome`: how its own work ended, while it waits for
+-- its children, and after they have failed it. `slot`: holds one unit of its queue's `child_limit`, while it runs.
+-- A task without parent and children is in none of the indexes below `task_unique`, unless it is held back.
 
 create sequence kinfolk.task_id as bigint cache 1;
 
@@ -37,19 +40,45 @@ create table kinfolk.task (
     trace text,
     payload jsonb,
     result jsonb,
-    failure jsonb
+    failure jsonb,
+    parent_id bigint,
+    root_id bigint,
+    fan_out_id bigint,
+    nth integer,
+    depth smallint not null default 0,
+    slot boolean not null default false,
+    lane kinfolk.lane not null default 'top',
+    outcome kinfolk.state
 ) with (fillfactor = 70);
 
-create index task_ready on kinfolk.task (queue_id, command_id, priority, place, id)
+create index task_ready on kinfolk.task (queue_id, lane, command_id, priority, place, id)
     where state = 'pending' and gate = 'open' and not suspect;
 
-create index task_suspect on kinfolk.task (queue_id, command_id, priority, place, id)
+create index task_suspect on kinfolk.task (queue_id, lane, command_id, priority, place, id)
     where state = 'pending' and gate = 'open' and suspect;
 
 create index task_due on kinfolk.task (queue_id, due, id) where gate = 'time';
 
 create index task_running on kinfolk.task (worker_id, id) where state = 'running';
 
-create index task_finished on kinfolk.task (queue_id, state, finished_at, id) where finished_at is not null;
+create index task_finished on kinfolk.task (queue_id, state, finished_at, id)
+    where finished_at is not null and parent_id is null;
 
 create index task_unique on kinfolk.task (unique_key, command_id, id) where unique_key is not null;
+
+-- The children of a fan-out; those of an in-order one that wait for their turn.
+create unique index task_fan_out on kinfolk.task (fan_out_id, nth) where fan_out_id is not null;
+
+create index task_after on kinfolk.task (fan_out_id, nth) where gate = 'after' and fan_out_id is not null;
+
+-- What the limits of a queue count: families at work, and children running.
+create index task_at_work on kinfolk.task (queue_id, id) where lane = 'root' and finished_at is null;
+
+create index task_slot on kinfolk.task (queue_id) where slot;
+
+-- What makes a command active, beside the tasks that run or are ready.
+create index task_waiting on kinfolk.task (command_id) where state = 'waiting';
+
+create index task_backoff on kinfolk.task (command_id) where gate = 'time' and runs > 0;
+
+create index task_held on kinfolk.task (command_id) where gate in ('limit', 'after');

@@ -8,3 +8,8 @@ create type kinfolk.gate as enum ('open', 'time', 'limit', 'after');
 create type kinfolk.unique_scope as enum ('pending', 'active', 'window');
 
 create type kinfolk.on_duplicate as enum ('keep', 'replace', 'merge');
+
+-- Which line a task stands in: children; roots whose family is at work, where a queue limits those; all other roots.
+create type kinfolk.lane as enum ('child', 'root', 'top');
+
+create type kinfolk.child_order as enum ('together', 'in_order', 'in_order_until_failure');

@@ -1,5 +1,8 @@
 -- Empties the store, for the next test. Rows are deleted, which is quicker than to truncate when there are few.
 
+delete from kinfolk.status;
+delete from kinfolk.follow_up;
+delete from kinfolk.fan_out;
 delete from kinfolk.schedule;
 delete from kinfolk.late;
 delete from kinfolk.duplicate;

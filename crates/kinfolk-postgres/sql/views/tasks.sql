@@ -31,7 +31,11 @@ select
     t.trace,
     t.timeout_us,
     t.unique_key as any_key,
-    t.runs
+    t.runs,
+    t.parent_id as parent,
+    coalesce(t.root_id, t.id) as root,
+    t.depth,
+    t.outcome::text as outcome
 from kinfolk.task t
 join kinfolk.command c on c.id = t.command_id
 join kinfolk.queue q on q.id = t.queue_id;
