@@ -1,11 +1,12 @@
 //! Enqueueing and settling inside a transaction of the caller's own.
 
 use kinfolk_core::store::Answer;
-use kinfolk_core::{Enqueued, NewTask, Settle, Settled};
+use kinfolk_core::{Enqueued, NewTask, Settle, Settled, Task, TaskId};
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::Type;
 
 use crate::error::store_error;
+use crate::inspect::TASK;
 use crate::produce::{self, Columns, ENQUEUE, TAKE_IDS};
 use crate::rows;
 use crate::work::{self, SETTLE, SettleColumns};
@@ -30,4 +31,10 @@ pub async fn settle_in(client: &impl GenericClient, settles: &[Settle]) -> Answe
     let (order, columns) = SettleColumns::sorted(settles);
     let rows = client.query_typed(SETTLE, &columns.params()).await.map_err(|fault| store_error(&fault))?;
     work::answers(&order, &rows)
+}
+
+/// One task as the caller's transaction sees it, such as after a settle that was not recorded as it was meant.
+pub async fn task_in(client: &impl GenericClient, id: TaskId) -> Answer<Option<Task>> {
+    let rows = client.query_typed(TASK, &[(&id.0, Type::INT8)]).await.map_err(|fault| store_error(&fault))?;
+    rows.first().map(rows::task).transpose()
 }

@@ -13,7 +13,7 @@ use crate::store::PgStore;
 use crate::values::Moment;
 
 const NOW: &str = "select kinfolk.clock()";
-const TASK: &str = concat!("select ", task_columns!(), " from kinfolk.get_task($1)");
+pub(crate) const TASK: &str = concat!("select ", task_columns!(), " from kinfolk.get_task($1)");
 const ATTEMPTS: &str = "select * from kinfolk.get_attempts($1)";
 const LIST: &str = concat!("select ", task_columns!(), " from kinfolk.list_tasks($1, $2, $3, $4, $5, $6)");
 const COUNTS: &str = "select queue, command, state, tasks from kinfolk.count_tasks()";

@@ -26,6 +26,6 @@ mod work;
 
 pub use connect::PgOptions;
 pub use error::store_error;
-pub use in_transaction::{enqueue_in, settle_in};
+pub use in_transaction::{enqueue_in, settle_in, task_in};
 pub use limits::limits_sql;
 pub use store::PgStore;
