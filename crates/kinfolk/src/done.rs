@@ -3,12 +3,13 @@
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use kinfolk_core::{Failure, FailureKind, Json, Outcome, Retry};
+use kinfolk_core::{Failure, FailureKind, Json, Outcome, Retry, State};
 use serde::Serialize;
 
 use crate::task_error::TaskError;
 
-/// What a handler returns when a plain value does not say it all: [`Done::snooze`], [`Done::release`].
+/// What a handler returns when a plain value does not say it all: [`Done::snooze`], [`Done::yield_place`],
+/// [`Done::release`].
 ///
 /// ```
 /// use std::time::Duration;
@@ -29,8 +30,9 @@ pub struct Done<T>(How<T>);
 enum How<T> {
     Value(T),
     Snooze(Duration),
+    YieldPlace(Duration),
     Release,
-    Committed(PhantomData<T>),
+    Committed(State, PhantomData<T>),
 }
 
 /// What a handler may return: any serialisable value is the task's result, a [`Done`] can say more.
@@ -69,15 +71,22 @@ impl<T> Done<T> {
         Self(How::Snooze(span))
     }
 
+    /// As a snooze, and other families of the queue may go first meanwhile: on a queue with a `family_limit` the family
+    /// gives up its place among those at work, and is admitted again in its turn.
+    pub const fn yield_place(span: Duration) -> Self {
+        Self(How::YieldPlace(span))
+    }
+
     /// Give the task back as it was, for another worker, say when this one is about to stop. Costs no attempt.
     pub const fn release() -> Self {
         Self(How::Release)
     }
 
-    /// The handler has settled its task by itself, under [`crate::Ctx::token`], and that is committed: there is nothing
-    /// left to record. `Ctx::commit` returns it; if nothing was settled, the task stays with the worker until it leaves.
-    pub const fn committed() -> Self {
-        Self(How::Committed(PhantomData))
+    /// The handler has settled its task by itself, under [`crate::Ctx::token`], and that is committed and left the task in
+    /// this state: there is nothing left to record. `Ctx::commit` returns it; if nothing was settled, the task stays with
+    /// the worker until it leaves.
+    pub const fn committed(state: State) -> Self {
+        Self(How::Committed(state, PhantomData))
     }
 }
 
@@ -86,8 +95,8 @@ impl<T> Done<T> {
 pub(crate) enum Verdict {
     /// To be recorded.
     Settle(Outcome),
-    /// Recorded already, in the handler's own transaction.
-    Committed,
+    /// Recorded already, in the handler's own transaction; the task is in this state.
+    Committed(State),
     /// Not ours to record: the lease was lost.
     Dropped,
 }
@@ -97,8 +106,9 @@ impl Verdict {
         match answer.map(IntoDone::into_done) {
             Ok(Done(How::Value(value))) => Self::Settle(result_of(&value)),
             Ok(Done(How::Snooze(span))) => Self::Settle(Outcome::Snooze(span)),
+            Ok(Done(How::YieldPlace(span))) => Self::Settle(Outcome::YieldPlace(span)),
             Ok(Done(How::Release)) => Self::Settle(Outcome::Release),
-            Ok(Done(How::Committed(_))) => Self::Committed,
+            Ok(Done(How::Committed(state, _))) => Self::Committed(state),
             Err(error) => Self::Settle(error.into_outcome()),
         }
     }

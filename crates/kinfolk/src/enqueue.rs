@@ -1,11 +1,11 @@
 //! Asking for one task, option by option.
 
 use std::future::IntoFuture;
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use kinfolk_core::{Due, Enqueued, InputError, NewTask, QueueName, StoreError, Timestamp, Unique};
+use kinfolk_core::{Enqueued, InputError, NewTask, StoreError};
 
+use crate::draft::{Draft, task_options};
 use crate::kinfolk::Kinfolk;
 
 /// A task about to be enqueued. Nothing happens until it is awaited; what is not said comes from the command.
@@ -27,68 +27,19 @@ use crate::kinfolk::Kinfolk;
 #[must_use = "nothing is enqueued until this is awaited"]
 pub struct Enqueue<'a> {
     kinfolk: &'a Kinfolk,
-    /// The first mistake made on the way is the answer.
-    task: Result<NewTask, InputError>,
+    draft: Draft,
 }
 
 impl<'a> Enqueue<'a> {
-    pub(crate) fn new(kinfolk: &'a Kinfolk, task: Result<NewTask, InputError>) -> Self {
-        Self { kinfolk, task }
+    pub(crate) fn new(kinfolk: &'a Kinfolk, draft: Draft) -> Self {
+        Self { kinfolk, draft }
     }
 
-    fn with(mut self, change: impl FnOnce(&mut NewTask)) -> Self {
-        if let Ok(task) = &mut self.task {
-            change(task);
-        }
-        self
-    }
-
-    /// Wait on this queue.
-    pub fn queue(self, queue: impl AsRef<str>) -> Self {
-        match QueueName::new(queue.as_ref()) {
-            Ok(queue) => self.with(|task| task.queue = Some(queue)),
-            Err(fault) => Self { task: self.task.and(Err(fault)), ..self },
-        }
-    }
-
-    /// Lower goes first.
-    pub fn priority(self, priority: i32) -> Self {
-        self.with(|task| task.priority = Some(priority))
-    }
-
-    /// Not before this span from now has passed, by the store's clock.
-    pub fn delay(self, delay: Duration) -> Self {
-        self.with(|task| task.due = Due::After(delay))
-    }
-
-    /// Not before this moment.
-    pub fn at(self, moment: impl Into<Timestamp>) -> Self {
-        self.with(|task| task.due = Due::At(moment.into()))
-    }
-
-    /// At most one task of this command under this key.
-    pub fn unique(self, unique: Unique) -> Self {
-        self.with(|task| task.unique = Some(unique))
-    }
-
-    /// Attempts in all.
-    pub fn max_attempts(self, attempts: u16) -> Self {
-        self.with(|task| task.max_attempts = Some(attempts))
-    }
-
-    /// How long one attempt may run.
-    pub fn timeout(self, timeout: Duration) -> Self {
-        self.with(|task| task.timeout = Some(timeout))
-    }
-
-    /// Take this W3C trace context (`traceparent`) along, for the spans of the attempts.
-    pub fn trace(self, trace: impl Into<String>) -> Self {
-        self.with(|task| task.trace = Some(trace.into()))
-    }
+    task_options!();
 
     /// The task as it would be enqueued, for [`Kinfolk::enqueue_many`] or a transaction of your own.
     pub fn into_task(self) -> Result<NewTask, InputError> {
-        self.task
+        self.draft.into_task()
     }
 }
 
@@ -97,6 +48,6 @@ impl<'a> IntoFuture for Enqueue<'a> {
     type IntoFuture = BoxFuture<'a, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.kinfolk.enqueue_one(self.task?).await })
+        Box::pin(async move { self.kinfolk.enqueue_one(self.draft.into_task()?).await })
     }
 }

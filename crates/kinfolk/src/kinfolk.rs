@@ -4,9 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use kinfolk_core::operate::{Cancelled, Migrated};
-use kinfolk_core::{Command, CommandName, Enqueued, InputError, Json, NewTask, QueueName, Store, StoreError, TaskId};
+use kinfolk_core::{
+    Command, Enqueued, NewTask, Policy, Progress, QueueName, Retried, Store, StoreError, Tally, TaskId,
+};
 use serde::Serialize;
 
+use crate::draft::Draft;
 use crate::enqueue::Enqueue;
 use crate::task::Task;
 use crate::wait::Settlements;
@@ -56,13 +59,12 @@ impl Kinfolk {
     where
         P: Serialize + ?Sized,
     {
-        Enqueue::new(self, new_task(command.as_ref(), payload))
+        Enqueue::new(self, Draft::of_command(command.as_ref(), payload))
     }
 
     /// A typed task. Await it to enqueue it.
     pub fn enqueue_task<T: Task>(&self, task: &T) -> Enqueue<'_> {
-        let new = new_task(T::COMMAND, task);
-        Enqueue::new(self, new.map(|new| NewTask { unique: task.unique(), ..new }))
+        Enqueue::new(self, Draft::of_task(task))
     }
 
     /// Enqueues tasks, all in one transaction, in this order. One answer each.
@@ -83,7 +85,28 @@ impl Kinfolk {
         self.store.task(id).await?.ok_or_else(|| StoreError::not_found("task", id))
     }
 
-    /// Asks for a task's end. A pending one is cancelled at once, a running one when its handler gives way.
+    /// How the children of a task are doing.
+    pub async fn tally(&self, parent: TaskId) -> Result<Tally, StoreError> {
+        self.store.tally(parent).await
+    }
+
+    /// The children of a task in the order in which they were made, from this one on (0 is the first), at most this many.
+    pub async fn children(
+        &self,
+        parent: TaskId,
+        from: u64,
+        limit: usize,
+    ) -> Result<Vec<kinfolk_core::Task>, StoreError> {
+        self.store.children(parent, from, limit).await
+    }
+
+    /// How the whole family of a task is doing, generation by generation.
+    pub async fn progress(&self, task: TaskId) -> Result<Progress, StoreError> {
+        self.store.progress(task).await
+    }
+
+    /// Asks for the end of a task and of all its descendants. Pending ones are cancelled at once, running ones when their
+    /// handlers give way; a parent ends with its last child.
     pub async fn cancel(&self, id: TaskId) -> Result<Cancelled, StoreError> {
         self.store.cancel(id).await
     }
@@ -91,6 +114,18 @@ impl Kinfolk {
     /// Lets a failed or cancelled task run again, with fresh attempts, at its old place.
     pub async fn retry(&self, id: TaskId) -> Result<kinfolk_core::Task, StoreError> {
         self.store.retry(id).await
+    }
+
+    /// Lets what failed in a task's family run again: tasks that failed by themselves get fresh attempts, parents that
+    /// failed because of them wait again. The root must have failed.
+    pub async fn retry_family(&self, id: TaskId) -> Result<Retried, StoreError> {
+        self.store.retry_family(id).await
+    }
+
+    /// Makes a queue, or changes its policy: retention, how many families and children are at work at once, how deep
+    /// families may grow.
+    pub async fn set_queue(&self, queue: &QueueName, policy: &Policy) -> Result<(), StoreError> {
+        self.store.set_queue(queue, policy).await
     }
 
     /// Takes nothing more from a queue. What runs goes on.
@@ -102,10 +137,6 @@ impl Kinfolk {
     pub async fn resume(&self, queue: &QueueName) -> Result<(), StoreError> {
         self.store.resume(queue).await
     }
-}
-
-fn new_task<P: Serialize + ?Sized>(command: &str, payload: &P) -> Result<NewTask, InputError> {
-    Ok(NewTask::new(CommandName::new(command)?, Json::of(payload)?))
 }
 
 impl From<Arc<dyn Store>> for Kinfolk {

@@ -31,8 +31,9 @@
 //! # }
 //! ```
 //!
-//! - [`Kinfolk`] enqueues, waits, cancels, retries.
-//! - [`Worker`] claims, runs handlers and settles; [`Ctx`] is what a handler knows of its attempt.
+//! - [`Kinfolk`] enqueues, waits, cancels, retries, and knows how families are doing.
+//! - [`Worker`] claims, runs handlers and settles; [`Ctx`] is what a handler knows of its attempt, and how
+//!   it spawns children, siblings and follow-ups.
 //! - [`TaskError`] and [`Done`] say how an attempt ended.
 //! - `kinfolk::pg::enqueue_in` enqueues in a PostgreSQL transaction of your own; `Ctx::commit` settles in one.
 //! - [`Event`] is the closed list of what the library reports; logs and metrics are made from it.
@@ -44,7 +45,9 @@
 mod backoff;
 mod ctx;
 mod done;
+mod draft;
 mod enqueue;
+mod family;
 mod handler;
 mod kinfolk;
 mod observe;
@@ -52,6 +55,7 @@ mod open;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod source;
+mod status;
 mod task;
 mod task_error;
 mod wait;
@@ -67,6 +71,7 @@ pub use kinfolk_core::{
 pub use crate::ctx::Ctx;
 pub use crate::done::{Done, IntoDone};
 pub use crate::enqueue::Enqueue;
+pub use crate::family::{FollowUp, Make, MakeError};
 pub use crate::handler::IntoCommand;
 pub use crate::kinfolk::Kinfolk;
 pub use crate::open::open;

@@ -77,8 +77,8 @@ impl Observer {
     }
 
     /// An attempt was settled in its handler's own transaction.
-    pub(crate) fn committed(&self, attempt: &Attempt, queue: &QueueName, took: Duration) {
-        self.settled(attempt, queue, took, &Outcome::Done(None), Settled::Recorded(State::Completed));
+    pub(crate) fn committed(&self, attempt: &Attempt, queue: &QueueName, took: Duration, state: State) {
+        self.settled(attempt, queue, took, &Outcome::Done(None), Settled::Recorded(state));
     }
 
     /// The store has answered to the settle of an attempt. A repeated settle is reported as what was recorded: nobody
@@ -95,6 +95,8 @@ impl Observer {
         let queue = queue.clone();
         let kind = match outcome {
             Outcome::Failed { failure, .. } => failure.kind,
+            // The handler was done, and the store would not make what it left behind.
+            Outcome::Done(_) => FailureKind::Refused,
             _ => FailureKind::Error,
         };
         let state = match answer {
@@ -105,7 +107,10 @@ impl Observer {
             (State::Completed, _) => Event::Completed { task, command, queue, attempt, took },
             (State::Cancelled, _) => Event::Cancelled { task, command, queue, attempt, took },
             (State::Failed, _) => Event::Failed { task, command, queue, attempt, took, kind },
-            (_, Outcome::Failed { .. }) => Event::Retried { task, command, queue, attempt, took, kind },
+            (State::Waiting, _) => Event::Waiting { task, command, queue, attempt, took },
+            (_, Outcome::Failed { .. } | Outcome::Done(_)) => {
+                Event::Retried { task, command, queue, attempt, took, kind }
+            }
             (_, Outcome::Snooze(_) | Outcome::YieldPlace(_)) => Event::Snoozed { task, command, queue, attempt, took },
             _ => Event::Released { task, command, queue, attempt, took },
         });
@@ -126,6 +131,7 @@ impl Observer {
             Event::Completed { command, queue, took, .. }
             | Event::Retried { command, queue, took, .. }
             | Event::Failed { command, queue, took, .. }
+            | Event::Waiting { command, queue, took, .. }
             | Event::Snoozed { command, queue, took, .. }
             | Event::Released { command, queue, took, .. }
             | Event::Cancelled { command, queue, took, .. } => self.with_meters(command, queue, |meters| {
@@ -150,6 +156,10 @@ impl Observer {
                     .increment(*overlapped);
             }
             Event::Pruned { tasks } => counter!("kinfolk_pruned_total").increment(*tasks),
+            Event::Unstuck { tasks } => counter!("kinfolk_unstuck_total").increment(*tasks),
+            Event::StatusChanged { status, active } => {
+                gauge!("kinfolk_status_active", "status" => status.to_string()).set(f64::from(u8::from(*active)));
+            }
             Event::StoreTrouble { during, .. } => {
                 counter!("kinfolk_store_trouble_total", "during" => *during).increment(1);
             }
@@ -176,7 +186,9 @@ impl Meters {
         Self {
             seconds: histogram!("kinfolk_attempt_seconds", &labels),
             stale: counter!("kinfolk_stale_writes_total", &labels),
-            endings: ["completed", "retried", "failed", "snoozed", "released", "cancelled"].map(ending).into(),
+            endings: ["completed", "retried", "failed", "waiting", "snoozed", "released", "cancelled"]
+                .map(ending)
+                .into(),
         }
     }
 }
@@ -194,7 +206,7 @@ fn log(event: &Event) {
         }
         Event::LeaseLost { worker } => warn!(target: "kinfolk", event = name, %worker, "its work is dropped"),
         Event::Started { task, command, .. } => trace!(target: "kinfolk", event = name, %task, %command),
-        Event::Completed { task, command, took, .. } => {
+        Event::Completed { task, command, took, .. } | Event::Waiting { task, command, took, .. } => {
             trace!(target: "kinfolk", event = name, %task, %command, ?took);
         }
         Event::Snoozed { task, command, .. }
@@ -216,6 +228,10 @@ fn log(event: &Event) {
             info!(target: "kinfolk", event = name, %schedule, tasks = tasks.len(), overlapped);
         }
         Event::Pruned { tasks } => debug!(target: "kinfolk", event = name, tasks),
+        Event::Unstuck { tasks } => {
+            error!(target: "kinfolk", event = name, tasks, "parents waited for nothing: please report this bug");
+        }
+        Event::StatusChanged { status, active } => info!(target: "kinfolk", event = name, %status, active),
         Event::StoreTrouble { during, fault } => warn!(target: "kinfolk", event = name, during, fault),
         _ => {}
     }

@@ -14,7 +14,7 @@
 use std::future::Future;
 
 use kinfolk_core::{FailureKind, Outcome, Settle, Settled, State};
-use kinfolk_postgres::{settle_in, store_error};
+use kinfolk_postgres::{settle_in, store_error, task_in};
 use serde::Serialize;
 
 use crate::ctx::Ctx;
@@ -55,8 +55,9 @@ pg_transaction!(tokio_postgres::Transaction<'_>);
 pg_transaction!(deadpool_postgres::Transaction<'_>);
 
 impl Ctx {
-    /// Completes the task in the handler's own transaction, as its last act, and commits it: either both the handler's
-    /// writes and the task's end are there, or neither. Return what this returns.
+    /// Completes the task in the handler's own transaction, as its last act, and commits it: either the handler's writes,
+    /// the task's end and all that the handler has made (children, follow-ups…) are there, or nothing is. Return what this
+    /// returns.
     ///
     /// ```no_run
     /// use kinfolk::{Ctx, Done, Json, TaskError};
@@ -71,7 +72,8 @@ impl Ctx {
     /// ```
     ///
     /// The transaction must be on the database that the task came from, and of isolation level `read committed`. If the
-    /// task was meanwhile cancelled or given to someone else, the transaction is rolled back and the answer is an error.
+    /// task was meanwhile cancelled or given to someone else, or what the handler has made is refused, the transaction is
+    /// rolled back and the answer is an error.
     /// If the fate of the commit is unknown because the connection broke, the answer is an error too: the worker records
     /// it only if the commit did not go through.
     pub async fn commit<T: Serialize>(&self, transaction: impl PgTransaction, result: T) -> Result<Done<T>, TaskError> {
@@ -81,16 +83,23 @@ impl Ctx {
             other => return Err(TaskError::new(format!("not a result: {other:?}"))),
         };
         let task = &self.attempt.task;
-        let settle = Settle::new(task.id, task.token, outcome);
+        let settle = Settle { made: self.attempt.made.close(), ..Settle::new(task.id, task.token, outcome) };
         let answers = settle_in(transaction.inner(), std::slice::from_ref(&settle)).await?;
         match answers.first() {
-            Some(Settled::Recorded(State::Completed)) => match transaction.commit().await {
-                Ok(()) => Ok(Done::committed()),
+            Some(Settled::Recorded(state @ (State::Completed | State::Waiting))) => match transaction.commit().await {
+                Ok(()) => Ok(Done::committed(*state)),
                 Err(fault) => Err(TaskError::new(format!("could not commit: {}", store_error(&fault)))),
             },
             Some(Settled::Recorded(State::Cancelled)) => {
                 let _ = transaction.rollback().await;
                 Err(TaskError::of_kind(FailureKind::Cancelled, "cancelled before the commit"))
+            }
+            Some(Settled::Recorded(state @ (State::Failed | State::Pending))) => {
+                let recorded = task_in(transaction.inner(), task.id).await.ok().flatten();
+                let _ = transaction.rollback().await;
+                let why = recorded.and_then(|task| task.failure).map(|failure| failure.message);
+                let refused = TaskError::of_kind(FailureKind::Refused, why.unwrap_or("not recorded".to_owned()));
+                Err(if *state == State::Failed { refused.do_not_retry() } else { refused })
             }
             answer => {
                 let _ = transaction.rollback().await;

@@ -10,6 +10,8 @@ use std::time::Duration;
 use kinfolk_core::{Failure, FailureKind, Json, Outcome, Retry};
 use serde::Serialize;
 
+use crate::family::MakeError;
+
 /// Why an attempt failed, and whether and when the task may be tried again.
 ///
 /// It does not implement [`std::error::Error`] itself, so that every type that does can be turned into it.
@@ -91,7 +93,12 @@ impl TaskError {
 
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for TaskError {
     fn from(error: E) -> Self {
-        Self::new(with_causes(&*error.into()))
+        let error = error.into();
+        let words = with_causes(&*error);
+        match error.downcast_ref::<MakeError>() {
+            Some(_) => Self::of_kind(FailureKind::Refused, words).do_not_retry(),
+            None => Self::new(words),
+        }
     }
 }
 

@@ -83,7 +83,7 @@ impl Kinfolk {
 #[derive(Debug, Default)]
 pub(crate) struct Settlements {
     waiting: AtomicUsize,
-    changed: Notify,
+    pub(crate) changed: Notify,
 }
 
 impl Settlements {
@@ -94,7 +94,7 @@ impl Settlements {
         }
     }
 
-    fn waiter(&self) -> impl Drop + '_ {
+    pub(crate) fn waiter(&self) -> impl Drop + '_ {
         struct Waiter<'a>(&'a AtomicUsize);
         impl Drop for Waiter<'_> {
             fn drop(&mut self) {

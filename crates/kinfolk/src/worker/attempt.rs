@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use kinfolk_core::{ClaimedTask, TaskId, Token, WorkerId};
 use tokio::sync::Notify;
 
+use crate::family::Buffer;
+
 /// An attempt from its claim until it is settled.
 #[derive(Debug)]
 pub(crate) struct Attempt {
@@ -14,6 +16,15 @@ pub(crate) struct Attempt {
     /// The lane it came from, by its place in [`super::state::Shared::lanes`].
     pub(crate) lane: usize,
     pub(crate) calls: Calls,
+    /// What its handler has made so far.
+    pub(crate) made: Buffer,
+}
+
+impl Attempt {
+    /// An attempt that has not begun.
+    pub(crate) fn new(task: ClaimedTask, lane: usize) -> Self {
+        Self { task, lane, calls: Calls::default(), made: Buffer::default() }
+    }
 }
 
 /// What an attempt is called upon to do. A later one overrides an earlier one, never the other way round.

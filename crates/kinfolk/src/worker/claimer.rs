@@ -15,7 +15,7 @@ use kinfolk_core::{Claim, Claimed, ClaimedTask, Outcome, StoreError, Token, Work
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use super::attempt::{Attempt, Calls};
+use super::attempt::Attempt;
 use super::runner;
 use super::settler::Ended;
 use super::state::{Lane, Shared};
@@ -113,6 +113,7 @@ impl Claimer {
             self.shared.lanes[lane].suspects.store(false, Ordering::Relaxed);
         } else {
             self.shared.looks.claimed.fetch_add(1, Ordering::SeqCst);
+            self.shared.stirred.notify_one();
         }
         self.shared.give_back(lane, slots - tasks);
         self.start(lane, worker, claimed.tasks);
@@ -157,8 +158,7 @@ impl Claimer {
         if tasks.is_empty() {
             return;
         }
-        let attempts: Vec<Arc<Attempt>> =
-            tasks.into_iter().map(|task| Arc::new(Attempt { task, lane, calls: Calls::default() })).collect();
+        let attempts: Vec<Arc<Attempt>> = tasks.into_iter().map(|task| Arc::new(Attempt::new(task, lane))).collect();
         self.shared.observer.running(attempts.len());
         let admitted = self.shared.roster.admit(worker, &attempts);
         if !admitted || self.shared.stops.drain.is_cancelled() {
@@ -166,6 +166,7 @@ impl Claimer {
             self.shared.inbox.push_all(attempts.into_iter().map(|attempt| Ended {
                 attempt,
                 verdict: Verdict::Settle(Outcome::Release),
+                made: None,
                 took: Duration::ZERO,
             }));
             self.shared.give_back(lane, count);

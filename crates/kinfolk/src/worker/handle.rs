@@ -7,6 +7,7 @@
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -20,11 +21,13 @@ use super::attempt::Call;
 use super::catalogue::Catalogue;
 use super::claimer::Claimer;
 use super::heart::Heart;
+use super::lookout::{self, Lookout};
 use super::pruner::Pruner;
 use super::recoverer::Recoverer;
 use super::scheduler::Scheduler;
 use super::settler::Settler;
 use super::state::Shared;
+use super::sweeper::Sweeper;
 use super::wake::Waker;
 
 /// How long handlers that were told to end now may take before they are left behind: they block their thread.
@@ -129,12 +132,14 @@ impl Services {
             until_end(shared, Settler::new(Arc::clone(shared)).run()),
             until_end(shared, heart.run()),
             until_end(shared, Waker::new(Arc::clone(shared)).run()),
+            until_end(shared, Lookout::new(Arc::clone(shared)).run()),
         ];
         if shared.handlers.source.is_some() {
             others.push(until_end(shared, Catalogue::new(Arc::clone(shared)).run()));
         }
         if shared.options.maintenance {
             others.push(until_end(shared, Recoverer::new(Arc::clone(shared)).run()));
+            others.push(until_end(shared, Sweeper::new(Arc::clone(shared)).run()));
             others.push(until_end(shared, Scheduler::new(Arc::clone(shared)).run()));
             others.push(until_end(shared, Pruner::new(Arc::clone(shared)).run()));
         }
@@ -175,6 +180,10 @@ async fn shut_down(shared: &Shared, mut services: Services) -> Result<(), StoreE
     shared.looks.done.notify_waiters();
     for service in services.others {
         let _ = service.await;
+    }
+    if shared.has_statuses.load(Ordering::Relaxed) {
+        // What was settled last: nobody else may look for a long time.
+        let _ = timeout(LAST_CALLS, lookout::refresh(shared)).await;
     }
     let Some(worker) = shared.roster.worker() else { return Ok(()) };
     let left = timeout(LAST_CALLS, leave(shared, worker)).await;

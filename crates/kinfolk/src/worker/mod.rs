@@ -2,13 +2,15 @@
 //!
 //! One worker is a handful of services around shared state, each in its own file and of the same shape (`run` for good,
 //! until the worker ends it; `run_once` for one step): the [`claimer`], a [`runner`] for each attempt, the [`settler`], the
-//! [`heart`], the [`wake`]-ups, the [`catalogue`] of commands, and for maintenance the [`recoverer`], the [`scheduler`] and the [`pruner`].
+//! [`heart`], the [`wake`]-ups, the [`catalogue`] of commands, the [`lookout`], and for maintenance the [`recoverer`], the
+//! [`sweeper`], the [`scheduler`] and the [`pruner`].
 
 pub(crate) mod attempt;
 mod catalogue;
 mod claimer;
 mod handle;
 mod heart;
+mod lookout;
 mod pruner;
 mod recoverer;
 mod runner;
@@ -16,11 +18,13 @@ mod scheduler;
 pub(crate) mod settler;
 mod slots;
 pub(crate) mod state;
+mod sweeper;
 mod wake;
 
 use std::collections::{BTreeMap, HashSet};
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use kinfolk_core::{Command, CommandName, Event, InputError, QueueName, StoreError};
@@ -192,7 +196,7 @@ impl WorkerBuilder {
         self
     }
 
-    /// Whether this worker also recovers lost tasks, fires schedules and prunes. Default yes; every fleet needs one that
+    /// Whether this worker also recovers lost tasks, looks for stuck parents, fires schedules and prunes. Default yes; every fleet needs one that
     /// does.
     pub fn maintenance(mut self, maintenance: bool) -> Self {
         self.options.maintenance = maintenance;
@@ -254,6 +258,8 @@ impl WorkerBuilder {
             heart: Notify::new(),
             renamed: Notify::new(),
             recover: Notify::new(),
+            stirred: Notify::new(),
+            has_statuses: AtomicBool::new(false),
         })
     }
 

@@ -107,7 +107,9 @@ struct Report {
 impl Drop for Report {
     fn drop(&mut self) {
         let verdict = self.verdict.take().unwrap_or_else(|| panicked(&"the handler panicked while it was dropped"));
-        let ended = Ended { attempt: Arc::clone(&self.attempt), verdict, took: self.began.elapsed() };
+        // Only work that is done leaves something behind.
+        let made = self.attempt.made.close().filter(|_| matches!(verdict, Verdict::Settle(Outcome::Done(_))));
+        let ended = Ended { attempt: Arc::clone(&self.attempt), verdict, made, took: self.began.elapsed() };
         // In this order: an attempt is always seen as running or as not yet recorded, never as neither.
         self.shared.inbox.push(ended);
         self.shared.give_back(self.attempt.lane, 1);

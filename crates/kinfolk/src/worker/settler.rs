@@ -1,19 +1,21 @@
 //! The settler: records how attempts ended, in batches that grow with the load.
 //!
 //! When nothing is in flight, what has come in goes out at once; while a call is in flight, more gathers, and a second
-//! call starts only for a large batch. A call that the store could not carry out is repeated as it was: settles are
+//! call starts only for a large batch. An attempt that made many tasks goes out in a call of its own, beside the others: it
+//! takes longer, and they need not wait for it. A call that the store could not carry out is repeated as it was: settles are
 //! fenced and recognised. One that the store refuses is split, so that each outcome is its own; an outcome that can't be
 //! recorded at all becomes a failure that says so.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use kinfolk_core::limits::SETTLE_BATCH_MAX;
-use kinfolk_core::{Advice, Settle, Settled, State, StoreError};
+use kinfolk_core::{Advice, Made, Settle, Settled, State, StoreError};
 use tokio::sync::Notify;
 
 use super::attempt::Attempt;
@@ -25,6 +27,10 @@ use crate::done::{Verdict, unrecordable};
 const FLIGHTS_MAX: usize = 2;
 /// From this size on a batch goes out beside another one.
 const SECOND_FLIGHT: usize = 200;
+/// An attempt that made more tasks than this is settled apart from the others.
+const LIGHT_MAX: usize = 100;
+/// Such calls in flight at once.
+const HEAVY_FLIGHTS_MAX: usize = 2;
 /// How often a failure that replaces an unrecordable outcome is tried.
 const LAST_TRIES: u32 = 5;
 
@@ -33,20 +39,38 @@ const LAST_TRIES: u32 = 5;
 pub(crate) struct Ended {
     pub(crate) attempt: Arc<Attempt>,
     pub(crate) verdict: Verdict,
+    /// What its handler made; only if it is done.
+    pub(crate) made: Option<Box<Made>>,
     pub(crate) took: Duration,
+}
+
+impl Ended {
+    fn made(&self) -> usize {
+        self.made.as_ref().map_or(0, |made| made.len())
+    }
 }
 
 /// Where runners leave ended attempts.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
-    waiting: Mutex<Vec<Ended>>,
+    waiting: Mutex<Waiting>,
     /// Left here and not yet recorded.
     backlog: AtomicUsize,
     arrived: Notify,
     recorded: Notify,
 }
 
+#[derive(Debug, Default)]
+struct Waiting {
+    light: Vec<Ended>,
+    heavy: VecDeque<Ended>,
+}
+
 impl Inbox {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) fn push(&self, ended: Ended) {
         self.push_all(std::iter::once(ended));
     }
@@ -54,10 +78,16 @@ impl Inbox {
     pub(crate) fn push_all(&self, ended: impl ExactSizeIterator<Item = Ended>) {
         self.backlog.fetch_add(ended.len(), Ordering::SeqCst);
         let first = {
-            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            let first = waiting.is_empty();
-            waiting.extend(ended);
-            first
+            let mut waiting = self.waiting();
+            let (light, heavy) = (waiting.light.len(), waiting.heavy.len());
+            for ended in ended {
+                if ended.made() > LIGHT_MAX {
+                    waiting.heavy.push_back(ended);
+                } else {
+                    waiting.light.push(ended);
+                }
+            }
+            light == 0 || waiting.heavy.len() > heavy
         };
         if first {
             self.arrived.notify_one();
@@ -65,18 +95,29 @@ impl Inbox {
     }
 
     fn len(&self) -> usize {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.waiting().light.len()
     }
 
-    /// The oldest ones, as many as one call takes.
+    /// The oldest ones, as many as one call takes: what they made is counted along.
     fn take(&self) -> Vec<Ended> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.len() <= SETTLE_BATCH_MAX {
-            let room = Vec::with_capacity(waiting.len());
-            return std::mem::replace(&mut *waiting, room);
+        let light = &mut self.waiting().light;
+        let mut rows = 0;
+        let fits = light.iter().take_while(|ended| {
+            rows += 1 + ended.made();
+            rows <= SETTLE_BATCH_MAX
+        });
+        let fits = fits.count();
+        if fits == light.len() {
+            let room = Vec::with_capacity(fits);
+            return std::mem::replace(light, room);
         }
-        let later = waiting.split_off(SETTLE_BATCH_MAX);
-        std::mem::replace(&mut *waiting, later)
+        let later = light.split_off(fits);
+        std::mem::replace(light, later)
+    }
+
+    /// The oldest one that goes out in a call of its own.
+    fn take_heavy(&self) -> Option<Ended> {
+        self.waiting().heavy.pop_front()
     }
 
     fn recorded(&self, count: usize) {
@@ -122,10 +163,12 @@ impl Settler {
     /// Settles what comes in.
     pub(crate) async fn run(self) {
         let mut flights = FuturesUnordered::new();
+        let mut heavy = FuturesUnordered::new();
         loop {
             tokio::select! {
                 () = self.shared.inbox.arrived.notified() => {}
                 Some(()) = flights.next(), if !flights.is_empty() => {}
+                Some(()) = heavy.next(), if !heavy.is_empty() => {}
             }
             // Handlers that are about to end get to do so first: one larger batch instead of two.
             tokio::task::yield_now().await;
@@ -137,6 +180,11 @@ impl Settler {
                 }
                 flights.push(self.run_once(self.shared.inbox.take()));
             }
+            while heavy.len() < HEAVY_FLIGHTS_MAX
+                && let Some(ended) = self.shared.inbox.take_heavy()
+            {
+                heavy.push(self.run_once(vec![ended]));
+            }
         }
     }
 
@@ -146,16 +194,19 @@ impl Settler {
         let mut settles = Vec::with_capacity(count);
         let mut attempts = Vec::with_capacity(count);
         let mut over: Vec<Arc<Attempt>> = Vec::new();
-        for Ended { attempt, verdict, took } in batch {
+        for Ended { attempt, verdict, made, took } in batch {
             match verdict {
                 Verdict::Settle(outcome) => {
-                    let settle = Settle::new(attempt.task.id, attempt.task.token, outcome);
+                    let settle = Settle { made, ..Settle::new(attempt.task.id, attempt.task.token, outcome) };
                     settles.push(recordable(settle));
                     attempts.push(Settling { attempt, took });
                 }
-                Verdict::Committed => {
+                Verdict::Committed(state) => {
                     let lane = &self.shared.lanes[attempt.lane].queue;
-                    self.shared.observer.committed(&attempt, lane, took);
+                    self.shared.observer.committed(&attempt, lane, took, state);
+                    if state == State::Waiting {
+                        self.shared.wake_all();
+                    }
                     over.push(attempt);
                 }
                 Verdict::Dropped => over.push(attempt),
@@ -169,6 +220,8 @@ impl Settler {
         self.shared.observer.ended_running(count);
         self.shared.inbox.recorded(count);
         self.shared.kinfolk.settlements.announce();
+        self.shared.stirred.notify_one();
+        self.shared.wake_limited();
     }
 
     fn settle<'a>(&'a self, settles: &'a mut [Settle], attempts: &'a [Settling]) -> BoxFuture<'a, ()> {
@@ -202,6 +255,7 @@ impl Settler {
     /// worker until it leaves, and is then given back.
     async fn settle_instead(&self, settle: &mut Settle, attempts: &[Settling], fault: &StoreError) {
         settle.outcome = unrecordable(&format!("the outcome can't be recorded: {fault}"));
+        settle.made = None;
         let mut backoff = Backoff::for_trouble();
         for _ in 0..LAST_TRIES {
             match self.shared.store().settle(std::slice::from_ref(settle)).await {
@@ -218,7 +272,9 @@ impl Settler {
             self.shared.observer.settled(&settling.attempt, &lane.queue, settling.took, &settle.outcome, *answer);
             lane.took(settling.took);
             // What goes back to pending may be claimable at once; so may the next suspect when one has ended.
-            if lane.suspects.load(Ordering::Relaxed) || matches!(answer, Settled::Recorded(State::Pending)) {
+            if settle.made.is_some() {
+                self.shared.wake_all();
+            } else if lane.suspects.load(Ordering::Relaxed) || matches!(answer, Settled::Recorded(State::Pending)) {
                 lane.wake.notify_one();
             }
         }
@@ -235,7 +291,7 @@ struct Settling {
 fn recordable(settle: Settle) -> Settle {
     match settle.check() {
         Ok(()) => settle,
-        Err(fault) => Settle { outcome: unrecordable(&fault.to_string()), ..settle },
+        Err(fault) => Settle { outcome: unrecordable(&fault.to_string()), made: None, ..settle },
     }
 }
 

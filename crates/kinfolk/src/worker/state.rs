@@ -47,6 +47,10 @@ pub(crate) struct Shared {
     pub(crate) heart: Notify,
     /// The lease was lost, and the worker is or will be known under another id.
     pub(crate) renamed: Notify,
+    /// Tasks were claimed or settled, so a status may have turned.
+    pub(crate) stirred: Notify,
+    /// There are statuses to keep true.
+    pub(crate) has_statuses: AtomicBool,
     /// Recover now: something unusual has happened to the store or to other workers.
     pub(crate) recover: Notify,
 }
@@ -62,6 +66,8 @@ pub(crate) struct Lane {
     pub(crate) empty_at: AtomicU64,
     /// This worker has recovered tasks of others: suspects may be about, which are claimed one at a time.
     pub(crate) suspects: AtomicBool,
+    /// The queue has limits, so that the end of a task may be what another one waits for.
+    pub(crate) limited: AtomicBool,
     /// How long handlers have taken lately, in microseconds.
     pace: AtomicU64,
 }
@@ -93,6 +99,7 @@ impl Lane {
             wake: Notify::new(),
             empty_at: AtomicU64::new(0),
             suspects: AtomicBool::new(false),
+            limited: AtomicBool::new(false),
             pace: AtomicU64::new(0),
         }
     }
@@ -133,6 +140,13 @@ impl Shared {
 
     pub(crate) fn wake_all(&self) {
         for lane in &self.lanes {
+            lane.wake.notify_one();
+        }
+    }
+
+    /// Something has ended: on queues with limits there may be room for something else.
+    pub(crate) fn wake_limited(&self) {
+        for lane in self.lanes.iter().filter(|lane| lane.limited.load(Ordering::Relaxed)) {
             lane.wake.notify_one();
         }
     }
