@@ -58,6 +58,7 @@ pub(crate) const CODE: &[(&str, &str)] = files![
     "functions/folded.sql",
     "views/tasks.sql",
     "functions/notify_queues.sql",
+    "functions/lock_families.sql",
     "functions/wake.sql",
     "functions/take_ids.sql",
     "functions/register_commands.sql",

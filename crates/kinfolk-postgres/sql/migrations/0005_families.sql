@@ -60,6 +60,10 @@ create index task_at_work on kinfolk.task (queue_id, id) where lane = 'root' and
 
 create index task_slot on kinfolk.task (queue_id) where slot;
 
+create index task_revived on kinfolk.task (queue_id, priority, place, id) where state = 'waiting' and lane = 'top';
+
+create index task_limited on kinfolk.task (root_id) where gate = 'limit';
+
 create index task_waiting on kinfolk.task (command_id) where state = 'waiting';
 
 create index task_backoff on kinfolk.task (command_id) where gate = 'time' and runs > 0;
@@ -97,7 +101,7 @@ create table kinfolk.follow_up (
 
 create index follow_up_root on kinfolk.follow_up (root_id);
 
-create index follow_up_ended on kinfolk.follow_up (queue_id) where ended is not null;
+create index follow_up_ended on kinfolk.follow_up (queue_id, task_id) where ended is not null;
 
 -- Whether anything is going on among a set of commands.
 create table kinfolk.status (

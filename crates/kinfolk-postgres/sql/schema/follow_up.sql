@@ -12,4 +12,4 @@ create table kinfolk.follow_up (
 
 create index follow_up_root on kinfolk.follow_up (root_id);
 
-create index follow_up_ended on kinfolk.follow_up (queue_id) where ended is not null;
+create index follow_up_ended on kinfolk.follow_up (queue_id, task_id) where ended is not null;

@@ -76,6 +76,11 @@ create index task_at_work on kinfolk.task (queue_id, id) where lane = 'root' and
 
 create index task_slot on kinfolk.task (queue_id) where slot;
 
+-- Families that were set going again and have not been let in by their queue, and their tasks.
+create index task_revived on kinfolk.task (queue_id, priority, place, id) where state = 'waiting' and lane = 'top';
+
+create index task_limited on kinfolk.task (root_id) where gate = 'limit';
+
 -- What makes a command active, beside the tasks that run or are ready.
 create index task_waiting on kinfolk.task (command_id) where state = 'waiting';
 

@@ -1,0 +1,43 @@
+-- Locks families until the transaction ends, given by their roots, before any row of them is locked. Shared: whoever settles,
+-- recovers or gives back a member. Exclusively: whoever works on a family as a whole, and needs its shape to stand still.
+--
+-- There are 256 such locks for all families, taken in order: a call that settles a thousand families must not fill the
+-- server's table of locks. Two families that share a lock only wait for each other where one is locked exclusively.
+
+create or replace function kinfolk.lock_families(p_roots bigint[], p_exclusive boolean) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_exclusive then
+        perform pg_advisory_xact_lock(1263160905, l.key)
+        from (select distinct hashint8(r) & 255 as key from unnest(p_roots) r order by 1) l;
+    else
+        perform pg_advisory_xact_lock_shared(1263160905, l.key)
+        from (select distinct hashint8(r) & 255 as key from unnest(p_roots) r order by 1) l;
+    end if;
+end
+$$;
+
+-- Locks a family exclusively if that is possible at once, and says whether it was.
+create or replace function kinfolk.try_lock_family(p_root bigint) returns boolean
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$ select pg_try_advisory_xact_lock(1263160905, hashint8(p_root) & 255) $$;
+
+-- Locks the unique keys of follow-ups until the transaction ends, before any row: of two that are made at once under one
+-- key, the second joins the first.
+create or replace function kinfolk.lock_follow_up_keys(p_commands text[], p_keys text[]) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform pg_advisory_xact_lock(1263160906, l.key)
+    from (
+        select distinct hashtext(g.command || ' ' || g.key) as key
+        from unnest(p_commands, p_keys) as g(command, key)
+        where g.key is not null
+        order by 1
+    ) l;
+end
+$$;
