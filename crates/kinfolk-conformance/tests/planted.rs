@@ -41,6 +41,7 @@ async fn every_planted_mistake_breaks_a_contract() {
             Bug::WindowEndsEarly => {
                 breaks(bug, async |w| unique::a_window_is_held_for_its_span_whatever_happens(w).await).await;
             }
+            _ => unreachable!("{bug:?} is not in the list"),
         }
     }
 }

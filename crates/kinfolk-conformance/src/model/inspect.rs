@@ -91,6 +91,15 @@ impl Engine {
                 "the worker of a running task is registered",
             );
             must(task.attempt <= task.max_attempts, "no task has more attempts than it may");
+            let (waiting, open_children) = (task.state == State::Waiting, self.tally_of(task.id).open() > 0);
+            must(waiting == open_children, "tasks that wait, and only they, have open children");
+            must(!waiting || task.outcome.is_some(), "a waiting task's own work has ended");
+            let parent = task.parent.and_then(|parent| self.tasks.get(&parent));
+            must(
+                parent.is_none_or(|parent| parent.task.depth + 1 == task.depth),
+                "a child is one deeper than its parent",
+            );
+            must(!row.at_work || task.parent.is_none() && !task.state.is_terminal(), "only an open root is at work");
         }
         found
     }

@@ -12,16 +12,24 @@ use std::time::Duration;
 use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
 use kinfolk_core::{
-    Attempt, Command, CommandName, Failure, Gate, Queue, QueueName, Schedule, ScheduleName, State, StoreError, Task,
-    TaskId, Timestamp, Token, Unique, UniqueScope, WorkerId, WorkerSpec,
+    Attempt, ChildOrder, Command, CommandName, Failure, Gate, Json, Queue, QueueName, Schedule, ScheduleName, State,
+    Status, StatusName, StoreError, Task, TaskId, Timestamp, Token, Unique, UniqueScope, WorkerId, WorkerSpec,
 };
 
+mod bug;
+mod claim;
+mod family;
 mod inspect;
+mod make;
 mod operate;
 mod produce;
+mod repair;
+mod settle;
+mod status;
 mod store;
 mod work;
 
+pub use bug::Bug;
 pub use store::Model;
 
 /// The whole state of an engine.
@@ -34,56 +42,12 @@ struct Engine {
     tasks: BTreeMap<TaskId, Row>,
     workers: BTreeMap<WorkerId, WorkerRow>,
     schedules: BTreeMap<ScheduleName, Schedule>,
+    statuses: BTreeMap<StatusName, Status>,
+    /// The families that pending follow-ups wait for: by follow-up, then by root.
+    follow_ups: BTreeMap<TaskId, BTreeMap<TaskId, Entry>>,
     /// Numbers for the next tasks, when someone else has chosen them.
     ids: VecDeque<TaskId>,
     last_id: i64,
-}
-
-/// A mistake planted on purpose. Each is one that some task engine has shipped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bug {
-    /// A settle is recorded whatever its token.
-    StaleSettleGoesThrough,
-    /// A snooze uses up an attempt.
-    SnoozeCostsAnAttempt,
-    /// A retried task goes to the end of the line.
-    RetryLosesThePlace,
-    /// A recovered task holds its unique key again.
-    RecoveryRegainsTheKey,
-    /// A worker gets as many suspects as it asks for.
-    SuspectsComeTogether,
-    /// A completion wins against an earlier request to cancel.
-    CompletionBeatsCancel,
-    /// A schedule whose task is still there fires all the same.
-    OverlapIsIgnored,
-    /// A claim on a paused queue takes tasks.
-    PauseIsIgnored,
-    /// Tasks that come due are not opened by a claim.
-    DueStaysShut,
-    /// A heartbeat after a gap does not restart the steady span.
-    GapIsForgiven,
-    /// A settle sent again after a lost answer is called stale.
-    RepeatIsStale,
-    /// A window ends when its task does.
-    WindowEndsEarly,
-}
-
-impl Bug {
-    /// All of them.
-    pub const ALL: [Self; 12] = [
-        Self::StaleSettleGoesThrough,
-        Self::SnoozeCostsAnAttempt,
-        Self::RetryLosesThePlace,
-        Self::RecoveryRegainsTheKey,
-        Self::SuspectsComeTogether,
-        Self::CompletionBeatsCancel,
-        Self::OverlapIsIgnored,
-        Self::PauseIsIgnored,
-        Self::DueStaysShut,
-        Self::GapIsForgiven,
-        Self::RepeatIsStale,
-        Self::WindowEndsEarly,
-    ];
 }
 
 /// A task and what is not shown of it.
@@ -97,6 +61,21 @@ struct Row {
     runs: u32,
     token: Option<Token>,
     attempts: Vec<Attempt>,
+    /// Which child of its parent it is; 0 is the first.
+    nth: u64,
+    /// How its children run.
+    order: ChildOrder,
+    /// It is a root whose family holds a place in its queue's family limit.
+    at_work: bool,
+}
+
+/// A family that a follow-up waits for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    /// Only its completion will do.
+    needs_completed: bool,
+    /// How it ended.
+    ended: Option<State>,
 }
 
 #[derive(Clone, Debug)]
@@ -163,6 +142,16 @@ impl Row {
         self.task.state = State::Pending;
         self.task.gate = Some(gate);
         self.task.worker = None;
+    }
+
+    /// Waiting for its children; its own work is done.
+    fn go_waiting(&mut self, result: Option<Json>) {
+        self.task.state = State::Waiting;
+        self.task.gate = None;
+        self.task.worker = None;
+        self.task.failure = None;
+        self.task.result = result;
+        self.task.outcome = Some(State::Completed);
     }
 
     /// Completed, failed or cancelled, for good unless someone retries it.

@@ -2,53 +2,65 @@
 
 use kinfolk_core::operate::Cancelled;
 use kinfolk_core::store::Answer;
-use kinfolk_core::{Failure, Gate, Policy, Queue, QueueName, Schedule, ScheduleName, State, StoreError, Task, TaskId};
+use kinfolk_core::{Failure, Policy, Queue, QueueName, Schedule, ScheduleName, State, StoreError, TaskId};
 
-use super::Engine;
+use super::{Bug, Engine, Row};
 
 impl Engine {
+    /// Asks for the end of a task and of everything below it.
     pub(super) fn cancel(&mut self, id: TaskId) -> Answer<Cancelled> {
         let (now, state) = (self.now, self.row(id)?.task.state);
-        let row = self.row_mut(id);
-        Ok(match state {
-            State::Pending => {
-                row.go_terminal(State::Cancelled, Some(Failure::cancelled()), now);
-                Cancelled::Now
-            }
-            State::Running | State::Waiting => {
-                row.task.cancel_requested_at.get_or_insert(now);
-                Cancelled::Requested
-            }
-            _ => Cancelled::TooLate(state),
-        })
-    }
-
-    pub(super) fn retry(&mut self, id: TaskId) -> Answer<Task> {
-        let (now, state) = (self.now, self.row(id)?.task.state);
-        if !matches!(state, State::Failed | State::Cancelled) {
-            let remedy = "only failed and cancelled tasks can be retried";
-            return Err(StoreError::WrongState { task: id, state, remedy });
+        if state.is_terminal() {
+            return Ok(Cancelled::TooLate(state));
         }
-        let row = self.row_mut(id);
-        row.go_pending(Gate::Open);
-        row.token = None;
-        let task = &mut row.task;
-        task.due = now;
-        task.attempt = 0;
-        task.suspect = false;
-        task.strikes = 0;
-        task.failure = None;
-        task.result = None;
-        task.started_at = None;
-        task.finished_at = None;
-        task.cancel_requested_at = None;
-        self.task(id).ok_or_else(|| StoreError::not_found("task", id))
+        let mut members = self.subtree(id);
+        if self.has(Bug::CancelStopsAtChildren) {
+            members.retain(|member| *member == id || self.tasks[member].task.parent == Some(id));
+        }
+        let completes = self.has(Bug::CancelledParentCompletes);
+        let mut ended = Vec::new();
+        for member in members {
+            let row = self.row_mut(member);
+            match row.task.state {
+                State::Pending => {
+                    row.go_terminal(State::Cancelled, Some(Failure::cancelled()), now);
+                    ended.push(member);
+                }
+                State::Running => {
+                    row.task.cancel_requested_at.get_or_insert(now);
+                }
+                State::Waiting => {
+                    row.task.cancel_requested_at.get_or_insert(now);
+                    row.task.result = None;
+                    row.task.outcome = Some(if completes { State::Completed } else { State::Cancelled });
+                }
+                _ => {}
+            }
+        }
+        // Only when all of them have ended is it said what follows: nothing of a cancelled family is opened.
+        for member in ended.into_iter().rev() {
+            self.ended(member);
+        }
+        let now_ended = self.tasks[&id].task.state.is_terminal();
+        Ok(if now_ended { Cancelled::Now } else { Cancelled::Requested })
     }
 
     pub(super) fn set_queue(&mut self, name: &QueueName, policy: Policy) {
         self.make_queue(name);
-        if let Some(queue) = self.queues.get_mut(name) {
-            queue.policy = policy;
+        let Some(queue) = self.queues.get_mut(name) else { return };
+        let was_limited = queue.policy.family_limit.is_some();
+        queue.policy = policy;
+        let limited = policy.family_limit.is_some();
+        let open_root =
+            |row: &&Row| row.task.queue == *name && row.task.parent.is_none() && !row.task.state.is_terminal();
+        for id in self.tasks.values().filter(open_root).map(|row| row.task.id).collect::<Vec<_>>() {
+            if limited && !was_limited {
+                let row = self.row_mut(id);
+                row.at_work = row.runs > 0;
+            }
+            if was_limited && !limited {
+                self.open_limited(id);
+            }
         }
     }
 

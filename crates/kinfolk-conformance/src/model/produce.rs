@@ -3,17 +3,33 @@
 use kinfolk_core::limits::{ENQUEUE_BATCH_MAX, PAYLOAD_BYTES_MAX};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    Command, Enqueued, Gate, InputError, NewTask, OnDuplicate, Policy, Queue, QueueName, Rejection, State, Task, TaskId,
+    ChildOrder, Command, Enqueued, Gate, InputError, NewTask, OnDuplicate, Policy, Queue, QueueName, Rejection, State,
+    Task, TaskId, Timestamp,
 };
 
 use super::{Engine, Row};
+
+/// What a new task gets from where it comes from.
+#[derive(Clone, Copy)]
+pub(super) struct Birth {
+    /// Its priority, unless it was given one.
+    pub(super) priority: i32,
+    /// Where it stands in line.
+    pub(super) place: Timestamp,
+    /// What holds it, if not the time.
+    pub(super) gate: Option<Gate>,
+    /// Its parent, and which child of it this is.
+    pub(super) kin: Option<(TaskId, u64)>,
+}
 
 impl Engine {
     pub(super) fn register(&mut self, commands: &[Command]) -> Answer<()> {
         commands.iter().try_for_each(Command::check)?;
         for command in commands {
             self.make_queue(&command.queue);
-            self.commands.insert(command.name.clone(), command.clone());
+            let handler = self.commands.get(&command.name).and_then(|before| before.handler.clone());
+            let handler = command.handler.clone().or(handler);
+            self.commands.insert(command.name.clone(), Command { handler, ..command.clone() });
         }
         Ok(())
     }
@@ -27,27 +43,46 @@ impl Engine {
     }
 
     pub(super) fn enqueue_one(&mut self, new: &NewTask) -> Answer<Enqueued> {
-        let Some(command) = self.commands.get(&new.command).cloned() else {
-            return Ok(Enqueued::Rejected(Rejection::UnknownCommand(new.command.clone())));
-        };
-        let queue = new.queue.clone().unwrap_or_else(|| command.queue.clone());
-        if !self.queues.contains_key(&queue) {
-            return Ok(Enqueued::Rejected(Rejection::UnknownQueue(queue)));
+        if let Some(why) = self.rejection(new) {
+            return Ok(Enqueued::Rejected(why));
         }
-        if let Some(holder) = self.holder(new) {
+        if let Some(holder) = self.holder(new, |_| true) {
             return self.duplicate(holder, new);
         }
+        let priority = self.commands[&new.command].priority;
+        let place = new.due.at(self.now).max(self.now);
+        Ok(Enqueued::Created(self.insert(new, Birth { priority, place, gate: None, kin: None })))
+    }
+
+    /// Why no such task can be.
+    pub(super) fn rejection(&self, new: &NewTask) -> Option<Rejection> {
+        let Some(queue) = self.queue_of(new) else {
+            return Some(Rejection::UnknownCommand(new.command.clone()));
+        };
+        (!self.queues.contains_key(&queue)).then_some(Rejection::UnknownQueue(queue))
+    }
+
+    /// Where the task waits; none if nobody knows its command.
+    pub(super) fn queue_of(&self, new: &NewTask) -> Option<QueueName> {
+        let command = self.commands.get(&new.command)?;
+        Some(new.queue.clone().unwrap_or_else(|| command.queue.clone()))
+    }
+
+    /// Makes the task of a known command on a known queue.
+    pub(super) fn insert(&mut self, new: &NewTask, birth: Birth) -> TaskId {
         let id = self.next_id();
+        let command = &self.commands[&new.command];
         let due = new.due.at(self.now);
+        let parent = birth.kin.map(|(parent, _)| &self.tasks[&parent].task);
         let task = Task {
             id,
-            command: command.name,
-            queue,
+            command: command.name.clone(),
+            queue: self.queue_of(new).expect("its command is known"),
             state: State::Pending,
-            gate: Some(if due > self.now { Gate::Time } else { Gate::Open }),
-            priority: new.priority.unwrap_or(command.priority),
+            gate: birth.gate.or(Some(if due > self.now { Gate::Time } else { Gate::Open })),
+            priority: new.priority.unwrap_or(birth.priority),
             due,
-            place: due.max(self.now),
+            place: birth.place,
             attempt: 0,
             max_attempts: new.max_attempts.unwrap_or(command.retry.max_attempts),
             timeout: new.timeout.or(command.timeout),
@@ -63,30 +98,40 @@ impl Engine {
             suspect: false,
             strikes: 0,
             trace: new.trace.clone(),
-            parent: None,
-            root: id,
-            depth: 0,
+            parent: parent.map(|parent| parent.id),
+            root: parent.map_or(id, |parent| parent.root),
+            depth: parent.map_or(0, |parent| parent.depth + 1),
             outcome: None,
         };
-        let row =
-            Row { task, unique: new.unique.clone(), key_given_up: false, runs: 0, token: None, attempts: Vec::new() };
+        let row = Row {
+            task,
+            unique: new.unique.clone(),
+            key_given_up: false,
+            runs: 0,
+            token: None,
+            attempts: Vec::new(),
+            nth: birth.kin.map_or(0, |(_, nth)| nth),
+            order: ChildOrder::Together,
+            at_work: false,
+        };
         self.tasks.insert(id, row);
-        Ok(Enqueued::Created(id))
+        id
     }
 
-    /// The task that holds the newcomer's key; the oldest when several do.
-    fn holder(&self, new: &NewTask) -> Option<TaskId> {
+    /// The task that holds the newcomer's key, among those that may; the oldest when several do.
+    pub(super) fn holder(&self, new: &NewTask, may: impl Fn(&Row) -> bool) -> Option<TaskId> {
         let key = &new.unique.as_ref()?.key;
         let mut rows = self.tasks.values();
         rows.find(|row| {
             row.task.command == new.command
                 && row.unique.as_ref().is_some_and(|unique| unique.key == *key)
                 && row.holds_key(self.now, self.bug)
+                && may(row)
         })
         .map(|row| row.task.id)
     }
 
-    fn duplicate(&mut self, holder: TaskId, new: &NewTask) -> Answer<Enqueued> {
+    pub(super) fn duplicate(&mut self, holder: TaskId, new: &NewTask) -> Answer<Enqueued> {
         let rule = new.unique.as_ref().map_or(OnDuplicate::Keep, |unique| unique.on_duplicate);
         let row = self.row_mut(holder);
         let started = row.task.state != State::Pending || row.runs > 0;

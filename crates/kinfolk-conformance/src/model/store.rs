@@ -9,9 +9,9 @@ use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
-    Attempt, Claim, Claimed, Command, Enqueued, Heartbeat, Inspect, NewTask, Operate, Policy, Produce, Queue,
-    QueueName, Recovered, Schedule, ScheduleName, Settle, Settled, Store, Task, TaskId, Timestamp, WakeSource, Work,
-    WorkerId, WorkerSpec,
+    Attempt, Claim, Claimed, Command, CommandName, Enqueued, Heartbeat, Inspect, NewTask, Operate, Policy, Produce,
+    Progress, Queue, QueueName, Recovered, Retried, Schedule, ScheduleName, Settle, Settled, Status, StatusName, Store,
+    Tally, Task, TaskId, Timestamp, WakeSource, Work, WorkerId, WorkerSpec,
 };
 
 use super::{Bug, Engine};
@@ -111,6 +111,14 @@ impl Work for Model {
         self.engine().whole(|engine| engine.fire(plan))
     }
 
+    async fn sweep(&self) -> Answer<u64> {
+        Ok(self.engine().sweep())
+    }
+
+    async fn refresh_statuses(&self) -> Answer<Vec<Status>> {
+        Ok(self.engine().refresh_statuses())
+    }
+
     async fn prune(&self) -> Answer<u64> {
         Ok(self.engine().prune())
     }
@@ -136,6 +144,26 @@ impl Inspect for Model {
 
     async fn list(&self, filter: &Filter) -> Answer<Page> {
         Ok(self.engine().list(filter))
+    }
+
+    async fn children(&self, parent: TaskId, from: u64, limit: usize) -> Answer<Vec<Task>> {
+        self.engine().children(parent, from, limit)
+    }
+
+    async fn tally(&self, parent: TaskId) -> Answer<Tally> {
+        self.engine().tally(parent)
+    }
+
+    async fn progress(&self, task: TaskId) -> Answer<Progress> {
+        self.engine().progress(task)
+    }
+
+    async fn is_active(&self, commands: &[CommandName]) -> Answer<bool> {
+        Ok(self.engine().is_active(commands))
+    }
+
+    async fn statuses(&self) -> Answer<Vec<Status>> {
+        Ok(self.engine().statuses.values().cloned().collect())
     }
 
     async fn stats(&self) -> Answer<Stats> {
@@ -175,6 +203,18 @@ impl Operate for Model {
 
     async fn retry(&self, id: TaskId) -> Answer<Task> {
         self.engine().retry(id)
+    }
+
+    async fn retry_family(&self, id: TaskId) -> Answer<Retried> {
+        self.engine().retry_family(id)
+    }
+
+    async fn put_status(&self, name: &StatusName, commands: &[CommandName]) -> Answer<()> {
+        self.engine().put_status(name, commands)
+    }
+
+    async fn remove_status(&self, name: &StatusName) -> Answer<()> {
+        self.engine().remove_status(name)
     }
 
     async fn set_queue(&self, queue: &QueueName, policy: &Policy) -> Answer<()> {

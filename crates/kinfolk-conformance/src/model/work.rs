@@ -1,17 +1,16 @@
 //! What a worker may do.
 
-use kinfolk_core::decide::{self, Facts, Next};
-use kinfolk_core::limits::{CLAIM_BATCH_MAX, SETTLE_BATCH_MAX, SWEEP_PAGE};
+use kinfolk_core::decide::{self};
+use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
 use kinfolk_core::{
-    Claim, Claimed, ClaimedTask, Enqueued, Failure, FailureKind, Gate, Heartbeat, InputError, Outcome, Overlap,
-    Recovered, RetryPolicy, Schedule, Settle, Settled, State, StoreError, TaskId, Timestamp, UniqueScope, WorkerId,
-    WorkerSpec,
+    Enqueued, Failure, FailureKind, Gate, Heartbeat, Outcome, Overlap, Recovered, Schedule, State, StoreError, TaskId,
+    Timestamp, WorkerId, WorkerSpec,
 };
 
-use super::{Bug, Engine, Row, WorkerRow, gate_after};
+use super::{Bug, Engine, Row, WorkerRow};
 
 impl Engine {
     pub(super) fn register_worker(&mut self, spec: &WorkerSpec) -> Answer<()> {
@@ -44,43 +43,6 @@ impl Engine {
             self.carry_out(id, &Outcome::Release, &next);
         }
         self.workers.remove(&worker);
-    }
-
-    pub(super) fn claim(&mut self, claim: &Claim) -> Answer<Claimed> {
-        self.worker(claim.worker)?;
-        if claim.repeated {
-            let taken = self.line(|row| row.task.worker == Some(claim.worker) && row.token == Some(claim.token));
-            if !taken.is_empty() {
-                return Ok(self.claimed(&taken, claim));
-            }
-        }
-        let paused = self.queues.get(&claim.queue).is_none_or(|queue| queue.paused_at.is_some());
-        if (paused && !self.has(Bug::PauseIsIgnored)) || claim.commands.is_empty() {
-            return Ok(Claimed::default());
-        }
-        self.open_due(claim);
-        let mine = |row: &Row| {
-            row.task.gate == Some(Gate::Open)
-                && row.task.queue == claim.queue
-                && claim.commands.contains(&row.task.command)
-        };
-        let mut suspect_free = !self.running_on(claim.worker).iter().any(|id| self.tasks[id].task.suspect);
-        let several = self.has(Bug::SuspectsComeTogether);
-        let mut taken = self.line(mine);
-        taken.retain(|id| !self.tasks[id].task.suspect || std::mem::replace(&mut suspect_free, several));
-        taken.truncate(claim.limit.min(CLAIM_BATCH_MAX));
-        for id in &taken {
-            self.start(*id, claim);
-        }
-        Ok(self.claimed(&taken, claim))
-    }
-
-    pub(super) fn settle(&mut self, settles: &[Settle]) -> Answer<Vec<Settled>> {
-        if settles.len() > SETTLE_BATCH_MAX {
-            return Err(InputError::Batch { what: "settles", given: settles.len(), max: SETTLE_BATCH_MAX }.into());
-        }
-        settles.iter().try_for_each(Settle::check)?;
-        Ok(settles.iter().map(|settle| self.settle_one(settle)).collect())
     }
 
     pub(super) fn recover(&mut self, judge: WorkerId) -> Answer<Recovered> {
@@ -142,6 +104,8 @@ impl Engine {
         Ok(fired)
     }
 
+    /// Removes one page of the families that are past their root's retention: the longest finished first, the root of each
+    /// after all others.
     pub(super) fn prune(&mut self) -> u64 {
         let over = |row: &&Row| {
             let retention = self.queues[&row.task.queue].policy.retention;
@@ -153,149 +117,14 @@ impl Engine {
             };
             kept.zip(row.task.finished_at).is_some_and(|(kept, finished)| finished.plus(kept) <= self.now)
         };
-        let mut gone: Vec<_> =
-            self.tasks.values().filter(over).map(|row| (row.task.finished_at, row.task.id)).collect();
-        gone.sort_unstable();
+        let alone = self.has(Bug::ChildIsPrunedAlone);
+        let roots = self.tasks.values().filter(over).filter(|row| row.task.parent.is_none() || alone);
+        let mut roots: Vec<_> = roots.map(|row| (row.task.finished_at, row.task.id)).collect();
+        roots.sort_unstable();
+        let mut gone: Vec<_> = roots.iter().flat_map(|(_, root)| self.subtree(*root).into_iter().rev()).collect();
         gone.truncate(SWEEP_PAGE);
-        for (_, id) in &gone {
-            self.tasks.remove(id);
-        }
+        gone.retain(|id| self.tasks.remove(id).is_some());
         gone.len() as u64
-    }
-
-    /// Tasks that match, in the order in which they are claimed.
-    fn line(&self, matches: impl Fn(&Row) -> bool) -> Vec<TaskId> {
-        let rows = self.tasks.values().filter(|row| matches(row));
-        let mut line: Vec<_> = rows.map(|row| (row.task.priority, row.task.place, row.task.id)).collect();
-        line.sort_unstable();
-        line.into_iter().map(|(_, _, id)| id).collect()
-    }
-
-    fn open_due(&mut self, claim: &Claim) {
-        if self.has(Bug::DueStaysShut) {
-            return;
-        }
-        let shut =
-            |row: &&Row| row.task.gate == Some(Gate::Time) && row.task.queue == claim.queue && row.task.due <= self.now;
-        let mut due: Vec<_> = self.tasks.values().filter(shut).map(|row| (row.task.due, row.task.id)).collect();
-        due.sort_unstable();
-        for (_, id) in due.into_iter().take(SWEEP_PAGE) {
-            self.row_mut(id).task.gate = Some(Gate::Open);
-        }
-    }
-
-    fn start(&mut self, id: TaskId, claim: &Claim) {
-        let now = self.now;
-        let row = self.row_mut(id);
-        if matches!(row.unique.as_ref().map(|unique| unique.scope), Some(UniqueScope::Pending)) {
-            row.key_given_up = true;
-        }
-        row.runs += 1;
-        row.token = Some(claim.token);
-        row.task.state = State::Running;
-        row.task.gate = None;
-        row.task.attempt += 1;
-        row.task.started_at = Some(now);
-        row.task.worker = Some(claim.worker);
-    }
-
-    fn claimed(&self, taken: &[TaskId], claim: &Claim) -> Claimed {
-        let task = |id: &TaskId| {
-            let task = &self.tasks[id].task;
-            ClaimedTask {
-                id: *id,
-                token: claim.token,
-                command: task.command.clone(),
-                payload: task.payload.clone(),
-                attempt: task.attempt,
-                max_attempts: task.max_attempts,
-                timeout: task.timeout,
-                trace: task.trace.clone(),
-                parent: task.parent,
-                root: task.root,
-                depth: task.depth,
-            }
-        };
-        let shut = |row: &&Row| row.task.gate == Some(Gate::Time) && row.task.queue == claim.queue;
-        let next_due = self.tasks.values().filter(shut).map(|row| row.task.due).min();
-        Claimed { tasks: taken.iter().map(task).collect(), next_due }
-    }
-
-    fn facts(&self, id: TaskId) -> Facts {
-        let task = &self.tasks[&id].task;
-        let policy = self.commands[&task.command].retry;
-        Facts {
-            task: id,
-            attempt: task.attempt,
-            retry: RetryPolicy { max_attempts: task.max_attempts, ..policy },
-            cancel_requested: task.cancel_requested_at.is_some() && !self.has(Bug::CompletionBeatsCancel),
-            suspect: task.suspect,
-            strikes: task.strikes,
-        }
-    }
-
-    fn settle_one(&mut self, settle: &Settle) -> Settled {
-        let Some(row) = self.tasks.get(&settle.task) else {
-            return Settled::Stale;
-        };
-        let state = row.task.state;
-        if row.token != Some(settle.token) && !(self.has(Bug::StaleSettleGoesThrough) && state == State::Running) {
-            return Settled::Stale;
-        }
-        if state != State::Running {
-            return if self.has(Bug::RepeatIsStale) { Settled::Stale } else { Settled::Repeated(state) };
-        }
-        let mut next = decide::settle(&self.facts(settle.task), &settle.outcome);
-        if self.has(Bug::SnoozeCostsAnAttempt) && matches!(settle.outcome, Outcome::Snooze(_) | Outcome::YieldPlace(_))
-        {
-            next.attempt += 1;
-        }
-        self.carry_out(settle.task, &settle.outcome, &next);
-        Settled::Recorded(next.state)
-    }
-
-    /// Writes down the end of an attempt and moves the task to where it goes next.
-    fn carry_out(&mut self, id: TaskId, outcome: &Outcome, next: &Next) {
-        let (now, displaced) = (self.now, self.has(Bug::RetryLosesThePlace));
-        let row = self.row_mut(id);
-        let failure = match outcome {
-            Outcome::Failed { failure, .. } => Some(failure.clone()),
-            _ => None,
-        };
-        match (next.state, outcome) {
-            (State::Completed, Outcome::Done(result)) => {
-                row.record(Ending::Completed, None, now);
-                row.go_terminal(State::Completed, None, now);
-                row.task.result.clone_from(result);
-            }
-            (State::Failed, _) => {
-                row.record(Ending::Failed, failure.clone(), now);
-                row.go_terminal(State::Failed, failure, now);
-            }
-            (State::Cancelled, _) => {
-                row.record(Ending::Cancelled, Some(Failure::cancelled()), now);
-                row.go_terminal(State::Cancelled, Some(Failure::cancelled()), now);
-            }
-            (_, Outcome::Release) => {
-                row.record(Ending::Released, None, now);
-                row.go_pending(Gate::Open);
-            }
-            (_, Outcome::Failed { .. }) => {
-                row.record(Ending::Retried, failure.clone(), now);
-                row.go_pending(gate_after(next.delay));
-                row.task.due = now.plus(next.delay);
-                row.task.failure = failure;
-                if displaced {
-                    row.task.place = row.task.due;
-                }
-            }
-            _ => {
-                row.record(Ending::Snoozed, None, now);
-                row.go_pending(gate_after(next.delay));
-                row.task.due = now.plus(next.delay);
-            }
-        }
-        row.take_counts(next);
     }
 
     /// Moves a task whose worker was lost; the state it goes to.
@@ -316,15 +145,10 @@ impl Engine {
         }
         row.token = None;
         row.take_counts(&next);
+        if next.state.is_terminal() {
+            self.ended(id);
+        }
         next.state
-    }
-}
-
-impl Row {
-    fn take_counts(&mut self, next: &Next) {
-        self.task.attempt = next.attempt;
-        self.task.suspect = next.suspect;
-        self.task.strikes = next.strikes;
     }
 }
 

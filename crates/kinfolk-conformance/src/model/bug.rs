@@ -1,0 +1,94 @@
+//! Mistakes that can be planted in the model, to show that the suite would notice them.
+
+/// A mistake planted on purpose. Each is one that some task engine has shipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bug {
+    /// A settle is recorded whatever its token.
+    StaleSettleGoesThrough,
+    /// A snooze uses up an attempt.
+    SnoozeCostsAnAttempt,
+    /// A retried task goes to the end of the line.
+    RetryLosesThePlace,
+    /// A recovered task holds its unique key again.
+    RecoveryRegainsTheKey,
+    /// A worker gets as many suspects as it asks for.
+    SuspectsComeTogether,
+    /// A completion wins against an earlier request to cancel.
+    CompletionBeatsCancel,
+    /// A schedule whose task is still there fires all the same.
+    OverlapIsIgnored,
+    /// A claim on a paused queue takes tasks.
+    PauseIsIgnored,
+    /// Tasks that come due are not opened by a claim.
+    DueStaysShut,
+    /// A heartbeat after a gap does not restart the steady span.
+    GapIsForgiven,
+    /// A settle sent again after a lost answer is called stale.
+    RepeatIsStale,
+    /// A window ends when its task does.
+    WindowEndsEarly,
+    /// A parent settles while its last child is still open.
+    JoinMissesAChild,
+    /// A parent settles at its first failed child, whatever else is open.
+    FirstFailureEndsTheParent,
+    /// The last child's end is counted before the sibling that it leaves behind.
+    SiblingComesTooLate,
+    /// The end of an in-order child opens the next two.
+    InOrderOpensTwo,
+    /// A failure in order does not cancel the rest.
+    FailureDoesNotStopTheOrder,
+    /// A waiting parent that was cancelled completes with its last child.
+    CancelledParentCompletes,
+    /// A cancellation reaches the children and not theirs.
+    CancelStopsAtChildren,
+    /// A settle sent again makes its children again.
+    RepeatMakesTwice,
+    /// What a refused handler made is made in part.
+    RefusalMakesTheRest,
+    /// A child's priority is its command's.
+    ChildPriorityFromTheCommand,
+    /// A child stands at the end of the line.
+    ChildLosesThePlace,
+    /// A family grows deeper than its queue allows.
+    DepthIsIgnored,
+    /// A claim starts more families than the queue allows.
+    FamilyLimitIsIgnored,
+    /// A claim starts more children than the queue allows.
+    ChildLimitIsIgnored,
+    /// Children that wait for their own children use up the queue's child limit.
+    WaitingHoldsASlot,
+    /// A root that yields its place keeps it.
+    YieldKeepsThePlace,
+    /// A follow-up starts before its family has settled.
+    FollowUpOpensEarly,
+    /// A follow-up does not wait for the second family that asks for it.
+    FollowUpForgetsTheSecondFamily,
+    /// A follow-up of a completed family starts after a failed one too.
+    SkippedFollowUpRuns,
+    /// A repair leaves the root as it was.
+    RetryFamilyForgetsTheRoot,
+    /// A repaired family goes to work though its queue has no room.
+    RepairIgnoresTheFamilyLimit,
+    /// Retention removes a child before its family has settled.
+    ChildIsPrunedAlone,
+    /// A scheduled task makes its status active.
+    ScheduledTaskIsActive,
+}
+
+impl Bug {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::StaleSettleGoesThrough,
+        Self::SnoozeCostsAnAttempt,
+        Self::RetryLosesThePlace,
+        Self::RecoveryRegainsTheKey,
+        Self::SuspectsComeTogether,
+        Self::CompletionBeatsCancel,
+        Self::OverlapIsIgnored,
+        Self::PauseIsIgnored,
+        Self::DueStaysShut,
+        Self::GapIsForgiven,
+        Self::RepeatIsStale,
+        Self::WindowEndsEarly,
+    ];
+}

@@ -1,0 +1,158 @@
+//! Taking tasks to run: what is due opens, families get their places, and the line is walked along.
+
+use kinfolk_core::limits::{CLAIM_BATCH_MAX, SWEEP_PAGE};
+use kinfolk_core::store::Answer;
+use kinfolk_core::{Claim, Claimed, ClaimedTask, Gate, QueueName, State, TaskId, UniqueScope};
+
+use super::{Bug, Engine, Row};
+
+impl Engine {
+    pub(super) fn claim(&mut self, claim: &Claim) -> Answer<Claimed> {
+        self.worker(claim.worker)?;
+        if claim.repeated {
+            let taken = self.line(|row| row.task.worker == Some(claim.worker) && row.token == Some(claim.token));
+            if !taken.is_empty() {
+                return Ok(self.claimed(&taken, claim));
+            }
+        }
+        let Some(queue) = self.queues.get(&claim.queue) else { return Ok(Claimed::default()) };
+        let paused = queue.paused_at.is_some() && !self.has(Bug::PauseIsIgnored);
+        if paused || claim.commands.is_empty() {
+            return Ok(Claimed::default());
+        }
+        self.open_due(claim);
+        self.open_follow_ups(&claim.queue, SWEEP_PAGE);
+        self.admit(&claim.queue);
+        let taken = self.pick(claim);
+        for id in &taken {
+            self.start(*id, claim);
+        }
+        Ok(self.claimed(&taken, claim))
+    }
+
+    /// Walks along the line and takes what there is room for.
+    fn pick(&self, claim: &Claim) -> Vec<TaskId> {
+        let mine = |row: &Row| {
+            row.task.gate == Some(Gate::Open)
+                && row.task.queue == claim.queue
+                && claim.commands.contains(&row.task.command)
+        };
+        let mut suspects = usize::from(!self.running_on(claim.worker).iter().any(|id| self.tasks[id].task.suspect));
+        if self.has(Bug::SuspectsComeTogether) {
+            suspects = usize::MAX;
+        }
+        let mut families = self.room_for_families(&claim.queue);
+        let mut children = self.room_for_children(&claim.queue);
+        let mut taken = Vec::new();
+        for id in self.line(mine) {
+            let row = &self.tasks[&id];
+            let (child, new_family) = (row.task.parent.is_some(), row.task.parent.is_none() && !row.at_work);
+            let no_room = row.task.suspect && suspects == 0 || new_family && families == 0 || child && children == 0;
+            if no_room || taken.len() >= claim.limit.min(CLAIM_BATCH_MAX) {
+                continue;
+            }
+            suspects -= usize::from(row.task.suspect);
+            families -= usize::from(new_family);
+            children -= usize::from(child);
+            taken.push(id);
+        }
+        taken
+    }
+
+    /// Families that a repair has set going again get a place before new ones do.
+    fn admit(&mut self, queue: &QueueName) {
+        let mut room = self.room_for_families(queue);
+        for root in self.line(|row| row.task.state == State::Waiting && row.task.parent.is_none()) {
+            let row = &self.tasks[&root];
+            if room > 0 && row.task.queue == *queue && !self.may_work(root) {
+                room -= 1;
+                self.row_mut(root).at_work = true;
+                self.open_limited(root);
+            }
+        }
+    }
+
+    /// Opens the members of a family that had to wait for its place among those at work.
+    pub(super) fn open_limited(&mut self, root: TaskId) {
+        for id in self.subtree(root) {
+            if self.tasks[&id].task.gate == Some(Gate::Limit) {
+                self.open(id);
+            }
+        }
+    }
+
+    fn room_for_families(&self, queue: &QueueName) -> usize {
+        let at_work = self.tasks.values().filter(|row| row.at_work && row.task.queue == *queue).count();
+        let limit = self.queues[queue].policy.family_limit.filter(|_| !self.has(Bug::FamilyLimitIsIgnored));
+        limit.map_or(usize::MAX, |limit| (limit as usize).saturating_sub(at_work))
+    }
+
+    fn room_for_children(&self, queue: &QueueName) -> usize {
+        let holds = self.has(Bug::WaitingHoldsASlot);
+        let busy = |state| state == State::Running || state == State::Waiting && holds;
+        let here = self.tasks.values().filter(|row| row.task.parent.is_some() && row.task.queue == *queue);
+        let running = here.filter(|row| busy(row.task.state)).count();
+        let limit = self.queues[queue].policy.child_limit.filter(|_| !self.has(Bug::ChildLimitIsIgnored));
+        limit.map_or(usize::MAX, |limit| (limit as usize).saturating_sub(running))
+    }
+
+    /// Tasks that match, in the order in which they are claimed.
+    fn line(&self, matches: impl Fn(&Row) -> bool) -> Vec<TaskId> {
+        let rows = self.tasks.values().filter(|row| matches(row));
+        let mut line: Vec<_> = rows.map(|row| (row.task.priority, row.task.place, row.task.id)).collect();
+        line.sort_unstable();
+        line.into_iter().map(|(_, _, id)| id).collect()
+    }
+
+    fn open_due(&mut self, claim: &Claim) {
+        if self.has(Bug::DueStaysShut) {
+            return;
+        }
+        let shut =
+            |row: &&Row| row.task.gate == Some(Gate::Time) && row.task.queue == claim.queue && row.task.due <= self.now;
+        let mut due: Vec<_> = self.tasks.values().filter(shut).map(|row| (row.task.due, row.task.id)).collect();
+        due.sort_unstable();
+        for (_, id) in due.into_iter().take(SWEEP_PAGE) {
+            self.row_mut(id).task.gate = Some(Gate::Open);
+        }
+    }
+
+    fn start(&mut self, id: TaskId, claim: &Claim) {
+        let now = self.now;
+        let limited = self.queues[&claim.queue].policy.family_limit.is_some();
+        let row = self.row_mut(id);
+        if matches!(row.unique.as_ref().map(|unique| unique.scope), Some(UniqueScope::Pending)) {
+            row.key_given_up = true;
+        }
+        row.runs += 1;
+        row.at_work |= limited && row.task.parent.is_none();
+        row.token = Some(claim.token);
+        row.task.state = State::Running;
+        row.task.gate = None;
+        row.task.attempt += 1;
+        row.task.started_at = Some(now);
+        row.task.worker = Some(claim.worker);
+    }
+
+    fn claimed(&self, taken: &[TaskId], claim: &Claim) -> Claimed {
+        let task = |id: &TaskId| {
+            let task = &self.tasks[id].task;
+            ClaimedTask {
+                id: *id,
+                token: claim.token,
+                command: task.command.clone(),
+                payload: task.payload.clone(),
+                attempt: task.attempt,
+                max_attempts: task.max_attempts,
+                timeout: task.timeout,
+                trace: task.trace.clone(),
+                parent: task.parent,
+                root: task.root,
+                depth: task.depth,
+            }
+        };
+        let shut = |row: &&Row| row.task.gate == Some(Gate::Time) && row.task.queue == claim.queue;
+        let next_due = self.tasks.values().filter(shut).map(|row| row.task.due).min();
+        Claimed { tasks: taken.iter().map(task).collect(), next_due }
+    }
+}

@@ -1,0 +1,139 @@
+//! What a handler leaves behind: its siblings, children, follow-ups and other tasks, or why none of them can be.
+
+use kinfolk_core::store::Answer;
+use kinfolk_core::{ChildOrder, Failure, FollowUp, Gate, Made, NewTask, QueueName, Rejection, State, TaskId, When};
+
+use super::produce::Birth;
+use super::{Bug, Engine, Entry};
+
+impl Engine {
+    /// The first of these that can't be made, in the order of making.
+    pub(super) fn refusal(&self, maker: TaskId, made: &Made) -> Option<Rejection> {
+        let task = &self.tasks[&maker].task;
+        let siblings = made.siblings.iter().map(|new| match task.parent {
+            None => Some(Rejection::NoParent(maker)),
+            Some(parent) => self.refused_child(parent, new),
+        });
+        let children = made.children.iter().map(|new| self.refused_child(maker, new));
+        let follow_ups = made.follow_ups.iter().map(|follow_up| self.rejection(&follow_up.task));
+        let tasks = made.tasks.iter().map(|new| self.rejection(new));
+        siblings.chain(children).chain(follow_ups).chain(tasks).flatten().next()
+    }
+
+    /// Makes all of it. Only the merge of a payload that grows too large can fail, and then nothing is kept.
+    pub(super) fn make(&mut self, maker: TaskId, made: &Made) -> Answer<()> {
+        if !self.has(Bug::SiblingComesTooLate) {
+            self.make_siblings(maker, made)?;
+        }
+        self.row_mut(maker).order = made.order;
+        for new in &made.children {
+            self.make_child(maker, new)?;
+        }
+        for follow_up in &made.follow_ups {
+            self.make_follow_up(maker, follow_up)?;
+        }
+        for new in &made.tasks {
+            self.enqueue_one(new)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn make_siblings(&mut self, maker: TaskId, made: &Made) -> Answer<()> {
+        let parent = self.tasks[&maker].task.parent;
+        for (new, parent) in made.siblings.iter().zip(parent.into_iter().cycle()) {
+            self.make_child(parent, new)?;
+        }
+        Ok(())
+    }
+
+    fn refused_child(&self, parent: TaskId, new: &NewTask) -> Option<Rejection> {
+        if let Some(why) = self.rejection(new) {
+            return Some(why);
+        }
+        let queue = self.queue_of(new)?;
+        if self.queues[&queue].policy.child_limit == Some(0) {
+            return Some(Rejection::NoChildren(queue));
+        }
+        let task = &self.tasks[&parent].task;
+        let home = &self.tasks[&task.root].task.queue;
+        let deep = task.depth + 1 > self.queues[home].policy.depth_limit && !self.has(Bug::DepthIsIgnored);
+        deep.then(|| Rejection::TooDeep(home.clone()))
+    }
+
+    /// A child takes its parent's priority and its root's place. In order, only the first may start at once.
+    fn make_child(&mut self, parent: TaskId, new: &NewTask) -> Answer<()> {
+        if self.rejection(new).is_some() {
+            return Ok(());
+        }
+        if let Some(holder) = self.holder(new, |_| true) {
+            self.duplicate(holder, new)?;
+            return Ok(());
+        }
+        let row = &self.tasks[&parent];
+        let nth = self.children_of(parent).len() as u64;
+        let behind = row.order != ChildOrder::Together && nth > 0;
+        let mut birth = Birth {
+            priority: row.task.priority,
+            place: self.tasks[&row.task.root].task.place,
+            gate: behind.then_some(Gate::After),
+            kin: Some((parent, nth)),
+        };
+        if self.has(Bug::ChildPriorityFromTheCommand) {
+            birth.priority = self.commands[&new.command].priority;
+        }
+        if self.has(Bug::ChildLosesThePlace) {
+            birth.place = new.due.at(self.now).max(self.now);
+        }
+        self.insert(new, birth);
+        Ok(())
+    }
+
+    /// A follow-up is a new task that waits for the maker's family, or one that pends under its key and waits for this
+    /// family too. A child is never asked to wait: it could be asked to wait for itself.
+    fn make_follow_up(&mut self, maker: TaskId, follow_up: &FollowUp) -> Answer<()> {
+        let new = &follow_up.task;
+        if self.rejection(new).is_some() {
+            return Ok(());
+        }
+        let task = &self.tasks[&maker].task;
+        let (priority, root) = (task.priority, task.root);
+        let holder = self.holder(new, |row| row.task.parent.is_none());
+        let id = match holder {
+            Some(holder) => {
+                self.duplicate(holder, new)?;
+                let forgets = self.has(Bug::FollowUpForgetsTheSecondFamily);
+                let row = self.row_mut(holder);
+                if row.task.state != State::Pending || row.runs > 0 || forgets {
+                    return Ok(());
+                }
+                row.task.gate = Some(Gate::After);
+                holder
+            }
+            None => {
+                let place = self.tasks[&root].task.place;
+                self.insert(new, Birth { priority, place, gate: Some(Gate::After), kin: None })
+            }
+        };
+        let entry = self.follow_ups.entry(id).or_default().entry(root).or_default();
+        entry.needs_completed |= follow_up.when == When::Completed;
+        entry.ended = None;
+        Ok(())
+    }
+
+    /// Opens the follow-ups of a queue whose families have all settled, or cancels those whose families did not end well.
+    pub(super) fn open_follow_ups(&mut self, queue: &QueueName, page: usize) {
+        let early = self.has(Bug::FollowUpOpensEarly);
+        let here = self.follow_ups.iter().filter(|(id, _)| self.tasks[*id].task.queue == *queue);
+        let settled = here.filter(|(_, entries)| early || entries.values().all(|entry| entry.ended.is_some()));
+        let settled: Vec<_> = settled.map(|(id, _)| *id).take(page).collect();
+        for id in settled {
+            let entries = self.follow_ups.remove(&id).unwrap_or_default();
+            let bad = |entry: &Entry| entry.needs_completed && entry.ended != Some(State::Completed);
+            let spoilt = entries.iter().find(|(_, entry)| bad(entry)).map(|(root, _)| *root);
+            match spoilt.filter(|_| !self.has(Bug::SkippedFollowUpRuns)) {
+                Some(root) => self.end(id, State::Cancelled, Some(Failure::skipped_follow_up(root))),
+                None => self.open(id),
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Recording how attempts ended, and all that follows from it.
+
+use kinfolk_core::decide::{self, Facts, Next};
+use kinfolk_core::limits::SETTLE_BATCH_MAX;
+use kinfolk_core::store::Answer;
+use kinfolk_core::task::Ending;
+use kinfolk_core::{Failure, Gate, InputError, Outcome, Retry, RetryPolicy, Settle, Settled, State, TaskId};
+
+use super::{Bug, Engine, Row, gate_after};
+
+impl Engine {
+    pub(super) fn settle(&mut self, settles: &[Settle]) -> Answer<Vec<Settled>> {
+        if settles.len() > SETTLE_BATCH_MAX {
+            return Err(InputError::Batch { what: "settles", given: settles.len(), max: SETTLE_BATCH_MAX }.into());
+        }
+        settles.iter().try_for_each(Settle::check)?;
+        self.whole(|engine| settles.iter().map(|settle| engine.settle_one(settle)).collect())
+    }
+
+    pub(super) fn facts(&self, id: TaskId) -> Facts {
+        let task = &self.tasks[&id].task;
+        let policy = self.commands[&task.command].retry;
+        Facts {
+            task: id,
+            attempt: task.attempt,
+            retry: RetryPolicy { max_attempts: task.max_attempts, ..policy },
+            cancel_requested: task.cancel_requested_at.is_some() && !self.has(Bug::CompletionBeatsCancel),
+            suspect: task.suspect,
+            strikes: task.strikes,
+        }
+    }
+
+    fn settle_one(&mut self, settle: &Settle) -> Answer<Settled> {
+        let Some(row) = self.tasks.get(&settle.task) else {
+            return Ok(Settled::Stale);
+        };
+        let state = row.task.state;
+        if row.token != Some(settle.token) && !(self.has(Bug::StaleSettleGoesThrough) && state == State::Running) {
+            return Ok(Settled::Stale);
+        }
+        let made = settle.made.as_deref();
+        if state != State::Running {
+            if let Some(made) = made.filter(|_| self.has(Bug::RepeatMakesTwice) && state == State::Waiting) {
+                self.make(settle.task, made)?;
+            }
+            return Ok(if self.has(Bug::RepeatIsStale) { Settled::Stale } else { Settled::Repeated(state) });
+        }
+        let mut next = decide::settle(&self.facts(settle.task), &settle.outcome);
+        if self.has(Bug::SnoozeCostsAnAttempt) && matches!(settle.outcome, Outcome::Snooze(_) | Outcome::YieldPlace(_))
+        {
+            next.attempt += 1;
+        }
+        let Some(made) = made.filter(|_| next.state == State::Completed) else {
+            self.carry_out(settle.task, &settle.outcome, &next);
+            return Ok(Settled::Recorded(self.tasks[&settle.task].task.state));
+        };
+        match self.refusal(settle.task, made).filter(|_| !self.has(Bug::RefusalMakesTheRest)) {
+            Some(why) => {
+                let retry = if why.may_pass() { Retry::Policy } else { Retry::Never };
+                let refused = Outcome::Failed { failure: Failure::refused(&why), retry };
+                let next = decide::settle(&self.facts(settle.task), &refused);
+                self.carry_out(settle.task, &refused, &next);
+            }
+            None => {
+                self.make(settle.task, made)?;
+                self.carry_out(settle.task, &settle.outcome, &next);
+                if self.has(Bug::SiblingComesTooLate) {
+                    self.make_siblings(settle.task, made)?;
+                }
+            }
+        }
+        Ok(Settled::Recorded(self.tasks[&settle.task].task.state))
+    }
+
+    /// Writes down the end of an attempt and moves the task to where it goes next.
+    pub(super) fn carry_out(&mut self, id: TaskId, outcome: &Outcome, next: &Next) {
+        let (now, displaced, keeps) = (self.now, self.has(Bug::RetryLosesThePlace), self.has(Bug::YieldKeepsThePlace));
+        let open_children = self.tally_of(id).open() > 0;
+        let row = self.row_mut(id);
+        let failure = match outcome {
+            Outcome::Failed { failure, .. } => Some(failure.clone()),
+            _ => None,
+        };
+        match (next.state, outcome) {
+            (State::Completed, Outcome::Done(result)) => {
+                row.record(Ending::Completed, None, now);
+                if open_children {
+                    row.go_waiting(result.clone());
+                } else {
+                    row.go_terminal(State::Completed, None, now);
+                    row.task.result.clone_from(result);
+                }
+            }
+            (State::Failed, _) => {
+                row.record(Ending::Failed, failure.clone(), now);
+                row.go_terminal(State::Failed, failure, now);
+            }
+            (State::Cancelled, _) => {
+                row.record(Ending::Cancelled, Some(Failure::cancelled()), now);
+                row.go_terminal(State::Cancelled, Some(Failure::cancelled()), now);
+            }
+            (_, Outcome::Release) => {
+                row.record(Ending::Released, None, now);
+                row.go_pending(Gate::Open);
+            }
+            (_, Outcome::Failed { .. }) => {
+                row.record(Ending::Retried, failure.clone(), now);
+                row.go_pending(gate_after(next.delay));
+                row.task.due = now.plus(next.delay);
+                row.task.failure = failure;
+                if displaced {
+                    row.task.place = row.task.due;
+                }
+            }
+            _ => {
+                row.record(Ending::Snoozed, None, now);
+                row.go_pending(gate_after(next.delay));
+                row.task.due = now.plus(next.delay);
+                row.at_work &= !matches!(outcome, Outcome::YieldPlace(_)) || keeps;
+            }
+        }
+        row.take_counts(next);
+        if row.task.state.is_terminal() {
+            self.ended(id);
+        }
+    }
+}
+
+impl Row {
+    pub(super) fn take_counts(&mut self, next: &Next) {
+        self.task.attempt = next.attempt;
+        self.task.suspect = next.suspect;
+        self.task.strikes = next.strikes;
+    }
+}
