@@ -11,10 +11,9 @@ use rusqlite::{Connection, Row};
 use crate::error::{Result, unreadable};
 use crate::rows::{span, span_from};
 
-/// A command with its number and its queue's.
+/// A command with its number.
 pub(crate) struct KnownCommand {
     pub(crate) id: i64,
-    pub(crate) queue_id: i64,
     pub(crate) command: Command,
 }
 
@@ -70,6 +69,11 @@ impl Catalogue {
         self.queue_names.get(&id).ok_or_else(|| unreadable("queue number", &id.to_string()))
     }
 
+    pub(crate) fn queue_by_id(&self, id: i64) -> Result<&Queue> {
+        let name = self.queue_name(id)?;
+        self.queues.get(name).map(|known| &known.queue).ok_or_else(|| unreadable("queue", name.as_str()))
+    }
+
     pub(crate) fn command_by_id(&self, id: i64) -> Result<&Command> {
         let name = self.command_name(id)?;
         self.commands.get(name).map(|known| &known.command).ok_or_else(|| unreadable("command", name.as_str()))
@@ -102,11 +106,16 @@ fn queue(row: &Row<'_>) -> Result<KnownQueue> {
         queue: Queue {
             name: QueueName::new(row.get_ref("name")?.as_str().map_err(rusqlite::Error::from)?)?,
             paused_at: row.get::<_, Option<i64>>("paused_at")?.map(Timestamp::from_micros),
-            policy: Policy::keeping(Retention {
-                completed: keep("keep_completed")?,
-                failed: keep("keep_failed")?,
-                cancelled: keep("keep_cancelled")?,
-            }),
+            policy: Policy {
+                retention: Retention {
+                    completed: keep("keep_completed")?,
+                    failed: keep("keep_failed")?,
+                    cancelled: keep("keep_cancelled")?,
+                },
+                family_limit: row.get("family_limit")?,
+                child_limit: row.get("child_limit")?,
+                depth_limit: row.get("depth_limit")?,
+            },
         },
     })
 }
@@ -116,7 +125,6 @@ fn command(row: &Row<'_>) -> Result<KnownCommand> {
     let queue: String = row.get("queue")?;
     Ok(KnownCommand {
         id: row.get("id")?,
-        queue_id: row.get("queue_id")?,
         command: Command {
             name: CommandName::new(&name)?,
             queue: QueueName::new(&queue)?,
@@ -134,10 +142,19 @@ fn command(row: &Row<'_>) -> Result<KnownCommand> {
 }
 
 /// Makes a queue with this policy, and gives back its number.
-pub(crate) fn make_queue(conn: &Connection, name: &QueueName, retention: &Retention) -> Result<i64> {
+pub(crate) fn make_queue(conn: &Connection, name: &QueueName, policy: &Policy) -> Result<i64> {
     let mut statement = conn.prepare_cached(include_str!("../sql/catalogue/make_queue.sql"))?;
+    let keep = &policy.retention;
     let id = statement.query_row(
-        (name.as_str(), retention.completed.map(span), retention.failed.map(span), retention.cancelled.map(span)),
+        (
+            name.as_str(),
+            keep.completed.map(span),
+            keep.failed.map(span),
+            keep.cancelled.map(span),
+            policy.family_limit,
+            policy.child_limit,
+            policy.depth_limit,
+        ),
         |row| row.get(0),
     )?;
     Ok(id)

@@ -13,6 +13,7 @@ mod catalogue;
 mod clock;
 mod connect;
 mod error;
+mod fan_out;
 mod locks;
 mod look;
 mod migrate;

@@ -22,7 +22,10 @@ struct Step {
 }
 
 /// Every step; the first is version 1.
-const STEPS: &[Step] = &[Step { name: "engine", sql: include_str!("../sql/migrations/0001_engine.sql") }];
+const STEPS: &[Step] = &[
+    Step { name: "engine", sql: include_str!("../sql/migrations/0001_engine.sql") },
+    Step { name: "families", sql: include_str!("../sql/migrations/0002_families.sql") },
+];
 
 /// The version this program needs.
 pub(crate) fn known() -> i32 {

@@ -47,10 +47,11 @@ fn failure_or_none(row: &Row<'_>) -> Result<Option<Failure>> {
     row.get::<_, Option<String>>("failure")?.map(|text| failure_from(&text)).transpose()
 }
 
-/// A task, from the columns of `sql/inspect/task.sql`.
+/// A task, from the columns of the view `task_shown`.
 pub(crate) fn task(row: &Row<'_>, catalogue: &Catalogue, now: Timestamp) -> Result<Task> {
     let state: String = row.get("state")?;
     let gate: Option<String> = row.get("gate")?;
+    let outcome: Option<String> = row.get("outcome")?;
     let key_until: Option<i64> = row.get("key_until")?;
     Ok(Task {
         id: TaskId(row.get("id")?),
@@ -76,10 +77,10 @@ pub(crate) fn task(row: &Row<'_>, catalogue: &Catalogue, now: Timestamp) -> Resu
         suspect: row.get("suspect")?,
         strikes: row.get("strikes")?,
         trace: row.get("trace")?,
-        parent: None,
-        root: TaskId(row.get("id")?),
-        depth: 0,
-        outcome: None,
+        parent: row.get::<_, Option<i64>>("parent_id")?.map(TaskId),
+        root: TaskId(row.get("root_id")?),
+        depth: row.get("depth")?,
+        outcome: outcome.map(|state| state.parse()).transpose()?,
     })
 }
 

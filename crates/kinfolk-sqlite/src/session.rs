@@ -7,6 +7,7 @@ use rusqlite::{CachedStatement, Connection};
 
 use crate::catalogue::Catalogue;
 use crate::error::Result;
+use crate::fan_out::{FanOut, FanOuts};
 use crate::locks::Locks;
 
 /// One request inside the writer's transaction.
@@ -21,6 +22,8 @@ pub(crate) struct Session<'a> {
     pub(crate) locks: &'a Locks,
     /// The highest task number given out.
     pub(crate) last_task: &'a mut i64,
+    /// The fan-outs this call has looked at, and what it has changed of them.
+    pub(crate) fan_outs: FanOuts,
     /// What others should hear of once this is committed.
     pub(crate) news: News,
 }
@@ -53,6 +56,16 @@ impl<'a> Session<'a> {
     /// The time as it is stored.
     pub(crate) fn micros(&self) -> i64 {
         self.now.as_micros()
+    }
+
+    /// A fan-out as it is now.
+    pub(crate) fn fan_out(&mut self, id: i64) -> Result<FanOut> {
+        self.fan_outs.get(self.conn, id)
+    }
+
+    /// Writes what is still only remembered: the last thing a call does.
+    pub(crate) fn keep(&mut self) -> Result<()> {
+        self.fan_outs.keep(self.conn)
     }
 }
 

@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 use crate::catalogue::Catalogue;
 use crate::connect::patiently;
 use crate::error::{Fault, Result};
+use crate::fan_out::FanOuts;
 use crate::session::{News, Session};
 use crate::store::Shared;
 
@@ -37,7 +38,9 @@ pub(crate) enum Verb {
     Prune,
     Cancel,
     Retry,
-    /// Changes to commands, queues and schedules: no crash points.
+    RetryFamily,
+    Sweep,
+    /// Changes to commands, queues, schedules and statuses: no crash points.
     Arrange,
 }
 
@@ -80,7 +83,7 @@ where
     }
 
     fn run(&mut self, session: &mut Session<'_>) -> bool {
-        let outcome = (self.act)(session);
+        let outcome = (self.act)(session).and_then(|answer| session.keep().map(|()| answer));
         let good = outcome.is_ok();
         self.outcome = Some(outcome);
         good
@@ -204,6 +207,7 @@ impl Writer {
                 catalogue: &self.catalogue,
                 locks: &self.shared.locks,
                 last_task: &mut self.last_task,
+                fan_outs: FanOuts::default(),
                 news: News::default(),
             };
             let good = request.run(&mut session);
@@ -300,6 +304,8 @@ impl Verb {
             Self::Prune => ("prune.before", "prune.after"),
             Self::Cancel => ("cancel.before", "cancel.after"),
             Self::Retry => ("retry.before", "retry.after"),
+            Self::RetryFamily => ("retry_family.before", "retry_family.after"),
+            Self::Sweep => ("sweep.before", "sweep.after"),
             Self::Arrange => return None,
         })
     }

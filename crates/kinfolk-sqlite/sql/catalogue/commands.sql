@@ -3,7 +3,6 @@
 -- index:  the whole table, which is small; queue by its number
 select command.id,
        command.name,
-       command.queue_id,
        queue.name as queue,
        command.priority,
        command.max_attempts,

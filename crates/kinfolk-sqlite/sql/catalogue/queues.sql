@@ -6,5 +6,8 @@ select id,
        paused_at,
        keep_completed,
        keep_failed,
-       keep_cancelled
+       keep_cancelled,
+       family_limit,
+       child_limit,
+       depth_limit
 from queue

@@ -1,4 +1,4 @@
--- line: the next open tasks of one command on one queue, in their order, behind a given one.
+-- line: the next open tasks of one command in the lane top of a queue, in their order, behind a given one.
 -- params: 1 queue_id, 2 command_id, 3 priority, 4 place, 5 id, 6 page
 -- index:  task_ready_idx, alone
 select priority,
@@ -9,6 +9,7 @@ where queue_id = ?1
   and command_id = ?2
   and gate = 'open'
   and suspect = 0
+  and lane = 'top'
   and (priority, place, id) > (?3, ?4, ?5)
 order by priority, place, id
 limit ?6

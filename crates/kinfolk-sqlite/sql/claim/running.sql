@@ -7,15 +7,11 @@ select id,
        max_attempts,
        timeout,
        trace,
-       coalesce(
-           payload,
-           (
-               select large_payload.payload
-               from large_payload
-               where task_id = task.id
-           )
-       ) as payload
-from task
+       payload,
+       parent_id,
+       root_id,
+       depth
+from task_shown
 where worker = ?1
   and token = ?2
 order by priority, place, id

@@ -4,15 +4,8 @@
 select id,
        state,
        runs,
-       coalesce(
-           payload,
-           (
-               select large_payload.payload
-               from large_payload
-               where task_id = task.id
-           )
-       ) as payload
-from task
+       payload
+from task_shown
 where unique_key = ?1
   and command_id = ?2
   and key_until > ?3

@@ -1,6 +1,6 @@
--- head: where the first open task of one command on one queue stands.
+-- head: where the first open tasks of one command on one queue stand, lane by lane.
 -- params: 1 queue_id, 2 command_id
--- index:  task_ready_idx and task_suspect_idx, the first entry of each
+-- index:  task_ready_idx, task_lane_idx and task_suspect_idx, the first entry of each lane
 select *
 from (
     select priority,
@@ -8,6 +8,7 @@ from (
            id
     from task
     where queue_id = ?1
+      and lane = 'top'
       and command_id = ?2
       and gate = 'open'
       and suspect = 0
@@ -22,6 +23,69 @@ from (
            id
     from task
     where queue_id = ?1
+      and lane = 'root'
+      and lane <> 'top'
+      and command_id = ?2
+      and gate = 'open'
+      and suspect = 0
+    order by priority, place, id
+    limit 1
+)
+union all
+select *
+from (
+    select priority,
+           place,
+           id
+    from task
+    where queue_id = ?1
+      and lane = 'child'
+      and lane <> 'top'
+      and command_id = ?2
+      and gate = 'open'
+      and suspect = 0
+    order by priority, place, id
+    limit 1
+)
+union all
+select *
+from (
+    select priority,
+           place,
+           id
+    from task
+    where queue_id = ?1
+      and lane = 'top'
+      and command_id = ?2
+      and gate = 'open'
+      and suspect = 1
+    order by priority, place, id
+    limit 1
+)
+union all
+select *
+from (
+    select priority,
+           place,
+           id
+    from task
+    where queue_id = ?1
+      and lane = 'root'
+      and command_id = ?2
+      and gate = 'open'
+      and suspect = 1
+    order by priority, place, id
+    limit 1
+)
+union all
+select *
+from (
+    select priority,
+           place,
+           id
+    from task
+    where queue_id = ?1
+      and lane = 'child'
       and command_id = ?2
       and gate = 'open'
       and suspect = 1

@@ -2,38 +2,8 @@
 -- params: 1 before (a number), 2 states (JSON array, or null for any), 3 command_id or null, 4 queue_id or null, 5 page,
 --         6 unique_key
 -- index:  task_key_idx
-select id,
-       command_id,
-       queue_id,
-       state,
-       gate,
-       priority,
-       due,
-       place,
-       attempt,
-       max_attempts,
-       timeout,
-       coalesce(
-           payload,
-           (
-               select large_payload.payload
-               from large_payload
-               where task_id = task.id
-           )
-       ) as payload,
-       result,
-       failure,
-       unique_key,
-       key_until,
-       created_at,
-       started_at,
-       finished_at,
-       cancel_requested_at,
-       worker,
-       suspect,
-       strikes,
-       trace
-from task
+select *
+from task_shown
 where unique_key = ?6
   and id < ?1
   and (?2 is null or state in (select value from json_each(?2)))

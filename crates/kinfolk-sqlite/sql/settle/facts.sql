@@ -14,6 +14,14 @@ select state,
        started_at,
        due,
        cancel_requested_at is not null,
-       failure
+       failure,
+       parent_id,
+       coalesce(root_id, id),
+       depth,
+       fan_out_id,
+       priority,
+       place,
+       lane,
+       slot
 from task
 where id = ?1

@@ -2,5 +2,6 @@
 
 pub(crate) mod check;
 pub(crate) mod doctor;
+pub(crate) mod family;
 pub(crate) mod stats;
 pub(crate) mod tasks;

@@ -5,10 +5,10 @@ use kinfolk_core::inspect::{Filter, Finding, Page, Stats, Violation};
 use kinfolk_core::store::{Answer, Inspect};
 use kinfolk_core::task::{Attempt, Task};
 use kinfolk_core::worker::WorkerView;
-use kinfolk_core::{Command, Queue, Schedule, TaskId, Timestamp};
+use kinfolk_core::{Command, Progress, Queue, Schedule, Tally, TaskId, Timestamp};
 
 use super::SqliteStore;
-use crate::look::{check, doctor, stats, tasks};
+use crate::look::{check, doctor, family, stats, tasks};
 use crate::verb::schedule;
 
 #[async_trait]
@@ -28,6 +28,18 @@ impl Inspect for SqliteStore {
     async fn list(&self, filter: &Filter) -> Answer<Page> {
         let filter = filter.clone();
         self.read(move |snapshot| tasks::list(snapshot, &filter)).await
+    }
+
+    async fn children(&self, parent: TaskId, from: u64, limit: usize) -> Answer<Vec<Task>> {
+        self.read(move |snapshot| family::children(snapshot, parent, from, limit)).await
+    }
+
+    async fn tally(&self, parent: TaskId) -> Answer<Tally> {
+        self.read(move |snapshot| family::tally(snapshot, parent)).await
+    }
+
+    async fn progress(&self, task: TaskId) -> Answer<Progress> {
+        self.read(move |snapshot| family::progress(snapshot, task)).await
     }
 
     async fn stats(&self) -> Answer<Stats> {

@@ -8,34 +8,33 @@ use kinfolk_core::{Policy, QueueName, Schedule, ScheduleName, TaskId};
 
 use super::SqliteStore;
 use crate::migrate;
-use crate::verb::{operate, schedule};
+use crate::verb::{cancel, queue, retry, schedule};
 use crate::writer::Verb;
 
 #[async_trait]
 impl Operate for SqliteStore {
     async fn cancel(&self, id: TaskId) -> Answer<Cancelled> {
-        self.write(Verb::Cancel, move |session| operate::cancel(session, id)).await
+        self.write(Verb::Cancel, move |session| cancel::cancel(session, id)).await
     }
 
     async fn retry(&self, id: TaskId) -> Answer<Task> {
-        self.write(Verb::Retry, move |session| operate::retry(session, id)).await
+        self.write(Verb::Retry, move |session| retry::retry(session, id)).await
     }
 
     async fn set_queue(&self, queue: &QueueName, policy: &Policy) -> Answer<()> {
         policy.check()?;
-        let retention = policy.retention;
-        let queue = queue.clone();
-        self.write(Verb::Arrange, move |session| operate::set_queue(session, &queue, &retention)).await
+        let (queue, policy) = (queue.clone(), *policy);
+        self.write(Verb::Arrange, move |session| queue::set(session, &queue, &policy)).await
     }
 
     async fn pause(&self, queue: &QueueName) -> Answer<()> {
         let queue = queue.clone();
-        self.write(Verb::Arrange, move |session| operate::pause(session, &queue)).await
+        self.write(Verb::Arrange, move |session| queue::pause(session, &queue)).await
     }
 
     async fn resume(&self, queue: &QueueName) -> Answer<()> {
         let queue = queue.clone();
-        self.write(Verb::Arrange, move |session| operate::resume(session, &queue)).await
+        self.write(Verb::Arrange, move |session| queue::resume(session, &queue)).await
     }
 
     async fn put_schedule(&self, schedule: &Schedule) -> Answer<Schedule> {

@@ -4,9 +4,9 @@ use kinfolk_core::limits::PAYLOAD_BYTES_MAX;
 use kinfolk_core::{
     Enqueued, Gate, InputError, Json, NewTask, OnDuplicate, Rejection, State, TaskId, Timestamp, Unique, UniqueScope,
 };
-use rusqlite::{CachedStatement, OptionalExtension};
+use rusqlite::{CachedStatement, OptionalExtension, params};
 
-use crate::catalogue::KnownCommand;
+use crate::catalogue::{Catalogue, KnownCommand, KnownQueue};
 use crate::error::Result;
 use crate::rows::span;
 use crate::session::Session;
@@ -24,58 +24,124 @@ pub(crate) fn enqueue(session: &mut Session<'_>, tasks: &[NewTask]) -> Result<Ve
 }
 
 fn one(session: &mut Session<'_>, insert: &mut CachedStatement<'_>, task: &NewTask) -> Result<Enqueued> {
-    let catalogue = session.catalogue;
-    let Some(command) = catalogue.command(&task.command) else {
-        return Ok(Enqueued::Rejected(Rejection::UnknownCommand(task.command.clone())));
-    };
-    let queue_id = match &task.queue {
-        None => command.queue_id,
-        Some(name) => match catalogue.queue(name) {
-            Some(known) => known.id,
-            None => return Ok(Enqueued::Rejected(Rejection::UnknownQueue(name.clone()))),
-        },
+    let (command, queue) = match target(session.catalogue, task) {
+        Ok(target) => target,
+        Err(why) => return Ok(Enqueued::Rejected(why)),
     };
     if let Some(unique) = &task.unique
-        && let Some(holder) = holder(session, command.id, &unique.key)?
+        && let Some(holder) = holder(session, include_str!("../../sql/enqueue/holder.sql"), command.id, &unique.key)?
     {
         return joined(session, &holder, task, unique.on_duplicate);
     }
-    let id = session.next_task();
-    put(session, insert, id, task, command, queue_id)?;
-    session.news.queues.insert(queue_id);
+    let due = task.due.at(session.now);
+    let stand = Stand {
+        gate: gate_of(due, session.now),
+        priority: task.priority.unwrap_or(command.command.priority),
+        due,
+        place: due.max(session.now),
+    };
+    let id = put(session, insert, task, command, queue.id, &stand, None)?;
     Ok(Enqueued::Created(id))
 }
 
-fn put(
-    session: &Session<'_>,
+/// The command and the queue that a new task names.
+pub(crate) fn target<'a>(
+    catalogue: &'a Catalogue,
+    task: &NewTask,
+) -> std::result::Result<(&'a KnownCommand, &'a KnownQueue), Rejection> {
+    let command = catalogue.command(&task.command);
+    let command = command.ok_or_else(|| Rejection::UnknownCommand(task.command.clone()))?;
+    let name = task.queue.as_ref().unwrap_or(&command.command.queue);
+    let queue = catalogue.queue(name).ok_or_else(|| Rejection::UnknownQueue(name.clone()))?;
+    Ok((command, queue))
+}
+
+/// The gate of a task that only time may hold.
+pub(crate) fn gate_of(due: Timestamp, now: Timestamp) -> Gate {
+    if due > now { Gate::Time } else { Gate::Open }
+}
+
+/// Where a new task stands in line.
+pub(crate) struct Stand {
+    pub(crate) gate: Gate,
+    pub(crate) priority: i32,
+    pub(crate) due: Timestamp,
+    pub(crate) place: Timestamp,
+}
+
+/// Whose child a new task is.
+pub(crate) struct Birth {
+    pub(crate) parent_id: i64,
+    pub(crate) root_id: i64,
+    pub(crate) depth: u16,
+    pub(crate) fan_out_id: i64,
+    pub(crate) nth: u64,
+}
+
+/// Writes a new task with `sql/enqueue/insert.sql`, or a child with `sql/enqueue/insert_child.sql`. Its number.
+pub(crate) fn put(
+    session: &mut Session<'_>,
     insert: &mut CachedStatement<'_>,
-    id: TaskId,
     task: &NewTask,
     command: &KnownCommand,
     queue_id: i64,
-) -> Result<()> {
+    stand: &Stand,
+    birth: Option<&Birth>,
+) -> Result<TaskId> {
+    let id = session.next_task();
     let now = session.now;
-    let due = task.due.at(now);
-    let gate = if due > now { Gate::Time } else { Gate::Open };
-    let defaults = &command.command;
-    insert.execute((
-        id.0,
-        command.id,
-        queue_id,
-        gate.as_str(),
-        task.priority.unwrap_or(defaults.priority),
-        due.as_micros(),
-        due.max(now).as_micros(),
-        task.max_attempts.unwrap_or(defaults.retry.max_attempts),
-        task.timeout.or(defaults.timeout).map(span),
-        now.as_micros(),
-        task.unique.as_ref().map(|unique| unique.key.as_str()),
-        task.unique.as_ref().map(|unique| unique.scope.as_str()),
-        task.unique.as_ref().map(|unique| held_until(unique, now)),
-        task.trace.as_deref(),
-        inline(&task.payload),
-    ))?;
-    put_large(session, id, &task.payload)
+    let priority = stand.priority;
+    let (gate, due, place) = (stand.gate.as_str(), stand.due.as_micros(), stand.place.as_micros());
+    let max_attempts = task.max_attempts.unwrap_or(command.command.retry.max_attempts);
+    let timeout = task.timeout.or(command.command.timeout).map(span);
+    let key = task.unique.as_ref().map(|unique| unique.key.as_str());
+    let scope = task.unique.as_ref().map(|unique| unique.scope.as_str());
+    let until = task.unique.as_ref().map(|unique| held_until(unique, now));
+    let (trace, payload, made) = (task.trace.as_deref(), inline(&task.payload), now.as_micros());
+    match birth {
+        None => insert.execute(params![
+            id.0,
+            command.id,
+            queue_id,
+            gate,
+            priority,
+            due,
+            place,
+            max_attempts,
+            timeout,
+            made,
+            key,
+            scope,
+            until,
+            trace,
+            payload
+        ])?,
+        Some(birth) => insert.execute(params![
+            id.0,
+            command.id,
+            queue_id,
+            gate,
+            priority,
+            due,
+            place,
+            max_attempts,
+            timeout,
+            made,
+            key,
+            scope,
+            until,
+            trace,
+            payload,
+            birth.parent_id,
+            birth.root_id,
+            birth.depth,
+            birth.fan_out_id,
+            birth.nth
+        ])?,
+    };
+    put_large(session, id, &task.payload)?;
+    session.news.queues.insert(queue_id);
+    Ok(id)
 }
 
 /// The payload as it lies in the task's own row: not at all when it is large.
@@ -98,14 +164,15 @@ fn held_until(unique: &Unique, now: Timestamp) -> i64 {
 }
 
 /// The task that holds a key.
-struct Holder {
-    id: TaskId,
-    unstarted: bool,
+pub(crate) struct Holder {
+    pub(crate) id: TaskId,
+    pub(crate) unstarted: bool,
     payload: Json,
 }
 
-fn holder(session: &Session<'_>, command_id: i64, key: &str) -> Result<Option<Holder>> {
-    let mut statement = session.sql(include_str!("../../sql/enqueue/holder.sql"))?;
+/// Who holds a key of a command, as this statement looks for it.
+pub(crate) fn holder(session: &Session<'_>, sql: &str, command_id: i64, key: &str) -> Result<Option<Holder>> {
+    let mut statement = session.sql(sql)?;
     let found = statement.query_row((key, command_id, session.micros()), |row| {
         let state: String = row.get("state")?;
         let runs: u32 = row.get("runs")?;
@@ -119,7 +186,12 @@ fn holder(session: &Session<'_>, command_id: i64, key: &str) -> Result<Option<Ho
 }
 
 /// What becomes of a newcomer whose key is held. A task that has started is never changed.
-fn joined(session: &Session<'_>, holder: &Holder, task: &NewTask, on_duplicate: OnDuplicate) -> Result<Enqueued> {
+pub(crate) fn joined(
+    session: &Session<'_>,
+    holder: &Holder,
+    task: &NewTask,
+    on_duplicate: OnDuplicate,
+) -> Result<Enqueued> {
     let payload = match on_duplicate {
         OnDuplicate::Keep => return Ok(Enqueued::Existing(holder.id)),
         _ if !holder.unstarted => return Ok(Enqueued::Existing(holder.id)),

@@ -1,7 +1,10 @@
-//! Retention: finished tasks that are past their time go, with their attempts, oldest first, one page at a time.
+//! Retention: finished families that are past their time go, with all that belongs to them, oldest first, one page at a
+//! time. A family goes by its root's end and as a whole; one that is larger than a page goes leaves first over several
+//! calls, its root last.
 
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::{State, Timestamp};
+use rusqlite::CachedStatement;
 
 use crate::error::Result;
 use crate::session::Session;
@@ -20,22 +23,93 @@ pub(crate) fn prune(session: &mut Session<'_>) -> Result<u64> {
         }
     }
     past.sort_unstable();
-    past.truncate(SWEEP_PAGE);
-    let mut attempts = session.sql(include_str!("../../sql/prune/attempts.sql"))?;
-    let mut payload = session.sql(include_str!("../../sql/prune/payload.sql"))?;
-    let mut task = session.sql(include_str!("../../sql/prune/task.sql"))?;
-    for (_, id) in &past {
-        attempts.execute([id])?;
-        payload.execute([id])?;
-        task.execute([id])?;
+    let mut sweep = Sweep::new(session)?;
+    for (_, root) in past {
+        if sweep.left == 0 || !sweep.family(session, root)? {
+            break;
+        }
     }
-    Ok(past.len() as u64)
+    Ok((SWEEP_PAGE - sweep.left) as u64)
 }
 
-/// The first page of what ended in a state up to a moment: when it ended, and its number.
+/// The first page of the roots that ended in a state up to a moment: when they ended, and their numbers.
 fn ended_before(session: &Session<'_>, queue_id: i64, state: State, moment: Timestamp) -> Result<Vec<(i64, i64)>> {
     let mut statement = session.sql(include_str!("../../sql/prune/past.sql"))?;
     let rows = statement
         .query_map((queue_id, state.as_str(), moment.as_micros(), SWEEP_PAGE), |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// What removes tasks, and how many more it may.
+struct Sweep<'a> {
+    left: usize,
+    fan_outs: CachedStatement<'a>,
+    attempts: CachedStatement<'a>,
+    payload: CachedStatement<'a>,
+    task: CachedStatement<'a>,
+}
+
+impl<'a> Sweep<'a> {
+    fn new(session: &Session<'a>) -> Result<Self> {
+        Ok(Self {
+            left: SWEEP_PAGE,
+            fan_outs: session.sql(include_str!("../../sql/prune/fan_outs.sql"))?,
+            attempts: session.sql(include_str!("../../sql/prune/attempts.sql"))?,
+            payload: session.sql(include_str!("../../sql/prune/payload.sql"))?,
+            task: session.sql(include_str!("../../sql/prune/task.sql"))?,
+        })
+    }
+
+    /// Removes a family; false when it did not fit on this page and was left, or was begun.
+    fn family(&mut self, session: &mut Session<'_>, root: i64) -> Result<bool> {
+        let fan_outs: Vec<(i64, usize)> =
+            self.fan_outs.query_map([root], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
+        let size = 1 + fan_outs.iter().map(|(_, total)| total).sum::<usize>();
+        if size > self.left && self.left < SWEEP_PAGE {
+            return Ok(false);
+        }
+        for (fan_out, _) in fan_outs {
+            if !self.children(session, fan_out)? {
+                return Ok(false);
+            }
+        }
+        if self.left == 0 {
+            return Ok(false);
+        }
+        self.remove(root)?;
+        Ok(true)
+    }
+
+    /// Removes the children of a fan-out, and it when all have gone: then true. Its counts stay those of what is left.
+    fn children(&mut self, session: &mut Session<'_>, fan_out_id: i64) -> Result<bool> {
+        let mut statement = session.sql(include_str!("../../sql/prune/children.sql"))?;
+        let page: Vec<(i64, String)> = statement
+            .query_map((fan_out_id, self.left), |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<rusqlite::Result<_>>()?;
+        let mut fan_out = session.fan_out(fan_out_id)?;
+        for (id, state) in page {
+            self.remove(id)?;
+            fan_out.tally.total -= 1;
+            match state.parse()? {
+                State::Completed => fan_out.tally.completed -= 1,
+                State::Failed => fan_out.tally.failed -= 1,
+                _ => fan_out.tally.cancelled -= 1,
+            }
+        }
+        if fan_out.tally.total > 0 {
+            session.fan_outs.put(fan_out_id, fan_out);
+            return Ok(false);
+        }
+        session.fan_outs.forget(fan_out_id);
+        session.sql(include_str!("../../sql/prune/fan_out.sql"))?.execute([fan_out_id])?;
+        Ok(true)
+    }
+
+    fn remove(&mut self, id: i64) -> Result<()> {
+        self.left -= 1;
+        self.attempts.execute([id])?;
+        self.payload.execute([id])?;
+        self.task.execute([id])?;
+        Ok(())
+    }
 }

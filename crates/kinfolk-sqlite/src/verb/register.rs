@@ -1,6 +1,6 @@
 //! Making commands known. Registering what is known already writes nothing.
 
-use kinfolk_core::{Command, QueueName, Retention};
+use kinfolk_core::{Command, Policy, QueueName};
 
 use crate::catalogue::make_queue;
 use crate::error::Result;
@@ -27,7 +27,7 @@ fn queue_id(session: &mut Session<'_>, made: &mut Vec<(QueueName, i64)>, name: &
     if let Some((_, id)) = made.iter().find(|(queue, _)| queue == name) {
         return Ok(*id);
     }
-    let id = make_queue(session.conn, name, &Retention::default())?;
+    let id = make_queue(session.conn, name, &Policy::default())?;
     session.news.catalogue = true;
     made.push((name.clone(), id));
     Ok(id)

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use crate::error::{Result, unreadable};
 use crate::rows::moment_or_none;
 use crate::session::Session;
-use crate::verb::{enqueue, operate};
+use crate::verb::{enqueue, whereabouts};
 
 /// Makes or changes a schedule, armed for its next tick.
 pub(crate) fn put(session: &mut Session<'_>, schedule: &Schedule) -> Result<Schedule> {
@@ -80,10 +80,7 @@ pub(crate) fn fire(session: &mut Session<'_>, plan: &Plan) -> Result<Fired> {
 
 fn is_open(session: &Session<'_>, task: Option<TaskId>) -> Result<bool> {
     let Some(id) = task else { return Ok(false) };
-    match operate::state(session, id)? {
-        Some(state) => Ok(!state.is_terminal()),
-        None => Ok(false),
-    }
+    Ok(whereabouts::look_up(session, id)?.is_some_and(|task| !task.state.is_terminal()))
 }
 
 fn find(session: &Session<'_>, name: &ScheduleName) -> Result<Schedule> {

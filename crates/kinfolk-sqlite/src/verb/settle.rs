@@ -1,15 +1,16 @@
 //! Recording how attempts ended. What follows is decided in `kinfolk_core::decide` and carried out here.
 
-use kinfolk_core::decide::{self, Facts, Next};
+use kinfolk_core::decide;
 use kinfolk_core::settle::{Failure, FailureKind};
 use kinfolk_core::task::Ending;
-use kinfolk_core::{Gate, Outcome, RetryPolicy, Settle, Settled, State, TaskId, Token};
-use rusqlite::{CachedStatement, OptionalExtension, Row};
-use uuid::Uuid;
+use kinfolk_core::{Made, Outcome, Rejection, Retry, Settle, Settled, State, TaskId};
+use rusqlite::CachedStatement;
 
 use crate::error::Result;
-use crate::rows::{failure_text, worker_from};
+use crate::rows::failure_text;
 use crate::session::Session;
+use crate::verb::ended::Ended;
+use crate::verb::make;
 
 /// Records how attempts ended; one answer each, and a stale one does not disturb the rest.
 pub(crate) fn settle(session: &mut Session<'_>, settles: &[Settle]) -> Result<Vec<Settled>> {
@@ -24,7 +25,11 @@ fn one(session: &mut Session<'_>, facts: &mut CachedStatement<'_>, settle: &Sett
     if task.state != State::Running {
         return Ok(Settled::Repeated(task.state));
     }
-    follow(session, &task, &settle.outcome).map(Settled::Recorded)
+    let state = match settle.made.as_deref().filter(|made| !made.is_empty()) {
+        None => follow(session, &task, &settle.outcome)?,
+        Some(made) => follow_made(session, &task, &settle.outcome, made)?,
+    };
+    Ok(Settled::Recorded(state))
 }
 
 /// Records how the attempt of a running task ended, whatever its token.
@@ -34,6 +39,31 @@ pub(crate) fn apply(session: &mut Session<'_>, id: TaskId, outcome: &Outcome) ->
         follow(session, &task, outcome)?;
     }
     Ok(())
+}
+
+/// Records the end of an attempt that made something: all of it is written, or none and the attempt has failed. What a
+/// task made whose end was asked for is dropped.
+fn follow_made(session: &mut Session<'_>, task: &Ended, outcome: &Outcome, made: &Made) -> Result<State> {
+    let next = decide::settle(&task.facts(session)?, outcome);
+    let Outcome::Done(result) = outcome else { return follow(session, task, outcome) };
+    if next.state != State::Completed {
+        return follow(session, task, outcome);
+    }
+    if let Some(why) = make::refusal(session, task, made)? {
+        return follow(session, task, &refused(&why));
+    }
+    if !make::make(session, task, made)? {
+        return follow(session, task, outcome);
+    }
+    task.keep_attempt(session, Ending::Completed, None)?;
+    task.wait(session, &next, result.as_ref().map(|result| result.as_str()))?;
+    Ok(State::Waiting)
+}
+
+/// How an attempt ends that made what can't be made.
+fn refused(why: &Rejection) -> Outcome {
+    let retry = if why.may_pass() { Retry::Policy } else { Retry::Never };
+    Outcome::Failed { failure: Failure::refused(why), retry }
 }
 
 fn follow(session: &mut Session<'_>, task: &Ended, outcome: &Outcome) -> Result<State> {
@@ -55,11 +85,12 @@ fn follow(session: &mut Session<'_>, task: &Ended, outcome: &Outcome) -> Result<
         }
     };
     let reason = kept.as_deref().filter(|_| !matches!(ending, Ending::Snoozed | Ending::Released));
-    if !(ending == Ending::Completed && task.runs == 1) {
-        task.keep_attempt(session, ending, reason)?;
-    }
+    task.keep_attempt(session, ending, reason)?;
     if next.state == State::Pending {
         task.put_back(session, &next, due, kept.as_deref(), task.token)?;
+        if matches!(outcome, Outcome::YieldPlace(_)) {
+            task.yield_place(session)?;
+        }
     } else {
         let result = match outcome {
             Outcome::Done(Some(result)) if next.state == State::Completed => Some(result.as_str()),
@@ -87,126 +118,4 @@ pub(crate) fn lose(session: &mut Session<'_>, id: TaskId) -> Result<Option<State
         Some(_) => task.finish(session, &next, None, Some(&failure_text(&Failure::cancelled())?), None)?,
     }
     Ok(Some(next.state))
-}
-
-/// A task whose attempt has ended.
-struct Ended {
-    id: TaskId,
-    state: State,
-    token: Option<Token>,
-    worker: Option<[u8; 16]>,
-    command_id: i64,
-    queue_id: i64,
-    attempt: u16,
-    max_attempts: u16,
-    runs: u32,
-    suspect: bool,
-    strikes: u16,
-    started_at: Option<i64>,
-    due: i64,
-    cancel_requested: bool,
-    failure: Option<String>,
-}
-
-impl Ended {
-    fn read(facts: &mut CachedStatement<'_>, id: TaskId) -> Result<Option<Self>> {
-        let found = facts.query_row([id.0], |row| Self::from_row(id, row)).optional()?;
-        Ok(found)
-    }
-
-    fn from_row(id: TaskId, row: &Row<'_>) -> rusqlite::Result<Self> {
-        let state = row.get_ref(0)?.as_str()?.parse();
-        Ok(Self {
-            id,
-            state: state.map_err(|_| rusqlite::Error::InvalidQuery)?,
-            token: row.get::<_, Option<[u8; 16]>>(1)?.map(|bytes| Token(Uuid::from_bytes(bytes))),
-            worker: row.get(2)?,
-            command_id: row.get(3)?,
-            queue_id: row.get(4)?,
-            attempt: row.get(5)?,
-            max_attempts: row.get(6)?,
-            runs: row.get(7)?,
-            suspect: row.get(8)?,
-            strikes: row.get(9)?,
-            started_at: row.get(10)?,
-            due: row.get(11)?,
-            cancel_requested: row.get(12)?,
-            failure: row.get(13)?,
-        })
-    }
-
-    fn facts(&self, session: &Session<'_>) -> Result<Facts> {
-        let command = session.catalogue.command_by_id(self.command_id)?;
-        Ok(Facts {
-            task: self.id,
-            attempt: self.attempt,
-            retry: RetryPolicy { max_attempts: self.max_attempts, ..command.retry },
-            cancel_requested: self.cancel_requested,
-            suspect: self.suspect,
-            strikes: self.strikes,
-        })
-    }
-
-    fn worker(&self) -> kinfolk_core::WorkerId {
-        worker_from(self.worker.unwrap_or_default())
-    }
-
-    fn keep_attempt(&self, session: &Session<'_>, ending: Ending, failure: Option<&str>) -> Result<()> {
-        session.sql(include_str!("../../sql/settle/attempt.sql"))?.execute((
-            self.id.0,
-            self.runs,
-            self.attempt,
-            self.started_at,
-            session.micros(),
-            self.worker,
-            ending.as_str(),
-            failure,
-        ))?;
-        Ok(())
-    }
-
-    fn put_back(
-        &self,
-        session: &mut Session<'_>,
-        next: &Next,
-        due: i64,
-        failure: Option<&str>,
-        token: Option<Token>,
-    ) -> Result<()> {
-        let gate = if next.delay.is_zero() { Gate::Open } else { Gate::Time };
-        session.sql(include_str!("../../sql/settle/return.sql"))?.execute((
-            self.id.0,
-            gate.as_str(),
-            due,
-            failure,
-            next.attempt,
-            next.suspect,
-            next.strikes,
-            token.map(|token| token.0.into_bytes()),
-        ))?;
-        session.news.queues.insert(self.queue_id);
-        Ok(())
-    }
-
-    fn finish(
-        &self,
-        session: &Session<'_>,
-        next: &Next,
-        result: Option<&str>,
-        failure: Option<&str>,
-        token: Option<Token>,
-    ) -> Result<()> {
-        session.sql(include_str!("../../sql/settle/finish.sql"))?.execute((
-            self.id.0,
-            next.state.as_str(),
-            session.micros(),
-            result,
-            failure,
-            next.attempt,
-            next.suspect,
-            next.strikes,
-            token.map(|token| token.0.into_bytes()),
-        ))?;
-        Ok(())
-    }
 }

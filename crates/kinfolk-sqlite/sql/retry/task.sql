@@ -1,9 +1,9 @@
--- retry: a failed or cancelled task gets fresh attempts, at its old place. It does not get its unique key back.
--- params: 1 id, 2 now
+-- task: a failed or cancelled task gets fresh attempts, at its old place. It does not get its unique key back.
+-- params: 1 id, 2 now, 3 gate
 -- index:  by number
 update task
 set state               = 'pending',
-    gate                = 'open',
+    gate                = ?3,
     due                 = ?2,
     attempt             = 0,
     suspect             = 0,

@@ -1,4 +1,4 @@
--- cancel_running: ask for the end of a running task; the first asking is kept.
+-- running: ask for the end of a running task; the first asking is kept.
 -- params: 1 id, 2 now
 -- index:  by number
 update task

@@ -1,4 +1,4 @@
--- cancel_pending: a pending task is cancelled at once. Keys that are not held for a time window are given up.
+-- pending: a pending task is cancelled at once. Keys that are not held for a time window are given up.
 -- params: 1 id, 2 now, 3 failure
 -- index:  by number
 update task

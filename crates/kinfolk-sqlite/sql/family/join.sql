@@ -1,0 +1,10 @@
+-- join: a waiting task becomes terminal with its last child. Keys that are not held for a time window are given up.
+-- params: 1 id, 2 state, 3 now, 4 failure
+-- index:  by number
+update task
+set state       = ?2,
+    finished_at = ?3,
+    failure     = ?4,
+    outcome     = iif(?2 = 'failed', outcome, null),
+    key_until   = iif(unique_scope = 'pending' or unique_scope = 'active', 0, key_until)
+where id = ?1

@@ -1,0 +1,6 @@
+-- leave_place: a root's family is no longer among those at work on its queue.
+-- params: 1 id
+-- index:  by number
+update task
+set lane = 'top'
+where id = ?1

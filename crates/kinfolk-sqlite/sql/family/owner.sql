@@ -1,0 +1,10 @@
+-- owner: a task that waits for its children, as far as joining it needs to know.
+-- params: 1 id
+-- index:  by number
+select state,
+       outcome,
+       queue_id,
+       fan_out_id,
+       lane
+from task
+where id = ?1

@@ -1,0 +1,12 @@
+-- waiting_children: the next children of a fan-out that wait for children of their own, in their order, behind a given one.
+-- params: 1 fan_out_id, 2 nth, 3 page
+-- index:  task_child_idx
+select id,
+       nth
+from task
+where fan_out_id = ?1
+  and fan_out_id is not null
+  and nth > ?2
+  and state = 'waiting'
+order by nth
+limit ?3

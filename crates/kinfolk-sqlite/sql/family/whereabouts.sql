@@ -1,0 +1,13 @@
+-- whereabouts: where a task is, who has it, and where it belongs.
+-- params: 1 id
+-- index:  by number
+select state,
+       gate,
+       worker,
+       queue_id,
+       fan_out_id,
+       parent_id,
+       coalesce(root_id, id),
+       lane
+from task
+where id = ?1

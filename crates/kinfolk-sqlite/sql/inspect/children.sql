@@ -1,0 +1,10 @@
+-- children: the children that a task has spawned, in the order in which they were made, from the nth on.
+-- params: 1 parent_id, 2 nth, 3 page
+-- index:  task_child_idx
+select *
+from task_shown
+where fan_out_id = ?1
+  and fan_out_id is not null
+  and nth >= ?2
+order by nth
+limit ?3

@@ -1,0 +1,183 @@
+//! A task whose attempt has ended, and the moves it may make: back into line, to waiting, or to its end.
+
+use kinfolk_core::decide::{Facts, Next};
+use kinfolk_core::task::Ending;
+use kinfolk_core::{Gate, RetryPolicy, State, TaskId, Timestamp, Token, WorkerId};
+use rusqlite::{CachedStatement, OptionalExtension, Row};
+use uuid::Uuid;
+
+use crate::error::Result;
+use crate::rows::worker_from;
+use crate::session::Session;
+use crate::verb::family::{self, Kin, Lane};
+
+/// A task whose attempt has ended.
+pub(crate) struct Ended {
+    pub(crate) id: TaskId,
+    pub(crate) state: State,
+    pub(crate) token: Option<Token>,
+    worker: Option<[u8; 16]>,
+    command_id: i64,
+    pub(crate) queue_id: i64,
+    attempt: u16,
+    max_attempts: u16,
+    pub(crate) runs: u32,
+    suspect: bool,
+    strikes: u16,
+    started_at: Option<i64>,
+    pub(crate) due: i64,
+    cancel_requested: bool,
+    pub(crate) failure: Option<String>,
+    pub(crate) parent_id: Option<i64>,
+    pub(crate) root_id: i64,
+    pub(crate) depth: u16,
+    pub(crate) fan_out_id: Option<i64>,
+    pub(crate) priority: i32,
+    pub(crate) place: Timestamp,
+    lane: Lane,
+    slot: bool,
+}
+
+impl Ended {
+    /// Reads a task with `sql/settle/facts.sql`.
+    pub(crate) fn read(facts: &mut CachedStatement<'_>, id: TaskId) -> Result<Option<Self>> {
+        let found = facts.query_row([id.0], |row| Self::from_row(id, row)).optional()?;
+        Ok(found)
+    }
+
+    fn from_row(id: TaskId, row: &Row<'_>) -> rusqlite::Result<Self> {
+        let state = row.get_ref(0)?.as_str()?.parse();
+        Ok(Self {
+            id,
+            state: state.map_err(|_| rusqlite::Error::InvalidQuery)?,
+            token: row.get::<_, Option<[u8; 16]>>(1)?.map(|bytes| Token(Uuid::from_bytes(bytes))),
+            worker: row.get(2)?,
+            command_id: row.get(3)?,
+            queue_id: row.get(4)?,
+            attempt: row.get(5)?,
+            max_attempts: row.get(6)?,
+            runs: row.get(7)?,
+            suspect: row.get(8)?,
+            strikes: row.get(9)?,
+            started_at: row.get(10)?,
+            due: row.get(11)?,
+            cancel_requested: row.get(12)?,
+            failure: row.get(13)?,
+            parent_id: row.get(14)?,
+            root_id: row.get(15)?,
+            depth: row.get(16)?,
+            fan_out_id: row.get(17)?,
+            priority: row.get(18)?,
+            place: Timestamp::from_micros(row.get(19)?),
+            lane: Lane::from_word(row.get_ref(20)?.as_str()?).ok_or(rusqlite::Error::InvalidQuery)?,
+            slot: row.get(21)?,
+        })
+    }
+
+    /// What a decision needs to know.
+    pub(crate) fn facts(&self, session: &Session<'_>) -> Result<Facts> {
+        let command = session.catalogue.command_by_id(self.command_id)?;
+        Ok(Facts {
+            task: self.id,
+            attempt: self.attempt,
+            retry: RetryPolicy { max_attempts: self.max_attempts, ..command.retry },
+            cancel_requested: self.cancel_requested,
+            suspect: self.suspect,
+            strikes: self.strikes,
+        })
+    }
+
+    pub(crate) fn worker(&self) -> WorkerId {
+        worker_from(self.worker.unwrap_or_default())
+    }
+
+    /// Keeps how the attempt ended. A completion at the first run needs no row beside the task.
+    pub(crate) fn keep_attempt(&self, session: &Session<'_>, ending: Ending, failure: Option<&str>) -> Result<()> {
+        if ending == Ending::Completed && self.runs == 1 {
+            return Ok(());
+        }
+        session.sql(include_str!("../../sql/settle/attempt.sql"))?.execute((
+            self.id.0,
+            self.runs,
+            self.attempt,
+            self.started_at,
+            session.micros(),
+            self.worker,
+            ending.as_str(),
+            failure,
+        ))?;
+        Ok(())
+    }
+
+    /// Puts the task back into line, at its old place.
+    pub(crate) fn put_back(
+        &self,
+        session: &mut Session<'_>,
+        next: &Next,
+        due: i64,
+        failure: Option<&str>,
+        token: Option<Token>,
+    ) -> Result<()> {
+        let gate = if next.delay.is_zero() { Gate::Open } else { Gate::Time };
+        session.sql(include_str!("../../sql/settle/return.sql"))?.execute((
+            self.id.0,
+            gate.as_str(),
+            due,
+            failure,
+            next.attempt,
+            next.suspect,
+            next.strikes,
+            token.map(|token| token.0.into_bytes()),
+        ))?;
+        session.news.queues.insert(self.queue_id);
+        self.free_slot(session)
+    }
+
+    /// Lets other families of the queue go first while this one's root is in line again.
+    pub(crate) fn yield_place(&self, session: &mut Session<'_>) -> Result<()> {
+        if self.lane == Lane::Root { family::leave_place(session, &self.kin()) } else { Ok(()) }
+    }
+
+    /// The task has done its own work, and waits for its children.
+    pub(crate) fn wait(&self, session: &mut Session<'_>, next: &Next, result: Option<&str>) -> Result<()> {
+        let mut statement = session.sql(include_str!("../../sql/settle/wait.sql"))?;
+        statement.execute((self.id.0, result, next.attempt, next.suspect, next.strikes))?;
+        self.free_slot(session)
+    }
+
+    /// The task becomes terminal, with all that follows for its kin.
+    pub(crate) fn finish(
+        &self,
+        session: &mut Session<'_>,
+        next: &Next,
+        result: Option<&str>,
+        failure: Option<&str>,
+        token: Option<Token>,
+    ) -> Result<()> {
+        session.sql(include_str!("../../sql/settle/finish.sql"))?.execute((
+            self.id.0,
+            next.state.as_str(),
+            session.micros(),
+            result,
+            failure,
+            next.attempt,
+            next.suspect,
+            next.strikes,
+            token.map(|token| token.0.into_bytes()),
+        ))?;
+        self.free_slot(session)?;
+        family::ended(session, self.kin(), next.state)
+    }
+
+    fn free_slot(&self, session: &mut Session<'_>) -> Result<()> {
+        if self.slot {
+            session.sql(include_str!("../../sql/settle/free_slot.sql"))?.execute([self.id.0])?;
+            session.news.queues.insert(self.queue_id);
+        }
+        Ok(())
+    }
+
+    fn kin(&self) -> Kin {
+        Kin { id: self.id.0, queue_id: self.queue_id, fan_out_id: self.fan_out_id, lane: self.lane }
+    }
+}

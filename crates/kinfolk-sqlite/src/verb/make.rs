@@ -1,0 +1,147 @@
+//! What a handler made: checked as a whole, then written with the settle of its attempt.
+
+use kinfolk_core::limits::DEPTH_MAX;
+use kinfolk_core::{ChildOrder, Gate, Made, NewTask, Rejection, Tally, Timestamp};
+
+use rusqlite::CachedStatement;
+
+use crate::error::Result;
+use crate::fan_out::FanOut;
+use crate::session::Session;
+use crate::verb::ended::Ended;
+use crate::verb::enqueue::{self, Birth, Stand, gate_of, holder, joined, put, target};
+
+/// Why nothing of this can be made: the first thing that is refused, in the order of making.
+pub(crate) fn refusal(session: &Session<'_>, maker: &Ended, made: &Made) -> Result<Option<Rejection>> {
+    if maker.parent_id.is_none() && !made.siblings.is_empty() {
+        return Ok(Some(Rejection::NoParent(maker.id)));
+    }
+    let catalogue = session.catalogue;
+    let root_queue = catalogue.queue_by_id(root_queue_id(session, maker)?)?;
+    let deepest = root_queue.policy.depth_limit.min(DEPTH_MAX);
+    let child = |task: &NewTask, depth: u16| {
+        let (_, queue) = target(catalogue, task)?;
+        if queue.queue.policy.child_limit == Some(0) {
+            return Err(Rejection::NoChildren(queue.queue.name.clone()));
+        }
+        if depth > deepest { Err(Rejection::TooDeep(root_queue.name.clone())) } else { Ok(()) }
+    };
+    let siblings = made.siblings.iter().try_for_each(|task| child(task, maker.depth));
+    let others = made.follow_ups.iter().map(|follow_up| &follow_up.task).chain(&made.tasks);
+    let checked = siblings
+        .and_then(|()| made.children.iter().try_for_each(|task| child(task, maker.depth + 1)))
+        .and_then(|()| others.into_iter().try_for_each(|task| target(catalogue, task).map(drop)));
+    Ok(checked.err())
+}
+
+/// Writes what a task has made, nothing of which is refused. Whether it has children to wait for.
+pub(crate) fn make(session: &mut Session<'_>, maker: &Ended, made: &Made) -> Result<bool> {
+    siblings(session, maker, &made.siblings)?;
+    let waits = children(session, maker, &made.children, made.order)?;
+    enqueue::enqueue(session, &made.tasks)?;
+    Ok(waits)
+}
+
+fn siblings(session: &mut Session<'_>, maker: &Ended, tasks: &[NewTask]) -> Result<()> {
+    let (Some(parent_id), Some(fan_out_id)) = (maker.parent_id, maker.fan_out_id) else { return Ok(()) };
+    if tasks.is_empty() {
+        return Ok(());
+    }
+    let mut statement = session.sql(include_str!("../../sql/family/priority.sql"))?;
+    let priority = statement.query_row([parent_id], |row| row.get(0))?;
+    let nest = Nest { parent_id, depth: maker.depth, priority, place: maker.place, fan_out_id };
+    let mut fan_out = session.fan_out(fan_out_id)?;
+    let mut insert = session.sql(include_str!("../../sql/enqueue/insert_child.sql"))?;
+    for task in tasks {
+        // The end of the child that made it opens the first of them.
+        let held = fan_out.in_order();
+        nest.hatch(session, &mut insert, &mut fan_out, task, held)?;
+    }
+    session.fan_outs.put(fan_out_id, fan_out);
+    Ok(())
+}
+
+/// Makes the children of a task; whether there are any.
+fn children(session: &mut Session<'_>, maker: &Ended, tasks: &[NewTask], order: ChildOrder) -> Result<bool> {
+    let nest = Nest {
+        parent_id: maker.id.0,
+        depth: maker.depth + 1,
+        priority: maker.priority,
+        place: maker.place,
+        fan_out_id: maker.id.0,
+    };
+    let mut fan_out = FanOut {
+        task_id: maker.id.0,
+        root_id: maker.root_id,
+        depth: maker.depth,
+        order,
+        tally: Tally::default(),
+        held: 0,
+        waits: true,
+    };
+    let mut insert = session.sql(include_str!("../../sql/enqueue/insert_child.sql"))?;
+    for task in tasks {
+        let held = fan_out.in_order() && fan_out.tally.total > 0;
+        nest.hatch(session, &mut insert, &mut fan_out, task, held)?;
+    }
+    if fan_out.tally.total > 0 {
+        session.fan_outs.put(nest.fan_out_id, fan_out);
+    }
+    Ok(fan_out.tally.total > 0)
+}
+
+/// Where children come from, and what they inherit.
+struct Nest {
+    parent_id: i64,
+    /// Of the children.
+    depth: u16,
+    priority: i32,
+    place: Timestamp,
+    fan_out_id: i64,
+}
+
+impl Nest {
+    /// Makes one more child, unless another task holds its key.
+    fn hatch(
+        &self,
+        session: &mut Session<'_>,
+        insert: &mut CachedStatement<'_>,
+        fan_out: &mut FanOut,
+        task: &NewTask,
+        held: bool,
+    ) -> Result<()> {
+        let Ok((command, queue)) = target(session.catalogue, task) else { return Ok(()) };
+        if let Some(unique) = &task.unique
+            && let Some(holder) =
+                holder(session, include_str!("../../sql/enqueue/holder.sql"), command.id, &unique.key)?
+        {
+            return joined(session, &holder, task, unique.on_duplicate).map(drop);
+        }
+        let due = task.due.at(session.now);
+        let stand = Stand {
+            gate: if held { Gate::After } else { gate_of(due, session.now) },
+            priority: task.priority.unwrap_or(self.priority),
+            due,
+            place: self.place,
+        };
+        let birth = Birth {
+            parent_id: self.parent_id,
+            root_id: fan_out.root_id,
+            depth: self.depth,
+            fan_out_id: self.fan_out_id,
+            nth: fan_out.tally.total,
+        };
+        put(session, insert, task, command, queue.id, &stand, Some(&birth))?;
+        fan_out.tally.total += 1;
+        fan_out.held += u64::from(held);
+        Ok(())
+    }
+}
+
+fn root_queue_id(session: &Session<'_>, maker: &Ended) -> Result<i64> {
+    if maker.root_id == maker.id.0 {
+        return Ok(maker.queue_id);
+    }
+    let mut statement = session.sql(include_str!("../../sql/family/owner.sql"))?;
+    Ok(statement.query_row([maker.root_id], |row| row.get(2))?)
+}

@@ -1,0 +1,36 @@
+//! What an operator does to queues.
+
+use kinfolk_core::{Policy, QueueName, StoreError};
+
+use crate::catalogue::make_queue;
+use crate::error::Result;
+use crate::session::Session;
+
+/// Makes a queue, or changes its policy.
+pub(crate) fn set(session: &mut Session<'_>, name: &QueueName, policy: &Policy) -> Result<()> {
+    make_queue(session.conn, name, policy)?;
+    session.news.catalogue = true;
+    Ok(())
+}
+
+/// Takes nothing more from a queue.
+pub(crate) fn pause(session: &mut Session<'_>, name: &QueueName) -> Result<()> {
+    let id = queue_id(session, name)?;
+    session.sql(include_str!("../../sql/queue/pause.sql"))?.execute((id, session.micros()))?;
+    session.news.catalogue = true;
+    Ok(())
+}
+
+/// Takes from a queue again.
+pub(crate) fn resume(session: &mut Session<'_>, name: &QueueName) -> Result<()> {
+    let id = queue_id(session, name)?;
+    session.sql(include_str!("../../sql/queue/resume.sql"))?.execute([id])?;
+    session.news.catalogue = true;
+    session.news.queues.insert(id);
+    Ok(())
+}
+
+fn queue_id(session: &Session<'_>, name: &QueueName) -> Result<i64> {
+    let known = session.catalogue.queue(name).ok_or_else(|| StoreError::not_found("queue", name))?;
+    Ok(known.id)
+}

@@ -1,0 +1,55 @@
+//! Letting a failed or cancelled task run again.
+
+use kinfolk_core::task::Task;
+use kinfolk_core::{State, StoreError, TaskId};
+
+use crate::error::Result;
+use crate::look::tasks;
+use crate::session::Session;
+use crate::verb::family;
+use crate::verb::whereabouts::{self, Whereabouts};
+
+/// Lets a failed or cancelled task run again. One that has children, or whose parent has ended, is not alone in that.
+pub(crate) fn retry(session: &mut Session<'_>, id: TaskId) -> Result<Task> {
+    let task = whereabouts::of(session, id)?;
+    let refuse = |remedy| Err(StoreError::WrongState { task: id, state: task.state, remedy }.into());
+    if !matches!(task.state, State::Failed | State::Cancelled) {
+        return refuse("only failed and cancelled tasks can be retried");
+    }
+    if has_children(session, id.0)? || !parent_waits(session, &task)? {
+        return refuse("retry its family instead");
+    }
+    uncount(session, &task)?;
+    let gate = match task.parent_id {
+        Some(_) => family::gate_in_family(session, task.root_id, session.now)?,
+        None => kinfolk_core::Gate::Open,
+    };
+    let mut statement = session.sql(include_str!("../../sql/retry/task.sql"))?;
+    statement.execute((id.0, session.micros(), gate.as_str()))?;
+    session.news.queues.insert(task.kin.queue_id);
+    let task = tasks::task(session.conn, session.catalogue, session.now, id)?;
+    Ok(task.ok_or_else(|| StoreError::not_found("task", id))?)
+}
+
+fn has_children(session: &Session<'_>, id: i64) -> Result<bool> {
+    Ok(session.sql(include_str!("../../sql/family/fan_outs.sql"))?.exists([id])?)
+}
+
+/// Whether nothing above a task has ended: it has no parent, or one that waits.
+fn parent_waits(session: &Session<'_>, task: &Whereabouts) -> Result<bool> {
+    let Some(parent) = task.parent_id else { return Ok(true) };
+    let parent = whereabouts::of(session, TaskId(parent))?;
+    Ok(!parent.state.is_terminal())
+}
+
+/// Takes an ended child out of its parent's counts.
+fn uncount(session: &mut Session<'_>, task: &Whereabouts) -> Result<()> {
+    let Some(fan_out_id) = task.kin.fan_out_id else { return Ok(()) };
+    let mut fan_out = session.fan_out(fan_out_id)?;
+    match task.state {
+        State::Failed => fan_out.tally.failed -= 1,
+        _ => fan_out.tally.cancelled -= 1,
+    }
+    session.fan_outs.put(fan_out_id, fan_out);
+    Ok(())
+}

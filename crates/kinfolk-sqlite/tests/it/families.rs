@@ -1,0 +1,99 @@
+//! Families on the embedded store: what is special to it, and that large ones cost time in proportion.
+
+use kinfolk_core::operate::Cancelled;
+use kinfolk_core::{ChildOrder, Gate, Inspect, Made, Operate, Outcome, Settle, Settled, State, TaskId, Work, WorkerId};
+use rusqlite::Connection;
+
+use crate::support::{Place, claim, enqueue, ids, register, settle, task, worker};
+
+/// A worker, and a root of the command `echo` that it has claimed.
+async fn root(place: &Place) -> (WorkerId, Settle) {
+    register(&place.store, &["echo"]).await;
+    let worker = worker(&place.store).await;
+    enqueue(&place.store, &[task("echo")]).await;
+    let taken = claim(&place.store, worker, &["echo"], 1).await;
+    (worker, Settle::new(taken.tasks[0].id, taken.tasks[0].token, Outcome::Done(None)))
+}
+
+fn children(count: usize, order: ChildOrder) -> Option<Box<Made>> {
+    Some(Box::new(Made { children: vec![task("echo"); count], order, ..Made::default() }))
+}
+
+async fn state(place: &Place, id: TaskId) -> State {
+    place.store.task(id).await.unwrap().unwrap().state
+}
+
+/// Claims and completes everything there is, a thousand at a time; how many tasks that were.
+async fn drain(place: &Place, worker: WorkerId) -> usize {
+    let mut done = 0;
+    loop {
+        let taken = claim(&place.store, worker, &["echo"], 1000).await;
+        if taken.tasks.is_empty() {
+            return done;
+        }
+        settle(&place.store, &taken, Outcome::Done(None)).await;
+        done += taken.tasks.len();
+    }
+}
+
+#[tokio::test]
+async fn a_thousand_children_that_settle_together_write_their_parents_counts_once() {
+    let place = Place::new();
+    let (worker, mut parent) = root(&place).await;
+    parent.made = children(1000, ChildOrder::Together);
+    assert_eq!(place.store.settle(&[parent.clone()]).await.unwrap(), [Settled::Recorded(State::Waiting)]);
+    let spy = Connection::open(place.path()).unwrap();
+    spy.execute_batch(
+        "create table writes (n integer); create trigger spy after update on fan_out begin insert into writes values (1); end",
+    )
+    .unwrap();
+    assert_eq!(drain(&place, worker).await, 1000);
+    let writes: i64 = spy.query_row("select count(*) from writes", (), |row| row.get(0)).unwrap();
+    assert_eq!(writes, 1);
+    assert_eq!(state(&place, parent.task).await, State::Completed);
+    assert_eq!(place.store.check().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn children_in_order_are_claimed_one_at_a_time() {
+    let place = Place::new();
+    let (worker, mut parent) = root(&place).await;
+    parent.made = children(3, ChildOrder::InOrder);
+    place.store.settle(&[parent.clone()]).await.unwrap();
+    for nth in 1..=3 {
+        let taken = claim(&place.store, worker, &["echo"], 10).await;
+        assert_eq!(ids(&taken), [TaskId(parent.task.0 + nth)]);
+        settle(&place.store, &taken, Outcome::Done(None)).await;
+    }
+    assert_eq!(state(&place, parent.task).await, State::Completed);
+    assert_eq!(place.store.check().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_cancelled_family_ends_with_its_last_running_child() {
+    let place = Place::new();
+    let (worker, mut parent) = root(&place).await;
+    parent.made = children(3, ChildOrder::Together);
+    place.store.settle(&[parent.clone()]).await.unwrap();
+    let running = claim(&place.store, worker, &["echo"], 1).await;
+    assert_eq!(place.store.cancel(parent.task).await.unwrap(), Cancelled::Requested);
+    assert_eq!(state(&place, parent.task).await, State::Waiting);
+    assert_eq!(place.store.heartbeat(worker).await.unwrap().cancel.len(), 1);
+    settle(&place.store, &running, Outcome::Done(None)).await;
+    assert_eq!(state(&place, parent.task).await, State::Cancelled);
+    assert_eq!(place.store.check().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn cancelling_a_child_in_line_leaves_the_line_whole() {
+    let place = Place::new();
+    let (worker, mut parent) = root(&place).await;
+    parent.made = children(3, ChildOrder::InOrder);
+    place.store.settle(&[parent.clone()]).await.unwrap();
+    let child = |nth| TaskId(parent.task.0 + nth);
+    assert_eq!(place.store.cancel(child(2)).await.unwrap(), Cancelled::Now);
+    assert_eq!(place.store.task(child(3)).await.unwrap().unwrap().gate, Some(Gate::After));
+    assert_eq!(place.store.cancel(child(1)).await.unwrap(), Cancelled::Now);
+    assert_eq!(ids(&claim(&place.store, worker, &["echo"], 10).await), [child(3)]);
+    assert_eq!(place.store.check().await.unwrap(), []);
+}
