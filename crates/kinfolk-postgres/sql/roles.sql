@@ -47,6 +47,23 @@ begin
 end
 $$;
 
+-- Who owns a schema may put functions of his own into it, which would then run with the owner's rights.
+do $$
+begin
+    if exists (
+        select
+        from pg_catalog.pg_namespace n
+        where n.nspname = 'kinfolk'
+            and n.nspowner <> 'kinfolk_owner'::regrole)
+    then
+        raise exception using
+            errcode = 'insufficient_privilege',
+            message = 'the schema kinfolk is there already, and is not owned by kinfolk_owner',
+            hint = 'find out who made it and why; then drop it, or give it another name, and migrate again';
+    end if;
+end
+$$;
+
 create schema if not exists kinfolk authorization kinfolk_owner;
 
 set local role kinfolk_owner;

@@ -161,3 +161,14 @@ async fn a_database_that_is_not_there_is_unavailable() {
     let fault = PgStore::connect("postgres://postgres@127.0.0.1:1/none", PgOptions::default()).await.err().unwrap();
     assert!(matches!(fault, StoreError::Unavailable { .. }), "{fault}");
 }
+
+#[tokio::test]
+async fn a_schema_that_someone_else_made_is_not_moved_into() {
+    let (database, store) = empty().await;
+    database.run("create schema kinfolk").await;
+    let fault = store.migrate().await.unwrap_err();
+    assert!(matches!(fault, StoreError::Forbidden { .. }), "{fault}");
+    assert!(fault.to_string().contains("not owned by kinfolk_owner"), "{fault}");
+    database.run("drop schema kinfolk").await;
+    store.migrate().await.unwrap();
+}
