@@ -21,11 +21,11 @@ begin
             ('kinfolk_producer', array['enqueue', 'enqueue_many', 'enqueue_rows', 'take_ids', 'register_command',
                 'register_commands', 'wake']),
             ('kinfolk_worker', array['register_worker', 'heartbeat', 'leave', 'claim', 'settle', 'recover',
-                'due_schedules', 'fire', 'prune']),
+                'due_schedules', 'fire', 'prune', 'refresh_statuses', 'statuses', 'queues', 'get_task']),
             ('kinfolk_viewer', array['get_task', 'get_attempts', 'list_tasks', 'stats', 'count_tasks', 'queues', 'commands', 'workers',
-                'schedules', 'check_invariants', 'doctor', 'folded', 'holds']),
+                'schedules', 'check_invariants', 'doctor', 'folded', 'holds', 'is_active', 'statuses']),
             ('kinfolk_operator', array['cancel', 'retry', 'set_queue', 'pause', 'resume', 'put_schedule',
-                'pause_schedule', 'remove_schedule', 'get_task'])
+                'pause_schedule', 'remove_schedule', 'get_task', 'put_status', 'remove_status'])
         ) as r(role, verbs)
         join pg_catalog.pg_proc p on p.proname = any (r.verbs)
         where p.pronamespace = 'kinfolk'::regnamespace

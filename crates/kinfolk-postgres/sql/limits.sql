@@ -80,3 +80,19 @@ as $$ select 3::integer $$;
 create or replace function kinfolk.sweep_page() returns integer
 language sql immutable parallel safe
 as $$ select 1000::integer $$;
+
+create or replace function kinfolk.depth_max() returns integer
+language sql immutable parallel safe
+as $$ select 32::integer $$;
+
+create or replace function kinfolk.made_max() returns integer
+language sql immutable parallel safe
+as $$ select 100000::integer $$;
+
+create or replace function kinfolk.status_commands_max() returns integer
+language sql immutable parallel safe
+as $$ select 1000::integer $$;
+
+create or replace function kinfolk.function_bytes_max() returns integer
+language sql immutable parallel safe
+as $$ select 256::integer $$;

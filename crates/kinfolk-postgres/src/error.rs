@@ -85,6 +85,7 @@ fn from_db(db: &DbError) -> StoreError {
             bytes: db.detail().and_then(|bytes| bytes.parse().ok()).unwrap_or_default(),
             max: PAYLOAD_BYTES_MAX,
         }),
+        "KF007" => StoreError::Busy { what: "work on the tasks of this queue" },
         _ if READ_ONLY.contains(&code) => StoreError::ReadOnly { detail },
         _ if FULL.contains(&code) => StoreError::Full { detail },
         _ if FORBIDDEN.contains(&code) => StoreError::Forbidden { detail },

@@ -5,7 +5,9 @@ use kinfolk_core::inspect::{Filter, Finding, Page, Stats, Violation};
 use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::store::Answer;
 use kinfolk_core::worker::WorkerView;
-use kinfolk_core::{Attempt, Command, Inspect, Queue, QueueName, Schedule, State, Task, TaskId, Timestamp};
+use kinfolk_core::{
+    Attempt, Command, CommandName, Inspect, Queue, QueueName, Schedule, State, Status, Task, TaskId, Timestamp,
+};
 use tokio_postgres::types::Type;
 
 use crate::rows::{self, task_columns};
@@ -23,6 +25,8 @@ const COMMANDS: &str = "select * from kinfolk.commands()";
 const WORKERS: &str = "select * from kinfolk.workers()";
 const SCHEDULES: &str = "select * from kinfolk.schedules()";
 const CHECK: &str = "select * from kinfolk.check_invariants()";
+const IS_ACTIVE: &str = "select kinfolk.is_active($1)";
+const STATUSES: &str = "select name, commands, active, changed_at from kinfolk.statuses()";
 const DOCTOR: &str = "select * from kinfolk.doctor($1)";
 
 #[async_trait]
@@ -65,6 +69,16 @@ impl Inspect for PgStore {
         let tasks = rows.iter().take(limit).map(rows::task).collect::<Answer<Vec<Task>>>()?;
         let next = if rows.len() > limit { tasks.last().map(|task| task.id) } else { None };
         Ok(Page { tasks, next })
+    }
+
+    async fn is_active(&self, commands: &[CommandName]) -> Answer<bool> {
+        let names: Vec<&str> = commands.iter().map(AsRef::as_ref).collect();
+        let rows = self.look(IS_ACTIVE, &[(&names, Type::TEXT_ARRAY)]).await?;
+        Ok(rows.first().is_some_and(|row| row.get(0)))
+    }
+
+    async fn statuses(&self) -> Answer<Vec<Status>> {
+        self.look(STATUSES, &[]).await?.iter().map(rows::status).collect()
     }
 
     async fn stats(&self) -> Answer<Stats> {

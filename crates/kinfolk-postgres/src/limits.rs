@@ -7,7 +7,7 @@ use kinfolk_core::limits as l;
 /// The text of `sql/limits.sql`, generated from `kinfolk_core::limits`. A test holds the file to it.
 pub fn limits_sql() -> String {
     let micros = |span: std::time::Duration| span.as_micros() as u64;
-    let limits: [(&str, &str, u64); 20] = [
+    let limits: [(&str, &str, u64); 24] = [
         ("name_bytes_max", "integer", l::NAME_BYTES_MAX as u64),
         ("unique_key_bytes_max", "integer", l::UNIQUE_KEY_BYTES_MAX as u64),
         ("payload_bytes_max", "bigint", l::PAYLOAD_BYTES_MAX as u64),
@@ -28,6 +28,10 @@ pub fn limits_sql() -> String {
         ("lease_max_us", "bigint", micros(l::LEASE_MAX)),
         ("strikes_max", "integer", u64::from(l::STRIKES_MAX)),
         ("sweep_page", "integer", l::SWEEP_PAGE as u64),
+        ("depth_max", "integer", u64::from(l::DEPTH_MAX)),
+        ("made_max", "integer", l::MADE_MAX as u64),
+        ("status_commands_max", "integer", l::STATUS_COMMANDS_MAX as u64),
+        ("function_bytes_max", "integer", l::FUNCTION_BYTES_MAX as u64),
     ];
     let mut sql = String::from(
         "-- Every limit of the engine. Generated from kinfolk_core::limits: don't edit; a test compares the two, and\n\

@@ -2,9 +2,13 @@
 //!
 //! A claim reads the head of the ready index. While some transaction holds an old snapshot, PostgreSQL can't remove the
 //! entries of tasks that were claimed since, and each claim has to step over all of them. So claims that are slow, one
-//! after another, make the following ones begin behind the last task taken for each command. Such a claim may miss what has come back to a
-//! place before that mark, or came with a better priority: so a claim from the very head is made now and then, as often
-//! as costs about a twentieth of the time, and at once when a claim from the mark gave less than it was asked for.
+//! after another, make the following ones begin behind the last task taken for each command in each lane: a child stands
+//! where its root stood, long before the roots that are taken now, so a mark of one lane says nothing of another. The lane
+//! of families at work has no marks: what comes back to it stands before them.
+//!
+//! A claim from the marks may miss what has come back to a place before them, came with a better priority, or was made in
+//! an older family. So a claim from the very head is made now and then, as often as costs about a twentieth of the time,
+//! and at once when a claim from the marks gave less than it was asked for: nothing that is open is missed for good.
 //!
 //! Nothing depends on the marks being right; they live in this process and are never written anywhere.
 
@@ -26,19 +30,35 @@ const HEAD_SHARE: u32 = 20;
 /// Priority, place and number of a task: where it stands in line.
 pub(crate) type Position = (i32, Moment, i64);
 
+/// The lanes that have marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Lane {
+    /// Roots that wait for their first claim, or stand where nobody counts families.
+    Top,
+    /// Children.
+    Child,
+}
+
+/// A task that was taken, and where it stood; without a lane if that has no marks.
+pub(crate) struct Taken {
+    pub(crate) position: Position,
+    pub(crate) lane: Option<Lane>,
+    pub(crate) task: ClaimedTask,
+}
+
 /// What one process knows of the heads of its queues.
 #[derive(Default)]
 pub(crate) struct LowWater(Mutex<HashMap<QueueName, Marks>>);
 
 #[derive(Default)]
 struct Marks {
-    last: HashMap<CommandName, Position>,
+    last: HashMap<(Lane, CommandName), Position>,
     slow: u32,
     /// Until then claims begin at the marks.
     until: Option<Instant>,
 }
 
-/// Where a claim is to begin, one entry a command; empty: at the head.
+/// Where a claim is to begin, one entry a command for each lane, as [`Lane::ALL`] has them; empty: at the head.
 #[derive(Default)]
 pub(crate) struct Low {
     pub(crate) priorities: Vec<Option<i32>>,
@@ -52,11 +72,13 @@ impl LowWater {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match all.get(&claim.queue) {
             Some(marks) if marks.until.is_some_and(|until| Instant::now() < until) => {
-                let last = |name: &CommandName| marks.last.get(name);
+                let groups =
+                    || Lane::ALL.iter().flat_map(|lane| claim.commands.iter().map(|name| (*lane, name.clone())));
+                let last = || groups().map(|group| marks.last.get(&group));
                 Low {
-                    priorities: claim.commands.iter().map(|name| last(name).map(|at| at.0)).collect(),
-                    places: claim.commands.iter().map(|name| last(name).map(|at| at.1)).collect(),
-                    ids: claim.commands.iter().map(|name| last(name).map(|at| at.2)).collect(),
+                    priorities: last().map(|at| at.map(|at| at.0)).collect(),
+                    places: last().map(|at| at.map(|at| at.1)).collect(),
+                    ids: last().map(|at| at.map(|at| at.2)).collect(),
                 }
             }
             _ => Low::default(),
@@ -64,16 +86,9 @@ impl LowWater {
     }
 
     /// Learns from a claim: what it took, in order, and how long that was. Whether to claim again at once, from the head.
-    pub(crate) fn after(
-        &self,
-        claim: &Claim,
-        low: &Low,
-        taken: &[(Position, ClaimedTask)],
-        took: Duration,
-        asked: usize,
-    ) -> bool {
+    pub(crate) fn after(&self, claim: &Claim, low: &Low, taken: &[Taken], took: Duration, asked: usize) -> bool {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = taken.iter().map(|(position, task)| (task.command.clone(), *position));
+        let last = taken.iter().filter_map(|one| Some(((one.lane?, one.task.command.clone()), one.position)));
         if low.ids.is_empty() {
             if took < SLOW {
                 all.remove(&claim.queue);
@@ -98,6 +113,20 @@ impl LowWater {
     }
 }
 
+impl Lane {
+    /// In the order in which the claim function takes their marks.
+    const ALL: [Self; 2] = [Self::Top, Self::Child];
+
+    /// Reads the word of the database.
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "top" => Some(Self::Top),
+            "child" => Some(Self::Child),
+            _ => None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,7 +144,7 @@ mod tests {
         }
     }
 
-    fn taken(command: &str, id: i64) -> (Position, ClaimedTask) {
+    fn taken(command: &str, id: i64) -> Taken {
         let task = ClaimedTask {
             id: TaskId(id),
             parent: None,
@@ -129,10 +158,10 @@ mod tests {
             timeout: None,
             trace: None,
         };
-        ((0, Moment(Timestamp::from_micros(id)), id), task)
+        Taken { position: (0, Moment(Timestamp::from_micros(id)), id), lane: Some(Lane::Top), task }
     }
 
-    fn slow_claims(low_water: &LowWater, taken: &[(Position, ClaimedTask)]) {
+    fn slow_claims(low_water: &LowWater, taken: &[Taken]) {
         for _ in 0..SLOW_IN_A_ROW {
             let low = low_water.before(&claim());
             assert!(low.ids.is_empty());
@@ -152,7 +181,18 @@ mod tests {
     fn after_slow_claims_the_next_begins_behind_what_was_taken() {
         let low_water = LowWater::default();
         slow_claims(&low_water, &[taken("a", 1), taken("a", 2)]);
-        assert_eq!(low_water.before(&claim()).ids, [Some(2), None]);
+        assert_eq!(low_water.before(&claim()).ids, [Some(2), None, None, None]);
+    }
+
+    #[test]
+    fn a_mark_of_one_lane_does_not_hide_another() {
+        let low_water = LowWater::default();
+        let (child, root) = (Lane::from_word("child"), Lane::from_word("root"));
+        slow_claims(
+            &low_water,
+            &[Taken { lane: child, ..taken("b", 1) }, taken("a", 5), Taken { lane: root, ..taken("a", 9) }],
+        );
+        assert_eq!(low_water.before(&claim()).ids, [Some(5), None, None, Some(1)]);
     }
 
     #[test]

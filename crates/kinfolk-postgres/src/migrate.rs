@@ -8,7 +8,7 @@ use kinfolk_core::operate::{Migrated, Migration};
 use kinfolk_core::store::Answer;
 
 use crate::error::store_error;
-use crate::schema::{CODE, GRANTS, MIGRATIONS, ROLES, SCHEMA, VERSION};
+use crate::schema::{CODE, DROP_CODE, GRANTS, MIGRATIONS, ROLES, SCHEMA, VERSION};
 use crate::store::PgStore;
 
 /// Try-lock of the migrators, in the engine's class of advisory locks.
@@ -69,14 +69,12 @@ fn steps(from: i32) -> Vec<Migration> {
         return Vec::new();
     }
     let mut steps = Vec::new();
-    let begin =
-        if from == 0 { ROLES.to_owned() } else { format!("{ROLES}\ndrop view if exists kinfolk.tasks cascade;\n") };
     if from == 0 {
         let tables: Vec<&str> = SCHEMA.iter().map(|(_, sql)| *sql).collect();
         let note = note(1..=VERSION);
-        steps.push(step(VERSION, "a new schema", &[&begin, &tables.join("\n"), &note]));
+        steps.push(step(VERSION, "a new schema", &[ROLES, &tables.join("\n"), &note]));
     } else {
-        steps.push(step(from, "roles", &[&begin]));
+        steps.push(step(from, "roles, and the old functions", &[ROLES, DROP_CODE]));
         for &(version, name, sql) in MIGRATIONS.iter().filter(|(version, ..)| *version > from) {
             steps.push(step(version, name, &[sql, &note(version..=version)]));
         }

@@ -2,10 +2,12 @@
 
 use async_trait::async_trait;
 use kinfolk_core::crash::point;
+use kinfolk_core::limits::STATUS_COMMANDS_MAX;
 use kinfolk_core::operate::{Cancelled, Migrated, Migration};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    Due, Inspect, Operate, Policy, QueueName, Schedule, ScheduleName, StoreError, Task, TaskId, UniqueScope,
+    CommandName, Due, InputError, Inspect, Operate, Policy, QueueName, Schedule, ScheduleName, StatusName, StoreError,
+    Task, TaskId, UniqueScope,
 };
 use tokio_postgres::types::Type;
 
@@ -18,6 +20,8 @@ const RETRY: &str = concat!("select ", task_columns!(), " from kinfolk.retry($1)
 const SET_QUEUE: &str = "select kinfolk.set_queue($1, $2, $3, $4, $5, $6, $7)";
 const PAUSE: &str = "select kinfolk.pause($1)";
 const RESUME: &str = "select kinfolk.resume($1)";
+const PUT_STATUS: &str = "select kinfolk.put_status($1, $2)";
+const REMOVE_STATUS: &str = "select kinfolk.remove_status($1)";
 const PUT_SCHEDULE: &str = "select * from kinfolk.put_schedule($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, \
     $14, $15, $16, $17, $18, $19, $20)";
 const PAUSE_SCHEDULE: &str = "select kinfolk.pause_schedule($1, $2, $3)";
@@ -81,6 +85,21 @@ impl Operate for PgStore {
     async fn resume(&self, queue: &QueueName) -> Answer<()> {
         let row = self.row(RESUME, &[(&queue.as_str(), Type::TEXT)]).await?;
         found(row.get(0), "queue", queue)
+    }
+
+    async fn put_status(&self, name: &StatusName, commands: &[CommandName]) -> Answer<()> {
+        if commands.len() > STATUS_COMMANDS_MAX {
+            let (given, max) = (commands.len(), STATUS_COMMANDS_MAX);
+            return Err(InputError::Batch { what: "commands of a status", given, max }.into());
+        }
+        let names: Vec<&str> = commands.iter().map(AsRef::as_ref).collect();
+        self.rows(PUT_STATUS, &[(&name.as_str(), Type::TEXT), (&names, Type::TEXT_ARRAY)]).await?;
+        Ok(())
+    }
+
+    async fn remove_status(&self, name: &StatusName) -> Answer<()> {
+        let row = self.row(REMOVE_STATUS, &[(&name.as_str(), Type::TEXT)]).await?;
+        found(row.get(0), "status", name)
     }
 
     async fn put_schedule(&self, schedule: &Schedule) -> Answer<Schedule> {

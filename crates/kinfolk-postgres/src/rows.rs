@@ -7,8 +7,8 @@ use kinfolk_core::task::Ending;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
     Attempt, Command, CommandName, Due, Enqueued, Failure, Gate, InputError, Json, NewTask, OnDuplicate, Policy, Queue,
-    QueueName, Rejection, Retention, RetryPolicy, Schedule, ScheduleName, Settled, State, StoreError, Task, TaskId,
-    Timestamp, Unique, UniqueScope, WorkerId,
+    QueueName, Rejection, Retention, RetryPolicy, Schedule, ScheduleName, Settled, State, Status, StatusName,
+    StoreError, Task, TaskId, Timestamp, Unique, UniqueScope, WorkerId,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
@@ -250,6 +250,15 @@ fn scheduled_task(row: &Row) -> Answer<NewTask> {
         max_attempts: get::<Option<i32>>(row, 19)?.and_then(|many| u16::try_from(many).ok()),
         timeout: get::<Option<i64>>(row, 20)?.map(span),
         trace: get(row, 21)?,
+    })
+}
+
+pub(crate) fn status(row: &Row) -> Answer<Status> {
+    Ok(Status {
+        name: StatusName::new(get(row, 0)?)?,
+        commands: command_names(row, 1)?,
+        active: get(row, 2)?,
+        changed_at: moment(row, 3)?,
     })
 }
 

@@ -73,6 +73,9 @@ pub(crate) const CODE: &[(&str, &str)] = files![
     "functions/promote.sql",
     "functions/promote_orphans.sql",
     "functions/open_due.sql",
+    "functions/make_follow_up.sql",
+    "functions/open_follow_ups.sql",
+    "functions/rooms.sql",
     "functions/pick.sql",
     "functions/pick_suspect.sql",
     "functions/claim.sql",
@@ -82,6 +85,7 @@ pub(crate) const CODE: &[(&str, &str)] = files![
     "functions/retry.sql",
     "functions/set_queue.sql",
     "functions/pause.sql",
+    "functions/statuses.sql",
     "functions/prune.sql",
     "functions/schedules.sql",
     "functions/fire.sql",
@@ -96,6 +100,9 @@ pub(crate) const CODE: &[(&str, &str)] = files![
     "functions/check_invariants.sql",
     "functions/doctor.sql",
 ];
+
+/// What goes before an older version is brought along.
+pub(crate) const DROP_CODE: &str = include_str!("../sql/drop_code.sql");
 
 /// Who may do what.
 pub(crate) const ROLES: &str = include_str!("../sql/roles.sql");

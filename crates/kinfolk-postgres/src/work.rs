@@ -8,7 +8,7 @@ use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
     Claim, Claimed, Heartbeat, InputError, Json, Outcome, QueueName, Recovered, Retry, Schedule, Settle, Settled,
-    StoreError, TaskId, Timestamp, Token, WakeSource, Work, WorkerId, WorkerSpec,
+    Status, StoreError, TaskId, Timestamp, Token, WakeSource, Work, WorkerId, WorkerSpec,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::call::Param;
 use crate::error::worker_error;
-use crate::low_water::Position;
+use crate::low_water::{Lane, Taken};
 use crate::rows;
 use crate::store::PgStore;
 use crate::values::{JsonIn, JsonOut, Moment, micros, span};
@@ -26,11 +26,12 @@ const REGISTER_WORKER: &str = "select kinfolk.register_worker($1, $2, $3, $4, $5
 const HEARTBEAT: &str = "select id, token from kinfolk.heartbeat($1)";
 const LEAVE: &str = "select kinfolk.leave($1)";
 const CLAIM: &str = "select id, command, payload, attempt, max_attempts, timeout_us, trace, priority, place, next_due, \
-    again, parent, root, depth from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
+    again, parent, root, depth, lane from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
 pub(crate) const SETTLE: &str = "select nth, answer, state from kinfolk.settle($1, $2, $3, $4, $5, $6)";
 const RECOVER: &str = "select returned, poisoned, cancelled, workers, more from kinfolk.recover($1)";
 const DUE_SCHEDULES: &str = "select * from kinfolk.due_schedules()";
 const FIRE: &str = "select tasks, overlapped, too_late from kinfolk.fire($1, $2, $3, $4)";
+const REFRESH_STATUSES: &str = "select name, commands, active, changed_at from kinfolk.refresh_statuses()";
 const PRUNE: &str = "select kinfolk.prune()";
 
 #[async_trait]
@@ -79,10 +80,10 @@ impl Work for PgStore {
             // What was enqueued while this worker went to sleep may have seen it awake.
             let more = self.claim_once(claim, left).await?;
             taken.tasks.extend(more.tasks);
-            taken.tasks.sort_by_key(|(position, _)| *position);
+            taken.tasks.sort_by_key(|one| one.position);
             taken.next_due = more.next_due;
         }
-        Ok(Claimed { tasks: taken.tasks.into_iter().map(|(_, task)| task).collect(), next_due: taken.next_due })
+        Ok(Claimed { tasks: taken.tasks.into_iter().map(|one| one.task).collect(), next_due: taken.next_due })
     }
 
     async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>> {
@@ -138,6 +139,10 @@ impl Work for PgStore {
         rows::fired(&row)
     }
 
+    async fn refresh_statuses(&self) -> Answer<Vec<Status>> {
+        self.rows(REFRESH_STATUSES, &[]).await?.iter().map(rows::status).collect()
+    }
+
     async fn prune(&self) -> Answer<u64> {
         point("prune.before");
         let row = self.row(PRUNE, &[]).await?;
@@ -157,7 +162,7 @@ impl Work for PgStore {
 }
 
 impl PgStore {
-    async fn claim_once(&self, claim: &Claim, limit: usize) -> Answer<Taken> {
+    async fn claim_once(&self, claim: &Claim, limit: usize) -> Answer<Batch> {
         let commands: Vec<&str> = claim.commands.iter().map(AsRef::as_ref).collect();
         let limit = limit as i32;
         let low = self.low_water.before(claim);
@@ -176,10 +181,12 @@ impl PgStore {
         ];
         let rows = self.rows(CLAIM, &params).await.map_err(|fault| worker_error(fault, claim.worker))?;
         point("claim.after");
-        let mut taken = Taken { tasks: Vec::with_capacity(rows.len()), next_due: None, again: false };
+        let mut taken = Batch { tasks: Vec::with_capacity(rows.len()), next_due: None, again: false };
         for row in &rows {
             if let Some(id) = row.get::<_, Option<i64>>(0) {
-                taken.tasks.push(((row.get(7), row.get(8), id), claimed_task(claim, id, row)?));
+                let position = (row.get(7), row.get(8), id);
+                let lane = Lane::from_word(row.get(14));
+                taken.tasks.push(Taken { position, lane, task: claimed_task(claim, id, row)? });
             } else {
                 taken.next_due = row.get::<_, Option<Moment>>(9).map(|moment| moment.0);
                 taken.again = row.get(10);
@@ -190,9 +197,9 @@ impl PgStore {
     }
 }
 
-/// What one call of the claim function took, in order, each task with its position.
-struct Taken {
-    tasks: Vec<(Position, ClaimedTask)>,
+/// What one call of the claim function took, in order.
+struct Batch {
+    tasks: Vec<Taken>,
     next_due: Option<Timestamp>,
     again: bool,
 }

@@ -3,12 +3,16 @@
 -- whether to claim `again` at once (the worker has just been put down as idle: what was enqueued in that moment may
 -- have seen it as busy).
 --
--- Never waits: locks a shared try-lock of the queue (a pause takes it whole), the tasks it takes (`skip locked`), and
--- the worker's row against its removal (`skip locked`). Reads `task_due` to open what is due, and the heads of its own
--- commands in `task_ready`; `task_suspect` holds the suspects, of which it takes the first, if the worker runs none.
+-- Never waits for a row: locks a shared try-lock of the queue (a pause, or a change of limits, takes it whole), the tasks
+-- it takes (`skip locked`), and the worker's row against its removal (`skip locked`). Only on a queue with limits do
+-- claims wait for each other: by the queue's admission lock, before any row. Reads `task_due` to open what is due, and
+-- the heads of its own commands in `task_ready`; `task_suspect` holds the suspects, of which it takes the first, if the
+-- worker runs none. Where no child and no family at work has an open task, one lane is read.
 --
--- `p_low_*`: for each command, the position behind which to look, for when dead index entries have piled up before it.
--- `p_relaxed`: the commit need not be waited for. Only for a transaction that does nothing else.
+-- `p_low_*`: for each command in the lane `top`, then for each in the lane `child`, the position behind which to look,
+-- for when dead index entries have piled up before it.
+-- `p_relaxed`: the commit need not be waited for. Only for a transaction that does nothing else; never where a limit is
+-- to hold.
 
 create or replace function kinfolk.claim(
     p_worker uuid,
@@ -23,7 +27,8 @@ create or replace function kinfolk.claim(
     p_low_id bigint[] default '{}'
 ) returns table (
     id bigint, command text, payload jsonb, attempt integer, max_attempts integer, timeout_us bigint, trace text,
-    priority integer, place timestamptz, next_due timestamptz, again boolean, parent bigint, root bigint, depth integer
+    priority integer, place timestamptz, next_due timestamptz, again boolean, parent bigint, root bigint, depth integer,
+    lane text
 )
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -39,10 +44,15 @@ declare
     v_limit integer := least(p_limit, kinfolk.claim_batch_max());
     v_now timestamptz;
     v_queue record;
+    v_limited boolean := false;
+    v_lanes kinfolk.lane[] := '{top,root,child}';
+    v_rooms integer[] := array[v_limit, v_limit, v_limit];
     v_next_due timestamptz;
     v_ids bigint[] := '{}';
+    v_tops bigint[] := '{}';
     v_keyed boolean;
     v_left boolean := false;
+    v_for_others boolean;
     v_taken integer := 0;
     v_idle boolean;
     -- Whether this transaction does nothing else: only then may its commit go unawaited.
@@ -66,7 +76,7 @@ begin
         return query
         select t.id, c.name,
             coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
-            t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer
+            t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer, t.lane::text
         from kinfolk.task t
         join kinfolk.command c on c.id = t.command_id
         where t.worker_id = p_worker
@@ -76,26 +86,46 @@ begin
         get diagnostics v_taken = row_count;
     end if;
 
-    select q.id, q.paused_at into v_queue from kinfolk.queue q where q.name = p_queue;
+    select q.id, q.paused_at, q.family_limit, q.child_limit
+    into v_queue
+    from kinfolk.queue q
+    where q.name = p_queue;
     if v_queue.id is not null and pg_try_advisory_xact_lock_shared(1263160902, v_queue.id) then
-        select q.id, q.paused_at into v_queue from kinfolk.queue q where q.id = v_queue.id;
+        select q.id, q.paused_at, q.family_limit, q.child_limit
+        into v_queue
+        from kinfolk.queue q
+        where q.id = v_queue.id;
     else
         v_queue.id := null;
     end if;
     if v_queue.id is null or v_queue.paused_at is not null or cardinality(p_commands) = 0 then
         return query select null::bigint, null, null::jsonb, null::integer, null::integer, null::bigint, null,
-            null::integer, null::timestamptz, null::timestamptz, false, null::bigint, null::bigint, null::integer;
+            null::integer, null::timestamptz, null::timestamptz, false, null::bigint, null::bigint, null::integer, null;
         return;
     end if;
 
+    v_limited := v_taken = 0 and (v_queue.family_limit is not null or v_queue.child_limit is not null);
+    if v_limited then
+        -- Before any row: whoever holds this lock waits for nobody, and nobody waits for it with a row in hand.
+        perform pg_advisory_xact_lock(1263160904, v_queue.id);
+    end if;
     v_now := kinfolk.clock();
     if v_taken = 0 then
         v_left := kinfolk.promote(v_queue.id, v_now);
-        perform kinfolk.open_due(v_queue.id, v_now);
+        v_for_others := kinfolk.open_due(v_queue.id, p_commands, v_now);
+        v_for_others := kinfolk.open_follow_ups(v_queue.id, p_commands, v_now) or v_for_others;
+        if v_limited then
+            select r.lanes, r.rooms, r.left_out or v_left
+            into v_lanes, v_rooms, v_left
+            from kinfolk.rooms(v_queue.id, v_queue.family_limit, v_queue.child_limit, v_limit, v_now) r;
+        end if;
 
-        select p.ids, p.keyed
-        into v_ids, v_keyed
-        from kinfolk.pick(p_worker, v_queue.id, p_commands, v_limit, p_low_priority, p_low_place, p_low_id) p;
+        select p.ids, p.tops, p.keyed
+        into v_ids, v_tops, v_keyed
+        from kinfolk.pick(p_worker, v_queue.id, p_commands, v_limit, v_lanes, v_rooms, p_low_priority, p_low_place, p_low_id) p;
+        if v_queue.family_limit is null then
+            v_tops := '{}';
+        end if;
         if v_keyed then
             select f.ids, f.left_out or v_left
             into v_ids, v_left
@@ -120,19 +150,25 @@ begin
                 started_at = v_now,
                 worker_id = p_worker,
                 token = p_token,
-                unique_held = t.unique_held and t.unique_scope <> 'pending'
+                unique_held = t.unique_held and t.unique_scope <> 'pending',
+                lane = case when t.id = any (v_tops) then 'root'::kinfolk.lane else t.lane end,
+                slot = t.lane = 'child' and v_queue.child_limit is not null
             from unnest(v_ids) as picked(id)
             where t.id = picked.id
             returning t.id, t.command_id, t.payload, t.attempt, t.max_attempts, t.timeout_us, t.trace, t.priority, t.place,
-                t.parent_id, t.root_id, t.depth
+                t.parent_id, t.root_id, t.depth, t.lane
         )
         select t.id, c.name,
             coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
-            t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer
+            t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer,
+            case when t.id = any (v_tops) then 'top' else t.lane::text end
         from taken t
         join kinfolk.command c on c.id = t.command_id
         order by t.priority, t.place, t.id;
         get diagnostics v_taken = row_count;
+        if v_for_others then
+            perform kinfolk.notify_queues(array[v_queue.id], true);
+        end if;
     end if;
 
     select t.due
@@ -158,12 +194,12 @@ begin
         where wq.queue_id = v_queue.id
             and wq.worker_id = p_worker;
     end if;
-    if p_relaxed and v_alone then
+    if p_relaxed and v_alone and not v_limited then
         perform set_config('synchronous_commit', 'off', true);
     end if;
 
     return query select null::bigint, null, null::jsonb, null::integer, null::integer, null::bigint, null,
         null::integer, null::timestamptz, v_next_due,
-        v_left or (v_taken < v_limit and not coalesce(v_idle, false)), null::bigint, null::bigint, null::integer;
+        v_left or (v_taken < v_limit and not coalesce(v_idle, false)), null::bigint, null::bigint, null::integer, null;
 end
 $$;

@@ -21,3 +21,21 @@ as $$
     select jsonb_build_object('kind', 'cancelled',
         'message', format('folded into task %s, which holds the same unique key', into_task))
 $$;
+
+create or replace function kinfolk.failure_children(failed bigint, total bigint) returns jsonb
+language sql immutable parallel safe
+as $$ select jsonb_build_object('kind', 'children', 'message', format('%s of %s children failed', failed, total)) $$;
+
+create or replace function kinfolk.failure_refused(why text) returns jsonb
+language sql immutable parallel safe
+as $$ select jsonb_build_object('kind', 'refused', 'message', why) $$;
+
+create or replace function kinfolk.failure_skipped_child() returns jsonb
+language sql immutable parallel safe
+as $$ select '{"kind": "skipped", "message": "an earlier child failed"}'::jsonb $$;
+
+create or replace function kinfolk.failure_skipped_follow_up(root bigint) returns jsonb
+language sql immutable parallel safe
+as $$
+    select jsonb_build_object('kind', 'skipped', 'message', format('the family of task %s did not complete', root))
+$$;

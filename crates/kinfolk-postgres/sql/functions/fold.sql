@@ -1,7 +1,8 @@
 -- Prepares tasks that a claim has locked and that start under a unique key. Lays their duplicates into them. Where
--- several tasks were made under one key at the same moment, they become one: the others are laid into the lowest by
--- each one's own rule and cancelled; or all are cancelled, where one has started and still holds the key. Answers which
--- of the tasks are to be started, and whether some were left for later because another claim holds their sibling.
+-- several roots were made under one key at the same moment, they become one: the others that are open are laid into the
+-- lowest by each one's own rule and cancelled; or all are cancelled, where one has started and still holds the key.
+-- A child is never folded away, nor is what waits behind a gate, such as a follow-up. Answers which of the tasks are to
+-- be started, and whether some were left for later because another claim holds their sibling.
 --
 -- Locks pending siblings by `task_unique`, in the order of their numbers, never waiting.
 
@@ -23,28 +24,31 @@ begin
         from unnest(p_ids) as p(id)
         join kinfolk.task t on t.id = p.id
         where t.runs = 0
+            and t.parent_id is null
             and kinfolk.holds(t, p_now)
             and exists (
                 select
                 from kinfolk.task s
                 where s.unique_key = t.unique_key
                     and s.command_id = t.command_id
+                    and s.parent_id is null
                     and s.unique_held
                     and s.id <> t.id)
         group by t.command_id, t.unique_key
     loop
-        select coalesce(array_agg(s.id order by s.id) filter (where s.state = 'pending' and s.runs = 0), '{}'),
+        select coalesce(array_agg(s.id order by s.id) filter (where s.gate = 'open' and s.runs = 0), '{}'),
             min(s.id) filter (where s.state <> 'pending' or s.runs > 0)
         into v_siblings, v_holder
         from kinfolk.task s
         where s.unique_key = v_key.unique_key
             and s.command_id = v_key.command_id
+            and s.parent_id is null
             and kinfolk.holds(s, p_now);
         with locked as materialized (
             select s.id
             from kinfolk.task s
             where s.id = any (v_siblings)
-                and s.state = 'pending'
+                and s.gate = 'open'
                 and s.runs = 0
             order by s.id
             for update skip locked

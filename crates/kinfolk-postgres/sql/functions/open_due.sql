@@ -1,9 +1,12 @@
--- Opens the gate of what is due on a queue, one page of it. Reads `task_due`; passes over rows that someone else holds.
+-- Opens the gate of what is due on a queue, one page of it. Answers whether any of it is for others: of a command that is
+-- not among those given. Reads `task_due`; passes over rows that someone else holds.
 
-create or replace function kinfolk.open_due(p_queue integer, p_now timestamptz) returns void
+create or replace function kinfolk.open_due(p_queue integer, p_commands text[], p_now timestamptz) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+    v_for_others boolean;
 begin
     with due as materialized (
         select t.id
@@ -14,10 +17,18 @@ begin
         order by t.due, t.id
         limit kinfolk.sweep_page()
         for update skip locked
+    ),
+    opened as (
+        update kinfolk.task t
+        set gate = 'open'
+        from due
+        where t.id = due.id
+        returning t.command_id
     )
-    update kinfolk.task t
-    set gate = 'open'
-    from due
-    where t.id = due.id;
+    select bool_or(c.name <> all (p_commands))
+    into v_for_others
+    from (select distinct o.command_id from opened o) o
+    join kinfolk.command c on c.id = o.command_id;
+    return coalesce(v_for_others, false);
 end
 $$;

@@ -1,65 +1,90 @@
--- Locks the tasks that a claim is to take, and says whether any of them starts under a unique key.
+-- Locks the tasks that a claim is to take, and says whether any of them starts under a unique key, and which of them
+-- stood in the lane `top`.
 --
--- With one command, its head is read and locked. With several, their heads are merged: first, unlocked, how many each
--- of them has among the foremost; then that many are locked of each. A command that gave fewer than that has no more
--- to give (the others are locked by other claims); the rest is made up from the other commands.
+-- `p_lanes`: the lanes to look at, each with the room it has in `p_rooms`; the others are not read at all. Most queues
+-- have open tasks in the lane `top` only, which one look at `task_ready` tells. A group is one command in one lane. With
+-- one group, its head is read and locked. With several, their heads are merged: first,
+-- unlocked, how many each of them has among the foremost for which there is room; then that many are locked of each. A
+-- group that gave fewer than that has no more to give (the others are locked by other claims); the rest is made up from
+-- the other groups.
+--
+-- `p_low_*`: for each command in the lane `top`, then for each in the lane `child`, the position behind which to look.
+-- The lane `root` is always read from its head: it is short, and what comes back to it stands before all marks.
 
 create or replace function kinfolk.pick(
-    p_worker uuid, p_queue integer, p_commands text[], p_limit integer,
+    p_worker uuid, p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[],
     p_low_priority integer[], p_low_place timestamptz[], p_low_id bigint[],
-    out ids bigint[], out keyed boolean
+    out ids bigint[], out tops bigint[], out keyed boolean
 )
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_lanes kinfolk.lane[] := '{top}';
+    v_open kinfolk.lane[] := p_lanes;
     v_commands integer[];
-    v_command_lanes kinfolk.lane[];
+    v_lanes kinfolk.lane[];
     v_quotas integer[];
     v_low_priority integer[];
     v_low_place timestamptz[];
     v_low_id bigint[];
     v_left integer := p_limit;
+    v_top_room integer := coalesce(p_rooms[array_position(p_lanes, 'top')], 0);
+    v_child_room integer := coalesce(p_rooms[array_position(p_lanes, 'child')], 0);
     v_depth integer;
     v_is_last boolean;
-    v_suspect bigint;
     v_pass record;
 begin
     ids := '{}';
+    tops := '{}';
     keyed := false;
-    -- Most queues have one lane only, which is then read without a merge.
-    v_lanes := v_lanes || array(
-        select l.lane
-        from unnest('{child,root}'::kinfolk.lane[]) as l(lane)
+    -- With marks this look could be a long one: dead entries pile up in every lane.
+    if v_top_room > 0 and p_low_id = '{}' and not exists (
+        select
+        from kinfolk.task t
+        where t.queue_id = p_queue
+            and t.lane < 'top'
+            and t.state = 'pending'
+            and t.gate = 'open'
+            and not t.suspect)
+    then
+        v_open := '{top}';
+    end if;
+    select array_agg(c.id), array_agg(l.lane), array_agg(coalesce(g.priority, -2147483648)),
+        array_agg(coalesce(g.place, '-infinity')), array_agg(coalesce(g.id, 0))
+    into v_commands, v_lanes, v_low_priority, v_low_place, v_low_id
+    from unnest(v_open) as l(lane)
+    cross join lateral kinfolk.begin_at(p_commands, l.lane, p_low_priority, p_low_place, p_low_id) g
+    join kinfolk.command c on c.name = g.name;
+    if cardinality(v_open) > 1 and cardinality(p_commands) = 1 then
+        -- One command: if it has open tasks in one lane only, there is nothing to merge.
+        select array_agg(g.command_id), array_agg(g.lane), array_agg(g.priority), array_agg(g.place), array_agg(g.id)
+        into v_commands, v_lanes, v_low_priority, v_low_place, v_low_id
+        from unnest(v_commands, v_lanes, v_low_priority, v_low_place, v_low_id) as g(command_id, lane, priority, place, id)
         where exists (
             select
             from kinfolk.task t
             where t.queue_id = p_queue
-                and t.lane = l.lane
+                and t.lane = g.lane
+                and t.command_id = g.command_id
                 and t.state = 'pending'
                 and t.gate = 'open'
-                and not t.suspect));
-    -- Children stand where their root stood: before the marks, which are of roots.
-    select array_agg(c.id), array_agg(l.lane),
-        array_agg(case when l.lane = 'top' then coalesce(g.priority, -2147483648) else -2147483648 end),
-        array_agg(case when l.lane = 'top' then coalesce(g.place, '-infinity') else '-infinity' end),
-        array_agg(case when l.lane = 'top' then coalesce(g.id, 0) else 0 end)
-    into v_commands, v_command_lanes, v_low_priority, v_low_place, v_low_id
-    from unnest(p_commands, p_low_priority, p_low_place, p_low_id) as g(name, priority, place, id)
-    join kinfolk.command c on c.name = g.name
-    cross join unnest(v_lanes) as l(lane);
+                and not t.suspect
+                and (t.priority, t.place, t.id) > (g.priority, g.place, g.id));
+    end if;
     v_depth := least(p_limit, greatest(16, 2 * p_limit / greatest(cardinality(v_commands), 1)));
 
     while v_left > 0 and cardinality(v_commands) > 0 loop
         v_is_last := cardinality(v_commands) = 1;
         if v_is_last then
-            v_quotas := array[v_left];
+            v_quotas := array[least(v_left, case v_lanes[1] when 'top' then v_top_room when 'child' then v_child_room end)];
         else
             with heads as materialized (
-                select g.nth, h.priority, h.place, h.id, h.rank = v_depth as is_edge
-                from unnest(v_commands, v_command_lanes, v_low_priority, v_low_place, v_low_id)
+                select g.nth, g.lane, h.priority, h.place, h.id, h.rank = v_depth and r.room > v_depth as is_edge
+                from unnest(v_commands, v_lanes, v_low_priority, v_low_place, v_low_id)
                     with ordinality as g(command_id, lane, priority, place, id, nth)
+                cross join lateral (
+                    select case g.lane when 'top' then v_top_room when 'child' then v_child_room else v_left end as room
+                ) r
                 cross join lateral (
                     select t.priority, t.place, t.id, row_number() over (order by t.priority, t.place, t.id) as rank
                     from kinfolk.task t
@@ -71,14 +96,23 @@ begin
                         and not t.suspect
                         and (t.priority, t.place, t.id) > (g.priority, g.place, g.id)
                     order by t.priority, t.place, t.id
-                    limit v_depth
+                    limit least(v_depth, r.room)
                 ) h
             ),
-            merged as (
-                select h.nth, h.is_edge, row_number() over (order by h.priority, h.place, h.id) as rank
+            lined_up as (
+                select h.nth, h.is_edge, h.lane, row_number() over line as rank,
+                    count(*) filter (where h.lane = 'top') over line - v_top_room as tops_over,
+                    count(*) filter (where h.lane = 'child') over line - v_child_room as children_over
                 from heads h
+                window line as (order by h.priority, h.place, h.id)
             ),
-            -- What stands behind the last row read of a command is not known: the merge is sound up to there.
+            -- Those for which there is no room are left out, and the others close up.
+            merged as (
+                select l.nth, l.is_edge, l.rank - greatest(l.tops_over, 0) - greatest(l.children_over, 0) as rank
+                from lined_up l
+                where case l.lane when 'top' then l.tops_over <= 0 when 'child' then l.children_over <= 0 else true end
+            ),
+            -- What stands behind the last row read of a group is not known: the merge is sound up to there.
             foremost as (
                 select m.nth, count(*)::integer as many
                 from merged m
@@ -86,9 +120,10 @@ begin
                 group by m.nth
             )
             select array_agg(coalesce(f.many, 0) order by g.nth), array_agg(g.command_id order by g.nth),
-                array_agg(g.lane order by g.nth), array_agg(g.priority order by g.nth), array_agg(g.place order by g.nth), array_agg(g.id order by g.nth)
-            into v_quotas, v_commands, v_command_lanes, v_low_priority, v_low_place, v_low_id
-            from unnest(v_commands, v_command_lanes, v_low_priority, v_low_place, v_low_id)
+                array_agg(g.lane order by g.nth), array_agg(g.priority order by g.nth),
+                array_agg(g.place order by g.nth), array_agg(g.id order by g.nth)
+            into v_quotas, v_commands, v_lanes, v_low_priority, v_low_place, v_low_id
+            from unnest(v_commands, v_lanes, v_low_priority, v_low_place, v_low_id)
                 with ordinality as g(command_id, lane, priority, place, id, nth)
             join (select h.nth from heads h group by h.nth) alive on alive.nth = g.nth
             left join foremost f on f.nth = g.nth;
@@ -96,11 +131,11 @@ begin
         end if;
 
         with picked as materialized (
-            select g.nth, p.id, p.priority, p.place, p.starts_keyed
-            from unnest(v_commands, v_command_lanes, v_quotas, v_low_priority, v_low_place, v_low_id)
+            select g.nth, g.lane, p.id, p.starts_keyed
+            from unnest(v_commands, v_lanes, v_quotas, v_low_priority, v_low_place, v_low_id)
                 with ordinality as g(command_id, lane, quota, priority, place, id, nth)
             cross join lateral (
-                select t.id, t.priority, t.place, t.unique_held and t.runs = 0 as starts_keyed
+                select t.id, t.unique_held and t.runs = 0 as starts_keyed
                 from kinfolk.task t
                 where t.queue_id = p_queue
                     and t.lane = g.lane
@@ -114,18 +149,23 @@ begin
                 for update skip locked
             ) p
         )
-        select array_agg(p.id) as ids, count(*)::integer as many, bool_or(p.starts_keyed) as starts_keyed
+        select array_agg(p.id) as ids, count(*)::integer as many, bool_or(p.starts_keyed) as starts_keyed,
+            coalesce(array_agg(p.id) filter (where p.lane = 'top'), '{}') as tops,
+            count(*) filter (where p.lane = 'child')::integer as children
         into v_pass
         from picked p;
 
         if v_pass.many > 0 then
             ids := ids || v_pass.ids;
+            tops := tops || v_pass.tops;
             keyed := keyed or v_pass.starts_keyed;
             v_left := v_left - v_pass.many;
+            v_top_room := v_top_room - cardinality(v_pass.tops);
+            v_child_room := v_child_room - v_pass.children;
         end if;
         exit when v_left <= 0 or v_is_last;
 
-        -- Go on behind what was taken, with the commands that gave all they were asked for.
+        -- Go on behind what was taken, with the groups that gave all they were asked for and have room.
         with last as (
             select distinct on (t.command_id, t.lane) t.command_id, t.lane, t.priority, t.place, t.id,
                 count(*) over (partition by t.command_id, t.lane) as many
@@ -135,11 +175,12 @@ begin
         )
         select array_agg(g.command_id), array_agg(g.lane), array_agg(coalesce(l.priority, g.priority)),
             array_agg(coalesce(l.place, g.place)), array_agg(coalesce(l.id, g.id))
-        into v_commands, v_command_lanes, v_low_priority, v_low_place, v_low_id
-        from unnest(v_commands, v_command_lanes, v_quotas, v_low_priority, v_low_place, v_low_id)
+        into v_commands, v_lanes, v_low_priority, v_low_place, v_low_id
+        from unnest(v_commands, v_lanes, v_quotas, v_low_priority, v_low_place, v_low_id)
             as g(command_id, lane, quota, priority, place, id)
         left join last l on l.command_id = g.command_id and l.lane = g.lane
-        where coalesce(l.many, 0) >= g.quota;
+        where coalesce(l.many, 0) >= g.quota
+            and case g.lane when 'top' then v_top_room > 0 when 'child' then v_child_room > 0 else true end;
         v_depth := least(v_depth * 2, p_limit);
     end loop;
 
@@ -147,22 +188,27 @@ begin
         select
         from kinfolk.task t
         where t.queue_id = p_queue
+            and (cardinality(p_lanes) = 3 or t.lane = any (p_lanes))
             and t.state = 'pending'
             and t.gate = 'open'
             and t.suspect)
     then
-        v_suspect := kinfolk.pick_suspect(p_worker, p_queue, p_commands, ids, p_limit);
-        if v_suspect is not null then
-            select array_agg(t.id), bool_or(t.unique_held and t.runs = 0)
-            into ids, keyed
-            from (
-                select t.id, t.unique_held, t.runs
-                from kinfolk.task t
-                where t.id = any (ids || v_suspect)
-                order by t.priority, t.place, t.id
-                limit p_limit
-            ) t;
-        end if;
+        select s.ids, s.tops, s.keyed
+        into ids, tops, keyed
+        from kinfolk.pick_suspect(p_worker, p_queue, p_commands, p_limit, p_lanes, p_rooms, ids) s;
     end if;
 end
+$$;
+
+-- The commands of a claim, each with the position behind which to look in this lane; null: at the head.
+create or replace function kinfolk.begin_at(
+    p_commands text[], p_lane kinfolk.lane, p_low_priority integer[], p_low_place timestamptz[], p_low_id bigint[]
+) returns table (name text, priority integer, place timestamptz, id bigint)
+language sql immutable
+as $$
+    select g.name, p_low_priority[l.nth], p_low_place[l.nth], p_low_id[l.nth]
+    from unnest(p_commands) with ordinality as g(name, nth)
+    cross join lateral (
+        select g.nth + case p_lane when 'top' then 0 when 'child' then cardinality(p_commands) end as nth
+    ) l
 $$;

@@ -1,51 +1,73 @@
--- Locks the first open suspect of a queue for a worker that runs none; null when there is none, or it runs one, or
--- another claim or heartbeat of the same worker is at work right now (it is tried again). Reads `task_suspect`.
--- Suspects that stand behind a full batch are not looked at.
+-- Takes a suspect among the tasks that a claim has picked, if the worker runs none: the first one, in the order of the
+-- claim, for which there is room when its turn comes. It takes its place in the batch, so that another may have to stay
+-- behind. Changes nothing when there is none, or another claim or heartbeat of the same worker is at work right now (it
+-- is tried again). Reads `task_suspect`; locks the worker's row and the first suspects of each command and lane, never
+-- waiting.
 
 create or replace function kinfolk.pick_suspect(
-    p_worker uuid, p_queue integer, p_commands text[], p_picked bigint[], p_limit integer
-) returns bigint
+    p_worker uuid, p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[],
+    p_picked bigint[],
+    out ids bigint[], out tops bigint[], out keyed boolean
+)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_suspect bigint;
+    v_suspects bigint[] := '{}';
+    v_rooms integer[] := p_rooms;
+    v_lane integer;
+    v_task record;
 begin
+    ids := '{}';
+    tops := '{}';
+    keyed := false;
     -- Two claims of one worker must not take a suspect each.
     perform from kinfolk.worker w where w.id = p_worker for no key update skip locked;
-    if not found then
-        return null;
-    end if;
-    if exists (
+    if found and not exists (
         select
         from kinfolk.task t
         where t.worker_id = p_worker
             and t.state = 'running'
             and t.suspect)
     then
-        return null;
+        v_suspects := array(
+            select s.id
+            from unnest(p_lanes) as l(lane)
+            cross join kinfolk.command c
+            cross join lateral (
+                select t.id
+                from kinfolk.task t
+                where t.queue_id = p_queue
+                    and t.lane = l.lane
+                    and t.command_id = c.id
+                    and t.state = 'pending'
+                    and t.gate = 'open'
+                    and t.suspect
+                order by t.priority, t.place, t.id
+                limit 1
+                for update skip locked
+            ) s
+            where c.name = any (p_commands));
     end if;
 
-    select s.id
-    into v_suspect
-    from kinfolk.command c
-    cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
-    cross join lateral (
-        select t.id, t.priority, t.place
+    for v_task in
+        select t.id, t.lane, t.suspect, t.unique_held and t.runs = 0 as starts_keyed
         from kinfolk.task t
-        where t.queue_id = p_queue
-            and t.lane = l.lane
-            and t.command_id = c.id
-            and t.state = 'pending'
-            and t.gate = 'open'
-            and t.suspect
+        where t.id = any (p_picked || v_suspects)
         order by t.priority, t.place, t.id
-        limit 1
-        for update skip locked
-    ) s
-    where c.name = any (p_commands)
-    order by s.priority, s.place, s.id
-    limit 1;
-    return v_suspect;
+    loop
+        v_lane := array_position(p_lanes, v_task.lane);
+        continue when v_rooms[v_lane] <= 0 or (v_task.suspect and v_suspects is null);
+        ids := ids || v_task.id;
+        keyed := keyed or v_task.starts_keyed;
+        v_rooms[v_lane] := v_rooms[v_lane] - 1;
+        if v_task.lane = 'top' then
+            tops := tops || v_task.id;
+        end if;
+        if v_task.suspect then
+            v_suspects := null;
+        end if;
+        exit when cardinality(ids) >= p_limit;
+    end loop;
 end
 $$;

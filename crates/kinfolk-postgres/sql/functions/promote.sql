@@ -17,6 +17,7 @@ declare
     v_ended xid8;
     v_orphaned bigint[];
     v_task bigint;
+    v_made boolean := false;
 begin
     if not exists (select from kinfolk.late l where l.queue_id = p_queue) then
         return false;
@@ -54,12 +55,17 @@ begin
     loop
         begin
             perform kinfolk.promote_orphans(v_task, p_now);
+            v_made := true;
         exception
             -- One bad payload must not keep a queue from being claimed: it stays where it is.
             when program_limit_exceeded or data_exception then
                 raise warning 'kinfolk: what was enqueued behind task % can not be made a task: %', v_task, sqlerrm;
         end;
     end loop;
+    if v_made then
+        -- Its command may be one that this worker does not handle.
+        perform kinfolk.notify_queues(array[p_queue], true);
+    end if;
 
     delete from kinfolk.late l
     where l.ctid = any (array(

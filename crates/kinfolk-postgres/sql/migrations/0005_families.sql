@@ -1,22 +1,5 @@
 -- Families: parents and children, fan-outs, follow-ups, lanes and limits of queues, statuses.
 
--- Functions whose arguments or answers change are made anew with the rest of the code.
-do $$
-declare
-    v_old record;
-begin
-    for v_old in
-        select p.oid::regprocedure as routine
-        from pg_catalog.pg_proc p
-        where p.pronamespace = 'kinfolk'::regnamespace
-            and p.proname in ('claim', 'pick', 'pick_suspect', 'settle', 'settle_rest', 'set_queue', 'queues', 'commands',
-                'register_command', 'register_commands')
-    loop
-        execute format('drop function %s', v_old.routine);
-    end loop;
-end
-$$;
-
 -- Which line a task stands in: children; roots whose family is at work, where a queue limits those; all other roots.
 create type kinfolk.lane as enum ('child', 'root', 'top');
 

@@ -1,0 +1,109 @@
+-- Opens the follow-ups of a queue that have nothing left to wait for, one page of them in the order of their numbers, and
+-- cancels those that needed a family to complete which did not. Answers whether any of what was opened is for others: of
+-- a command that is not among those given.
+--
+-- Reads `follow_up_ended`. Locks the follow-ups by number, passing over those that someone else holds, and judges them
+-- afterwards: a family that joins one has to lock it first.
+
+create or replace function kinfolk.open_follow_ups(p_queue integer, p_commands text[], p_now timestamptz) returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_settled bigint[];
+    v_skipped bigint[];
+    v_spoilers bigint[];
+    v_opened bigint[];
+    v_for_others boolean;
+begin
+    if not exists (select from kinfolk.follow_up f where f.queue_id = p_queue and f.ended is not null) then
+        return false;
+    end if;
+    -- What a family that has ended well has to say to a follow-up that waits for others too is said.
+    delete from kinfolk.follow_up f
+    where (f.task_id, f.root_id) in (
+        select e.task_id, e.root_id
+        from kinfolk.follow_up e
+        where e.queue_id = p_queue
+            and e.ended is not null
+            and (e.ended = 'completed' or not e.needs_completed)
+            and exists (select from kinfolk.follow_up o where o.task_id = e.task_id and o.ended is null)
+        limit kinfolk.sweep_page()
+        for update skip locked);
+
+    with settled as materialized (
+        select t.id
+        from kinfolk.task t
+        where t.id = any (array(
+                select distinct f.task_id
+                from kinfolk.follow_up f
+                where f.queue_id = p_queue
+                    and f.ended is not null
+                    and not exists (select from kinfolk.follow_up o where o.task_id = f.task_id and o.ended is null)
+                order by f.task_id
+                limit kinfolk.sweep_page()))
+            and t.state = 'pending'
+        order by t.id
+        for update skip locked
+    )
+    select array_agg(s.id order by s.id) into v_settled from settled s;
+    if v_settled is null then
+        return false;
+    end if;
+
+    with judged as (
+        select f.task_id, min(f.root_id) filter (where f.needs_completed and f.ended <> 'completed') as spoiler
+        from kinfolk.follow_up f
+        where f.task_id = any (v_settled)
+        group by f.task_id
+        having bool_and(f.ended is not null)
+    )
+    select array_agg(j.task_id order by j.task_id) filter (where j.spoiler is null),
+        array_agg(j.task_id order by j.task_id) filter (where j.spoiler is not null),
+        array_agg(j.spoiler order by j.task_id) filter (where j.spoiler is not null)
+    into v_opened, v_skipped, v_spoilers
+    from judged j;
+    with opened as (
+        update kinfolk.task t
+        set gate = case when t.due > p_now then 'time'::kinfolk.gate else 'open'::kinfolk.gate end
+        where t.id = any (v_opened)
+        returning t.command_id
+    )
+    select bool_or(c.name <> all (p_commands))
+    into v_for_others
+    from (select distinct o.command_id from opened o) o
+    join kinfolk.command c on c.id = o.command_id;
+    perform kinfolk.skip_follow_ups(v_skipped, v_spoilers, p_now);
+    delete from kinfolk.follow_up f where f.task_id = any (v_opened || v_skipped);
+    return coalesce(v_for_others, false);
+end
+$$;
+
+-- Cancels follow-ups, which the caller has locked, each because of the family that did not complete.
+create or replace function kinfolk.skip_follow_ups(p_tasks bigint[], p_spoilers bigint[], p_now timestamptz) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_keyed bigint[];
+begin
+    if p_tasks is null then
+        return;
+    end if;
+    v_keyed := array(select t.id from kinfolk.task t where t.id = any (p_tasks) and t.unique_key is not null order by t.id);
+    perform kinfolk.lay_in(k.id) from unnest(v_keyed) as k(id);
+    insert into kinfolk.late (queue_id, task_id)
+    select t.queue_id, t.id
+    from kinfolk.task t
+    where t.id = any (v_keyed);
+    update kinfolk.task t
+    set
+        state = 'cancelled',
+        gate = null,
+        finished_at = p_now,
+        failure = kinfolk.failure_skipped_follow_up(s.root_id),
+        unique_held = t.unique_held and t.unique_scope = 'window'
+    from unnest(p_tasks, p_spoilers) as s(task_id, root_id)
+    where t.id = s.task_id;
+end
+$$;
