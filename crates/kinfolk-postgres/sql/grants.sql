@@ -20,8 +20,8 @@ begin
         from (values
             ('kinfolk_producer', array['enqueue', 'enqueue_many', 'enqueue_rows', 'take_ids', 'register_command',
                 'register_commands', 'wake']),
-            ('kinfolk_worker', array['register_worker', 'heartbeat', 'leave', 'claim', 'settle', 'recover',
-                'due_schedules', 'fire', 'prune', 'refresh_statuses', 'statuses', 'queues', 'get_task']),
+            ('kinfolk_worker', array['register_worker', 'heartbeat', 'leave', 'claim', 'settle', 'settle_tersely',
+                'recover', 'due_schedules', 'fire', 'prune', 'refresh_statuses', 'statuses', 'queues', 'get_task']),
             ('kinfolk_viewer', array['get_task', 'get_attempts', 'list_tasks', 'stats', 'count_tasks', 'queues', 'commands', 'workers',
                 'schedules', 'check_invariants', 'doctor', 'folded', 'holds', 'is_active', 'statuses']),
             ('kinfolk_operator', array['cancel', 'retry', 'set_queue', 'pause', 'resume', 'put_schedule',

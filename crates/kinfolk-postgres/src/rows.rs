@@ -136,9 +136,9 @@ pub(crate) fn enqueued(ids: &[i64], tasks: &[NewTask], rows: &[Row]) -> Answer<V
     Ok(answers)
 }
 
-/// The answers to a settle; `many` of them, each at its place.
+/// The answers to a settle; `many` of them, each at its place. Plain completions come without an answer.
 pub(crate) fn settled(many: usize, rows: &[Row]) -> Answer<Vec<Settled>> {
-    let mut answers = vec![Settled::Stale; many];
+    let mut answers = vec![Settled::Recorded(State::Completed); many];
     for row in rows {
         let nth = usize::try_from(get::<i32>(row, 0)?).unwrap_or_default().wrapping_sub(1);
         let answer: &str = get(row, 1)?;

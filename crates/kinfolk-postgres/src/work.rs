@@ -27,7 +27,7 @@ const HEARTBEAT: &str = "select id, token from kinfolk.heartbeat($1)";
 const LEAVE: &str = "select kinfolk.leave($1)";
 const CLAIM: &str = "select id, command, payload, attempt, max_attempts, timeout_us, trace, priority, place, next_due, \
     again, parent, root, depth, lane from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
-pub(crate) const SETTLE: &str = "select nth, answer, state from kinfolk.settle($1, $2, $3, $4, $5, $6)";
+pub(crate) const SETTLE: &str = "select nth, answer, state from kinfolk.settle_tersely($1, $2, $3, $4, $5, $6)";
 const RECOVER: &str = "select returned, poisoned, cancelled, workers, more from kinfolk.recover($1)";
 const DUE_SCHEDULES: &str = "select * from kinfolk.due_schedules()";
 const FIRE: &str = "select tasks, overlapped, too_late from kinfolk.fire($1, $2, $3, $4)";

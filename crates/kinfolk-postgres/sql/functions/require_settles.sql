@@ -19,6 +19,10 @@ begin
     if cardinality(p_tokens) <> cardinality(p_ids) or cardinality(p_outcomes) <> cardinality(p_ids) then
         perform kinfolk.refuse('KF001', 'numbers, tokens and outcomes must be as many');
     end if;
+    -- Most calls bring nothing but completions, without results.
+    if 'done' = all (p_outcomes) and cardinality(p_results) + cardinality(p_delays_us) = 0 then
+        return;
+    end if;
     select o
     into v_bad
     from unnest(p_outcomes) o
