@@ -1,15 +1,18 @@
 //! The claimer: takes tasks for all lanes and starts their runners.
 //!
-//! Each lane has at most one claim call in flight, as wide as its free slots. After an answer that filled them all it
-//! waits until half of them are free again, or a small part of a handler's usual time has passed, so that it claims in large
-//! batches and keeps no slot empty for long. A call whose answer was lost is repeated under the same token: what it took the first
-//! time comes back. Nothing is claimed without a slot for it, or for a command without a handler.
+//! Each lane has one claim call in flight, as wide as its free slots. After an answer that filled them all it waits until
+//! half of them are free again, or a small part of a handler's usual time has passed, so that it claims in large batches
+//! and keeps no slot empty for long. A wide lane that is busy has a second call in flight: one connection alone can't
+//! bring as much as two can settle. A call whose answer was lost is repeated under the same token: what it took the
+//! first time comes back. Nothing is claimed without a slot for it, or for a command without a handler.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use futures_util::future::join_all;
+use futures_util::stream::FuturesUnordered;
 use kinfolk_core::limits::{CLAIM_BATCH_MAX, SETTLE_BATCH_MAX};
 use kinfolk_core::{Claim, Claimed, ClaimedTask, Outcome, StoreError, Token, WorkerId};
 use tokio::time::timeout;
@@ -28,6 +31,11 @@ use crate::done::Verdict;
 const GATHER_MIN: Duration = Duration::from_millis(2);
 const GATHER_MAX: Duration = Duration::from_millis(50);
 const GATHER_PART: u32 = 20;
+
+/// Calls in flight at once, for a lane that just got all it asked for.
+const FLIGHTS_MAX: usize = 2;
+/// With this many free slots a call goes out beside another one.
+const SECOND_FLIGHT: usize = 200;
 
 /// Takes tasks and starts runners.
 pub(crate) struct Claimer {
@@ -49,31 +57,38 @@ impl Claimer {
 
     async fn run_lane(&self, lane: usize) {
         let mut idle = Idle::new(&self.shared);
-        let mut gather = false;
+        let mut flights = FuturesUnordered::new();
+        let mut busy = false;
         loop {
-            let slots = tokio::select! {
-                slots = self.reserve(&self.shared.lanes[lane], gather) => slots,
-                () = self.shared.stops.drain.cancelled() => return,
-            };
-            let claimed = self.run_once(lane, slots).await;
-            gather = claimed.as_ref().is_some_and(|claimed| claimed.tasks == slots);
-            if gather {
-                idle.reset();
-                continue;
+            let room = if busy { FLIGHTS_MAX } else { 1 };
+            let reserve = self.reserve(&self.shared.lanes[lane], busy, !flights.is_empty());
+            tokio::select! {
+                slots = reserve, if flights.len() < room => {
+                    flights.push(async move { (slots, self.run_once(lane, slots).await) });
+                }
+                Some((slots, claimed)) = flights.next(), if !flights.is_empty() => {
+                    busy = claimed.as_ref().is_some_and(|claimed| claimed.tasks == slots);
+                    if claimed.as_ref().is_some_and(|claimed| claimed.tasks > 0) {
+                        idle.reset();
+                    }
+                    if !busy && flights.is_empty() {
+                        idle.wait(&self.shared.lanes[lane], claimed.and_then(|claimed| claimed.next_due)).await;
+                    }
+                }
+                () = self.shared.stops.drain.cancelled() => break,
             }
-            if claimed.as_ref().is_some_and(|claimed| claimed.tasks > 0) {
-                idle.reset();
-            }
-            idle.wait(&self.shared.lanes[lane], claimed.and_then(|claimed| claimed.next_due)).await;
         }
+        while flights.next().await.is_some() {}
     }
 
-    /// Waits for slots and takes as many as one claim can use.
-    async fn reserve(&self, lane: &Lane, gather: bool) -> usize {
+    /// Waits for slots and takes as many as one claim can use; for one beside another only where there are many.
+    async fn reserve(&self, lane: &Lane, gather: bool, beside: bool) -> usize {
         let shared = &self.shared;
         shared.inbox.wait_below(self.backlog_max).await;
-        if gather {
-            let half = lane.slots.capacity().min(CLAIM_BATCH_MAX).div_ceil(2);
+        let half = lane.slots.capacity().min(CLAIM_BATCH_MAX).div_ceil(2);
+        if beside {
+            lane.slots.wait_free(half.max(SECOND_FLIGHT)).await;
+        } else if gather {
             let patience = (lane.pace() / GATHER_PART).clamp(GATHER_MIN, GATHER_MAX);
             let _ = timeout(patience, lane.slots.wait_free(half)).await;
         }
