@@ -1,11 +1,12 @@
 -- Who may call what. Nobody has anything by default; tables are nobody's business but the functions'.
 
 revoke all on schema kinfolk from public;
-revoke all on all tables in schema kinfolk from public, kinfolk_producer, kinfolk_worker, kinfolk_viewer, kinfolk_operator;
+revoke all on all tables in schema kinfolk from public, kinfolk_producer, kinfolk_worker, kinfolk_viewer, kinfolk_operator,
+    kinfolk_handler;
 revoke all on all sequences in schema kinfolk from public;
-revoke all on all functions in schema kinfolk from public;
+revoke all on all routines in schema kinfolk from public;
 
-grant usage on schema kinfolk to kinfolk_producer, kinfolk_worker, kinfolk_viewer, kinfolk_operator;
+grant usage on schema kinfolk to kinfolk_producer, kinfolk_worker, kinfolk_viewer, kinfolk_operator, kinfolk_handler;
 
 grant execute on function kinfolk.schema_version(), kinfolk.clock()
 to kinfolk_producer, kinfolk_worker, kinfolk_viewer, kinfolk_operator;
@@ -24,13 +25,20 @@ begin
                 'recover', 'due_schedules', 'fire', 'prune', 'refresh_statuses', 'statuses', 'queues', 'get_task']),
             ('kinfolk_viewer', array['get_task', 'get_attempts', 'list_tasks', 'stats', 'count_tasks', 'queues', 'commands', 'workers',
                 'schedules', 'check_invariants', 'doctor', 'folded', 'holds', 'is_active', 'statuses']),
+            -- Those who run handlers in the database.
+            ('kinfolk_worker', array['commands', 'find_handler', 'enter', 'handling', 'depart', 'finish', 'run_function',
+                'run_task', 'begin_procedure', 'end_procedure', 'process_tasks', 'process_round', 'process_task',
+                'begin_round', 'claimable', 'hold_back', 'let_go', 'failure_of']),
+            ('kinfolk_handler', array['enqueue', 'enqueue_many', 'current_task', 'spawn', 'spawn_sibling', 'follow_up',
+                'in_order', 'has_failed_siblings', 'has_pending_children', 'snooze', 'retry_after', 'give_up']),
+            ('kinfolk_viewer', array['has_failed_siblings', 'has_pending_children']),
             ('kinfolk_operator', array['cancel', 'retry', 'set_queue', 'pause', 'resume', 'put_schedule',
                 'pause_schedule', 'remove_schedule', 'get_task', 'put_status', 'remove_status'])
         ) as r(role, verbs)
         join pg_catalog.pg_proc p on p.proname = any (r.verbs)
         where p.pronamespace = 'kinfolk'::regnamespace
     loop
-        execute format('grant execute on function %s to %I', v_right.routine, v_right.role);
+        execute format('grant execute on routine %s to %I', v_right.routine, v_right.role);
     end loop;
 end
 $$;

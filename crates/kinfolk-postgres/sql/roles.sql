@@ -7,7 +7,8 @@ declare
     v_role text;
 begin
     foreach v_role in array array[
-        'kinfolk_owner', 'kinfolk_producer', 'kinfolk_worker', 'kinfolk_viewer', 'kinfolk_operator']
+        'kinfolk_owner', 'kinfolk_producer', 'kinfolk_worker', 'kinfolk_viewer', 'kinfolk_operator',
+        'kinfolk_handler']
     loop
         if not exists (select from pg_catalog.pg_roles r where r.rolname = v_role) then
             begin
@@ -33,6 +34,14 @@ begin
             grant pg_read_all_stats to kinfolk_owner;
         exception
             when insufficient_privilege or unique_violation or internal_error then
+                null;
+        end;
+    end if;
+    if not pg_has_role('kinfolk_worker', 'kinfolk_handler', 'member') then
+        begin
+            grant kinfolk_handler to kinfolk_worker;
+        exception
+            when unique_violation or internal_error then
                 null;
         end;
     end if;

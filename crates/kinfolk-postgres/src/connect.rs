@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, PoolBuilder, RecyclingMethod, Runtime};
 use kinfolk_core::{InputError, StoreError};
 use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
@@ -82,12 +82,21 @@ pub(crate) fn target(url: &str, options: &PgOptions) -> Result<Target, StoreErro
 }
 
 pub(crate) fn pool(target: &Target, options: &PgOptions) -> Result<Pool, StoreError> {
+    built(pool_builder(target, options))
+}
+
+pub(crate) fn built(builder: PoolBuilder) -> Result<Pool, StoreError> {
+    builder.build().map_err(|fault| StoreError::Unavailable { detail: fault.to_string() })
+}
+
+/// A pool that may be told more.
+pub(crate) fn pool_builder(target: &Target, options: &PgOptions) -> PoolBuilder {
     let manager = Manager::from_config(
         target.config.clone(),
         target.tls.clone(),
         ManagerConfig { recycling_method: RecyclingMethod::Fast },
     );
-    let mut builder = Pool::builder(manager)
+    let builder = Pool::builder(manager)
         .max_size(options.pool_size.max(1))
         .runtime(Runtime::Tokio1)
         .wait_timeout(Some(WAIT_TIMEOUT))
@@ -100,13 +109,13 @@ pub(crate) fn pool(target: &Target, options: &PgOptions) -> Result<Pool, StoreEr
                 answer.map_err(|_| HookError::message("no answer"))?.map(drop).map_err(HookError::Backend)
             })
         }));
-    if options.prepared {
+    if !options.prepared {
         // Without a session of our own there is nothing to set: the pooler's sessions belong to everybody.
-        builder = builder.post_create(Hook::async_fn(|client, _| {
-            Box::pin(async move { client.batch_execute(SESSION).await.map_err(HookError::Backend) })
-        }));
+        return builder;
     }
-    builder.build().map_err(|fault| StoreError::Unavailable { detail: fault.to_string() })
+    builder.post_create(Hook::async_fn(|client, _| {
+        Box::pin(async move { client.batch_execute(SESSION).await.map_err(HookError::Backend) })
+    }))
 }
 
 /// Takes what this crate understands and the driver does not out of the address: `sslrootcert`, and the modes of

@@ -71,7 +71,7 @@ fn from_db(db: &DbError) -> StoreError {
         None => detail.clone(),
     };
     match code {
-        "KF001" => StoreError::Input(InputError::Other(advised())),
+        "KF001" | "KF010" | "KF011" | "KF012" => StoreError::Input(InputError::Other(advised())),
         "KF002" => StoreError::NotFound { what: "", name: detail },
         "KF003" => StoreError::WrongState {
             task: kinfolk_core::TaskId(0),

@@ -6,6 +6,7 @@
 
 mod call;
 mod connect;
+mod connections;
 mod error;
 mod in_transaction;
 mod inspect;
@@ -25,6 +26,7 @@ mod wake;
 mod work;
 
 pub use connect::PgOptions;
+pub use connections::{Connections, Line};
 pub use error::store_error;
 pub use in_transaction::{enqueue_in, settle_in, task_in};
 pub use limits::limits_sql;

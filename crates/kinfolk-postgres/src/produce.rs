@@ -7,7 +7,7 @@ use deadpool_postgres::Object;
 use kinfolk_core::crash::point;
 use kinfolk_core::limits::ENQUEUE_BATCH_MAX;
 use kinfolk_core::store::Answer;
-use kinfolk_core::{Command, Due, Enqueued, InputError, NewTask, Produce, StoreError, UniqueScope};
+use kinfolk_core::{Command, Due, Enqueued, InputError, NewTask, Produce, SqlHandler, StoreError, UniqueScope};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
@@ -16,7 +16,7 @@ use crate::rows;
 use crate::store::PgStore;
 use crate::values::{JsonIn, Moment, micros};
 
-const REGISTER: &str = "select kinfolk.register_commands($1, $2, $3, $4, $5, $6, $7, $8)";
+const REGISTER: &str = "select kinfolk.register_commands($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
 pub(crate) const TAKE_IDS: &str = "select kinfolk.take_ids($1)";
 pub(crate) const ENQUEUE: &str = "select nth, outcome, id, name \
     from kinfolk.enqueue_rows($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
@@ -42,6 +42,16 @@ impl Produce for PgStore {
         let cap: Vec<i64> = commands.iter().map(|c| i64::from(c.retry.cap_ms)).collect();
         let jitter: Vec<i32> = commands.iter().map(|c| i32::from(c.retry.jitter_pct)).collect();
         let timeouts: Vec<Option<i64>> = commands.iter().map(|c| c.timeout.map(micros)).collect();
+        let handler = |of: fn(&SqlHandler) -> Option<&str>| -> Vec<Option<&str>> {
+            commands.iter().map(|c| c.handler.as_ref().and_then(of)).collect()
+        };
+        let handlers = handler(|handler| Some(&handler.function));
+        let befores = handler(|handler| handler.before.as_deref());
+        let afters = handler(|handler| handler.after.as_deref());
+        let statement_timeouts: Vec<Option<i64>> = commands
+            .iter()
+            .map(|c| c.handler.as_ref().and_then(|handler| handler.statement_timeout).map(micros))
+            .collect();
         self.rows(
             REGISTER,
             &[
@@ -53,6 +63,10 @@ impl Produce for PgStore {
                 (&cap, Type::INT8_ARRAY),
                 (&jitter, Type::INT4_ARRAY),
                 (&timeouts, Type::INT8_ARRAY),
+                (&handlers, Type::TEXT_ARRAY),
+                (&befores, Type::TEXT_ARRAY),
+                (&afters, Type::TEXT_ARRAY),
+                (&statement_timeouts, Type::INT8_ARRAY),
             ],
         )
         .await?;

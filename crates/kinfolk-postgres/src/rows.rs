@@ -7,8 +7,8 @@ use kinfolk_core::task::Ending;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
     Attempt, Command, CommandName, Due, Enqueued, Failure, Gate, InputError, Json, NewTask, OnDuplicate, Policy, Queue,
-    QueueName, Rejection, Retention, RetryPolicy, Schedule, ScheduleName, Settled, State, Status, StatusName,
-    StoreError, Task, TaskId, Timestamp, Unique, UniqueScope, WorkerId,
+    QueueName, Rejection, Retention, RetryPolicy, Schedule, ScheduleName, Settled, SqlHandler, State, Status,
+    StatusName, StoreError, Task, TaskId, Timestamp, Unique, UniqueScope, WorkerId,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
@@ -186,7 +186,16 @@ pub(crate) fn command(row: &Row) -> Answer<Command> {
             jitter_pct: u8::try_from(small(row, 6)?).unwrap_or_default(),
         },
         timeout: get::<Option<i64>>(row, 7)?.map(span),
-        handler: None,
+        handler: get::<Option<String>>(row, 8)?
+            .map(|function| -> Answer<SqlHandler> {
+                Ok(SqlHandler {
+                    function,
+                    before: get(row, 10)?,
+                    after: get(row, 11)?,
+                    statement_timeout: get::<Option<i64>>(row, 12)?.map(span),
+                })
+            })
+            .transpose()?,
     })
 }
 

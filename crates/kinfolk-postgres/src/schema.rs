@@ -1,7 +1,7 @@
 //! The SQL of the schema, in the order in which it is applied.
 
 /// The version of the schema that this program works with.
-pub(crate) const VERSION: i32 = 5;
+pub(crate) const VERSION: i32 = 6;
 
 macro_rules! files {
     ($($path:literal),+ $(,)?) => {
@@ -24,6 +24,7 @@ pub(crate) const SCHEMA: &[(&str, &str)] = files![
     "schema/fan_out.sql",
     "schema/follow_up.sql",
     "schema/status.sql",
+    "schema/intent.sql",
 ];
 
 /// The steps from one version of the tables to the next; the first is the first version of all. An older database is
@@ -34,6 +35,7 @@ pub(crate) const MIGRATIONS: &[(i32, &str, &str)] = &[
     (3, "large payloads beside the task", include_str!("../sql/migrations/0003_large_payloads_beside_the_task.sql")),
     (4, "find late entries", include_str!("../sql/migrations/0004_find_late_entries.sql")),
     (5, "families", include_str!("../sql/migrations/0005_families.sql")),
+    (6, "SQL handlers", include_str!("../sql/migrations/0006_sql_handlers.sql")),
 ];
 
 /// Everything that is replaced as a whole: views and functions.
@@ -61,6 +63,7 @@ pub(crate) const CODE: &[(&str, &str)] = files![
     "functions/lock_families.sql",
     "functions/wake.sql",
     "functions/take_ids.sql",
+    "functions/find_handler.sql",
     "functions/register_commands.sql",
     "functions/enqueue_keyed.sql",
     "functions/enqueue_rows.sql",
@@ -92,6 +95,14 @@ pub(crate) const CODE: &[(&str, &str)] = files![
     "functions/register_command.sql",
     "functions/enqueue.sql",
     "functions/enqueue_many.sql",
+    "functions/enter.sql",
+    "functions/current_task.sql",
+    "functions/intend.sql",
+    "functions/spawn.sql",
+    "functions/endings.sql",
+    "functions/finish.sql",
+    "functions/run_function.sql",
+    "functions/process_tasks.sql",
     "functions/get_task.sql",
     "functions/get_attempts.sql",
     "functions/list_tasks.sql",

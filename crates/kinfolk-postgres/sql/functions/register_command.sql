@@ -1,4 +1,8 @@
 -- Makes a command known, or changes its defaults. A missing queue is made.
+--
+-- `handler`: the function or procedure that runs its tasks, as `schema.name`, taking the payload; null leaves what is
+-- registered, '' takes it away. `before` and `after` are functions called around it, `statement_timeout` bounds each of
+-- its statements: they belong to the handler, and are set with it.
 
 create or replace function kinfolk.register_command(
     name text,
@@ -8,7 +12,11 @@ create or replace function kinfolk.register_command(
     backoff_base interval default '1 second',
     backoff_cap interval default '1 hour',
     jitter_pct integer default 10,
-    timeout interval default null
+    timeout interval default null,
+    handler text default null,
+    before text default null,
+    after text default null,
+    statement_timeout interval default null
 ) returns void
 language sql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -16,5 +24,6 @@ set jit = off
 as $$
     select kinfolk.register_commands(array[name], array[queue], array[priority], array[max_attempts],
         array[kinfolk.micros(backoff_base) / 1000], array[kinfolk.micros(backoff_cap) / 1000], array[jitter_pct],
-        array[kinfolk.micros(timeout)])
+        array[kinfolk.micros(timeout)], array[handler], array[before], array[after],
+        array[kinfolk.micros(statement_timeout)])
 $$;

@@ -1,4 +1,6 @@
 -- What tasks run, with its defaults. The backoff is read here when an attempt fails; all else is copied at the enqueue.
+-- `handler`: the function or procedure (`handler_kind`) in this database that runs them, as `schema.name`, if one does;
+-- `before_handler` and `after_handler` are called around it.
 
 create table kinfolk.command (
     id integer generated always as identity primary key,
@@ -9,5 +11,10 @@ create table kinfolk.command (
     backoff_base_ms bigint not null,
     backoff_cap_ms bigint not null,
     jitter_pct smallint not null,
-    timeout_us bigint
+    timeout_us bigint,
+    handler text,
+    handler_kind text,
+    before_handler text,
+    after_handler text,
+    statement_timeout_us bigint
 );

@@ -1,5 +1,6 @@
 -- Empties the store, for the next test. Rows are deleted, which is quicker than to truncate when there are few.
 
+delete from kinfolk.intent;
 delete from kinfolk.status;
 delete from kinfolk.follow_up;
 delete from kinfolk.fan_out;

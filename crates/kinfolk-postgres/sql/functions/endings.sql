@@ -1,0 +1,86 @@
+-- How a handler in SQL ends otherwise than by its return or an error of its own. Each raises, so what the handler did is
+-- undone, and what it meant to make is not made. The detail of the error is the span in microseconds.
+
+-- Not now: the task is run again after this span. Costs no attempt.
+create or replace function kinfolk.snooze(span interval) returns void
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform kinfolk.end_handler('KF020', 'snoozed', span);
+end
+$$;
+
+-- Failed; to be tried again after this span, if an attempt is left.
+create or replace function kinfolk.retry_after(span interval, message text) returns void
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform kinfolk.end_handler('KF021', message, span);
+end
+$$;
+
+-- Failed for good: the payload or the rules of the business forbid it.
+create or replace function kinfolk.give_up(message text) returns void
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform kinfolk.end_handler('KF022', message, interval '0');
+end
+$$;
+
+create or replace function kinfolk.end_handler(p_code text, p_message text, p_span interval) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_span is null or p_span < interval '0' then
+        raise exception using errcode = 'KF001', message = pg_catalog.format('a span of %s', p_span),
+            hint = 'give a span from now on';
+    end if;
+    raise exception using errcode = p_code, message = coalesce(p_message, 'no reason given'),
+        detail = (extract(epoch from p_span) * 1000000)::bigint::text;
+end
+$$;
+
+-- What an error that a handler raised means for its task: the outcome, the failure to be kept, and the delay.
+create or replace function kinfolk.failure_of(
+    p_code text, p_message text, p_detail text, p_hint text, p_context text, p_schema text, p_table text, p_column text,
+    p_constraint text, out outcome text, out failure jsonb, out delay_us bigint
+)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_message text := coalesce(nullif(p_message, ''), 'an error without words');
+begin
+    -- Cut by characters of at most four bytes, so that it fits whatever they are.
+    if octet_length(v_message) > kinfolk.error_bytes_max() then
+        v_message := left(v_message, kinfolk.error_bytes_max() / 4 - 10) || ' … (cut)';
+    end if;
+    outcome := 'failed';
+    if p_code = 'KF020' then
+        outcome := 'snooze';
+        delay_us := p_detail::bigint;
+        return;
+    elsif p_code = 'KF021' then
+        delay_us := p_detail::bigint;
+    elsif p_code = 'KF012' then
+        if p_detail::jsonb ->> 'state' = 'cancelled' then
+            outcome := 'cancelled';
+        end if;
+        failure := nullif(p_detail::jsonb -> 'failure', 'null');
+    elsif p_code = 'KF011' and p_detail not like 'unknown%' then
+        outcome := 'never';
+    end if;
+    failure := coalesce(failure, jsonb_build_object(
+        'kind', case p_code when 'KF022' then 'validation' when 'KF011' then 'refused' when '57014' then 'timeout' else 'error' end,
+        'message', v_message,
+        'detail', jsonb_strip_nulls(jsonb_build_object(
+            'sqlstate', p_code, 'detail', nullif(p_detail, ''), 'hint', nullif(p_hint, ''),
+            'context', nullif(left(p_context, 4000), ''), 'schema', nullif(p_schema, ''), 'table', nullif(p_table, ''),
+            'column', nullif(p_column, ''), 'constraint', nullif(p_constraint, '')))));
+end
+$$;

@@ -1,0 +1,92 @@
+-- Settles the task of an SQL handler as done, with what the handler means to make, as the last act of its transaction.
+-- Answers `completed` or `waiting`. Anything else is an error, so that what the handler did is undone; its detail says
+-- what would have become of the task.
+--
+-- Locks what `settle` locks. Reads and empties the attempt's part of `intent`.
+
+create or replace function kinfolk.finish(p_task bigint, p_token uuid, p_result jsonb) returns text
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+    v_end record;
+begin
+    if p_result is not null then
+        perform kinfolk.require_given(p_result, null);
+    end if;
+    if exists (select from kinfolk.intent i where i.task_id = p_task and i.token = p_token) then
+        select e.* into v_end from kinfolk.finish_made(p_task, p_token, p_result) e;
+    else
+        -- What is recorded as completed is not answered.
+        select coalesce(s.answer, 'recorded') as answer, coalesce(s.state, 'completed') as state
+        into v_end
+        from (select) nothing
+        left join kinfolk.settle(array[p_task], array[p_token], array['done'], array[p_result]) s on true;
+    end if;
+    if v_end.answer = 'recorded' and v_end.state in ('completed', 'waiting') then
+        return v_end.state;
+    end if;
+    perform kinfolk.refuse('KF012', format('task %s could not be recorded as done: %s, %s', p_task, v_end.answer, v_end.state),
+        null, jsonb_build_object('answer', v_end.answer, 'state', v_end.state, 'failure', t.failure)::text)
+    from kinfolk.task t
+    where t.id = p_task;
+    return null;
+end
+$$;
+
+-- The same with what the handler means to make: siblings first, then children, then follow-ups.
+create or replace function kinfolk.finish_made(
+    p_task bigint, p_token uuid, p_result jsonb, out answer text, out state text
+)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+    v_made record;
+    v_order text;
+begin
+    select i.child_order
+    into v_order
+    from kinfolk.intent i
+    where i.task_id = p_task
+        and i.token = p_token
+        and i.kind = 'order'
+    order by i.arrival desc
+    limit 1;
+
+    with made as materialized (
+        select i.*, row_number() over (
+                order by array_position(array['sibling', 'child', 'follow_up'], i.kind), i.arrival) as nth
+        from kinfolk.intent i
+        where i.task_id = p_task
+            and i.token = p_token
+            and i.kind <> 'order'
+    )
+    select count(*) as many, array_agg(m.kind order by m.nth) as kinds, array_agg(m.id order by m.nth) as ids,
+        array_agg(m.command order by m.nth) as commands, array_agg(m.payload order by m.nth) as payloads,
+        array_agg(m.queue order by m.nth) as queues, array_agg(m.priority order by m.nth) as priorities,
+        array_agg(m.due order by m.nth) as dues, array_agg(m.delay_us order by m.nth) as delays,
+        array_agg(m.unique_key order by m.nth) as keys, array_agg(m.unique_scope order by m.nth) as scopes,
+        array_agg(m.unique_window_us order by m.nth) as windows, array_agg(m.on_duplicate order by m.nth) as on_duplicates,
+        array_agg(m.max_attempts order by m.nth) as attempts, array_agg(m.timeout_us order by m.nth) as timeouts,
+        array_agg(m.trace order by m.nth) as traces, array_agg(m.starts_when order by m.nth) as whens
+    into v_made
+    from made m;
+    if v_made.many > kinfolk.made_max() then
+        perform kinfolk.refuse('KF001', format('%s tasks made by one handler', v_made.many),
+            format('make at most %s in one attempt; let children make more', kinfolk.made_max()));
+    end if;
+    delete from kinfolk.intent i where i.task_id = p_task;
+
+    select s.answer, s.state
+    into answer, state
+    from kinfolk.settle_made(p_task, p_token, p_result, coalesce(v_order, 'together'), coalesce(v_made.kinds, '{}'),
+        v_made.commands, v_made.payloads, v_made.queues, v_made.priorities, v_made.dues, v_made.delays, v_made.keys,
+        v_made.scopes, v_made.windows, v_made.on_duplicates, v_made.attempts, v_made.timeouts, v_made.traces,
+        v_made.whens, v_made.ids) s;
+end
+$$;

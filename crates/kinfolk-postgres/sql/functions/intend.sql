@@ -1,0 +1,87 @@
+-- Notes a task that the caller's handler means to make, and answers the number it will have. It is made when the
+-- attempt is settled as done. What can't be made is refused here, where the handler can see it.
+--
+-- Locks nothing: it reads the running task, its family's root and two names, and appends a row.
+
+create or replace function kinfolk.intend(
+    p_kind text, p_command text, p_payload jsonb, p_queue text, p_priority integer, p_due timestamptz, p_delay interval,
+    p_unique_key text, p_unique_scope text, p_unique_window interval, p_on_duplicate text, p_max_attempts integer,
+    p_timeout interval, p_trace text, p_starts_when text default null
+) returns bigint
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+    v_task kinfolk.task := kinfolk.handled();
+    v_id bigint := nextval('kinfolk.task_id');
+begin
+    if p_due is not null and p_delay is not null then
+        perform kinfolk.refuse('KF001', 'both due and delay are given', 'give one of them');
+    end if;
+    perform kinfolk.require_given(p_payload, p_due);
+    perform kinfolk.require_tasks(array[v_id], array[p_command], array[p_payload], array[p_priority],
+        array[kinfolk.micros(p_delay)], array[p_unique_key], array[p_unique_scope],
+        array[kinfolk.micros(p_unique_window)], array[p_on_duplicate], array[p_max_attempts],
+        array[kinfolk.micros(p_timeout)], array[p_trace]);
+    perform kinfolk.require_makeable(v_task, p_kind, p_command, p_queue);
+
+    insert into kinfolk.intent
+        (task_id, token, kind, id, command, payload, queue, priority, due, delay_us, unique_key, unique_scope,
+        unique_window_us, on_duplicate, max_attempts, timeout_us, trace, starts_when)
+    values
+        (v_task.id, v_task.token, p_kind, v_id, p_command, p_payload, p_queue, p_priority, p_due,
+        kinfolk.micros(p_delay), p_unique_key, p_unique_scope, kinfolk.micros(p_unique_window), p_on_duplicate,
+        p_max_attempts, kinfolk.micros(p_timeout), coalesce(p_trace, v_task.trace), p_starts_when);
+    return v_id;
+end
+$$;
+
+-- Refuses a task that its maker's settle would refuse. The error says in its detail which refusal it is.
+create or replace function kinfolk.require_makeable(p_task kinfolk.task, p_kind text, p_command text, p_queue text)
+returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+    v_queue record;
+    v_depth integer := p_task.depth + case p_kind when 'child' then 1 else 0 end;
+    v_limit record;
+begin
+    if p_kind = 'sibling' and p_task.parent_id is null then
+        perform kinfolk.refuse('KF011', format('task %s has no parent, so it can''t have siblings', p_task.id),
+            'spawn a child, or enqueue a task', 'no_parent');
+    end if;
+    select c.id as command_id, q.id, q.name, q.child_limit
+    into v_queue
+    from (values (p_command, p_queue)) g(command, queue)
+    left join kinfolk.command c on c.name = g.command
+    left join kinfolk.queue q on case when g.queue is null then q.id = c.queue_id else q.name = g.queue end;
+    if v_queue.command_id is null then
+        perform kinfolk.refuse('KF011', format('unknown command %s', p_command),
+            'register it, or start a worker that handles it', 'unknown_command');
+    elsif v_queue.id is null then
+        perform kinfolk.refuse('KF011', format('unknown queue %s', p_queue),
+            'register a command on it, or make it with `kinfolk queue set`', 'unknown_queue');
+    end if;
+    if p_kind not in ('child', 'sibling') then
+        return;
+    end if;
+    if v_queue.child_limit = 0 then
+        perform kinfolk.refuse('KF011', format('queue %s takes no children', v_queue.name),
+            'spawn onto another queue, or raise its child_limit', 'no_children');
+    end if;
+    select q.name, q.depth_limit
+    into v_limit
+    from kinfolk.task r
+    join kinfolk.queue q on q.id = r.queue_id
+    where r.id = coalesce(p_task.root_id, p_task.id);
+    if v_depth > v_limit.depth_limit then
+        perform kinfolk.refuse('KF011', format('a family on queue %s may not grow this deep', v_limit.name),
+            'spawn less deeply, or raise its depth_limit', 'too_deep');
+    end if;
+end
+$$;

@@ -1,0 +1,188 @@
+-- Runs tasks of a queue inside the caller's own transaction, so that a pipeline can be tried out in psql and rolled back:
+--
+--     begin; select kinfolk.enqueue(…); call kinfolk.process_tasks(queue => 'analytics'); …; rollback;
+--
+-- One call runs what could be claimed when it began, one after another, each handler in a subtransaction; what they made,
+-- or what opened meanwhile, is left to the next call. With `until_idle`, it goes on until nothing is left to claim. Tasks
+-- that are due later stay where they are.
+--
+-- It never commits, and never waits for a lock: what someone else is at is reported as busy (KF007). It claims under a
+-- worker's row that lives and goes in this transaction. Handlers run as the caller. A procedure that commits fails here,
+-- and no statement_timeout is set. Until the transaction ends it holds what it claimed, and the queue's admission.
+
+create or replace procedure kinfolk.process_tasks(queue text default 'default', until_idle boolean default false)
+language plpgsql
+as $$
+declare
+    v_worker uuid := pg_catalog.gen_random_uuid();
+    v_patience text := pg_catalog.current_setting('lock_timeout');
+    v_ran bigint;
+begin
+    loop
+        perform pg_catalog.set_config('lock_timeout', '10ms', true);
+        v_ran := kinfolk.process_round(v_worker, queue, v_patience);
+        exit when v_ran = 0 or not until_idle;
+    end loop;
+    perform kinfolk.leave(v_worker);
+    perform pg_catalog.set_config('lock_timeout', v_patience, true);
+exception
+    when lock_not_available then
+        raise exception using
+            errcode = 'KF007',
+            message = pg_catalog.format('queue %s is busy: someone else is at it', queue),
+            hint = 'try again in a moment, or on a database where no worker runs';
+end
+$$;
+
+-- One round: what can be claimed now, and none of what comes of it. Answers how many tasks it ran.
+create or replace function kinfolk.process_round(p_worker uuid, p_queue text, p_patience text) returns bigint
+language plpgsql volatile
+as $$
+declare
+    v_commands text[];
+    v_token uuid;
+    v_chosen bigint[];
+    v_ran bigint[] := '{}';
+    v_held bigint[] := '{}';
+    v_task bigint;
+begin
+    v_commands := kinfolk.begin_round(p_worker, p_queue);
+    -- A claim of nothing opens what is due, and takes nothing.
+    perform kinfolk.claim(p_worker, pg_catalog.gen_random_uuid(), p_queue, v_commands, 0);
+    v_chosen := kinfolk.claimable(p_queue, v_commands);
+    loop
+        v_held := v_held operator(pg_catalog.||) kinfolk.hold_back(p_queue, v_commands, v_chosen, v_ran);
+        v_token := pg_catalog.gen_random_uuid();
+        select c.id
+        into v_task
+        from kinfolk.claim(p_worker, v_token, p_queue, v_commands, 1) c
+        where c.id is not null;
+        exit when not found;
+        v_ran := v_ran operator(pg_catalog.||) v_task;
+        perform kinfolk.process_task(v_task, v_token, p_patience);
+    end loop;
+    perform kinfolk.let_go(v_held);
+    return pg_catalog.cardinality(v_ran);
+end
+$$;
+
+-- One task, in a subtransaction: what a handler that fails has done is undone, and its failure is recorded.
+create or replace function kinfolk.process_task(p_task bigint, p_token uuid, p_patience text) returns void
+language plpgsql volatile
+as $$
+declare
+    v_handled record;
+    v_result jsonb;
+    v_is_engine boolean := true;
+    v_code text;
+    v_message text;
+    v_detail text;
+    v_hint text;
+    v_context text;
+    v_schema text;
+    v_table text;
+    v_column text;
+    v_constraint text;
+begin
+    begin
+        select e.* into v_handled from kinfolk.enter(p_task, p_token) e;
+        v_is_engine := false;
+        perform pg_catalog.set_config('lock_timeout', p_patience, true);
+        if v_handled.before is not null then
+            perform kinfolk.run_function(v_handled.before, v_handled.payload);
+        end if;
+        v_result := kinfolk.run_function(v_handled.handler, v_handled.payload);
+        if v_handled.after is not null then
+            perform kinfolk.run_function(v_handled.after, v_handled.payload);
+        end if;
+        set constraints all immediate;
+        v_is_engine := true;
+        perform pg_catalog.set_config('lock_timeout', '10ms', true);
+        perform kinfolk.finish(p_task, p_token, v_result);
+    exception
+        when others then
+            get stacked diagnostics
+                v_code = returned_sqlstate,
+                v_message = message_text,
+                v_detail = pg_exception_detail,
+                v_hint = pg_exception_hint,
+                v_context = pg_exception_context,
+                v_schema = schema_name,
+                v_table = table_name,
+                v_column = column_name,
+                v_constraint = constraint_name;
+            if v_is_engine and v_code = '55P03' then
+                raise;
+            end if;
+            perform kinfolk.settle(array[p_task], array[p_token], array[f.outcome], array[null::jsonb], array[f.failure],
+                array[f.delay_us])
+            from kinfolk.failure_of(v_code, v_message, v_detail, v_hint, v_context, v_schema, v_table, v_column,
+                v_constraint) f;
+    end;
+    perform pg_catalog.set_config('kinfolk.task', '', true);
+    perform pg_catalog.set_config('kinfolk.token', '', true);
+end
+$$;
+
+-- Registers the worker of a round, which sees to commands that have a handler in the database, and answers those.
+create or replace function kinfolk.begin_round(p_worker uuid, p_queue text) returns text[]
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_commands text[] := array(select c.name from kinfolk.command c where c.handler is not null order by c.name);
+begin
+    if not exists (select from kinfolk.queue q where q.name = p_queue) then
+        perform kinfolk.refuse('KF002', format('there is no queue %s', p_queue));
+    end if;
+    perform kinfolk.register_worker(p_worker, 'process_tasks', array[p_queue], v_commands, kinfolk.lease_max_us());
+    return v_commands;
+end
+$$;
+
+-- The open tasks of a queue.
+create or replace function kinfolk.claimable(p_queue text, p_commands text[]) returns bigint[]
+language sql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+    select array(
+        select t.id
+        from kinfolk.task t
+        where t.queue_id = (select q.id from kinfolk.queue q where q.name = p_queue)
+            and t.state = 'pending'
+            and t.gate = 'open'
+            and t.command_id in (select c.id from kinfolk.command c where c.name = any (p_commands)))
+$$;
+
+-- Shuts the gate before open tasks that are not, or no longer, of this round, until `let_go`. Nobody else sees that: it
+-- is undone in the same transaction. Answers which they are.
+create or replace function kinfolk.hold_back(p_queue text, p_commands text[], p_chosen bigint[], p_ran bigint[])
+returns bigint[]
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_held bigint[];
+begin
+    with held as (
+        update kinfolk.task t
+        set gate = 'limit'
+        where t.id = any (kinfolk.claimable(p_queue, p_commands))
+            and (t.id <> all (p_chosen) or t.id = any (p_ran))
+        returning t.id
+    )
+    select coalesce(array_agg(h.id), '{}') into v_held from held h;
+    return v_held;
+end
+$$;
+
+create or replace function kinfolk.let_go(p_held bigint[]) returns void
+language sql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+    update kinfolk.task t
+    set gate = 'open'
+    where t.id = any (p_held)
+        and t.state = 'pending'
+        and t.gate = 'limit'
+$$;

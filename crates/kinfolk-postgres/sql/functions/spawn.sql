@@ -1,0 +1,90 @@
+-- What a handler in SQL calls to leave tasks behind. Each answers the number of the task, which is there once the
+-- attempt has ended well, and only then; under a unique key that another task holds by then, it never is.
+
+-- A child: the handler's task waits for it, and fails if it fails. What is null comes from the command, but the
+-- priority from the parent.
+create or replace function kinfolk.spawn(
+    command text,
+    payload jsonb default '{}',
+    queue text default null,
+    priority integer default null,
+    due timestamptz default null,
+    delay interval default null,
+    unique_key text default null,
+    unique_scope text default 'pending',
+    unique_window interval default null,
+    on_duplicate text default 'keep',
+    max_attempts integer default null,
+    timeout interval default null,
+    trace text default null
+) returns bigint
+language sql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+    select kinfolk.intend('child', command, payload, queue, priority, due, delay, unique_key, unique_scope,
+        unique_window, on_duplicate, max_attempts, timeout, trace)
+$$;
+
+-- A child of the same parent, which waits for it too.
+create or replace function kinfolk.spawn_sibling(
+    command text,
+    payload jsonb default '{}',
+    queue text default null,
+    priority integer default null,
+    due timestamptz default null,
+    delay interval default null,
+    unique_key text default null,
+    unique_scope text default 'pending',
+    unique_window interval default null,
+    on_duplicate text default 'keep',
+    max_attempts integer default null,
+    timeout interval default null,
+    trace text default null
+) returns bigint
+language sql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+    select kinfolk.intend('sibling', command, payload, queue, priority, due, delay, unique_key, unique_scope,
+        unique_window, on_duplicate, max_attempts, timeout, trace)
+$$;
+
+-- A task that starts after the whole family of the handler's task has settled, well or badly; with `starts_when =>
+-- 'completed'` only if it went well, else it is cancelled.
+create or replace function kinfolk.follow_up(
+    command text,
+    payload jsonb default '{}',
+    queue text default null,
+    priority integer default null,
+    due timestamptz default null,
+    delay interval default null,
+    unique_key text default null,
+    unique_scope text default 'pending',
+    unique_window interval default null,
+    on_duplicate text default 'keep',
+    max_attempts integer default null,
+    timeout interval default null,
+    trace text default null,
+    starts_when text default 'settled'
+) returns bigint
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if coalesce(starts_when not in ('settled', 'completed'), true) then
+        perform kinfolk.refuse('KF001', format('unknown starts_when %L', starts_when), 'there are: settled, completed');
+    end if;
+    return kinfolk.intend('follow_up', command, payload, queue, priority, due, delay, unique_key, unique_scope,
+        unique_window, on_duplicate, max_attempts, timeout, trace, starts_when);
+end
+$$;
+
+-- The children that this handler spawns run one after another, each after the whole family of the one before; with
+-- `until_failure`, a failure cancels the rest.
+create or replace function kinfolk.in_order(until_failure boolean default false) returns void
+language sql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+    insert into kinfolk.intent (task_id, token, kind, child_order)
+    select t.id, t.token, 'order', case when until_failure then 'in_order_until_failure' else 'in_order' end
+    from kinfolk.handled() t
+$$;

@@ -1,0 +1,28 @@
+-- What an SQL handler means to make: children, siblings, follow-ups. It is kept apart until its attempt is settled as
+-- done, and is made then, in that transaction; the rows of an attempt that ends otherwise are dropped. A function's rows
+-- are never seen by anyone else, since they live and go in its transaction; a procedure may commit in between.
+-- `id`: the number the task will have. `child_order`: of a row of kind `order`.
+
+create table kinfolk.intent (
+    task_id bigint not null,
+    token uuid not null,
+    arrival bigint generated always as identity,
+    kind text not null,
+    id bigint,
+    command text,
+    payload jsonb,
+    queue text,
+    priority integer,
+    due timestamptz,
+    delay_us bigint,
+    unique_key text,
+    unique_scope text,
+    unique_window_us bigint,
+    on_duplicate text,
+    max_attempts integer,
+    timeout_us bigint,
+    trace text,
+    starts_when text,
+    child_order text,
+    primary key (task_id, token, arrival)
+);

@@ -1,0 +1,116 @@
+//! Connections beside the store's own, for those who run a user's code in the database: they wait as long as that takes,
+//! and a statement that nobody waits for any more is cancelled.
+
+use std::time::Duration;
+
+use deadpool_postgres::{Hook, HookError, Object, Pool};
+use kinfolk_core::store::Answer;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Error, Row};
+
+use crate::connect::{self, PgOptions, Target};
+use crate::error::pool_error;
+
+/// How long a cancel request may take: it is only a courtesy, the server also notices that nobody listens.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What a session that runs a user's code is told: not to stay in a transaction in which nothing happens, and to look
+/// whether its client is still there while a statement runs.
+const SESSION: &str = "set idle_in_transaction_session_timeout = '60s'";
+/// Not every platform has this one.
+const WATCH_CLIENT: &str = "set client_connection_check_interval = '1s'";
+
+/// A pool of such connections.
+#[derive(Clone)]
+pub struct Connections {
+    pool: Pool,
+    target: Target,
+    prepared: bool,
+}
+
+/// One of them, in use. Dropped before it is given back, it is closed, and what it runs is cancelled.
+pub struct Line {
+    client: Option<Object>,
+    target: Target,
+    prepared: bool,
+}
+
+impl Connections {
+    /// Connections to a database, as many at most as the options say. Connects when the first one is needed.
+    pub fn open(url: &str, options: &PgOptions) -> Answer<Self> {
+        let target = connect::target(url, options)?;
+        let mut builder = connect::pool_builder(&target, options);
+        if options.prepared {
+            builder = builder.post_create(Hook::async_fn(|client, _| {
+                Box::pin(async move {
+                    client.batch_execute(SESSION).await.map_err(HookError::Backend)?;
+                    let _ = client.batch_execute(WATCH_CLIENT).await;
+                    Ok(())
+                })
+            }));
+        }
+        Ok(Self { pool: connect::built(builder)?, target, prepared: options.prepared })
+    }
+
+    /// A connection; waits for one to be free.
+    pub async fn line(&self) -> Answer<Line> {
+        let client = self.pool.get().await.map_err(pool_error)?;
+        Ok(Line { client: Some(client), target: self.target.clone(), prepared: self.prepared })
+    }
+}
+
+impl Line {
+    /// The connection.
+    pub fn client(&self) -> &Object {
+        self.client.as_ref().expect("a line has its client until it is given back")
+    }
+
+    /// Runs a statement that is run often, and reads its rows.
+    pub async fn rows(&self, sql: &str, params: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>, Error> {
+        if !self.prepared {
+            return self.client().query_typed(sql, params).await;
+        }
+        let types: Vec<Type> = params.iter().map(|(_, kind)| kind.clone()).collect();
+        let values: Vec<&(dyn ToSql + Sync)> = params.iter().map(|(value, _)| *value).collect();
+        let statement = self.client().prepare_typed_cached(sql, &types).await?;
+        self.client().query(&statement, &values).await
+    }
+
+    /// Nothing goes on: the next one may have it.
+    pub fn give_back(mut self) {
+        self.client = None;
+    }
+
+    /// Closes it, since nobody knows what state its session is in. Nothing runs on it.
+    pub fn close(mut self) {
+        if let Some(client) = self.client.take() {
+            drop(Object::take(client));
+        }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let Some(client) = self.client.take() else { return };
+        let token = client.cancel_token();
+        drop(Object::take(client));
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let tls = self.target.tls.clone();
+            runtime.spawn(async move {
+                let _ = tokio::time::timeout(CANCEL_TIMEOUT, token.cancel_query(tls)).await;
+            });
+        }
+    }
+}
+
+impl std::fmt::Debug for Connections {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connections").field("to", &self.target.shown).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Line {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Line").field("to", &self.target.shown).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,154 @@
+//! Functions in the database as handlers: what may be one, who may call what, and how they run inside one transaction.
+
+mod common;
+
+use common::*;
+use kinfolk_core::*;
+use kinfolk_postgres::testing::TestDatabase;
+
+async fn refused(database: &TestDatabase, sql: &str) -> String {
+    match database.try_run(sql).await {
+        Err(StoreError::Input(fault)) => fault.to_string(),
+        other => panic!("{sql}: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn only_what_can_handle_a_task_may_be_named() {
+    let (database, _store) = fresh().await;
+    database
+        .run(
+            "create schema app;
+             create function app.good(jsonb) returns jsonb language sql as 'select $1';
+             create function app.text(text) returns jsonb language sql as 'select null::jsonb';
+             create function app.many(jsonb) returns setof jsonb language sql as 'select $1';
+             create function app.number(jsonb) returns int language sql as 'select 1';
+             create function app.any(anyelement) returns anyelement language sql as 'select $1';
+             create aggregate app.agg(jsonb) (sfunc = pg_catalog.jsonb_concat, stype = jsonb);
+             create procedure app.definer(jsonb) security definer language sql as '';
+             create procedure app.pinned(jsonb) set search_path = app language sql as '';
+             create procedure app.plain(jsonb) language sql as ''",
+        )
+        .await;
+    for (name, words) in [
+        ("app.nothing", "there is no function"),
+        ("app.text", "there is no function"),
+        ("app.any", "there is no function"),
+        ("app.many", "returns a set of jsonb"),
+        ("app.number", "returns integer"),
+        ("app.agg", "not a function or procedure"),
+        ("app.definer", "security definer"),
+        ("app.pinned", "set clauses"),
+        ("good", "can''t be used"),
+        ("app.good; drop table x", "can''t be used"),
+        ("pg_catalog.jsonb_typeof", "not yours"),
+        ("pg_catalog.jsonb_pretty", "not yours"),
+    ] {
+        let words = words.replace("''", "'");
+        let sql = format!("select kinfolk.register_command('c', handler => '{name}')");
+        let fault = refused(&database, &sql).await;
+        assert!(fault.contains(&words), "{name}: {fault}");
+    }
+    let hook = "select kinfolk.register_command('c', handler => 'app.good', before => 'app.plain')";
+    assert!(refused(&database, hook).await.contains("not a function"));
+    let alone = "select kinfolk.register_command('c', before => 'app.good')";
+    assert!(refused(&database, alone).await.contains("no handler"));
+    for name in ["app.good", "app.good(jsonb)", "App.Good", "\"app\".\"good\"", "app.plain"] {
+        database.run(&format!("select kinfolk.register_command('c', handler => '{name}')")).await;
+    }
+}
+
+#[tokio::test]
+async fn a_handler_stays_until_another_is_named_and_the_store_shows_it() {
+    let (database, store) = fresh().await;
+    database
+        .run(
+            "create schema \"Odd app\"; create function \"Odd app\".\"Do it\"(jsonb) returns void language sql as '';
+             select kinfolk.register_command('c', handler => '\"Odd app\".\"Do it\"', statement_timeout => '5 s')",
+        )
+        .await;
+    let shown = |commands: Vec<Command>| commands.into_iter().find(|c| c.name.as_str() == "c").unwrap();
+    let handler = shown(store.commands().await.unwrap()).handler.unwrap();
+    assert_eq!(handler.function, "\"Odd app\".\"Do it\"");
+    assert_eq!(handler.statement_timeout, Some(std::time::Duration::from_secs(5)));
+
+    database.run("select kinfolk.register_command('c', priority => 5)").await;
+    let command = shown(store.commands().await.unwrap());
+    assert_eq!((command.priority, command.handler.as_ref()), (5, Some(&handler)));
+    store.register(&[Command { handler: Some(handler.clone()), ..Command::new(command.name) }]).await.unwrap();
+    assert_eq!(shown(store.commands().await.unwrap()).handler, Some(handler));
+    database.run("select kinfolk.register_command('c', handler => '')").await;
+    assert_eq!(shown(store.commands().await.unwrap()).handler, None);
+    database.run("select kinfolk.register_command('fresh', handler => '')").await;
+    assert_eq!(database.texts("select count(*)::text from kinfolk.command where handler = ''").await, ["0"]);
+}
+
+#[tokio::test]
+async fn the_functions_of_a_handler_are_refused_outside_one() {
+    let (database, _store) = fresh().await;
+    for call in ["current_task()", "spawn('work')", "spawn_sibling('work')", "follow_up('work')", "in_order()"] {
+        let fault = refused(&database, &format!("select kinfolk.{call}")).await;
+        assert!(fault.contains("not inside a handler"), "{call}: {fault}");
+        // Anyone can set a variable; the token is what counts.
+        let forged = format!(
+            "set kinfolk.task = '1'; set kinfolk.token = '00000000-0000-0000-0000-000000000000'; select kinfolk.{call}"
+        );
+        assert!(refused(&database, &forged).await.contains("no longer with this attempt"), "{call}");
+    }
+}
+
+#[tokio::test]
+async fn each_role_may_do_its_own_and_nothing_else() {
+    let (database, _store) = fresh().await;
+    let suffix = database.name();
+    let roles = format!(
+        "create schema app;
+         create role worker_{suffix} in role kinfolk_worker;
+         create role owner_{suffix} in role kinfolk_handler;
+         create table app.secret (n int);
+         create function app.granted(p jsonb) returns jsonb language sql security definer as $$
+             insert into app.secret values (1); select to_jsonb(kinfolk.current_task()) $$;
+         create function app.denied(p jsonb) returns jsonb language sql as 'select p';
+         alter table app.secret owner to owner_{suffix};
+         alter function app.granted(jsonb) owner to owner_{suffix};
+         grant usage on schema app to worker_{suffix}, owner_{suffix};
+         revoke execute on function app.granted(jsonb), app.denied(jsonb) from public;
+         grant execute on function app.granted(jsonb) to worker_{suffix};
+         select kinfolk.register_command('granted', 'q', handler => 'app.granted', max_attempts => 1);
+         select kinfolk.register_command('denied', 'q', handler => 'app.denied', max_attempts => 1);
+         select kinfolk.enqueue('granted'), kinfolk.enqueue('denied')"
+    );
+    database.run(&roles).await;
+    let run = format!(
+        "set role worker_{suffix};
+         select kinfolk.run_function('app.denied', '{{}}')"
+    );
+    assert!(matches!(database.try_run(&run).await, Err(StoreError::Forbidden { .. })));
+    database.run(&format!("set role worker_{suffix}; call kinfolk.process_tasks('q')")).await;
+    let states = "select command || ' ' || state || coalesce(' ' || (failure -> 'detail' ->> 'sqlstate'), '')
+        from kinfolk.tasks where queue = 'q' order by id";
+    assert_eq!(database.texts(states).await, ["granted completed", "denied failed 42501"]);
+
+    for (role, sql) in [
+        ("worker", "select * from kinfolk.task"),
+        ("worker", "select * from kinfolk.intent"),
+        ("owner", "select kinfolk.register_command('x')"),
+        ("owner", "select kinfolk.settle('{}', '{}', '{}')"),
+        ("owner", "select kinfolk.enter(1, '00000000-0000-0000-0000-000000000000')"),
+        ("owner", "call kinfolk.process_tasks()"),
+    ] {
+        let answer = database.try_run(&format!("set role {role}_{suffix}; {sql}")).await;
+        assert!(matches!(answer, Err(StoreError::Forbidden { .. })), "{role}: {sql}: {answer:?}");
+    }
+    // Who may not call a function may not have a worker call it. (A session has its own name, whatever its role.)
+    let forged = format!(
+        "grant kinfolk_producer to owner_{suffix}; set session authorization owner_{suffix};
+         select kinfolk.register_command('x', handler => 'app.denied')"
+    );
+    assert!(matches!(database.try_run(&forged).await, Err(StoreError::Forbidden { .. })));
+    database
+        .run(&format!(
+            "drop owned by worker_{suffix}, owner_{suffix} cascade; drop role worker_{suffix}; drop role owner_{suffix}"
+        ))
+        .await;
+}

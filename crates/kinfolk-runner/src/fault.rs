@@ -1,0 +1,103 @@
+//! What an error of a handler in the database means for its task. The same is said in SQL, for those who run tasks there,
+//! by `kinfolk.failure_of`.
+
+use std::time::Duration;
+
+use kinfolk::core::Retry;
+use kinfolk::{Done, Failure, FailureKind, Json, State, TaskError};
+use kinfolk_core::StoreError;
+use kinfolk_postgres::store_error;
+use serde_json::{Map, Value};
+use tokio_postgres::Error;
+use tokio_postgres::error::DbError;
+
+/// Longest context kept, in bytes.
+const CONTEXT_MAX: usize = 4000;
+
+/// Why an attempt did not end well.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The database said no, or said nothing any more.
+    Database(Error),
+    /// There was no connection.
+    Store(StoreError),
+    /// It answered something that is not in the book.
+    Strange(String),
+}
+
+impl Fault {
+    /// Whether the transaction lost against another one, and may well win the next time.
+    pub(crate) fn is_collision(&self) -> bool {
+        matches!(self, Self::Database(fault) if matches!(fault.code().map(|code| code.code()), Some("40001" | "40P01")))
+    }
+
+    /// What the worker is to record.
+    pub(crate) fn into_answer(self) -> Result<Done<Json>, TaskError> {
+        match &self {
+            Self::Database(fault) => match fault.as_db_error() {
+                Some(db) => answer(db),
+                None => Err(TaskError::new(store_error(fault).to_string())),
+            },
+            Self::Store(fault) => Err(TaskError::new(fault.to_string())),
+            Self::Strange(words) => Err(TaskError::new(words.clone())),
+        }
+    }
+}
+
+fn answer(db: &DbError) -> Result<Done<Json>, TaskError> {
+    match db.code().code() {
+        "KF020" => Ok(Done::snooze(span(db))),
+        "KF021" => Err(TaskError::of(failure(db, FailureKind::Error), Retry::After(span(db)))),
+        "KF022" => Err(TaskError::of(failure(db, FailureKind::Validation), Retry::Never)),
+        "KF011" => {
+            let may_pass = db.detail().is_some_and(|why| why.starts_with("unknown"));
+            let retry = if may_pass { Retry::Policy } else { Retry::Never };
+            Err(TaskError::of(failure(db, FailureKind::Refused), retry))
+        }
+        "KF012" => Err(unrecorded(db)),
+        "57014" => Err(TaskError::of(failure(db, FailureKind::Timeout), Retry::Policy)),
+        _ => Err(TaskError::of(failure(db, FailureKind::Error), Retry::Policy)),
+    }
+}
+
+/// The settle decided something else than that the task is done, and was undone with everything else.
+fn unrecorded(db: &DbError) -> TaskError {
+    let told: Value = db.detail().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    if told["state"] == State::Cancelled.as_str() {
+        return TaskError::of(Failure::cancelled(), Retry::Never);
+    }
+    let refused: Option<Failure> = serde_json::from_value(told["failure"].clone()).ok();
+    let retry = if told["state"] == State::Failed.as_str() { Retry::Never } else { Retry::Policy };
+    TaskError::of(refused.unwrap_or_else(|| failure(db, FailureKind::Error)), retry)
+}
+
+fn span(db: &DbError) -> Duration {
+    Duration::from_micros(db.detail().and_then(|micros| micros.parse().ok()).unwrap_or_default())
+}
+
+/// Everything the database said, for those who have to find out what went wrong.
+fn failure(db: &DbError, kind: FailureKind) -> Failure {
+    let context = db.where_().map(|context| cut(context, CONTEXT_MAX));
+    let told: Map<String, Value> = [
+        ("sqlstate", Some(db.code().code())),
+        ("detail", db.detail()),
+        ("hint", db.hint()),
+        ("context", context),
+        ("schema", db.schema()),
+        ("table", db.table()),
+        ("column", db.column()),
+        ("constraint", db.constraint()),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name.to_owned(), Value::from(value.filter(|value| !value.is_empty())?))))
+    .collect();
+    let failure = Failure::new(kind, db.message());
+    match Json::of(&told) {
+        Ok(told) => failure.detail(told),
+        Err(_) => failure,
+    }
+}
+
+fn cut(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}

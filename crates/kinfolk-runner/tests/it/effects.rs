@@ -1,0 +1,55 @@
+//! An attempt that is over has no effect any more.
+
+use std::time::Duration;
+
+use kinfolk::State;
+
+use crate::lab::Lab;
+
+/// Backends of handlers that run a statement at this moment.
+const BUSY: &str = "select count(*)::text from pg_stat_activity
+    where application_name = 'kinfolk handler' and state <> 'idle' and datname = current_database()";
+
+#[tokio::test]
+async fn a_cancelled_handler_is_stopped_in_the_database_too() {
+    let lab = Lab::new(
+        "create function app.sleep(p jsonb) returns void language sql as $$
+             insert into app.note (what) values ('never'); select pg_sleep(60) $$;
+         select kinfolk.register_command('sleep', handler => 'app.sleep')",
+    )
+    .await;
+    let worker = lab.builder().grace(Duration::from_millis(50)).start().await.unwrap();
+    let id = lab.enqueue("sleep", "{}").await;
+    lab.until(BUSY, "1").await;
+    lab.kinfolk.cancel(id).await.unwrap();
+    assert_eq!(lab.ended(id).await.state, State::Cancelled);
+    lab.until(BUSY, "0").await;
+    assert_eq!(lab.notes().await, Vec::<String>::new());
+    lab.close(worker).await;
+}
+
+#[tokio::test]
+async fn the_next_attempt_starts_only_when_the_last_one_is_gone() {
+    let lab = Lab::new(
+        "create function app.alone(p jsonb) returns void language plpgsql as $$ begin
+             perform pg_advisory_xact_lock(77);
+             insert into app.note (what) values ('done');
+         end $$;
+         select kinfolk.register_command('alone', handler => 'app.alone', timeout => '200 ms', backoff_base => '0')",
+    )
+    .await;
+    let (blocker, connection) = tokio_postgres::connect(&lab.database.url, tokio_postgres::NoTls).await.unwrap();
+    let connection = tokio::spawn(connection);
+    blocker.batch_execute("select pg_advisory_lock(77)").await.unwrap();
+    let worker = lab.worker().await;
+    let id = lab.enqueue("alone", "{}").await;
+    lab.task_that(id, |task| task.attempt >= 2).await;
+    let inside =
+        "select (count(*) <= 1)::text from pg_locks where locktype = 'advisory' and objid = 77 and not granted";
+    assert_eq!(lab.database.texts(inside).await, ["true"]);
+    drop(blocker);
+    let _ = connection.await;
+    assert_eq!(lab.ended(id).await.state, State::Completed);
+    assert_eq!(lab.notes().await, ["done"]);
+    lab.close(worker).await;
+}

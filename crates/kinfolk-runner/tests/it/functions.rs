@@ -1,0 +1,170 @@
+//! Functions as handlers: results, hooks, errors, endings.
+
+use kinfolk::{FailureKind, State};
+
+use crate::lab::Lab;
+
+#[tokio::test]
+async fn a_function_runs_in_one_transaction_with_its_hooks_and_its_settle() {
+    let lab = Lab::new(
+        "create function app.note(p jsonb) returns void language sql as $$
+             insert into app.note (what) values (current_setting('kinfolk.task') || ' ' || kinfolk.current_task()) $$;
+         create function app.double(p jsonb) returns jsonb language sql as $$
+             select jsonb_build_object('twice', (p ->> 'n')::numeric * 2, 'xid', pg_current_xact_id()::text) $$;
+         select kinfolk.register_command('double', handler => 'app.double', before => 'app.note', after => 'app.note')",
+    )
+    .await;
+    let worker = lab.worker().await;
+    let id = lab.enqueue("double", r#"{"n": 12345678901234567890.5}"#).await;
+    let task = lab.ended(id).await;
+    assert_eq!(task.state, State::Completed);
+    let result: serde_json::Value = task.result.unwrap().to().unwrap();
+    assert!(task.payload.as_str().contains("12345678901234567890"), "{}", task.payload);
+    assert_eq!(lab.notes().await, [format!("{id} {id}"), format!("{id} {id}")]);
+    let settled_by = format!("select xmin::text from kinfolk.task where id = {id}");
+    assert_eq!(lab.database.texts(&settled_by).await, [result["xid"].as_str().unwrap()]);
+    lab.close(worker).await;
+}
+
+#[tokio::test]
+async fn an_error_carries_everything_the_database_said_and_undoes_the_handler() {
+    let lab = Lab::new(
+        "create function app.fail(p jsonb) returns void language plpgsql as $$ begin
+             insert into app.note (what) values ('never');
+             raise exception 'no such unit' using errcode = 'P0042', detail = 'unit 7', hint = 'import it first';
+         end $$;
+         create table app.one (n int constraint only_one primary key);
+         create function app.break(p jsonb) returns void language sql as $$
+             insert into app.one values (1), (1) $$;
+         select kinfolk.register_command('fail', handler => 'app.fail', max_attempts => 1);
+         select kinfolk.register_command('break', handler => 'app.break', max_attempts => 1)",
+    )
+    .await;
+    let worker = lab.worker().await;
+    let id = lab.enqueue("fail", "{}").await;
+    let failure = lab.ended(id).await.failure.unwrap();
+    assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::Error, "no such unit"));
+    let detail: serde_json::Value = failure.detail.unwrap().to().unwrap();
+    assert_eq!(detail["sqlstate"], "P0042");
+    assert_eq!(detail["detail"], "unit 7");
+    assert_eq!(detail["hint"], "import it first");
+    assert!(detail["context"].as_str().unwrap().contains("app.fail"), "{detail}");
+    assert_eq!(lab.notes().await, Vec::<String>::new());
+
+    let id = lab.enqueue("break", "{}").await;
+    let failure = lab.ended(id).await.failure.unwrap();
+    let detail: serde_json::Value = failure.detail.unwrap().to().unwrap();
+    assert_eq!((&detail["sqlstate"], &detail["constraint"]), (&"23505".into(), &"only_one".into()));
+    lab.close(worker).await;
+}
+
+#[tokio::test]
+async fn a_hook_that_fails_fails_the_attempt() {
+    let lab = Lab::new(
+        "create function app.ok(p jsonb) returns void language sql as $$ insert into app.note (what) values ('ran') $$;
+         create function app.no(p jsonb) returns void language plpgsql as $$ begin raise 'hook'; end $$;
+         select kinfolk.register_command('a', handler => 'app.ok', before => 'app.no', max_attempts => 1);
+         select kinfolk.register_command('b', handler => 'app.ok', after => 'app.no', max_attempts => 1)",
+    )
+    .await;
+    let worker = lab.worker().await;
+    for command in ["a", "b"] {
+        let id = lab.enqueue(command, "{}").await;
+        let task = lab.ended(id).await;
+        assert_eq!((task.state, task.failure.unwrap().message), (State::Failed, "hook".to_owned()));
+    }
+    assert_eq!(lab.notes().await, Vec::<String>::new());
+    lab.close(worker).await;
+}
+
+#[tokio::test]
+async fn a_handler_may_snooze_ask_for_a_later_try_or_give_up() {
+    let lab = Lab::new(
+        "create function app.end(p jsonb) returns void language plpgsql as $$ begin
+             case p ->> 'how'
+                 when 'snooze' then perform kinfolk.snooze('1 hour');
+                 when 'later' then perform kinfolk.retry_after('2 hours', 'not yet');
+                 else perform kinfolk.give_up('never');
+             end case;
+         end $$;
+         select kinfolk.register_command('end', handler => 'app.end')",
+    )
+    .await;
+    let worker = lab.worker().await;
+    let snoozed = lab.enqueue("end", r#"{"how": "snooze"}"#).await;
+    let later = lab.enqueue("end", r#"{"how": "later"}"#).await;
+    let never = lab.enqueue("end", r#"{"how": "never"}"#).await;
+
+    let task = lab.ended(never).await;
+    assert_eq!((task.state, task.failure.unwrap().kind), (State::Failed, FailureKind::Validation));
+    let task = lab.task_that(snoozed, |task| task.started_at.is_some() && task.state == State::Pending).await;
+    assert_eq!((task.attempt, task.due > task.started_at.unwrap()), (0, true));
+    let task = lab.task_that(later, |task| task.failure.is_some()).await;
+    assert_eq!((task.attempt, task.failure.unwrap().message.as_str()), (1, "not yet"));
+    assert!(task.due.since(task.started_at.unwrap()).as_secs() >= 7200);
+    lab.close(worker).await;
+}
+
+#[tokio::test]
+async fn a_deadlock_or_a_serialization_failure_is_retried_in_place_three_times() {
+    let lab = Lab::new(
+        "create sequence app.tries;
+         create function app.collide(p jsonb) returns jsonb language plpgsql as $$ begin
+             if nextval('app.tries') % 10 < (p ->> 'losses')::int then
+                 raise exception 'lost' using errcode = p ->> 'code';
+             end if;
+             return to_jsonb(currval('app.tries'));
+         end $$;
+         select kinfolk.register_command('collide', handler => 'app.collide', max_attempts => 1)",
+    )
+    .await;
+    let worker = lab.worker().await;
+    let id = lab.enqueue("collide", r#"{"losses": 4, "code": "40P01"}"#).await;
+    let task = lab.ended(id).await;
+    assert_eq!((task.state, task.attempt, task.result.unwrap().as_str()), (State::Completed, 1, "4"));
+
+    lab.database.run("alter sequence app.tries restart with 10").await;
+    let id = lab.enqueue("collide", r#"{"losses": 9, "code": "40001"}"#).await;
+    let task = lab.ended(id).await;
+    assert_eq!((task.state, task.failure.unwrap().message.as_str()), (State::Failed, "lost"));
+    assert_eq!(lab.database.texts("select last_value::text from app.tries").await, ["13"], "once and three times more");
+    lab.close(worker).await;
+}
+
+#[tokio::test]
+async fn a_statement_that_runs_too_long_is_a_timeout() {
+    let lab = Lab::new(
+        "create function app.sleep(p jsonb) returns void language sql as $$ select pg_sleep(60) $$;
+         select kinfolk.register_command('sleep', handler => 'app.sleep', statement_timeout => '50 ms', max_attempts => 1)",
+    )
+    .await;
+    let worker = lab.worker().await;
+    let id = lab.enqueue("sleep", "{}").await;
+    let failure = lab.ended(id).await.failure.unwrap();
+    assert_eq!(failure.kind, FailureKind::Timeout, "{failure:?}");
+    lab.close(worker).await;
+}
+
+#[tokio::test]
+async fn commands_that_are_registered_or_changed_later_are_run_without_a_restart() {
+    let lab = Lab::new(
+        "create function app.one(p jsonb) returns jsonb language sql as $$ select '1'::jsonb $$;
+         create function app.two(p jsonb) returns jsonb language sql as $$ select '2'::jsonb $$",
+    )
+    .await;
+    let worker = lab.worker().await;
+    lab.database.run("select kinfolk.register_command('late', handler => 'app.one')").await;
+    let id = lab.enqueue("late", "{}").await;
+    assert_eq!(lab.ended(id).await.result.unwrap().as_str(), "1");
+    lab.until("select (commands @> '{late}')::text from kinfolk.worker", "true").await;
+
+    lab.database.run("select kinfolk.register_command('late', handler => 'app.two')").await;
+    let id = lab.enqueue("late", "{}").await;
+    assert_eq!(lab.ended(id).await.result.unwrap().as_str(), "2", "what is called is looked up at each call");
+
+    lab.database.run("select kinfolk.register_command('late', handler => '')").await;
+    lab.until("select (commands @> '{late}')::text from kinfolk.worker", "false").await;
+    let id = lab.enqueue("late", "{}").await;
+    assert_eq!(lab.task(id).await.state, State::Pending);
+    lab.close(worker).await;
+}
