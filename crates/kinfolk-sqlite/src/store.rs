@@ -1,6 +1,7 @@
 //! The store: a handle that hands every call to the writer or to a reader.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicI64;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -36,6 +37,8 @@ pub(crate) struct Shared {
     pub(crate) locks: Locks,
     /// This open store's own number, to tell its wake-ups from those of others.
     pub(crate) waker: i64,
+    /// The last waiting task that the sweep has looked at.
+    pub(crate) swept: AtomicI64,
 }
 
 struct Inner {
@@ -98,8 +101,15 @@ impl SqliteStore {
         let conn = opened.map_err(|fault| while_opening(&path, fault))?;
         let waker = i64::from_ne_bytes(uuid::Uuid::new_v4().as_bytes()[..8].try_into().unwrap_or_default());
         let readers = Arc::new(Readers::new(path.clone(), options));
-        let shared =
-            Arc::new(Shared { path, options, clock: StoreClock::new(clock), hub: Hub::default(), locks, waker });
+        let shared = Arc::new(Shared {
+            path,
+            options,
+            clock: StoreClock::new(clock),
+            hub: Hub::default(),
+            locks,
+            waker,
+            swept: AtomicI64::new(0),
+        });
         let writer = writer::start(conn, shared.clone())
             .map_err(|fault| StoreError::Unavailable { detail: format!("no thread: {fault}") })?;
         let inner = Inner { shared, readers, watcher: Watcher::default(), writer: Mutex::new(Some(writer)), temporary };

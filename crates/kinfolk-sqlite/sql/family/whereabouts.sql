@@ -8,6 +8,7 @@ select state,
        fan_out_id,
        parent_id,
        coalesce(root_id, id),
-       lane
+       lane,
+       outcome
 from task
 where id = ?1

@@ -22,6 +22,18 @@ const INVARIANTS: &[(&str, &str)] = &[
     ("no task has more ended attempts than claims", include_str!("../../sql/check/runs.sql")),
     ("an open gate means that the task is due", include_str!("../../sql/check/due.sql")),
     ("every task has one payload", include_str!("../../sql/check/payloads.sql")),
+    ("a fan-out counts its children", include_str!("../../sql/check/counts.sql")),
+    ("a waiting task has an open child", include_str!("../../sql/check/waiting.sql")),
+    ("a fan-out that is waited for has a waiting task", include_str!("../../sql/check/waits.sql")),
+    ("no child outlives its parent", include_str!("../../sql/check/outlived.sql")),
+    ("a child fits its parent", include_str!("../../sql/check/descent.sql")),
+    ("a root is nobody's child", include_str!("../../sql/check/roots.sql")),
+    ("only a waiting task, or one its children failed, has an outcome", include_str!("../../sql/check/outcomes.sql")),
+    ("only a running child takes a slot", include_str!("../../sql/check/slots.sql")),
+    ("an ended family is not at work", include_str!("../../sql/check/places.sql")),
+    ("children in order have one that is open", include_str!("../../sql/check/in_order.sql")),
+    ("a follow-up waits for a family", include_str!("../../sql/check/follow_ups.sql")),
+    ("a family that waits to be let in has a waiting root", include_str!("../../sql/check/limited.sql")),
     ("the store's row is ahead of every task", include_str!("../../sql/check/store.sql")),
 ];
 

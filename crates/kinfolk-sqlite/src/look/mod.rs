@@ -1,5 +1,6 @@
 //! What anyone may look at. Every look sees one moment of the file and writes nothing.
 
+pub(crate) mod activity;
 pub(crate) mod check;
 pub(crate) mod doctor;
 pub(crate) mod family;

@@ -5,10 +5,11 @@ use kinfolk_core::inspect::{Filter, Finding, Page, Stats, Violation};
 use kinfolk_core::store::{Answer, Inspect};
 use kinfolk_core::task::{Attempt, Task};
 use kinfolk_core::worker::WorkerView;
-use kinfolk_core::{Command, Progress, Queue, Schedule, Tally, TaskId, Timestamp};
+use kinfolk_core::{Command, CommandName, Progress, Queue, Schedule, Status, Tally, TaskId, Timestamp};
 
 use super::SqliteStore;
-use crate::look::{check, doctor, family, stats, tasks};
+use crate::look::activity::Activity;
+use crate::look::{activity, check, doctor, family, stats, tasks};
 use crate::verb::schedule;
 
 #[async_trait]
@@ -40,6 +41,15 @@ impl Inspect for SqliteStore {
 
     async fn progress(&self, task: TaskId) -> Answer<Progress> {
         self.read(move |snapshot| family::progress(snapshot, task)).await
+    }
+
+    async fn is_active(&self, commands: &[CommandName]) -> Answer<bool> {
+        let commands = commands.to_vec();
+        self.read(move |snapshot| Activity::new(snapshot.conn, &snapshot.catalogue)?.among(&commands)).await
+    }
+
+    async fn statuses(&self) -> Answer<Vec<Status>> {
+        self.read(|snapshot| activity::statuses(snapshot.conn)).await
     }
 
     async fn stats(&self) -> Answer<Stats> {

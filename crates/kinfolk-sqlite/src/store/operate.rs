@@ -1,14 +1,15 @@
 //! What an operator may do.
 
 use async_trait::async_trait;
+use kinfolk_core::limits::STATUS_COMMANDS_MAX;
 use kinfolk_core::operate::{Cancelled, Migrated, Migration};
 use kinfolk_core::store::{Answer, Operate, Store};
 use kinfolk_core::task::Task;
-use kinfolk_core::{Policy, QueueName, Schedule, ScheduleName, TaskId};
+use kinfolk_core::{CommandName, InputError, Policy, QueueName, Retried, Schedule, ScheduleName, StatusName, TaskId};
 
 use super::SqliteStore;
 use crate::migrate;
-use crate::verb::{cancel, queue, retry, schedule};
+use crate::verb::{cancel, queue, retry, retry_family, schedule, status};
 use crate::writer::Verb;
 
 #[async_trait]
@@ -21,10 +22,28 @@ impl Operate for SqliteStore {
         self.write(Verb::Retry, move |session| retry::retry(session, id)).await
     }
 
+    async fn retry_family(&self, id: TaskId) -> Answer<Retried> {
+        self.write(Verb::RetryFamily, move |session| retry_family::retry_family(session, id)).await
+    }
+
     async fn set_queue(&self, queue: &QueueName, policy: &Policy) -> Answer<()> {
         policy.check()?;
         let (queue, policy) = (queue.clone(), *policy);
         self.write(Verb::Arrange, move |session| queue::set(session, &queue, &policy)).await
+    }
+
+    async fn put_status(&self, name: &StatusName, commands: &[CommandName]) -> Answer<()> {
+        if commands.len() > STATUS_COMMANDS_MAX {
+            let what = "commands of a status";
+            return Err(InputError::Batch { what, given: commands.len(), max: STATUS_COMMANDS_MAX }.into());
+        }
+        let (name, commands) = (name.clone(), commands.to_vec());
+        self.write(Verb::Arrange, move |session| status::put(session, &name, &commands)).await
+    }
+
+    async fn remove_status(&self, name: &StatusName) -> Answer<()> {
+        let name = name.clone();
+        self.write(Verb::Arrange, move |session| status::remove(session, &name)).await
     }
 
     async fn pause(&self, queue: &QueueName) -> Answer<()> {

@@ -1,16 +1,19 @@
 //! What a worker may do.
 
+use std::sync::atomic::Ordering;
+
 use async_trait::async_trait;
 use kinfolk_core::limits::SETTLE_BATCH_MAX;
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::{Answer, Work};
 use kinfolk_core::{
-    Claim, Claimed, Heartbeat, InputError, QueueName, Recovered, Schedule, Settle, Settled, WakeSource, WorkerId,
-    WorkerSpec,
+    Claim, Claimed, Heartbeat, InputError, QueueName, Recovered, Schedule, Settle, Settled, Status, WakeSource,
+    WorkerId, WorkerSpec,
 };
 
 use super::{SqliteStore, closed};
-use crate::verb::{claim, prune, recover, schedule, settle, worker};
+use crate::look::activity::turned;
+use crate::verb::{claim, prune, recover, schedule, settle, status, sweep, worker};
 use crate::wake::Hub;
 use crate::writer::Verb;
 
@@ -57,6 +60,25 @@ impl Work for SqliteStore {
     async fn fire(&self, plan: &Plan) -> Answer<Fired> {
         let plan = plan.clone();
         self.write(Verb::Fire, move |session| schedule::fire(session, &plan)).await
+    }
+
+    async fn sweep(&self) -> Answer<u64> {
+        let behind = self.shared().swept.load(Ordering::Relaxed);
+        let (stuck, next) = self.read(move |snapshot| sweep::stuck(snapshot.conn, behind)).await?;
+        self.shared().swept.store(next, Ordering::Relaxed);
+        if stuck.is_empty() {
+            return Ok(0);
+        }
+        self.write(Verb::Sweep, move |session| sweep::sweep(session, &stuck)).await
+    }
+
+    async fn refresh_statuses(&self) -> Answer<Vec<Status>> {
+        // Mostly none has turned, and nobody need write.
+        let turned = self.read(|snapshot| turned(snapshot.conn, &snapshot.catalogue, snapshot.now)).await?;
+        if turned.is_empty() {
+            return Ok(turned);
+        }
+        self.write(Verb::Arrange, status::refresh).await
     }
 
     async fn prune(&self) -> Answer<u64> {

@@ -23,7 +23,7 @@ pub(crate) fn cancel(session: &mut Session<'_>, id: TaskId) -> Result<Cancelled>
             let mut statement = session.sql(include_str!("../../sql/cancel/pending.sql"))?;
             statement.execute((id.0, session.micros(), failure))?;
             family::left_line(session, &task)?;
-            family::ended(session, task.kin, State::Cancelled)?;
+            family::ended(session, &task.kin, State::Cancelled)?;
             return Ok(Cancelled::Now);
         }
         State::Running => {
@@ -70,8 +70,5 @@ fn children(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
         }
     }
     // The last of the waiting ones may have ended the parent already.
-    match family::join(session, fan_out_id)? {
-        Some((parent, state)) => family::ended(session, parent, state),
-        None => Ok(()),
-    }
+    family::join(session, fan_out_id)
 }

@@ -15,7 +15,7 @@ use crate::rows::span_from;
 use crate::session::Session;
 use crate::verb::admit::{self, Room};
 use crate::verb::line::{self, Taken};
-use crate::verb::worker;
+use crate::verb::{follow_up, worker};
 
 /// Takes open tasks for a worker, in the order of priority, place and number.
 pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Claimed> {
@@ -38,8 +38,11 @@ pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Claimed>
     }
     let mut next = open(session, queue.id)?;
     let mut look = Look::at(session, queue.id, claim)?;
+    if look.follow_ups {
+        follow_up::open(session, queue.id)?;
+    }
     let mut room = Room::of(session, queue)?;
-    if admit::admit(session, queue.id, &mut room)? {
+    if admit::admit(session, queue.id, &mut room)? || look.follow_ups {
         look = Look::at(session, queue.id, claim)?;
         next = next_due(session, queue.id)?;
     }
@@ -52,6 +55,8 @@ pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Claimed>
 
 /// What there is beside the lane top.
 pub(crate) struct Look {
+    /// Follow-ups some of whose families have settled.
+    follow_ups: bool,
     /// Open tasks in other lanes.
     pub(crate) lanes: bool,
     /// Open suspects, and the worker may take one.
@@ -62,7 +67,7 @@ impl Look {
     fn at(session: &Session<'_>, queue_id: i64, claim: &Claim) -> Result<Self> {
         let mut statement = session.sql(include_str!("../../sql/claim/look.sql"))?;
         let look = statement.query_row((queue_id, claim.worker.0.as_bytes()), |row| {
-            Ok(Self { lanes: row.get(1)?, suspects: row.get(2)? })
+            Ok(Self { follow_ups: row.get(0)?, lanes: row.get(1)?, suspects: row.get(2)? })
         })?;
         Ok(look)
     }

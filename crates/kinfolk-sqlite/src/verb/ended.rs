@@ -135,7 +135,7 @@ impl Ended {
 
     /// Lets other families of the queue go first while this one's root is in line again.
     pub(crate) fn yield_place(&self, session: &mut Session<'_>) -> Result<()> {
-        if self.lane == Lane::Root { family::leave_place(session, &self.kin()) } else { Ok(()) }
+        family::leave_place(session, &self.kin())
     }
 
     /// The task has done its own work, and waits for its children.
@@ -166,7 +166,7 @@ impl Ended {
             token.map(|token| token.0.into_bytes()),
         ))?;
         self.free_slot(session)?;
-        family::ended(session, self.kin(), next.state)
+        family::ended(session, &self.kin(), next.state)
     }
 
     fn free_slot(&self, session: &mut Session<'_>) -> Result<()> {

@@ -10,6 +10,7 @@ use crate::error::{Result, unreadable};
 use crate::rows::failure_text;
 use crate::session::Session;
 use crate::verb::enqueue::gate_of;
+use crate::verb::follow_up;
 use crate::verb::whereabouts::Whereabouts;
 
 /// In which line a task stands on its queue.
@@ -50,33 +51,37 @@ pub(crate) struct Kin {
 }
 
 /// Carries out all that follows from the end of a task, up to the root. The task itself has been written.
-pub(crate) fn ended(session: &mut Session<'_>, kin: Kin, state: State) -> Result<()> {
-    let (mut kin, mut state) = (kin, state);
-    while let Some(fan_out_id) = kin.fan_out_id {
-        let mut fan_out = session.fan_out(fan_out_id)?;
-        fan_out.tally.count(state);
-        session.fan_outs.put(fan_out_id, fan_out);
-        go_on(session, fan_out_id, state)?;
-        match join(session, fan_out_id)? {
-            Some(joined) => (kin, state) = joined,
-            None => return Ok(()),
-        }
-    }
-    if kin.lane == Lane::Root {
-        leave_place(session, &kin)?;
+///
+/// A root that ends by itself has no family, and nobody waits for it except what it made in that very settle, which sees
+/// to that itself.
+pub(crate) fn ended(session: &mut Session<'_>, kin: &Kin, state: State) -> Result<()> {
+    let Some(fan_out_id) = kin.fan_out_id else { return leave_place(session, kin) };
+    count(session, fan_out_id, state)?;
+    join(session, fan_out_id)
+}
+
+/// Ends whoever waits for nothing but a fan-out all of whose children have ended, and so on up to the root.
+pub(crate) fn join(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
+    let mut fan_out_id = fan_out_id;
+    while let Some((owner, state)) = join_one(session, fan_out_id)? {
+        let Some(above) = owner.fan_out_id else {
+            leave_place(session, &owner)?;
+            return follow_up::family_ended(session, owner.id, state);
+        };
+        count(session, above, state)?;
+        fan_out_id = above;
     }
     Ok(())
 }
 
-/// Ends the owner of a fan-out if it waits and all children have ended. Who that was, and how it ended.
-pub(crate) fn join(session: &mut Session<'_>, fan_out_id: i64) -> Result<Option<(Kin, State)>> {
+fn join_one(session: &mut Session<'_>, fan_out_id: i64) -> Result<Option<(Kin, State)>> {
     let mut fan_out = session.fan_out(fan_out_id)?;
     if !fan_out.waits || fan_out.tally.open() > 0 {
         return Ok(None);
     }
     fan_out.waits = false;
     session.fan_outs.put(fan_out_id, fan_out);
-    let (kin, outcome) = owner(session, fan_out.task_id)?;
+    let (owner, outcome) = owner(session, fan_out.task_id)?;
     let state = decide::join(outcome, &fan_out.tally);
     let failure = match state {
         State::Failed => Some(failure_text(&Failure::children(&fan_out.tally))?),
@@ -84,8 +89,16 @@ pub(crate) fn join(session: &mut Session<'_>, fan_out_id: i64) -> Result<Option<
         _ => None,
     };
     let mut statement = session.sql(include_str!("../../sql/family/join.sql"))?;
-    statement.execute((kin.id, state.as_str(), session.micros(), failure))?;
-    Ok(Some((kin, state)))
+    statement.execute((owner.id, state.as_str(), session.micros(), failure))?;
+    Ok(Some((owner, state)))
+}
+
+/// Counts a child that has ended, and lets the next one go where they run in order.
+fn count(session: &mut Session<'_>, fan_out_id: i64, state: State) -> Result<()> {
+    let mut fan_out = session.fan_out(fan_out_id)?;
+    fan_out.tally.count(state);
+    session.fan_outs.put(fan_out_id, fan_out);
+    go_on(session, fan_out_id, state)
 }
 
 /// A waiting task, and how its own work ended.
@@ -118,13 +131,13 @@ fn go_on(session: &mut Session<'_>, fan_out_id: i64, state: State) -> Result<()>
 
 /// A task that was in line and has been cancelled holds up nobody any more.
 pub(crate) fn left_line(session: &mut Session<'_>, task: &Whereabouts) -> Result<()> {
-    if let Some(fan_out_id) = task.kin.fan_out_id
-        && task.gate.as_deref() == Some(Gate::After.as_str())
-    {
-        let mut fan_out = session.fan_out(fan_out_id)?;
-        fan_out.held -= 1;
-        session.fan_outs.put(fan_out_id, fan_out);
+    if task.gate.as_deref() != Some(Gate::After.as_str()) {
+        return Ok(());
     }
+    let Some(fan_out_id) = task.kin.fan_out_id else { return follow_up::forget(session, task.kin.id) };
+    let mut fan_out = session.fan_out(fan_out_id)?;
+    fan_out.held -= 1;
+    session.fan_outs.put(fan_out_id, fan_out);
     Ok(())
 }
 
@@ -170,9 +183,11 @@ fn is_at_work(session: &Session<'_>, root_id: i64) -> Result<bool> {
     Ok(limit.is_none() || state != State::Waiting.as_str() || lane == Lane::Root.as_str())
 }
 
-/// Takes a root's family out of those at work; another may come in.
+/// Takes a root's family out of those at work, if it is among them; another may come in.
 pub(crate) fn leave_place(session: &mut Session<'_>, root: &Kin) -> Result<()> {
-    session.sql(include_str!("../../sql/family/leave_place.sql"))?.execute([root.id])?;
-    session.news.queues.insert(root.queue_id);
+    if root.lane == Lane::Root {
+        session.sql(include_str!("../../sql/family/leave_place.sql"))?.execute([root.id])?;
+        session.news.queues.insert(root.queue_id);
+    }
     Ok(())
 }

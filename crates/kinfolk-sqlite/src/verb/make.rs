@@ -10,6 +10,7 @@ use crate::fan_out::FanOut;
 use crate::session::Session;
 use crate::verb::ended::Ended;
 use crate::verb::enqueue::{self, Birth, Stand, gate_of, holder, joined, put, target};
+use crate::verb::follow_up;
 
 /// Why nothing of this can be made: the first thing that is refused, in the order of making.
 pub(crate) fn refusal(session: &Session<'_>, maker: &Ended, made: &Made) -> Result<Option<Rejection>> {
@@ -38,6 +39,7 @@ pub(crate) fn refusal(session: &Session<'_>, maker: &Ended, made: &Made) -> Resu
 pub(crate) fn make(session: &mut Session<'_>, maker: &Ended, made: &Made) -> Result<bool> {
     siblings(session, maker, &made.siblings)?;
     let waits = children(session, maker, &made.children, made.order)?;
+    made.follow_ups.iter().try_for_each(|made| follow_up::make(session, maker, made))?;
     enqueue::enqueue(session, &made.tasks)?;
     Ok(waits)
 }

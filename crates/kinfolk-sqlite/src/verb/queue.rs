@@ -5,11 +5,25 @@ use kinfolk_core::{Policy, QueueName, StoreError};
 use crate::catalogue::make_queue;
 use crate::error::Result;
 use crate::session::Session;
+use crate::verb::admit;
 
-/// Makes a queue, or changes its policy.
+/// Makes a queue, or changes its policy. A new limit counts what is at work already; it interrupts nothing.
 pub(crate) fn set(session: &mut Session<'_>, name: &QueueName, policy: &Policy) -> Result<()> {
-    make_queue(session.conn, name, policy)?;
+    let before = session.catalogue.queue(name).map(|known| known.queue.policy);
+    let id = make_queue(session.conn, name, policy)?;
     session.news.catalogue = true;
+    let Some(before) = before else { return Ok(()) };
+    match (before.family_limit, policy.family_limit) {
+        (None, Some(_)) => {
+            session.sql(include_str!("../../sql/queue/start_families.sql"))?.execute([id])?;
+        }
+        (Some(_), None) => admit::admit_all(session, id)?,
+        _ => {}
+    }
+    if before.child_limit.is_none() && policy.child_limit.is_some() {
+        session.sql(include_str!("../../sql/queue/start_children.sql"))?.execute([id])?;
+    }
+    session.news.queues.insert(id);
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Making commands known. Registering what is known already writes nothing.
 
-use kinfolk_core::{Command, Policy, QueueName};
+use kinfolk_core::{Command, Policy, QueueName, StoreError};
 
 use crate::catalogue::make_queue;
 use crate::error::Result;
@@ -9,6 +9,14 @@ use crate::session::Session;
 
 /// Makes commands known, or changes their defaults; missing queues are made with default policy.
 pub(crate) fn register(session: &mut Session<'_>, commands: &[Command]) -> Result<()> {
+    if commands.iter().any(|command| command.handler.is_some()) {
+        return Err(StoreError::Unsupported {
+            store: "sqlite",
+            ability: "a handler written in SQL",
+            remedy: "handle the command in Rust, or use PostgreSQL",
+        }
+        .into());
+    }
     let mut made: Vec<(QueueName, i64)> = Vec::new();
     for command in commands {
         let known = session.catalogue.command(&command.name);

@@ -1,7 +1,7 @@
 //! Letting a failed or cancelled task run again.
 
 use kinfolk_core::task::Task;
-use kinfolk_core::{State, StoreError, TaskId};
+use kinfolk_core::{Gate, State, StoreError, TaskId};
 
 use crate::error::Result;
 use crate::look::tasks;
@@ -22,13 +22,19 @@ pub(crate) fn retry(session: &mut Session<'_>, id: TaskId) -> Result<Task> {
     uncount(session, &task)?;
     let gate = match task.parent_id {
         Some(_) => family::gate_in_family(session, task.root_id, session.now)?,
-        None => kinfolk_core::Gate::Open,
+        None => Gate::Open,
     };
-    let mut statement = session.sql(include_str!("../../sql/retry/task.sql"))?;
-    statement.execute((id.0, session.micros(), gate.as_str()))?;
-    session.news.queues.insert(task.kin.queue_id);
+    revive(session, &task, gate)?;
     let task = tasks::task(session.conn, session.catalogue, session.now, id)?;
     Ok(task.ok_or_else(|| StoreError::not_found("task", id))?)
+}
+
+/// A task that has ended is in line again, with fresh attempts, at its old place.
+pub(crate) fn revive(session: &mut Session<'_>, task: &Whereabouts, gate: Gate) -> Result<()> {
+    let mut statement = session.sql(include_str!("../../sql/retry/task.sql"))?;
+    statement.execute((task.kin.id, session.micros(), gate.as_str()))?;
+    session.news.queues.insert(task.kin.queue_id);
+    Ok(())
 }
 
 fn has_children(session: &Session<'_>, id: i64) -> Result<bool> {

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::rows::failure_text;
 use crate::session::Session;
 use crate::verb::ended::Ended;
-use crate::verb::make;
+use crate::verb::{follow_up, make};
 
 /// Records how attempts ended; one answer each, and a stale one does not disturb the rest.
 pub(crate) fn settle(session: &mut Session<'_>, settles: &[Settle]) -> Result<Vec<Settled>> {
@@ -53,7 +53,11 @@ fn follow_made(session: &mut Session<'_>, task: &Ended, outcome: &Outcome, made:
         return follow(session, task, &refused(&why));
     }
     if !make::make(session, task, made)? {
-        return follow(session, task, outcome);
+        let state = follow(session, task, outcome)?;
+        if task.parent_id.is_none() && !made.follow_ups.is_empty() {
+            follow_up::family_ended(session, task.root_id, state)?;
+        }
+        return Ok(state);
     }
     task.keep_attempt(session, Ending::Completed, None)?;
     task.wait(session, &next, result.as_ref().map(|result| result.as_str()))?;

@@ -13,6 +13,8 @@ pub(crate) struct Whereabouts {
     pub(crate) worker: Option<[u8; 16]>,
     pub(crate) parent_id: Option<i64>,
     pub(crate) root_id: i64,
+    /// How its own work ended, where that is not how it ended itself.
+    pub(crate) outcome: Option<String>,
     pub(crate) kin: Kin,
 }
 
@@ -34,6 +36,7 @@ pub(crate) fn look_up(session: &Session<'_>, id: TaskId) -> Result<Option<Wherea
         worker: row.get(2)?,
         parent_id: row.get(5)?,
         root_id: row.get(6)?,
+        outcome: row.get(8)?,
         kin: Kin { id: id.0, queue_id: row.get(3)?, fan_out_id: row.get(4)?, lane },
     }))
 }

@@ -1,4 +1,4 @@
--- follow_up: remove what is known of the families that a task waited for.
+-- forget: a follow-up waits for nobody any more.
 -- params: 1 task_id
 -- index:  by task and root
 delete from follow_up

@@ -1,0 +1,9 @@
+-- limited: tasks that wait until their family is let in, though its root does not wait.
+-- params: none
+-- index:  task_limit_idx; roots by number
+select task.id,
+       'the root ' || task.root_id || ' is ' || coalesce(root.state, 'gone') || ' in lane ' || coalesce(root.lane, 'none')
+from task
+left join task as root on root.id = task.root_id
+where task.gate = 'limit'
+  and (root.state is not 'waiting' or root.lane <> 'top')

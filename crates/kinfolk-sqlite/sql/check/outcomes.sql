@@ -1,0 +1,8 @@
+-- outcomes: tasks with an outcome beside their state that should have none, or the other way round.
+-- params: none
+-- index:  the whole table
+select id,
+       'is ' || state || ' with outcome ' || coalesce(outcome, 'none')
+from task
+where (state = 'waiting' and outcome is null)
+   or (outcome is not null and state <> 'waiting' and not (state = 'failed' and outcome = 'completed'))

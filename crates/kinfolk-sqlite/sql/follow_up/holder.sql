@@ -1,0 +1,15 @@
+-- holder: the root that holds a unique key of a command now; the oldest, should there be several. A child never joins: it
+-- could wait for itself.
+-- params: 1 unique_key, 2 command_id, 3 now
+-- index:  task_key_idx
+select id,
+       state,
+       runs,
+       payload
+from task_shown
+where unique_key = ?1
+  and command_id = ?2
+  and key_until > ?3
+  and parent_id is null
+order by id
+limit 1

@@ -1,0 +1,8 @@
+-- start_children: on a queue that now limits children, those that run count.
+-- params: 1 queue_id
+-- index:  task_running_idx
+update task
+set slot = 1
+where worker is not null
+  and queue_id = ?1
+  and lane = 'child'

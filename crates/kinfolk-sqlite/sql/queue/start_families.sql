@@ -1,0 +1,9 @@
+-- start_families: on a queue that now limits families, those that have begun are at work.
+-- params: 1 queue_id
+-- index:  the whole table; an operator does this once
+update task
+set lane = 'root'
+where queue_id = ?1
+  and depth = 0
+  and finished_at is null
+  and (runs > 0 or state = 'waiting')

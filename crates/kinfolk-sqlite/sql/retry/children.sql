@@ -1,0 +1,23 @@
+-- children: those children of a fan-out that failed by themselves, or were skipped because of that, get fresh attempts, at
+-- their old places. They do not get their unique keys back.
+-- params: 1 fan_out_id, 2 now, 3 gate of the first, 4 gate of the others, 5 nth of the first
+-- index:  task_child_idx
+update task
+set state               = 'pending',
+    gate                = iif(nth = ?5, ?3, ?4),
+    due                 = ?2,
+    attempt             = 0,
+    suspect             = 0,
+    strikes             = 0,
+    failure             = null,
+    result              = null,
+    started_at          = null,
+    finished_at         = null,
+    cancel_requested_at = null,
+    token               = null
+where fan_out_id = ?1
+  and fan_out_id is not null
+  and (
+      (state = 'failed' and outcome is null)
+      or (state = 'cancelled' and failure ->> '$.kind' = 'skipped')
+  )

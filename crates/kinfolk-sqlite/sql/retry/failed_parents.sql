@@ -1,0 +1,13 @@
+-- failed_parents: the next children of a fan-out that failed with children of their own, in their order, behind a given one.
+-- params: 1 fan_out_id, 2 nth, 3 page
+-- index:  task_child_idx
+select id,
+       nth
+from task
+where fan_out_id = ?1
+  and fan_out_id is not null
+  and nth > ?2
+  and state = 'failed'
+  and outcome is not null
+order by nth
+limit ?3
