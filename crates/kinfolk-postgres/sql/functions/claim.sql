@@ -48,11 +48,14 @@ declare
     v_lanes kinfolk.lane[] := '{top,root,child}';
     v_rooms integer[] := array[v_limit, v_limit, v_limit];
     v_next_due timestamptz;
+    v_follow_ups boolean;
+    v_suspects boolean;
+    v_beside boolean;
     v_ids bigint[] := '{}';
     v_tops bigint[] := '{}';
     v_keyed boolean;
     v_left boolean := false;
-    v_for_others boolean;
+    v_for_others boolean := false;
     v_taken integer := 0;
     v_idle boolean;
     -- Whether this transaction does nothing else: only then may its commit go unawaited.
@@ -112,8 +115,43 @@ begin
     v_now := kinfolk.clock();
     if v_taken = 0 then
         v_left := kinfolk.promote(v_queue.id, v_now);
-        v_for_others := kinfolk.open_due(v_queue.id, p_commands, v_now);
-        v_for_others := kinfolk.open_follow_ups(v_queue.id, p_commands, v_now) or v_for_others;
+        select t.due
+        into v_next_due
+        from kinfolk.task t
+        where t.queue_id = v_queue.id
+            and t.gate = 'time'
+        order by t.due
+        limit 1;
+        if v_next_due <= v_now then
+            v_for_others := kinfolk.open_due(v_queue.id, p_commands, v_now);
+        end if;
+        -- Whether there are follow-ups to look at, suspects, and open tasks in other lanes than `top`.
+        select
+            exists (
+                select
+                from kinfolk.follow_up f
+                where f.queue_id = v_queue.id
+                    and f.ended is not null),
+            exists (
+                select
+                from kinfolk.task t
+                where t.queue_id = v_queue.id
+                    and t.state = 'pending'
+                    and t.gate = 'open'
+                    and t.suspect),
+            -- Behind marks this look could be a long one: dead entries pile up in every lane.
+            v_limited or p_low_id <> '{}' or exists (
+                select
+                from kinfolk.task t
+                where t.queue_id = v_queue.id
+                    and t.lane < 'top'
+                    and t.state = 'pending'
+                    and t.gate = 'open'
+                    and not t.suspect)
+        into v_follow_ups, v_suspects, v_beside;
+        if v_follow_ups then
+            v_for_others := kinfolk.open_follow_ups(v_queue.id, p_commands, v_now) or v_for_others;
+        end if;
         if v_limited then
             select r.lanes, r.rooms, r.left_out or v_left
             into v_lanes, v_rooms, v_left
@@ -122,7 +160,13 @@ begin
 
         select p.ids, p.tops, p.keyed
         into v_ids, v_tops, v_keyed
-        from kinfolk.pick(p_worker, v_queue.id, p_commands, v_limit, v_lanes, v_rooms, p_low_priority, p_low_place, p_low_id) p;
+        from kinfolk.pick(v_queue.id, p_commands, v_limit, case when v_beside then v_lanes else '{top}' end, v_rooms,
+            p_low_priority, p_low_place, p_low_id) p;
+        if v_suspects then
+            select p.ids, p.tops, p.keyed
+            into v_ids, v_tops, v_keyed
+            from kinfolk.pick_suspect(p_worker, v_queue.id, p_commands, v_limit, v_lanes, v_rooms, v_ids) p;
+        end if;
         if v_queue.family_limit is null then
             v_tops := '{}';
         end if;
@@ -171,14 +215,15 @@ begin
         end if;
     end if;
 
-    select t.due
-    into v_next_due
-    from kinfolk.task t
-    where t.queue_id = v_queue.id
-        and t.gate = 'time'
-    order by t.due
-    limit 1;
-
+    if v_next_due is null or v_follow_ups or v_next_due <= v_now then
+        select t.due
+        into v_next_due
+        from kinfolk.task t
+        where t.queue_id = v_queue.id
+            and t.gate = 'time'
+        order by t.due
+        limit 1;
+    end if;
     select wq.idle
     into v_idle
     from kinfolk.worker_queue wq

@@ -16,9 +16,6 @@ declare
     v_opened bigint[];
     v_for_others boolean;
 begin
-    if not exists (select from kinfolk.follow_up f where f.queue_id = p_queue and f.ended is not null) then
-        return false;
-    end if;
     -- What a family that has ended well has to say to a follow-up that waits for others too is said.
     delete from kinfolk.follow_up f
     where (f.task_id, f.root_id) in (

@@ -1,9 +1,8 @@
 -- Locks the tasks that a claim is to take, and says whether any of them starts under a unique key, and which of them
 -- stood in the lane `top`.
 --
--- `p_lanes`: the lanes to look at, each with the room it has in `p_rooms`; the others are not read at all. Most queues
--- have open tasks in the lane `top` only, which one look at `task_ready` tells. A group is one command in one lane. With
--- one group, its head is read and locked. With several, their heads are merged: first,
+-- `p_lanes`: the lanes to look at, each with the room it has in `p_rooms`; the others are not read at all. A group is one
+-- command in one lane. With one group, its head is read and locked. With several, their heads are merged: first,
 -- unlocked, how many each of them has among the foremost for which there is room; then that many are locked of each. A
 -- group that gave fewer than that has no more to give (the others are locked by other claims); the rest is made up from
 -- the other groups.
@@ -12,7 +11,7 @@
 -- The lane `root` is always read from its head: it is short, and what comes back to it stands before all marks.
 
 create or replace function kinfolk.pick(
-    p_worker uuid, p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[],
+    p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[],
     p_low_priority integer[], p_low_place timestamptz[], p_low_id bigint[],
     out ids bigint[], out tops bigint[], out keyed boolean
 )
@@ -20,7 +19,6 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_open kinfolk.lane[] := p_lanes;
     v_commands integer[];
     v_lanes kinfolk.lane[];
     v_quotas integer[];
@@ -37,25 +35,13 @@ begin
     ids := '{}';
     tops := '{}';
     keyed := false;
-    -- With marks this look could be a long one: dead entries pile up in every lane.
-    if v_top_room > 0 and p_low_id = '{}' and not exists (
-        select
-        from kinfolk.task t
-        where t.queue_id = p_queue
-            and t.lane < 'top'
-            and t.state = 'pending'
-            and t.gate = 'open'
-            and not t.suspect)
-    then
-        v_open := '{top}';
-    end if;
     select array_agg(c.id), array_agg(l.lane), array_agg(coalesce(g.priority, -2147483648)),
         array_agg(coalesce(g.place, '-infinity')), array_agg(coalesce(g.id, 0))
     into v_commands, v_lanes, v_low_priority, v_low_place, v_low_id
-    from unnest(v_open) as l(lane)
+    from unnest(p_lanes) as l(lane)
     cross join lateral kinfolk.begin_at(p_commands, l.lane, p_low_priority, p_low_place, p_low_id) g
     join kinfolk.command c on c.name = g.name;
-    if cardinality(v_open) > 1 and cardinality(p_commands) = 1 then
+    if cardinality(p_lanes) > 1 and cardinality(p_commands) = 1 then
         -- One command: if it has open tasks in one lane only, there is nothing to merge.
         select array_agg(g.command_id), array_agg(g.lane), array_agg(g.priority), array_agg(g.place), array_agg(g.id)
         into v_commands, v_lanes, v_low_priority, v_low_place, v_low_id
@@ -183,20 +169,6 @@ begin
             and case g.lane when 'top' then v_top_room > 0 when 'child' then v_child_room > 0 else true end;
         v_depth := least(v_depth * 2, p_limit);
     end loop;
-
-    if exists (
-        select
-        from kinfolk.task t
-        where t.queue_id = p_queue
-            and (cardinality(p_lanes) = 3 or t.lane = any (p_lanes))
-            and t.state = 'pending'
-            and t.gate = 'open'
-            and t.suspect)
-    then
-        select s.ids, s.tops, s.keyed
-        into ids, tops, keyed
-        from kinfolk.pick_suspect(p_worker, p_queue, p_commands, p_limit, p_lanes, p_rooms, ids) s;
-    end if;
 end
 $$;
 
