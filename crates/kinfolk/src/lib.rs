@@ -63,9 +63,10 @@ mod worker;
 
 pub use kinfolk_core as core;
 pub use kinfolk_core::{
-    Command, CommandName, Due, Enqueued, Event, Failure, FailureKind, InputError, Json, Missed, NewTask, OnDuplicate,
-    Overlap, Policy, Queue, QueueName, Rejection, Retention, RetryPolicy, Schedule, ScheduleName, State, Store,
-    StoreError as Error, Task as TaskView, TaskId, Timestamp, Unique, UniqueScope, WorkerId,
+    ChildOrder, Command, CommandName, Due, Enqueued, Event, Failure, FailureKind, InputError, Json, Missed, NewTask,
+    OnDuplicate, Overlap, Policy, Progress, Queue, QueueName, Rejection, Retention, Retried, RetryPolicy, Schedule,
+    ScheduleName, State, Status, StatusName, Store, StoreError as Error, Tally, Task as TaskView, TaskId, Timestamp,
+    Unique, UniqueScope, WorkerId,
 };
 
 pub use crate::ctx::Ctx;

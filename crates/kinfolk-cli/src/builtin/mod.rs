@@ -6,9 +6,11 @@
 //! | `echo` | anything | gives its payload back as its result |
 //! | `sleep` | `{"ms": 250}` | waits, until it is cancelled |
 //! | `fail` | `{"message": "no", "times": 2}` | fails its first attempts, all of them without `times` |
+//! | `spawn` | `{"children": [{"command": "noop", "count": 3}]}` | makes a family |
 //! | `shell` | `{"program": "date", "args": ["+%s"]}` | runs a program; only where it is allowed |
 
 mod captured;
+mod family;
 mod group;
 mod plain;
 mod shell;
@@ -21,13 +23,14 @@ pub(crate) fn add(worker: WorkerBuilder, allow_shell: bool) -> WorkerBuilder {
         .handler("noop", plain::noop)
         .handler("echo", plain::echo)
         .handler("sleep", plain::sleep)
-        .handler("fail", plain::fail);
+        .handler("fail", plain::fail)
+        .handler("spawn", family::spawn);
     if allow_shell { worker.handler("shell", shell::shell) } else { worker }
 }
 
 /// The names of the built-in commands.
 pub(crate) fn names(allow_shell: bool) -> Vec<&'static str> {
-    let mut names = vec!["noop", "echo", "sleep", "fail"];
+    let mut names = vec!["noop", "echo", "sleep", "fail", "spawn"];
     if allow_shell {
         names.push("shell");
     }

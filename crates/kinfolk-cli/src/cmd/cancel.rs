@@ -1,7 +1,7 @@
-//! `kinfolk cancel`: ask for the end of tasks. One that has already ended is a no, and the others are still asked.
+//! `kinfolk cancel`: ask for the end of tasks and of all their descendants, or of the whole families they belong to. One that has already ended is a no, and the others are still asked.
 
-use kinfolk_core::TaskId;
 use kinfolk_core::operate::Cancelled;
+use kinfolk_core::{Store, StoreError, TaskId};
 use serde_json::json;
 
 use super::each;
@@ -14,6 +14,10 @@ pub(crate) struct Args {
     /// Their numbers
     #[arg(required = true, value_name = "ID")]
     ids: Vec<TaskId>,
+
+    /// The whole family of each: its root, and all that came of it
+    #[arg(long)]
+    family: bool,
 }
 
 /// Runs it.
@@ -21,11 +25,12 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let store = session.open().await?;
     let (store, out) = (store.as_ref(), session.out);
     each(&args.ids, session, |id| async move {
+        let id = if args.family { root_of(store, id).await? } else { id };
         match store.cancel(id).await? {
             Cancelled::Now => out.say(&json!({"task": id, "cancel": "now"}), format!("task {id} is cancelled")),
             Cancelled::Requested => out.say(
                 &json!({"task": id, "cancel": "requested"}),
-                format!("task {id} runs; its worker was asked to stop it"),
+                format!("task {id} is asked to end, and so is all that came of it; it ends when nothing of that runs"),
             ),
             Cancelled::TooLate(state) => {
                 Err(Fault::no("too_late", format!("task {id} had already ended: it is {state}; nothing was changed")))
@@ -33,4 +38,8 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
         }
     })
     .await
+}
+
+async fn root_of(store: &dyn Store, id: TaskId) -> Result<TaskId, Fault> {
+    Ok(store.task(id).await?.ok_or_else(|| StoreError::not_found("task", id))?.root)
 }

@@ -2,12 +2,12 @@
 
 use kinfolk_core::inspect::Filter;
 use kinfolk_core::limits::PAGE_MAX;
-use kinfolk_core::{CommandName, Gate, QueueName, State, Task, TaskId, Timestamp};
+use kinfolk_core::{CommandName, QueueName, State, Task, TaskId, Timestamp};
 
 use crate::fault::Fault;
 use crate::out::table::{self, Table};
-use crate::out::time::relative;
 use crate::out::view::TaskView;
+use crate::out::words;
 use crate::session::{Session, quoted};
 
 /// `kinfolk list`
@@ -108,38 +108,20 @@ fn table_of(tasks: &[Task], now: Timestamp) -> Table {
             table::text(task.id),
             table::text(&task.command),
             table::text(&task.queue),
-            table::state(task.state, gate_note(task)),
+            table::state(task.state, words::gate_note(task)),
             table::text(format_args!("{}/{}", task.attempt, task.max_attempts)),
-            table::text(when(task, now)),
+            table::text(words::when(task, now)),
             table::dim(note(task)),
         ]);
     }
     table
 }
 
-fn gate_note(task: &Task) -> &'static str {
-    match (task.state, task.gate) {
-        (State::Pending, Some(Gate::Time)) => " (time)",
-        (State::Pending, Some(Gate::Limit)) => " (limit)",
-        (State::Pending, Some(Gate::After)) => " (after)",
-        _ => "",
-    }
-}
-
-/// The moment that matters in its state.
-fn when(task: &Task, now: Timestamp) -> String {
-    match task.state {
-        State::Pending if task.gate == Some(Gate::Time) => format!("due {}", relative(now, task.due)),
-        State::Pending | State::Waiting => format!("since {}", relative(now, task.place.min(now))),
-        State::Running => format!("for {}", crate::span::show(now.since(task.started_at.unwrap_or(now)))),
-        _ => relative(now, task.finished_at.unwrap_or(now)),
-    }
-}
-
 fn note(task: &Task) -> String {
     match (&task.failure, task.cancel_requested_at) {
         (_, Some(_)) if !task.state.is_terminal() => "cancel requested".to_owned(),
         (Some(failure), _) => table::short(&format!("{}: {}", failure.kind, failure.message), 60),
+        (None, _) if task.state == State::Waiting => "for its children".to_owned(),
         (None, _) => task.unique_key.as_deref().map(|key| table::short(key, 40)).unwrap_or_default(),
     }
 }

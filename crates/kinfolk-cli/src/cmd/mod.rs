@@ -7,6 +7,7 @@ mod completions;
 mod demo;
 mod doctor;
 mod enqueue;
+mod families;
 mod list;
 mod migrate;
 mod queue;
@@ -15,7 +16,9 @@ mod retry;
 mod schedule;
 mod show;
 mod stats;
+mod status;
 mod task_options;
+mod tree;
 mod watch;
 mod work;
 mod workers;
@@ -43,15 +46,17 @@ pub(crate) enum Command {
     List(list::Args),
     /// Show everything about a task
     Show(show::Args),
-    /// Cancel tasks: pending ones at once, running ones through their worker
+    /// Show a task and all that came of it
+    Tree(tree::Args),
+    /// Cancel tasks and their descendants: pending ones at once, running ones through their worker
     Cancel(cancel::Args),
-    /// Let failed or cancelled tasks run again
+    /// Let failed or cancelled tasks run again, or what failed in a family
     Retry(retry::Args),
     /// Take nothing more from a queue; what runs goes on
     Pause(queue::Name),
     /// Take from a paused queue again
     Resume(queue::Name),
-    /// List queues, make one, or change how long it keeps finished tasks
+    /// List queues, make one, or change its limits and how long it keeps finished tasks
     #[command(subcommand)]
     Queue(queue::Verb),
     /// List workers and their leases
@@ -60,8 +65,11 @@ pub(crate) enum Command {
     Commands,
     /// Count tasks by queue, command and state
     Stats,
-    /// Follow the progress of all queues
+    /// Follow the progress of all queues, and of the families at work
     Watch(watch::Args),
+    /// Whether anything is going on among some commands: list, set, remove
+    #[command(subcommand)]
+    Status(status::Verb),
     /// Recurring tasks: list, put, remove, pause, resume, next
     #[command(subcommand)]
     Schedule(schedule::Verb),
@@ -89,6 +97,7 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Fault
         Command::Register(args) => register::run(args, session).await,
         Command::List(args) => list::run(args, session).await,
         Command::Show(args) => show::run(args, session).await,
+        Command::Tree(args) => tree::run(args, session).await,
         Command::Cancel(args) => cancel::run(args, session).await,
         Command::Retry(args) => retry::run(args, session).await,
         Command::Pause(name) => queue::pause(name, session).await,
@@ -98,6 +107,7 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Fault
         Command::Commands => commands::run(session).await,
         Command::Stats => stats::run(session).await,
         Command::Watch(args) => watch::run(args, session).await,
+        Command::Status(verb) => status::run(verb, session).await,
         Command::Schedule(verb) => schedule::run(verb, session).await,
         Command::Work(args) => work::run(args, session).await,
         Command::Doctor => doctor::run(session).await,

@@ -1,13 +1,14 @@
 //! `kinfolk queue list|set`, `kinfolk pause` and `kinfolk resume`.
 
 use clap::Subcommand;
-use kinfolk_core::{Policy, Queue, QueueName, State, Store, Timestamp};
+use kinfolk_core::{InputError, Policy, Queue, QueueName, State, Store, Timestamp};
 use serde_json::json;
 
 use crate::fault::Fault;
 use crate::out::table::{self, Table};
 use crate::out::time::relative;
 use crate::out::view::QueueView;
+use crate::out::words;
 use crate::session::Session;
 use crate::span::{self, Keep};
 
@@ -16,7 +17,7 @@ use crate::span::{self, Keep};
 pub(crate) enum Verb {
     /// List the queues
     List,
-    /// Make a queue, or change how long it keeps finished tasks
+    /// Make a queue, or change its limits and how long it keeps finished tasks
     Set(Set),
 }
 
@@ -37,6 +38,32 @@ pub(crate) struct Set {
     /// How long cancelled tasks are kept
     #[arg(long, value_name = "SPAN", value_parser = span::parse_keep, allow_hyphen_values = true)]
     keep_cancelled: Option<Keep>,
+
+    /// Families at work at once, across all workers: 1 runs top-level tasks strictly one after another; or none
+    #[arg(long, value_name = "N", value_parser = parse_limit)]
+    family_limit: Option<Limit>,
+
+    /// Children running at once, over all families and workers; 0 takes no children; or none
+    #[arg(long, value_name = "N", value_parser = parse_limit)]
+    child_limit: Option<Limit>,
+
+    /// Generations that families of its tasks may have below the root
+    #[arg(long, value_name = "N")]
+    depth_limit: Option<u16>,
+}
+
+/// A limit that was given: a number, or none at all.
+#[derive(Clone, Copy, Debug)]
+struct Limit(Option<u32>);
+
+fn parse_limit(text: &str) -> Result<Limit, InputError> {
+    match text {
+        "none" => Ok(Limit(None)),
+        number => match number.parse() {
+            Ok(number) => Ok(Limit(Some(number))),
+            Err(_) => Err(InputError::Other(format!("not a limit: {text:?}; write a number, or none"))),
+        },
+    }
 }
 
 /// `kinfolk pause QUEUE`
@@ -83,6 +110,14 @@ impl Set {
         set(&mut retention.completed, self.keep_completed);
         set(&mut retention.failed, self.keep_failed);
         set(&mut retention.cancelled, self.keep_cancelled);
+        if let Some(Limit(limit)) = self.family_limit {
+            policy.family_limit = limit;
+        }
+        if let Some(Limit(limit)) = self.child_limit {
+            policy.child_limit = limit;
+        }
+        policy.depth_limit = self.depth_limit.unwrap_or(policy.depth_limit);
+        policy.check()?;
         store.set_queue(&self.name, &policy).await?;
         let retention = policy.retention;
         let queue = Queue { name: self.name.clone(), paused_at: None, policy };
@@ -90,8 +125,9 @@ impl Set {
         session.out.say(
             &QueueView::from(&queue),
             format!(
-                "queue {} keeps completed tasks {}, failed ones {}, cancelled ones {}",
+                "queue {} {}; it keeps completed tasks {}, failed ones {}, cancelled ones {}",
                 queue.name,
+                limits(&queue.policy),
                 keep(retention.completed),
                 keep(retention.failed),
                 keep(retention.cancelled)
@@ -110,7 +146,17 @@ async fn list(session: &Session) -> Result<(), Fault> {
     let stats = store.stats().await?;
     let views: Vec<QueueView<'_>> = queues.iter().map(QueueView::from).collect();
     session.out.list(&views, "no queues yet: register a command, or `kinfolk queue set NAME`", || {
-        let mut table = Table::new(&["queue", "takes", "pending", "running", "completed", "failed", "cancelled"]);
+        let mut table = Table::new(&[
+            "queue",
+            "takes",
+            "limits",
+            "pending",
+            "running",
+            "waiting",
+            "completed",
+            "failed",
+            "cancelled",
+        ]);
         for queue in &queues {
             let count = |state| {
                 let of = stats.counts.iter().filter(|count| count.queue == queue.name && count.state == state);
@@ -119,8 +165,10 @@ async fn list(session: &Session) -> Result<(), Fault> {
             table.row(vec![
                 table::text(&queue.name),
                 takes(queue, stats.now),
+                table::text(short_limits(&queue.policy)),
                 table::number_of(State::Pending, count(State::Pending)),
                 table::number_of(State::Running, count(State::Running)),
+                table::number_of(State::Waiting, count(State::Waiting)),
                 kept(count(State::Completed), queue.policy.retention.completed),
                 kept(count(State::Failed), queue.policy.retention.failed),
                 kept(count(State::Cancelled), queue.policy.retention.cancelled),
@@ -135,6 +183,32 @@ fn takes(queue: &Queue, now: Timestamp) -> comfy_table::Cell {
         Some(since) => table::text(format_args!("paused {}", relative(now, since))).fg(comfy_table::Color::Yellow),
         None => table::text("yes"),
     }
+}
+
+/// How its families are held back, as a sentence.
+fn limits(policy: &Policy) -> String {
+    let families = match policy.family_limit {
+        None => "works on any number of families".to_owned(),
+        Some(1) => "works on 1 family at a time".to_owned(),
+        Some(limit) => format!("works on {limit} families at a time"),
+    };
+    let children = match policy.child_limit {
+        None => "runs any number of children".to_owned(),
+        Some(0) => "takes no children".to_owned(),
+        Some(limit) => format!("runs {} at a time", words::children(limit.into())),
+    };
+    format!("{families}, {children}, and lets families grow {} deep", policy.depth_limit)
+}
+
+/// The same in a few letters, without what is as usual.
+fn short_limits(policy: &Policy) -> String {
+    let mut limits = Vec::new();
+    limits.extend(policy.family_limit.map(|limit| format!("family {limit}")));
+    limits.extend(policy.child_limit.map(|limit| format!("child {limit}")));
+    if policy.depth_limit != Policy::default().depth_limit {
+        limits.push(format!("depth {}", policy.depth_limit));
+    }
+    if limits.is_empty() { "-".to_owned() } else { limits.join(", ") }
 }
 
 fn kept(count: u64, span: Option<std::time::Duration>) -> comfy_table::Cell {

@@ -1,4 +1,5 @@
-//! `kinfolk watch`: the progress of all queues, live on a terminal, a line for each change elsewhere.
+//! `kinfolk watch`: the progress of all queues and of the families at work, live on a terminal, a line for each change
+//! elsewhere.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,9 +7,10 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 use kinfolk_core::inspect::Stats;
-use kinfolk_core::{QueueName, State, Store, Timestamp};
+use kinfolk_core::{QueueName, State, Store, TaskId, Timestamp};
 use serde::Serialize;
 
+use super::families::{self, Family};
 use crate::fault::Fault;
 use crate::out::Out;
 use crate::session::Session;
@@ -38,7 +40,11 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
             _ = look.tick() => {}
             () = signals.next() => break,
         }
-        if view.show(&look_at(store.as_ref()).await?)? && args.until_idle {
+        let look = look_at(store.as_ref()).await?;
+        let waiting = look.lines.values().any(|line| line.waiting > 0);
+        let families = families::at_work(store.as_ref(), waiting, view.families.keys()).await?;
+        view.show_families(look.now, &families)?;
+        if view.show(&look)? && args.until_idle {
             break;
         }
     }
@@ -93,7 +99,13 @@ impl Line {
     }
 }
 
-async fn look_at(store: &dyn Store) -> Result<(Timestamp, BTreeMap<QueueName, Line>), Fault> {
+/// All queues at one moment.
+struct Look {
+    now: Timestamp,
+    lines: BTreeMap<QueueName, Line>,
+}
+
+async fn look_at(store: &dyn Store) -> Result<Look, Fault> {
     let Stats { now, counts, .. } = store.stats().await?;
     let queues = store.queues().await?;
     let mut lines: BTreeMap<QueueName, Line> = queues
@@ -112,7 +124,7 @@ async fn look_at(store: &dyn Store) -> Result<(Timestamp, BTreeMap<QueueName, Li
         };
         *place += count.tasks;
     }
-    Ok((now, lines))
+    Ok(Look { now, lines })
 }
 
 /// The bar of each queue, and what it had settled when the watch began.
@@ -124,16 +136,26 @@ struct View {
     bars: Option<MultiProgress>,
     bar_of: Bars,
     shown: BTreeMap<QueueName, Line>,
+    /// The families that were at work at the last look.
+    families: BTreeMap<TaskId, Family>,
+    family_bars: BTreeMap<TaskId, ProgressBar>,
 }
 
 impl View {
     fn new(out: Out) -> Self {
         let bars = out.live().then(MultiProgress::new);
-        Self { out, bars, bar_of: BTreeMap::new(), shown: BTreeMap::new() }
+        Self {
+            out,
+            bars,
+            bar_of: BTreeMap::new(),
+            shown: BTreeMap::new(),
+            families: BTreeMap::new(),
+            family_bars: BTreeMap::new(),
+        }
     }
 
     /// Shows what has changed; whether all queues are idle.
-    fn show(&mut self, (now, lines): &(Timestamp, BTreeMap<QueueName, Line>)) -> Result<bool, Fault> {
+    fn show(&mut self, Look { now, lines }: &Look) -> Result<bool, Fault> {
         for (queue, line) in lines {
             match &self.bars {
                 Some(bars) => draw(bars, &mut self.bar_of, queue, line, self.out.colors()),
@@ -148,9 +170,37 @@ impl View {
         Ok(lines.values().all(|line| line.open() == 0))
     }
 
+    /// Shows how the families at work have gone on; those that have ended are told of once more.
+    fn show_families(&mut self, now: Timestamp, families: &BTreeMap<TaskId, Family>) -> Result<(), Fault> {
+        for (id, family) in families {
+            let Some(bars) = &self.bars else {
+                if self.families.get(id) != Some(family) {
+                    self.out.say(&family.change(now), format!("{now} {}", family.words()))?;
+                }
+                continue;
+            };
+            let bar = self.family_bars.entry(*id).or_insert_with(|| {
+                let bar = bars.add(ProgressBar::hidden());
+                bar.set_style(style(self.out.colors()));
+                bar.set_prefix(format!("  task {id}"));
+                bar
+            });
+            bar.set_length(family.total());
+            bar.set_position(family.ended());
+            bar.set_message(family.words());
+            if family.is_over() {
+                bar.finish_and_clear();
+                self.family_bars.remove(id);
+            }
+        }
+        self.families =
+            families.iter().filter(|(_, family)| !family.is_over()).map(|(id, f)| (*id, f.clone())).collect();
+        Ok(())
+    }
+
     fn close(self) {
         if self.bars.is_some() {
-            self.bar_of.values().for_each(|(bar, _)| bar.abandon());
+            self.bar_of.values().map(|(bar, _)| bar).chain(self.family_bars.values()).for_each(ProgressBar::abandon);
             // The last bar ends without a line break.
             eprintln!();
         }
@@ -159,15 +209,9 @@ impl View {
 
 fn draw(bars: &MultiProgress, bar_of: &mut Bars, queue: &QueueName, line: &Line, colors: bool) {
     let (bar, before) = bar_of.entry(queue.clone()).or_insert_with(|| {
-        let paint = if colors { ".green/238" } else { "" };
-        let style = format!("{{prefix:16!}} {{bar:20{paint}}} {{pos:>6}}/{{len:<6}} {{rate:>8}} {{wide_msg}}");
-        let style = ProgressStyle::with_template(&style).unwrap_or_else(|_| ProgressStyle::default_bar());
         // Only a bar that has its place among the others may be drawn.
         let bar = bars.add(ProgressBar::hidden());
-        let rate = |state: &ProgressState, text: &mut dyn fmt::Write| {
-            let _ = write!(text, "{:.1}/s", state.per_sec());
-        };
-        bar.set_style(style.with_key("rate", rate).progress_chars("━╸─"));
+        bar.set_style(style(colors));
         bar.set_prefix(queue.to_string());
         (bar, line.settled())
     });
@@ -177,4 +221,14 @@ fn draw(bars: &MultiProgress, bar_of: &mut Bars, queue: &QueueName, line: &Line,
     bar.set_length(done + line.open());
     bar.set_position(done);
     bar.set_message(line.words());
+}
+
+fn style(colors: bool) -> ProgressStyle {
+    let paint = if colors { ".green/238" } else { "" };
+    let style = format!("{{prefix:16!}} {{bar:20{paint}}} {{pos:>6}}/{{len:<6}} {{rate:>8}} {{wide_msg}}");
+    let style = ProgressStyle::with_template(&style).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let rate = |state: &ProgressState, text: &mut dyn fmt::Write| {
+        let _ = write!(text, "{:.1}/s", state.per_sec());
+    };
+    style.with_key("rate", rate).progress_chars("━╸─")
 }

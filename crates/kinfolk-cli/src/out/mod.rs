@@ -8,6 +8,7 @@ pub(crate) mod pretty;
 pub(crate) mod table;
 pub(crate) mod time;
 pub(crate) mod view;
+pub(crate) mod words;
 
 use std::fmt::Display;
 use std::io::{IsTerminal as _, Write as _};

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use kinfolk_core::inspect::Violation;
-use kinfolk_core::{Attempt, Command, Due, Json, Queue, Schedule, Task, Timestamp};
+use kinfolk_core::{Attempt, Command, Due, Json, Queue, Schedule, Tally, Task, TaskId, Timestamp};
 use serde::{Serialize, Serializer};
 
 fn millis<S: Serializer>(span: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
     span.map(|span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX)).serialize(serializer)
 }
 
-/// A task, with its ended attempts where they were asked for.
+/// A task, with its ended attempts and the counts of its children where they were asked for.
 #[derive(Serialize)]
 #[allow(missing_docs, reason = "the fields are those of Task")]
 pub(crate) struct TaskView<'a> {
@@ -38,6 +38,12 @@ pub(crate) struct TaskView<'a> {
     suspect: bool,
     strikes: u16,
     trace: Option<&'a str>,
+    parent: Option<TaskId>,
+    root: TaskId,
+    depth: u16,
+    outcome: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    children: Option<&'a Tally>,
     #[serde(skip_serializing_if = "Option::is_none")]
     attempts: Option<&'a [Attempt]>,
 }
@@ -69,8 +75,18 @@ impl<'a> TaskView<'a> {
             suspect: task.suspect,
             strikes: task.strikes,
             trace: task.trace.as_deref(),
+            parent: task.parent,
+            root: task.root,
+            depth: task.depth,
+            outcome: task.outcome.map(kinfolk_core::State::as_str),
+            children: None,
             attempts: None,
         }
+    }
+
+    /// The same with how its children are doing.
+    pub(crate) fn tally(self, tally: &'a Tally) -> Self {
+        Self { children: Some(tally), ..self }
     }
 
     /// The same with its attempts.
@@ -90,6 +106,9 @@ pub(crate) struct QueueView<'a> {
     keep_failed_ms: Option<Duration>,
     #[serde(serialize_with = "millis")]
     keep_cancelled_ms: Option<Duration>,
+    family_limit: Option<u32>,
+    child_limit: Option<u32>,
+    depth_limit: u16,
 }
 
 impl<'a> From<&'a Queue> for QueueView<'a> {
@@ -100,6 +119,9 @@ impl<'a> From<&'a Queue> for QueueView<'a> {
             keep_completed_ms: queue.policy.retention.completed,
             keep_failed_ms: queue.policy.retention.failed,
             keep_cancelled_ms: queue.policy.retention.cancelled,
+            family_limit: queue.policy.family_limit,
+            child_limit: queue.policy.child_limit,
+            depth_limit: queue.policy.depth_limit,
         }
     }
 }

@@ -1,0 +1,90 @@
+//! The families at work, as `kinfolk watch` shows them: how many of each generation there are, and how they ended.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kinfolk_core::inspect::Filter;
+use kinfolk_core::{CommandName, Progress, State, Store, TaskId, Timestamp};
+use serde::Serialize;
+
+use crate::fault::Fault;
+use crate::out::words::tally_words;
+
+/// Families shown at once: the newest.
+const SHOWN_MAX: usize = 5;
+/// Waiting tasks that are looked at to find them.
+const LOOK: usize = 100;
+
+/// A family at one moment.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Family {
+    root: TaskId,
+    command: CommandName,
+    state: State,
+    progress: Progress,
+}
+
+/// What `--json` prints: a family that has gone on.
+#[derive(Serialize)]
+pub(crate) struct Change<'a> {
+    at: Timestamp,
+    family: TaskId,
+    command: &'a CommandName,
+    state: State,
+    #[serde(flatten)]
+    progress: &'a Progress,
+}
+
+/// The families that wait for someone, and those that did at the last look.
+pub(crate) async fn at_work(
+    store: &dyn Store,
+    any: bool,
+    before: impl Iterator<Item = &TaskId>,
+) -> Result<BTreeMap<TaskId, Family>, Fault> {
+    let mut roots: BTreeSet<TaskId> = before.copied().collect();
+    if any {
+        let filter = Filter { states: vec![State::Waiting], limit: LOOK, ..Filter::default() };
+        let waiting = store.list(&filter).await?.tasks;
+        let newest: BTreeSet<TaskId> = waiting.iter().map(|task| task.root).collect();
+        roots.extend(newest.into_iter().rev().take(SHOWN_MAX.saturating_sub(roots.len())));
+    }
+    let mut families = BTreeMap::new();
+    for root in roots {
+        // Retention may have been quicker.
+        let Some(task) = store.task(root).await? else { continue };
+        let progress = store.progress(root).await?;
+        families.insert(root, Family { root, command: task.command, state: task.state, progress });
+    }
+    Ok(families)
+}
+
+impl Family {
+    /// Whether it has settled.
+    pub(crate) fn is_over(&self) -> bool {
+        self.state.is_terminal()
+    }
+
+    /// Descendants of the root.
+    pub(crate) fn total(&self) -> u64 {
+        self.progress.family.total
+    }
+
+    /// Descendants that have ended.
+    pub(crate) fn ended(&self) -> u64 {
+        self.progress.family.ended()
+    }
+
+    /// For programs.
+    pub(crate) fn change(&self, at: Timestamp) -> Change<'_> {
+        Change { at, family: self.root, command: &self.command, state: self.state, progress: &self.progress }
+    }
+
+    /// `family of task 7 (derive) waiting: 10 children (6 completed, 4 open); 20 below them (20 open)`.
+    pub(crate) fn words(&self) -> String {
+        let level = |(depth, tally): (usize, &kinfolk_core::Tally)| match depth {
+            0 => format!("{} children ({})", tally.total, tally_words(tally)),
+            _ => format!("{} at depth {} ({})", tally.total, depth + 1, tally_words(tally)),
+        };
+        let levels: Vec<String> = self.progress.levels.iter().enumerate().map(level).collect();
+        format!("family of task {} ({}) {}: {}", self.root, self.command, self.state, levels.join(", "))
+    }
+}

@@ -1,0 +1,80 @@
+//! `kinfolk status …`: whether anything is going on among some commands, for a front end that shows it.
+
+use clap::Subcommand;
+use kinfolk_core::{CommandName, Status, StatusName};
+use serde_json::json;
+
+use crate::fault::Fault;
+use crate::out::table::{self, Table};
+use crate::out::time::relative;
+use crate::session::Session;
+
+/// `kinfolk status …`
+#[derive(Subcommand, Debug)]
+pub(crate) enum Verb {
+    /// List the statuses, as they were last looked at
+    List,
+    /// Make a status, or change what it watches
+    Set(Set),
+    /// Remove a status
+    Remove(Name),
+}
+
+/// `kinfolk status set NAME COMMAND…`
+#[derive(clap::Args, Debug)]
+pub(crate) struct Set {
+    /// Its name
+    name: StatusName,
+
+    /// The commands it watches
+    #[arg(required = true, value_name = "COMMAND")]
+    commands: Vec<CommandName>,
+}
+
+/// `kinfolk status remove NAME`
+#[derive(clap::Args, Debug)]
+pub(crate) struct Name {
+    /// Its name
+    name: StatusName,
+}
+
+/// Runs it.
+pub(crate) async fn run(verb: Verb, session: &Session) -> Result<(), Fault> {
+    match verb {
+        Verb::List => list(session).await,
+        Verb::Set(Set { name, commands }) => {
+            let store = session.open_or_create().await?;
+            store.put_status(&name, &commands).await?;
+            let status = store.statuses().await?.into_iter().find(|status| status.name == name);
+            let active = status.as_ref().is_some_and(|status| status.active);
+            session.out.say(&status, format!("status {name} is {}", word(active)))
+        }
+        Verb::Remove(Name { name }) => {
+            session.open().await?.remove_status(&name).await?;
+            session.out.say(&json!({"status": name, "removed": true}), format!("status {name} is removed"))
+        }
+    }
+}
+
+async fn list(session: &Session) -> Result<(), Fault> {
+    let store = session.open().await?;
+    let statuses = store.statuses().await?;
+    let now = store.now().await?;
+    session.out.list(&statuses, "no statuses: see `kinfolk status set --help`", || {
+        let mut table = Table::new(&["status", "is", "since", "commands"]);
+        for Status { name, commands, active, changed_at } in &statuses {
+            let commands: Vec<&str> = commands.iter().map(AsRef::as_ref).collect();
+            table.row(vec![
+                table::text(name),
+                if *active { table::bold(word(true)) } else { table::dim(word(false)) },
+                table::text(relative(now, *changed_at)),
+                table::text(commands.join(", ")),
+            ]);
+        }
+        table
+    })
+}
+
+fn word(active: bool) -> &'static str {
+    if active { "active" } else { "idle" }
+}
