@@ -21,10 +21,12 @@ begin
         from (values
             ('kinfolk_producer', array['enqueue', 'enqueue_many', 'enqueue_rows', 'take_ids', 'register_command',
                 'register_commands', 'wake']),
-            ('kinfolk_worker', array['register_worker', 'heartbeat', 'leave', 'claim', 'settle', 'settle_tersely',
-                'recover', 'due_schedules', 'fire', 'prune', 'refresh_statuses', 'statuses', 'queues', 'get_task']),
-            ('kinfolk_viewer', array['get_task', 'get_attempts', 'list_tasks', 'stats', 'count_tasks', 'queues', 'commands', 'workers',
-                'schedules', 'check_invariants', 'doctor', 'folded', 'holds', 'is_active', 'statuses']),
+            ('kinfolk_worker', array['register_worker', 'heartbeat', 'leave', 'claim', 'settle', 'settle_made',
+                'lock_settled', 'recover', 'due_schedules', 'fire', 'sweep', 'prune', 'refresh_statuses', 'statuses', 'queues',
+                'get_task', 'tally']),
+            ('kinfolk_viewer', array['get_task', 'get_attempts', 'list_tasks', 'children', 'tally', 'progress', 'stats',
+                'count_tasks', 'queues', 'commands', 'workers', 'schedules', 'check_invariants', 'doctor', 'folded', 'holds',
+                'is_active', 'statuses']),
             -- Those who run handlers in the database.
             ('kinfolk_worker', array['commands', 'find_handler', 'enter', 'handling', 'depart', 'finish', 'run_function',
                 'run_task', 'begin_procedure', 'end_procedure', 'process_tasks', 'process_round', 'process_task',
@@ -32,7 +34,7 @@ begin
             ('kinfolk_handler', array['enqueue', 'enqueue_many', 'current_task', 'spawn', 'spawn_sibling', 'follow_up',
                 'in_order', 'has_failed_siblings', 'has_pending_children', 'snooze', 'retry_after', 'give_up']),
             ('kinfolk_viewer', array['has_failed_siblings', 'has_pending_children']),
-            ('kinfolk_operator', array['cancel', 'retry', 'set_queue', 'pause', 'resume', 'put_schedule',
+            ('kinfolk_operator', array['cancel', 'retry', 'retry_family', 'set_queue', 'pause', 'resume', 'put_schedule',
                 'pause_schedule', 'remove_schedule', 'get_task', 'put_status', 'remove_status'])
         ) as r(role, verbs)
         join pg_catalog.pg_proc p on p.proname = any (r.verbs)

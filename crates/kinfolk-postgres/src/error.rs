@@ -23,6 +23,13 @@ const POOLED: &[&str] = &["26000", "42P05"];
 /// Values that PostgreSQL itself refuses: a moment out of range, `\0` in a text, JSON beyond its means.
 const BAD_VALUE: &[&str] = &["22008", "22021", "22P05", "22P02", "22023", "54000", "54001"];
 
+/// What to do about a task in the wrong state: the hints of KF003.
+const REMEDIES: [&str; 3] = [
+    "only failed and cancelled tasks can be retried",
+    "retry its family instead",
+    "only a failed family can be retried",
+];
+
 /// What a failed call means. Public for those who call the SQL functions in transactions of their own.
 pub fn store_error(fault: &tokio_postgres::Error) -> StoreError {
     match fault.as_db_error() {
@@ -76,7 +83,7 @@ fn from_db(db: &DbError) -> StoreError {
         "KF003" => StoreError::WrongState {
             task: kinfolk_core::TaskId(0),
             state: db.detail().and_then(|state| state.parse().ok()).unwrap_or(State::Pending),
-            remedy: "only failed and cancelled tasks can be retried",
+            remedy: REMEDIES.into_iter().find(|remedy| db.hint() == Some(remedy)).unwrap_or(REMEDIES[0]),
         },
         "KF004" => StoreError::LeaseLost { worker: WorkerId(uuid::Uuid::nil()) },
         "KF005" => StoreError::Fault { code: code.to_owned(), detail: advised() },

@@ -9,7 +9,7 @@ use crate::error::store_error;
 use crate::inspect::TASK;
 use crate::produce::{self, Columns, ENQUEUE, TAKE_IDS};
 use crate::rows;
-use crate::work::{self, SETTLE, SettleColumns};
+use crate::settle::settle_by;
 
 /// Enqueues tasks in the caller's transaction: they exist if, and only if, it commits. Works under every isolation
 /// level. Workers are woken by the commit.
@@ -27,10 +27,7 @@ pub async fn enqueue_in(client: &impl GenericClient, tasks: &[NewTask]) -> Answe
 /// last act before the commit (it takes locks that others wait for), the isolation level must be `read committed`, and
 /// a caller that is answered [`Settled::Stale`] must roll back.
 pub async fn settle_in(client: &impl GenericClient, settles: &[Settle]) -> Answer<Vec<Settled>> {
-    work::check(settles)?;
-    let (order, columns) = SettleColumns::sorted(settles);
-    let rows = client.query_typed(SETTLE, &columns.params()).await.map_err(|fault| store_error(&fault))?;
-    work::answers(&order, &rows)
+    settle_by(client, settles).await
 }
 
 /// One task as the caller's transaction sees it, such as after a settle that was not recorded as it was meant.

@@ -6,7 +6,8 @@ use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::store::Answer;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
-    Attempt, Command, CommandName, Inspect, Queue, QueueName, Schedule, State, Status, Task, TaskId, Timestamp,
+    Attempt, Command, CommandName, Inspect, Progress, Queue, QueueName, Schedule, State, Status, StoreError, Tally,
+    Task, TaskId, Timestamp,
 };
 use tokio_postgres::types::Type;
 
@@ -18,6 +19,9 @@ const NOW: &str = "select kinfolk.clock()";
 pub(crate) const TASK: &str = concat!("select ", task_columns!(), " from kinfolk.get_task($1)");
 const ATTEMPTS: &str = "select * from kinfolk.get_attempts($1)";
 const LIST: &str = concat!("select ", task_columns!(), " from kinfolk.list_tasks($1, $2, $3, $4, $5, $6)");
+const CHILDREN: &str = concat!("select ", task_columns!(), " from kinfolk.children($1, $2, $3)");
+const TALLY: &str = "select total, completed, failed, cancelled from kinfolk.tally($1)";
+const PROGRESS: &str = "select generation, total, completed, failed, cancelled from kinfolk.progress($1)";
 const COUNTS: &str = "select queue, command, state, tasks from kinfolk.count_tasks()";
 const STATS: &str = "select now, workers, queue, oldest_open from kinfolk.stats()";
 const QUEUES: &str = "select * from kinfolk.queues()";
@@ -71,6 +75,24 @@ impl Inspect for PgStore {
         Ok(Page { tasks, next })
     }
 
+    async fn children(&self, parent: TaskId, from: u64, limit: usize) -> Answer<Vec<Task>> {
+        let from = i64::try_from(from).unwrap_or(i64::MAX);
+        let limit = limit.min(PAGE_MAX) as i32;
+        let rows = self.look(CHILDREN, &[(&parent.0, Type::INT8), (&from, Type::INT8), (&limit, Type::INT4)]).await;
+        rows.map_err(|fault| no_such_task(fault, parent))?.iter().map(rows::task).collect()
+    }
+
+    async fn tally(&self, parent: TaskId) -> Answer<Tally> {
+        let rows = self.look(TALLY, &[(&parent.0, Type::INT8)]).await.map_err(|fault| no_such_task(fault, parent))?;
+        rows.first().map_or_else(|| Ok(Tally::default()), |row| rows::tally(row, 0))
+    }
+
+    async fn progress(&self, task: TaskId) -> Answer<Progress> {
+        let rows = self.look(PROGRESS, &[(&task.0, Type::INT8)]).await.map_err(|fault| no_such_task(fault, task))?;
+        let levels = rows.iter().map(|row| rows::tally(row, 1)).collect::<Answer<Vec<_>>>()?;
+        Ok(Progress { family: levels.iter().copied().fold(Tally::default(), Tally::plus), levels })
+    }
+
     async fn is_active(&self, commands: &[CommandName]) -> Answer<bool> {
         let names: Vec<&str> = commands.iter().map(AsRef::as_ref).collect();
         let rows = self.look(IS_ACTIVE, &[(&names, Type::TEXT_ARRAY)]).await?;
@@ -82,7 +104,7 @@ impl Inspect for PgStore {
     }
 
     async fn stats(&self) -> Answer<Stats> {
-        let counts = self.look(COUNTS, &[]).await?.iter().map(rows::tally).collect::<Answer<Vec<_>>>()?;
+        let counts = self.look(COUNTS, &[]).await?.iter().map(rows::tasks_counted).collect::<Answer<Vec<_>>>()?;
         let mut stats = Stats { counts, ..Stats::default() };
         for row in self.look(STATS, &[]).await? {
             stats.now = row.get::<_, Moment>(0).0;
@@ -117,5 +139,12 @@ impl Inspect for PgStore {
     async fn doctor(&self) -> Answer<Vec<Finding>> {
         let caller = Moment(jiff::Timestamp::now().into());
         self.look(DOCTOR, &[(&caller, Type::TIMESTAMPTZ)]).await?.iter().map(rows::finding).collect()
+    }
+}
+
+fn no_such_task(fault: StoreError, id: TaskId) -> StoreError {
+    match fault {
+        StoreError::NotFound { what: "", .. } => StoreError::not_found("task", id),
+        other => other,
     }
 }

@@ -1,8 +1,8 @@
 //! The PostgreSQL store. The engine is SQL: functions in schema `kinfolk`, kept in files beside this crate; this crate
 //! calls them, and turns rows into tasks and SQLSTATEs into errors that say what to do next.
 //!
-//! Every verb is one statement in a transaction of its own, so a dropped future never leaves a connection of the pool
-//! inside a transaction. Nothing is decided here that another client of the same functions would have to decide again.
+//! A verb is one statement in a transaction of its own (several, for settles that made tasks beside others): a dropped
+//! future never leaves a connection of the pool inside a transaction. Nothing is decided here that another client of the same functions would have to decide again.
 
 mod call;
 mod connect;
@@ -17,6 +17,7 @@ mod operate;
 mod produce;
 mod rows;
 mod schema;
+mod settle;
 mod store;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -6,8 +6,8 @@ use kinfolk_core::limits::STATUS_COMMANDS_MAX;
 use kinfolk_core::operate::{Cancelled, Migrated, Migration};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    CommandName, Due, InputError, Inspect, Operate, Policy, QueueName, Schedule, ScheduleName, StatusName, StoreError,
-    Task, TaskId, UniqueScope,
+    CommandName, Due, InputError, Inspect, Operate, Policy, QueueName, Retried, Schedule, ScheduleName, StatusName,
+    StoreError, Task, TaskId, UniqueScope,
 };
 use tokio_postgres::types::Type;
 
@@ -17,6 +17,7 @@ use crate::values::{JsonIn, Moment, micros};
 
 const CANCEL: &str = "select kinfolk.cancel($1)";
 const RETRY: &str = concat!("select ", task_columns!(), " from kinfolk.retry($1)");
+const RETRY_FAMILY: &str = "select pending, waiting from kinfolk.retry_family($1)";
 const SET_QUEUE: &str = "select kinfolk.set_queue($1, $2, $3, $4, $5, $6, $7)";
 const PAUSE: &str = "select kinfolk.pause($1)";
 const RESUME: &str = "select kinfolk.resume($1)";
@@ -50,6 +51,22 @@ impl Operate for PgStore {
         })?;
         point("retry.after");
         rows::task(&row)
+    }
+
+    async fn retry_family(&self, id: TaskId) -> Answer<Retried> {
+        point("retry_family.before");
+        let answer = self.row(RETRY_FAMILY, &[(&id.0, Type::INT8)]).await;
+        let row = match answer {
+            Err(StoreError::NotFound { what: "", .. }) => return Err(StoreError::not_found("task", id)),
+            Err(StoreError::WrongState { state, remedy, .. }) => {
+                let root = self.task(id).await?.map_or(id, |task| task.root);
+                return Err(StoreError::WrongState { task: root, state, remedy });
+            }
+            answer => answer?,
+        };
+        point("retry_family.after");
+        let count = |place| u64::try_from(row.get::<_, i64>(place)).unwrap_or_default();
+        Ok(Retried { pending: count(0), waiting: count(1) })
     }
 
     async fn set_queue(&self, queue: &QueueName, policy: &Policy) -> Answer<()> {

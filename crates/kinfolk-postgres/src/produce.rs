@@ -151,8 +151,12 @@ pub(crate) struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     pub(crate) fn of(tasks: &'a [NewTask]) -> Self {
-        fn column<'a, T>(tasks: &'a [NewTask], of: impl Fn(&'a NewTask) -> Option<T>) -> Vec<Option<T>> {
-            let column: Vec<Option<T>> = tasks.iter().map(of).collect();
+        Self::over(&tasks.iter().collect::<Vec<_>>())
+    }
+
+    pub(crate) fn over(tasks: &[&'a NewTask]) -> Self {
+        fn column<'a, T>(tasks: &[&'a NewTask], of: impl Fn(&'a NewTask) -> Option<T>) -> Vec<Option<T>> {
+            let column: Vec<Option<T>> = tasks.iter().copied().map(of).collect();
             if column.iter().all(Option::is_none) { Vec::new() } else { column }
         }
         Self {
@@ -182,9 +186,16 @@ impl<'a> Columns<'a> {
     }
 
     /// The parameters of [`ENQUEUE`].
-    pub(crate) fn params<'p>(&'p self, ids: &'p &[i64], notify: &'p bool) -> [Param<'p>; 15] {
+    pub(crate) fn params<'p>(&'p self, ids: &'p &[i64], notify: &'p bool) -> Vec<Param<'p>> {
+        let mut params: Vec<Param<'p>> = vec![(ids, Type::INT8_ARRAY)];
+        params.extend(self.properties());
+        params.push((notify, Type::BOOL));
+        params
+    }
+
+    /// One parameter a property, in the order of every function that takes tasks so.
+    pub(crate) fn properties(&self) -> [Param<'_>; 13] {
         [
-            (ids, Type::INT8_ARRAY),
             (&self.commands, Type::TEXT_ARRAY),
             (&self.payloads, Type::JSONB_ARRAY),
             (&self.queues, Type::TEXT_ARRAY),
@@ -198,7 +209,6 @@ impl<'a> Columns<'a> {
             (&self.attempts, Type::INT4_ARRAY),
             (&self.timeouts, Type::INT8_ARRAY),
             (&self.traces, Type::TEXT_ARRAY),
-            (notify, Type::BOOL),
         ]
     }
 }

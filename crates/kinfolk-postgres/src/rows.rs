@@ -8,7 +8,7 @@ use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
     Attempt, Command, CommandName, Due, Enqueued, Failure, Gate, InputError, Json, NewTask, OnDuplicate, Policy, Queue,
     QueueName, Rejection, Retention, RetryPolicy, Schedule, ScheduleName, Settled, SqlHandler, State, Status,
-    StatusName, StoreError, Task, TaskId, Timestamp, Unique, UniqueScope, WorkerId,
+    StatusName, StoreError, Tally, Task, TaskId, Timestamp, Unique, UniqueScope, WorkerId,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
@@ -279,7 +279,17 @@ pub(crate) fn fired(row: &Row) -> Answer<Fired> {
     })
 }
 
-pub(crate) fn tally(row: &Row) -> Answer<Count> {
+/// Four counts, from this place on.
+pub(crate) fn tally(row: &Row, place: usize) -> Answer<Tally> {
+    Ok(Tally {
+        total: count(row, place)?,
+        completed: count(row, place + 1)?,
+        failed: count(row, place + 2)?,
+        cancelled: count(row, place + 3)?,
+    })
+}
+
+pub(crate) fn tasks_counted(row: &Row) -> Answer<Count> {
     Ok(Count {
         queue: QueueName::new(get(row, 0)?)?,
         command: CommandName::new(get(row, 1)?)?,

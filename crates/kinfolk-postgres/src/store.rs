@@ -12,6 +12,7 @@ use crate::connect::{self, PgOptions, Target};
 use crate::error::{pool_error, store_error};
 use crate::low_water::LowWater;
 use crate::schema::VERSION;
+use crate::settle::Kin;
 
 /// A PostgreSQL database as a store.
 pub struct PgStore {
@@ -19,6 +20,7 @@ pub struct PgStore {
     pub(crate) target: Target,
     pub(crate) options: PgOptions,
     pub(crate) low_water: LowWater,
+    pub(crate) kin: Kin,
     /// The schema was seen to be the one this program knows.
     fits: AtomicBool,
 }
@@ -37,7 +39,14 @@ impl PgStore {
     pub async fn connect(url: &str, options: PgOptions) -> Answer<Self> {
         let target = connect::target(url, &options)?;
         let pool = connect::pool(&target, &options)?;
-        let store = Self { pool, target, options, low_water: LowWater::default(), fits: AtomicBool::new(false) };
+        let store = Self {
+            pool,
+            target,
+            options,
+            low_water: LowWater::default(),
+            kin: Kin::default(),
+            fits: AtomicBool::new(false),
+        };
         match store.client().await {
             Ok(_)
             | Err(

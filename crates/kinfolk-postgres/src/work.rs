@@ -3,23 +3,22 @@
 use async_trait::async_trait;
 use kinfolk_core::claim::ClaimedTask;
 use kinfolk_core::crash::point;
-use kinfolk_core::limits::{CLAIM_BATCH_MAX, SETTLE_BATCH_MAX};
+use kinfolk_core::limits::CLAIM_BATCH_MAX;
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    Claim, Claimed, Heartbeat, InputError, Json, Outcome, QueueName, Recovered, Retry, Schedule, Settle, Settled,
-    Status, StoreError, TaskId, Timestamp, Token, WakeSource, Work, WorkerId, WorkerSpec,
+    Claim, Claimed, Heartbeat, QueueName, Recovered, Schedule, Settle, Settled, Status, StoreError, TaskId, Timestamp,
+    Token, WakeSource, Work, WorkerId, WorkerSpec,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
-use uuid::Uuid;
 
 use crate::call::Param;
 use crate::error::worker_error;
 use crate::low_water::{Lane, Taken};
 use crate::rows;
 use crate::store::PgStore;
-use crate::values::{JsonIn, JsonOut, Moment, micros, span};
+use crate::values::{JsonOut, Moment, micros, span};
 use crate::wake::Listener;
 
 const REGISTER_WORKER: &str = "select kinfolk.register_worker($1, $2, $3, $4, $5)";
@@ -27,11 +26,11 @@ const HEARTBEAT: &str = "select id, token from kinfolk.heartbeat($1)";
 const LEAVE: &str = "select kinfolk.leave($1)";
 const CLAIM: &str = "select id, command, payload, attempt, max_attempts, timeout_us, trace, priority, place, next_due, \
     again, parent, root, depth, lane from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
-pub(crate) const SETTLE: &str = "select nth, answer, state from kinfolk.settle_tersely($1, $2, $3, $4, $5, $6)";
 const RECOVER: &str = "select returned, poisoned, cancelled, workers, more from kinfolk.recover($1)";
 const DUE_SCHEDULES: &str = "select * from kinfolk.due_schedules()";
 const FIRE: &str = "select tasks, overlapped, too_late from kinfolk.fire($1, $2, $3, $4)";
 const REFRESH_STATUSES: &str = "select name, commands, active, changed_at from kinfolk.refresh_statuses()";
+const SWEEP: &str = "select kinfolk.sweep()";
 const PRUNE: &str = "select kinfolk.prune()";
 
 #[async_trait]
@@ -87,15 +86,7 @@ impl Work for PgStore {
     }
 
     async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>> {
-        check(settles)?;
-        if settles.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (order, columns) = SettleColumns::sorted(settles);
-        point("settle.before");
-        let rows = self.rows(SETTLE, &columns.params()).await?;
-        point("settle.after");
-        answers(&order, &rows)
+        self.send_settles(settles).await
     }
 
     async fn recover(&self, worker: WorkerId) -> Answer<Recovered> {
@@ -141,6 +132,13 @@ impl Work for PgStore {
 
     async fn refresh_statuses(&self) -> Answer<Vec<Status>> {
         self.rows(REFRESH_STATUSES, &[]).await?.iter().map(rows::status).collect()
+    }
+
+    async fn sweep(&self) -> Answer<u64> {
+        point("sweep.before");
+        let row = self.row(SWEEP, &[]).await?;
+        point("sweep.after");
+        Ok(u64::try_from(row.get::<_, i64>(0)).unwrap_or_default())
     }
 
     async fn prune(&self) -> Answer<u64> {
@@ -192,6 +190,7 @@ impl PgStore {
                 taken.again = row.get(10);
             }
         }
+        self.kin.claimed(taken.tasks.iter().map(|one| &one.task));
         taken.again |= self.low_water.after(claim, &low, &taken.tasks, began.elapsed(), limit as usize);
         Ok(taken)
     }
@@ -223,111 +222,4 @@ fn claimed_task(claim: &Claim, id: i64, row: &Row) -> Answer<ClaimedTask> {
         root: TaskId(row.get(12)),
         depth: small(13),
     })
-}
-
-/// Refuses a call that no store would carry out.
-pub(crate) fn check(settles: &[Settle]) -> Answer<()> {
-    if settles.len() > SETTLE_BATCH_MAX {
-        return Err(InputError::Batch { what: "settles", given: settles.len(), max: SETTLE_BATCH_MAX }.into());
-    }
-    for settle in settles {
-        settle.check()?;
-    }
-    Ok(())
-}
-
-/// Settles as one array a property, sorted by task: locks are taken in that order.
-pub(crate) struct SettleColumns<'a> {
-    ids: Vec<i64>,
-    tokens: Vec<Uuid>,
-    outcomes: Vec<&'static str>,
-    results: Vec<Option<JsonIn<'a>>>,
-    failures: Vec<Option<FailureIn>>,
-    delays: Vec<Option<i64>>,
-}
-
-#[derive(Debug)]
-struct FailureIn(Json);
-
-impl tokio_postgres::types::ToSql for FailureIn {
-    fn to_sql(
-        &self,
-        kind: &Type,
-        out: &mut tokio_postgres::types::private::BytesMut,
-    ) -> Result<tokio_postgres::types::IsNull, Box<dyn std::error::Error + Sync + Send>> {
-        JsonIn(self.0.as_str()).to_sql(kind, out)
-    }
-
-    fn accepts(kind: &Type) -> bool {
-        <JsonIn<'_> as tokio_postgres::types::ToSql>::accepts(kind)
-    }
-
-    tokio_postgres::types::to_sql_checked!();
-}
-
-impl<'a> SettleColumns<'a> {
-    /// The columns, and for each of their rows the place of its settle in the call.
-    pub(crate) fn sorted(settles: &'a [Settle]) -> (Vec<usize>, Self) {
-        let mut order: Vec<usize> = (0..settles.len()).collect();
-        order.sort_by_key(|place| settles[*place].task);
-        let sorted = || order.iter().map(|place| &settles[*place]);
-        let columns = Self {
-            ids: sorted().map(|s| s.task.0).collect(),
-            tokens: sorted().map(|s| s.token.0).collect(),
-            outcomes: sorted().map(|s| word(&s.outcome)).collect(),
-            results: emptied(sorted().map(|s| match &s.outcome {
-                Outcome::Done(Some(result)) => Some(JsonIn(result.as_str())),
-                _ => None,
-            })),
-            failures: emptied(sorted().map(|s| match &s.outcome {
-                Outcome::Failed { failure, .. } => Json::of(failure).ok().map(FailureIn),
-                _ => None,
-            })),
-            delays: emptied(sorted().map(|s| match &s.outcome {
-                Outcome::Snooze(delay)
-                | Outcome::YieldPlace(delay)
-                | Outcome::Failed { retry: Retry::After(delay), .. } => Some(micros(*delay)),
-                _ => None,
-            })),
-        };
-        (order, columns)
-    }
-
-    /// The parameters of [`SETTLE`].
-    pub(crate) fn params(&self) -> [Param<'_>; 6] {
-        [
-            (&self.ids, Type::INT8_ARRAY),
-            (&self.tokens, Type::UUID_ARRAY),
-            (&self.outcomes, Type::TEXT_ARRAY),
-            (&self.results, Type::JSONB_ARRAY),
-            (&self.failures, Type::JSONB_ARRAY),
-            (&self.delays, Type::INT8_ARRAY),
-        ]
-    }
-}
-
-/// The answers in the order of the call.
-pub(crate) fn answers(order: &[usize], rows: &[Row]) -> Answer<Vec<Settled>> {
-    let sorted = rows::settled(order.len(), rows)?;
-    let mut answers = sorted.clone();
-    for (place, answer) in order.iter().zip(sorted) {
-        answers[*place] = answer;
-    }
-    Ok(answers)
-}
-
-fn emptied<T>(column: impl Iterator<Item = Option<T>>) -> Vec<Option<T>> {
-    let column: Vec<Option<T>> = column.collect();
-    if column.iter().all(Option::is_none) { Vec::new() } else { column }
-}
-
-fn word(outcome: &Outcome) -> &'static str {
-    match outcome {
-        Outcome::Done(_) => "done",
-        Outcome::Failed { retry: Retry::Never, .. } => "never",
-        Outcome::Failed { .. } => "failed",
-        Outcome::Snooze(_) | Outcome::YieldPlace(_) => "snooze",
-        Outcome::Release => "release",
-        Outcome::Cancelled => "cancelled",
-    }
 }

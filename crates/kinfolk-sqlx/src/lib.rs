@@ -23,18 +23,20 @@ mod words;
 use kinfolk_core::limits::{ENQUEUE_BATCH_MAX, SETTLE_BATCH_MAX};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    CommandName, Due, Enqueued, InputError, Json, NewTask, Outcome, QueueName, Rejection, Retry, Settle, Settled,
-    StoreError, TaskId, UniqueScope,
+    CommandName, Due, Enqueued, InputError, Json, Made, NewTask, Outcome, QueueName, Rejection, Retry, Settle, Settled,
+    State, StoreError, TaskId, UniqueScope,
 };
 use sqlx_core::query::query;
 use sqlx_core::row::Row;
-use sqlx_postgres::{PgConnection, PgRow, Postgres};
+use sqlx_postgres::{PgArguments, PgConnection, PgRow, Postgres};
 
 use crate::error::store_error;
 use crate::words::{micros, outcome};
 
 const ENQUEUE: &str = include_str!("../sql/enqueue.sql");
 const SETTLE: &str = include_str!("../sql/settle.sql");
+const SETTLE_MADE: &str = include_str!("../sql/settle_made.sql");
+const LOCK_SETTLED: &str = include_str!("../sql/lock_settled.sql");
 
 /// Enqueues tasks in the caller's transaction: they exist if, and only if, it commits. Works under every isolation
 /// level. Workers are woken by the commit.
@@ -45,26 +47,8 @@ pub async fn enqueue_in(connection: &mut PgConnection, tasks: &[NewTask]) -> Ans
     for task in tasks {
         task.check()?;
     }
-    let unique = |of: fn(&kinfolk_core::Unique) -> Option<String>| -> Vec<Option<String>> {
-        tasks.iter().map(|t| t.unique.as_ref().and_then(of)).collect()
-    };
-    let rows = query::<Postgres>(ENQUEUE)
-        .bind(tasks.iter().map(|t| t.command.to_string()).collect::<Vec<_>>())
-        .bind(tasks.iter().map(|t| t.payload.to_string()).collect::<Vec<_>>())
-        .bind(tasks.iter().map(|t| t.queue.as_ref().map(ToString::to_string)).collect::<Vec<_>>())
-        .bind(tasks.iter().map(|t| t.priority).collect::<Vec<_>>())
-        .bind(tasks.iter().map(due_us).collect::<Vec<_>>())
-        .bind(tasks.iter().map(delay_us).collect::<Vec<_>>())
-        .bind(unique(|unique| Some(unique.key.clone())))
-        .bind(unique(|unique| Some(unique.scope.as_str().to_owned())))
-        .bind(tasks.iter().map(window_us).collect::<Vec<_>>())
-        .bind(unique(|unique| Some(unique.on_duplicate.as_str().to_owned())))
-        .bind(tasks.iter().map(|t| t.max_attempts.map(i32::from)).collect::<Vec<_>>())
-        .bind(tasks.iter().map(|t| t.timeout.map(micros)).collect::<Vec<_>>())
-        .bind(tasks.iter().map(|t| t.trace.clone()).collect::<Vec<_>>())
-        .fetch_all(connection)
-        .await
-        .map_err(store_error)?;
+    let tasks: Vec<&NewTask> = tasks.iter().collect();
+    let rows = bind_tasks(query::<Postgres>(ENQUEUE), &tasks).fetch_all(connection).await.map_err(store_error)?;
     rows.iter().map(enqueued).collect()
 }
 
@@ -78,6 +62,42 @@ pub async fn settle_in(connection: &mut PgConnection, settles: &[Settle]) -> Ans
     for settle in settles {
         settle.check()?;
     }
+    // Settles that made nothing go together, one that made tasks by itself; all in the order given.
+    let calls: Vec<&[Settle]> = settles.chunk_by(|a, b| made(a).is_none() && made(b).is_none()).collect();
+    if calls.len() > 1 {
+        lock_settled(connection, settles).await?;
+    }
+    let mut answers = Vec::with_capacity(settles.len());
+    for call in calls {
+        match made(&call[0]) {
+            Some(made) => answers.push(settle_made(connection, &call[0], made).await?),
+            None => answers.extend(settle_plain(connection, call).await?),
+        }
+    }
+    Ok(answers)
+}
+
+fn made(settle: &Settle) -> Option<&Made> {
+    settle.made.as_deref().filter(|made| !made.is_empty())
+}
+
+/// Locks what several calls in one transaction need: each takes its locks in order, but not the second after the first.
+async fn lock_settled(connection: &mut PgConnection, settles: &[Settle]) -> Answer<()> {
+    let follow_ups = settles.iter().filter_map(made).flat_map(|made| &made.follow_ups);
+    let (commands, keys): (Vec<String>, Vec<Option<String>>) = follow_ups
+        .map(|one| (one.task.command.to_string(), one.task.unique.as_ref().map(|unique| unique.key.clone())))
+        .unzip();
+    query::<Postgres>(LOCK_SETTLED)
+        .bind(settles.iter().map(|settle| settle.task.0).collect::<Vec<_>>())
+        .bind(commands)
+        .bind(keys)
+        .execute(connection)
+        .await
+        .map_err(store_error)?;
+    Ok(())
+}
+
+async fn settle_plain(connection: &mut PgConnection, settles: &[Settle]) -> Answer<Vec<Settled>> {
     // Locks are taken in the order given.
     let mut order: Vec<usize> = (0..settles.len()).collect();
     order.sort_by_key(|place| settles[*place].task);
@@ -92,11 +112,59 @@ pub async fn settle_in(connection: &mut PgConnection, settles: &[Settle]) -> Ans
         .fetch_all(connection)
         .await
         .map_err(store_error)?;
-    let mut answers = vec![Settled::Stale; settles.len()];
-    for (place, row) in order.iter().zip(&rows) {
+    // What has no answer was plainly completed.
+    let mut answers = vec![Settled::Recorded(State::Completed); settles.len()];
+    for row in &rows {
+        let nth: i32 = row.try_get(0).map_err(store_error)?;
+        let place = usize::try_from(nth).ok().and_then(|nth| order.get(nth.wrapping_sub(1)));
+        let place = place.ok_or_else(|| strange(&nth.to_string()))?;
         answers[*place] = settled(row)?;
     }
     Ok(answers)
+}
+
+async fn settle_made(connection: &mut PgConnection, settle: &Settle, made: &Made) -> Answer<Settled> {
+    let tasks: Vec<&NewTask> = made.iter().collect();
+    let kinds = [
+        ("sibling", made.siblings.len()),
+        ("child", made.children.len()),
+        ("follow_up", made.follow_ups.len()),
+        ("task", made.tasks.len()),
+    ];
+    let kinds = kinds.into_iter().flat_map(|(kind, many)| std::iter::repeat_n(kind.to_owned(), many));
+    let before = std::iter::repeat_n(None, made.siblings.len() + made.children.len());
+    let whens = made.follow_ups.iter().map(|follow_up| Some(follow_up.when.as_str().to_owned()));
+    let query = query::<Postgres>(SETTLE_MADE)
+        .bind(settle.task.0)
+        .bind(settle.token.to_string())
+        .bind(result(settle))
+        .bind(made.order.as_str())
+        .bind(kinds.collect::<Vec<_>>());
+    let row = bind_tasks(query, &tasks).bind(before.chain(whens).collect::<Vec<_>>());
+    settled(&row.fetch_one(connection).await.map_err(store_error)?)
+}
+
+type Query<'q> = sqlx_core::query::Query<'q, Postgres, PgArguments>;
+
+/// Binds the properties of tasks, one array each, in the order of every function that takes tasks so.
+fn bind_tasks<'q>(query: Query<'q>, tasks: &[&NewTask]) -> Query<'q> {
+    let unique = |of: fn(&kinfolk_core::Unique) -> Option<String>| -> Vec<Option<String>> {
+        tasks.iter().map(|t| t.unique.as_ref().and_then(of)).collect()
+    };
+    query
+        .bind(tasks.iter().map(|t| t.command.to_string()).collect::<Vec<_>>())
+        .bind(tasks.iter().map(|t| t.payload.to_string()).collect::<Vec<_>>())
+        .bind(tasks.iter().map(|t| t.queue.as_ref().map(ToString::to_string)).collect::<Vec<_>>())
+        .bind(tasks.iter().map(|t| t.priority).collect::<Vec<_>>())
+        .bind(tasks.iter().map(|t| due_us(t)).collect::<Vec<_>>())
+        .bind(tasks.iter().map(|t| delay_us(t)).collect::<Vec<_>>())
+        .bind(unique(|unique| Some(unique.key.clone())))
+        .bind(unique(|unique| Some(unique.scope.as_str().to_owned())))
+        .bind(tasks.iter().map(|t| window_us(t)).collect::<Vec<_>>())
+        .bind(unique(|unique| Some(unique.on_duplicate.as_str().to_owned())))
+        .bind(tasks.iter().map(|t| t.max_attempts.map(i32::from)).collect::<Vec<_>>())
+        .bind(tasks.iter().map(|t| t.timeout.map(micros)).collect::<Vec<_>>())
+        .bind(tasks.iter().map(|t| t.trace.clone()).collect::<Vec<_>>())
 }
 
 fn due_us(task: &NewTask) -> Option<i64> {
@@ -160,8 +228,8 @@ fn enqueued(row: &PgRow) -> Answer<Enqueued> {
 }
 
 fn settled(row: &PgRow) -> Answer<Settled> {
-    let answer: &str = row.try_get(0).map_err(store_error)?;
-    let state: Option<&str> = row.try_get(1).map_err(store_error)?;
+    let answer: &str = row.try_get(1).map_err(store_error)?;
+    let state: Option<&str> = row.try_get(2).map_err(store_error)?;
     match (answer, state) {
         ("recorded", Some(state)) => Ok(Settled::Recorded(state.parse()?)),
         ("repeated", Some(state)) => Ok(Settled::Repeated(state.parse()?)),

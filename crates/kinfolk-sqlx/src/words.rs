@@ -15,7 +15,8 @@ pub(crate) fn outcome(outcome: &Outcome) -> &'static str {
         Outcome::Done(_) => "done",
         Outcome::Failed { retry: Retry::Never, .. } => "never",
         Outcome::Failed { .. } => "failed",
-        Outcome::Snooze(_) | Outcome::YieldPlace(_) => "snooze",
+        Outcome::Snooze(_) => "snooze",
+        Outcome::YieldPlace(_) => "yield",
         Outcome::Release => "release",
         Outcome::Cancelled => "cancelled",
     }

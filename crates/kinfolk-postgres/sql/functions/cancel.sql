@@ -1,48 +1,109 @@
--- Asks for a task's end. Answers `now` (it was pending and is cancelled), `requested` (it runs; its worker is told), or
--- the state in which it had ended already; `not_found` when there is no such task. Locks the task.
+-- Asks for the end of a task and of all its descendants, in one transaction. Those that pend are cancelled; those that run are
+-- asked to end, and their workers are told; those that wait go on waiting, to be cancelled with their last child. Answers
+-- `now` if the task has ended with that, else `requested`; or the state in which it had ended already; or `not_found`.
+--
+-- Locks the family as a whole, so that its shape stands still: only claims go on in it. Then the rows of the tasks by number,
+-- then what `ended` locks, upwards. Reads `fan_out_task` and `task_fan_out`.
 
 create or replace function kinfolk.cancel(p_task bigint) returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set jit = off
 as $$
 declare
-    v_task record;
     v_now timestamptz;
+    v_ids bigint[];
+    v_held record;
+    v_task record;
 begin
     perform kinfolk.require_read_committed();
-    select t.state, t.queue_id, t.worker_id, t.unique_key is not null and t.runs = 0 as is_keyed
-    into v_task
-    from kinfolk.task t
-    where t.id = p_task
-    for update;
-    if not found then
+    if not kinfolk.lock_family_of(p_task) then
         return 'not_found';
     end if;
+    -- Only a task that waits has children that have not ended.
+    with recursive member as (
+        select t.id, t.state
+        from kinfolk.task t
+        where t.id = p_task
+            and t.state < 'completed'
+        union all
+        select c.id, c.state
+        from member m
+        join kinfolk.fan_out f on f.task_id = m.id
+        join kinfolk.task c on c.fan_out_id = f.id
+        where m.state = 'waiting'
+            and c.state < 'completed'
+    )
+    select array_agg(m.id order by m.id) into v_ids from member m;
+
+    with held as materialized (
+        select t.id, t.state, t.fan_out_id, t.gate = 'after' as was_after, t.worker_id
+        from unnest(v_ids) as g(id)
+        join kinfolk.task t on t.id = g.id
+        where t.state < 'completed'
+        order by t.id
+        for update of t
+    )
+    select array_agg(h.id) filter (where h.state = 'pending') as pending,
+        array_agg(h.fan_out_id) filter (where h.state = 'pending') as fan_outs,
+        array_agg(h.was_after) filter (where h.state = 'pending') as was_after,
+        array_agg(h.id) filter (where h.state = 'running') as running,
+        array_agg(distinct h.worker_id) filter (where h.state = 'running') as workers,
+        array_agg(h.id) filter (where h.state = 'waiting') as waiting
+    into v_held
+    from held h;
     v_now := kinfolk.clock();
-    if v_task.state = 'pending' then
-        if v_task.is_keyed then
-            perform kinfolk.lay_in(p_task);
-            insert into kinfolk.late (queue_id, task_id) values (v_task.queue_id, p_task);
-        end if;
-        update kinfolk.task t
-        set
-            state = 'cancelled',
-            gate = null,
-            finished_at = v_now,
-            failure = kinfolk.failure_cancelled(),
-            unique_held = t.unique_held and t.unique_scope = 'window'
-        where t.id = p_task;
-        return 'now';
+
+    update kinfolk.task t
+    set
+        cancel_requested_at = coalesce(t.cancel_requested_at, v_now),
+        outcome = case when t.state = 'waiting' then 'cancelled'::kinfolk.state end,
+        result = null
+    from unnest(v_held.running || v_held.waiting) as g(id)
+    where t.id = g.id;
+    perform pg_notify('kinfolk', 'c:' || w) from unnest(v_held.workers) w;
+    if v_held.pending is not null then
+        perform kinfolk.end_pending(v_held.pending, kinfolk.failure_cancelled(), v_now);
+        perform kinfolk.ended(v_held.fan_outs, array_fill('cancelled'::kinfolk.state, array[cardinality(v_held.pending)]),
+            v_held.was_after, v_now);
     end if;
-    if v_task.state = 'running' then
-        update kinfolk.task t
-        set cancel_requested_at = coalesce(t.cancel_requested_at, v_now)
-        where t.id = p_task;
-        perform pg_notify('kinfolk', 'c:' || v_task.worker_id);
-        return 'requested';
+
+    select t.state, t.queue_id, t.parent_id into v_task from kinfolk.task t where t.id = p_task;
+    if v_ids is null then
+        return v_task.state;
     end if;
-    return v_task.state;
+    if v_task.parent_id is null and v_task.state = 'cancelled' then
+        -- It may have been a follow-up, and its family may have been at work.
+        perform from kinfolk.follow_up f where f.task_id = p_task order by f.root_id for update;
+        delete from kinfolk.follow_up f where f.task_id = p_task;
+        perform kinfolk.notify_limited(array[v_task.queue_id]);
+    end if;
+    return case when v_task.state = 'cancelled' then 'now' else 'requested' end;
+end
+$$;
+
+-- Locks the family of a task as a whole, and says whether there is such a task. Before it the queue of the root, against a
+-- change of its limits.
+create or replace function kinfolk.lock_family_of(p_task bigint) returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_root record;
+begin
+    select r.id, r.queue_id
+    into v_root
+    from kinfolk.task t
+    join kinfolk.task r on r.id = coalesce(t.root_id, t.id)
+    where t.id = p_task;
+    if not found then
+        return false;
+    end if;
+    perform pg_advisory_xact_lock_shared(1263160902, v_root.queue_id);
+    perform kinfolk.lock_families(array[v_root.id], true);
+    return true;
 end
 $$;

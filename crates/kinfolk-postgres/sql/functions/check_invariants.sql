@@ -33,10 +33,10 @@ as $$
     where t.state = 'completed'
         and t.failure is not null
     union all
-    select 'a failed or cancelled task has a failure and no result', t.state::text, t.id
+    select 'a failed or cancelled task has a failure, and no result unless its children failed it', t.state::text, t.id
     from kinfolk.task t
     where t.state in ('failed', 'cancelled')
-        and (t.failure is null or t.result is not null)
+        and (t.failure is null or (t.result is not null and t.outcome is null))
     union all
     select 'no attempt goes beyond max_attempts', format('%s of %s', t.attempt, t.max_attempts), t.id
     from kinfolk.task t
@@ -91,5 +91,89 @@ as $$
     join kinfolk.task t on t.id = d.task_id
     where (t.runs > 0 or t.state <> 'pending')
         and not exists (select from kinfolk.late l where l.task_id = d.task_id)
+    union all
+    select 'a fan-out counts its children', format('%s of %s of fan-out %s', n.ended, n.total, f.id), f.task_id
+    from kinfolk.fan_out f
+    cross join lateral (
+        select count(*) as total,
+            format('%s completed, %s failed, %s cancelled, %s held', count(*) filter (where c.state = 'completed'),
+                count(*) filter (where c.state = 'failed'), count(*) filter (where c.state = 'cancelled'),
+                count(*) filter (where c.gate = 'after')) as ended
+        from kinfolk.task c
+        where c.fan_out_id = f.id
+    ) n
+    where n.total <> f.total
+        or n.ended <> format('%s completed, %s failed, %s cancelled, %s held', f.completed, f.failed, f.cancelled, f.held)
+    union all
+    select 'a fan-out waits when its owner does', t.state::text, f.task_id
+    from kinfolk.fan_out f
+    left join kinfolk.task t on t.id = f.task_id
+    where f.waits is distinct from (t.state = 'waiting')
+    union all
+    select 'a waiting task has an open child', coalesce(t.outcome::text, 'no outcome'), t.id
+    from kinfolk.task t
+    where t.state = 'waiting'
+        and not exists (
+            select
+            from kinfolk.fan_out f
+            join kinfolk.task c on c.fan_out_id = f.id
+            where f.task_id = t.id
+                and c.state < 'completed')
+    union all
+    select 'the parent of an open task waits', coalesce(p.state::text, 'gone'), t.id
+    from kinfolk.task t
+    left join kinfolk.task p on p.id = t.parent_id
+    where t.parent_id is not null
+        and t.state < 'completed'
+        and p.state is distinct from 'waiting'
+    union all
+    select 'a task has an outcome of its own while it waits, and when its children have failed it', t.state::text, t.id
+    from kinfolk.task t
+    where (t.outcome is not null)
+        <> (t.state = 'waiting' or (t.state = 'failed' and t.failure ->> 'kind' = 'children'))
+    union all
+    select 'a child stands one below its parent, in the same family', format('depth %s', t.depth), t.id
+    from kinfolk.task t
+    join kinfolk.task p on p.id = t.parent_id
+    where t.depth <> p.depth + 1
+        or t.root_id <> coalesce(p.root_id, p.id)
+    union all
+    select 'a task with a parent is in a fan-out and in the lane of children, and no other is', t.lane::text, t.id
+    from kinfolk.task t
+    where num_nonnulls(t.parent_id, t.root_id, t.fan_out_id, t.nth) not in (0, 4)
+        or (t.parent_id is not null) <> (t.lane = 'child')
+        or (t.parent_id is null and t.depth <> 0)
+    union all
+    select 'only a running child holds a slot', t.state::text, t.id
+    from kinfolk.task t
+    where t.slot
+        and (t.state <> 'running' or t.parent_id is null)
+    union all
+    select 'a root that has ended has no place among those at work', t.state::text, t.id
+    from kinfolk.task t
+    where t.lane = 'root'
+        and t.state >= 'completed'
+    union all
+    select 'a task held by a limit is of a family that its queue has not let in', coalesce(r.state::text, 'none'), t.id
+    from kinfolk.task t
+    left join kinfolk.task r on r.id = t.root_id
+    left join kinfolk.queue q on q.id = r.queue_id
+    where t.gate = 'limit'
+        and (r.state is distinct from 'waiting' or r.lane <> 'top' or q.family_limit is null)
+    union all
+    select 'a root behind the gate after waits for families, and no other task does', t.state::text, t.id
+    from kinfolk.task t
+    where (t.gate is not distinct from 'after' and t.parent_id is null)
+        <> exists (select from kinfolk.follow_up f where f.task_id = t.id)
+    union all
+    select 'every follow-up that waits is a task', format('for family %s', f.root_id), f.task_id
+    from kinfolk.follow_up f
+    where not exists (select from kinfolk.task t where t.id = f.task_id)
+    union all
+    select 'a follow-up knows whether a family has ended', coalesce(f.ended::text, 'open'), f.task_id
+    from kinfolk.follow_up f
+    join kinfolk.task r on r.id = f.root_id
+    where f.ended is null
+        and r.state >= 'completed'
     order by 1, 3
 $$;

@@ -34,12 +34,11 @@ declare
     v_now timestamptz := kinfolk.clock();
     v_repeated boolean;
     v_made bigint;
-    v_bytes bigint;
     v_queues integer[];
     v_one record;
 begin
     perform kinfolk.require_tasks(p_ids, p_commands, p_payloads, p_priorities, p_delays_us, p_keys, p_scopes,
-        p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces);
+        p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces, kinfolk.enqueue_batch_max());
 
     if exists (select from unnest(p_ids) i where i < 1 or i > (select s.last_value from kinfolk.task_id s)) then
         perform kinfolk.refuse('KF001', 'a task number that was never given out', 'take numbers from kinfolk.take_ids');
@@ -123,12 +122,7 @@ begin
                 v_one.due, v_one.timeout_us, v_one.trace, v_one.payload, v_one.key, v_one.scope, v_one.window_us,
                 v_one.on_duplicate, v_now) k;
             if outcome = 'merged' and v_one.on_duplicate = 'merge' then
-                v_bytes := kinfolk.json_bytes(kinfolk.folded(id));
-                if v_bytes > kinfolk.payload_bytes_max() then
-                    perform kinfolk.refuse('KF006',
-                        format('the payload is %s bytes once merged, more than %s', v_bytes, kinfolk.payload_bytes_max()),
-                        'keep the data elsewhere and send a reference', v_bytes::text);
-                end if;
+                perform kinfolk.require_merged(id);
             end if;
             if outcome <> 'created' then
                 name := null;

@@ -26,10 +26,6 @@ create or replace function kinfolk.failure_children(failed bigint, total bigint)
 language sql immutable parallel safe
 as $$ select jsonb_build_object('kind', 'children', 'message', format('%s of %s children failed', failed, total)) $$;
 
-create or replace function kinfolk.failure_refused(why text) returns jsonb
-language sql immutable parallel safe
-as $$ select jsonb_build_object('kind', 'refused', 'message', why) $$;
-
 create or replace function kinfolk.failure_skipped_child() returns jsonb
 language sql immutable parallel safe
 as $$ select '{"kind": "skipped", "message": "an earlier child failed"}'::jsonb $$;
@@ -38,4 +34,18 @@ create or replace function kinfolk.failure_skipped_follow_up(root bigint) return
 language sql immutable parallel safe
 as $$
     select jsonb_build_object('kind', 'skipped', 'message', format('the family of task %s did not complete', root))
+$$;
+
+-- Why a task was not made, in the words of every store.
+create or replace function kinfolk.failure_refused(why text, name text) returns jsonb
+language sql immutable parallel safe
+as $$
+    select jsonb_build_object('kind', 'refused', 'message', format(
+        case why
+            when 'unknown_command' then 'unknown command %s; register it, or start a worker that handles it'
+            when 'unknown_queue' then 'unknown queue %s; register a command on it, or make it with `kinfolk queue set`'
+            when 'no_children' then 'queue %s takes no children; spawn onto another queue, or raise its child_limit'
+            when 'too_deep' then 'a family on queue %s may not grow this deep; spawn less deeply, or raise its depth_limit'
+            when 'no_parent' then 'task %s has no parent, so it can''t have siblings; spawn a child, or enqueue a task'
+        end, name))
 $$;

@@ -1,5 +1,7 @@
--- Removes finished tasks that are past their retention, oldest end first, one page of them, with their attempts.
--- Answers how many went. Reads `task_finished`; locks the tasks, passing over those that someone else holds.
+-- Removes finished families that are past their retention, the root that ended first before the others, one page of tasks:
+-- children before their parents, so that a family that is larger goes over several calls. Answers how many tasks went.
+-- Reads `task_finished`; locks the roots, passing over those that someone else holds: nobody touches the rest of a family
+-- whose root has ended without having locked that.
 
 create or replace function kinfolk.prune() returns bigint
 language plpgsql volatile security definer
@@ -12,6 +14,9 @@ as $$
 declare
     v_now timestamptz;
     v_ids bigint[];
+    v_roots record;
+    v_root bigint;
+    v_gone bigint := 0;
     v_page integer := kinfolk.sweep_page();
 begin
     perform kinfolk.require_read_committed();
@@ -42,7 +47,7 @@ begin
         return 0;
     end if;
     with held as materialized (
-        select t.id
+        select t.id, t.finished_at
         from kinfolk.task t
         where t.id = any (v_ids)
             and t.finished_at is not null
@@ -51,10 +56,90 @@ begin
         order by t.id
         for update skip locked
     )
-    select coalesce(array_agg(h.id), '{}') into v_ids from held h;
-    delete from kinfolk.attempt a where a.task_id = any (v_ids);
-    delete from kinfolk.body b where b.task_id = any (v_ids);
-    delete from kinfolk.task t where t.id = any (v_ids);
-    return cardinality(v_ids);
+    select array_agg(h.id) filter (where f.root_id is null) as alone,
+        array_agg(h.id order by h.finished_at, h.id) as all,
+        bool_or(f.root_id is not null) as has_families
+    into v_roots
+    from held h
+    left join lateral (select f.root_id from kinfolk.fan_out f where f.root_id = h.id limit 1) f on true;
+    if not v_roots.has_families then
+        return kinfolk.remove_tasks(v_roots.alone);
+    end if;
+
+    foreach v_root in array v_roots.all loop
+        exit when v_gone >= v_page;
+        v_gone := v_gone + kinfolk.remove_family(v_root, (v_page - v_gone)::integer);
+    end loop;
+    return v_gone;
+end
+$$;
+
+-- Removes the descendants of a root that the caller has locked, those of the deepest generation first, and the root as the
+-- last, at most so many tasks. Answers how many went.
+create or replace function kinfolk.remove_family(p_root bigint, p_most integer) returns bigint
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_fan_out record;
+    v_ids bigint[];
+    v_gone bigint := 0;
+begin
+    for v_fan_out in
+        select f.id
+        from kinfolk.fan_out f
+        where f.root_id = p_root
+        order by f.depth desc, f.id desc
+        limit p_most
+    loop
+        v_ids := array(
+            select t.id
+            from kinfolk.task t
+            where t.fan_out_id = v_fan_out.id
+                and not exists (select from kinfolk.duplicate d where d.task_id = t.id)
+            order by t.nth desc
+            limit p_most - v_gone);
+        -- What is left of it is counted, so that the numbers stay true.
+        update kinfolk.fan_out f
+        set
+            total = f.total - n.total,
+            completed = f.completed - n.completed,
+            failed = f.failed - n.failed,
+            cancelled = f.cancelled - n.cancelled
+        from (
+            select count(*) as total,
+                count(*) filter (where t.state = 'completed') as completed,
+                count(*) filter (where t.state = 'failed') as failed,
+                count(*) filter (where t.state = 'cancelled') as cancelled
+            from kinfolk.task t
+            where t.id = any (v_ids)
+        ) n
+        where f.id = v_fan_out.id;
+        v_gone := v_gone + kinfolk.remove_tasks(v_ids);
+        delete from kinfolk.fan_out f where f.id = v_fan_out.id and f.total = 0;
+        if v_gone >= p_most then
+            return v_gone;
+        end if;
+    end loop;
+    if exists (select from kinfolk.fan_out f where f.root_id = p_root) then
+        return v_gone;
+    end if;
+    return v_gone + kinfolk.remove_tasks(array[p_root]);
+end
+$$;
+
+-- Removes tasks with all that hangs on them. Answers how many went.
+create or replace function kinfolk.remove_tasks(p_ids bigint[]) returns bigint
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_gone bigint;
+begin
+    delete from kinfolk.attempt a where a.task_id = any (p_ids);
+    delete from kinfolk.body b where b.task_id = any (p_ids);
+    delete from kinfolk.task t where t.id = any (p_ids);
+    get diagnostics v_gone = row_count;
+    return v_gone;
 end
 $$;

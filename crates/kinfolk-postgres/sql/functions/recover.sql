@@ -2,7 +2,8 @@
 -- renewed without a gap for a full lease. What is decided here is what `kinfolk_core::decide::recover` decides.
 --
 -- Locks lost workers by id (passing over those that someone else holds, such as one that renews at this moment), then
--- their running tasks by number, passing over those that are being settled.
+-- the families of their running tasks (shared), then those tasks by number, passing over those that are being settled, then
+-- what `ended` locks, upwards.
 
 create or replace function kinfolk.recover(
     p_worker uuid, out returned bigint, out poisoned bigint, out cancelled bigint, out workers bigint, out more boolean
@@ -16,7 +17,8 @@ declare
     v_me record;
     v_now timestamptz;
     v_lost uuid[];
-    v_queues integer[];
+    v_families bigint[];
+    v_ended record;
     v_page integer := kinfolk.sweep_page();
 begin
     returned := 0;
@@ -47,14 +49,28 @@ begin
         return;
     end if;
 
+    v_families := array(
+        select distinct page.root_id
+        from (
+            select t.root_id
+            from kinfolk.task t
+            where t.worker_id = any (v_lost)
+                and t.state = 'running'
+            order by t.worker_id, t.id
+            limit v_page
+        ) page
+        where page.root_id is not null);
+    perform kinfolk.lock_families(v_families, false);
+
     with held as materialized (
-        select t.id, t.queue_id, t.runs, t.attempt, t.suspect, t.strikes, t.started_at, t.worker_id,
+        select t.id, t.fan_out_id, t.queue_id, t.runs, t.attempt, t.suspect, t.strikes, t.started_at, t.worker_id,
             t.cancel_requested_at is not null as is_cancelled,
             w.renewed_at < kinfolk.server_started_at() as is_restart
         from kinfolk.task t
         join kinfolk.worker w on w.id = t.worker_id
         where t.worker_id = any (v_lost)
             and t.state = 'running'
+            and (t.root_id is null or t.root_id = any (v_families))
         order by t.worker_id, t.id
         limit v_page
         for update of t skip locked
@@ -88,7 +104,12 @@ begin
                 when 'failed' then kinfolk.failure_poison()
                 else kinfolk.failure_lost(d.worker_id)
             end,
-            unique_held = t.unique_held and (d.next_state = 'pending' or t.unique_scope = 'window')
+            unique_held = t.unique_held and (d.next_state = 'pending' or t.unique_scope = 'window'),
+            slot = false,
+            lane = case
+                when t.parent_id is null and d.next_state <> 'pending' then 'top'::kinfolk.lane
+                else t.lane
+            end
         from decided d
         where t.id = d.id
     ),
@@ -97,10 +118,20 @@ begin
         select d.id, d.runs, d.attempt, d.started_at, v_now, d.worker_id, 'lost', kinfolk.failure_lost(d.worker_id)
         from decided d
     )
-    select count(*) filter (where d.next_state = 'pending'), count(*) filter (where d.next_state = 'failed'),
-        count(*) filter (where d.next_state = 'cancelled'), array_agg(distinct d.queue_id)
-    into returned, poisoned, cancelled, v_queues
+    select count(*) filter (where d.next_state = 'pending') as returned,
+        count(*) filter (where d.next_state = 'failed') as poisoned,
+        count(*) filter (where d.next_state = 'cancelled') as cancelled,
+        array_agg(distinct d.queue_id) as queues,
+        array_agg(d.fan_out_id) filter (where d.fan_out_id is not null and d.next_state <> 'pending') as fan_outs,
+        array_agg(d.next_state) filter (where d.fan_out_id is not null and d.next_state <> 'pending') as states
+    into v_ended
     from decided d;
+    returned := v_ended.returned;
+    poisoned := v_ended.poisoned;
+    cancelled := v_ended.cancelled;
+    if v_ended.fan_outs is not null then
+        perform kinfolk.ended(v_ended.fan_outs, v_ended.states, '{}', v_now);
+    end if;
 
     delete from kinfolk.worker w
     where w.id = any (v_lost)
@@ -109,6 +140,6 @@ begin
     -- What someone else holds at this moment is left for the next sweep, not for a call right after this one.
     more := (returned + poisoned + cancelled > 0 and workers < cardinality(v_lost))
         or (workers > 0 and cardinality(v_lost) >= v_page);
-    perform kinfolk.notify_queues(v_queues, false);
+    perform kinfolk.notify_queues(v_ended.queues, false);
 end
 $$;

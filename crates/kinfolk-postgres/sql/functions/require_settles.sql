@@ -26,11 +26,11 @@ begin
     select o
     into v_bad
     from unnest(p_outcomes) o
-    where o not in ('done', 'failed', 'never', 'snooze', 'release', 'cancelled')
+    where o not in ('done', 'failed', 'never', 'snooze', 'yield', 'release', 'cancelled')
     limit 1;
     if found then
         perform kinfolk.refuse('KF001', format('unknown outcome %L', v_bad),
-            'there are: done, failed, never, snooze, release, cancelled');
+            'there are: done, failed, never, snooze, yield, release, cancelled');
     end if;
     select kinfolk.json_bytes(r)
     into v_bytes
@@ -47,7 +47,8 @@ begin
         from unnest(p_outcomes, p_failures) as g(outcome, failure)
         where g.outcome in ('failed', 'never')
             and not coalesce(
-                g.failure ->> 'kind' in ('error', 'timeout', 'panic', 'validation', 'poison', 'lost', 'cancelled')
+                g.failure ->> 'kind' in ('error', 'timeout', 'panic', 'validation', 'poison', 'lost', 'cancelled',
+                    'children', 'refused', 'skipped')
                 and jsonb_typeof(g.failure -> 'message') = 'string'
                 and octet_length(g.failure ->> 'message') <= kinfolk.error_bytes_max(), false))
     then

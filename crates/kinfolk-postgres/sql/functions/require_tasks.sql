@@ -1,9 +1,10 @@
--- Refuses a whole enqueue call if any of its tasks is one that no store would keep.
+-- Refuses a whole call if any of the tasks it makes is one that no store would keep, or if there are more than `p_most`.
+-- `p_each`: something that there is of each task, such as its number.
 
 create or replace function kinfolk.require_tasks(
-    p_ids bigint[], p_commands text[], p_payloads jsonb[], p_priorities integer[], p_delays_us bigint[], p_keys text[],
+    p_each anyarray, p_commands text[], p_payloads jsonb[], p_priorities integer[], p_delays_us bigint[], p_keys text[],
     p_scopes text[], p_windows_us bigint[], p_on_duplicates text[], p_max_attempts integer[], p_timeouts_us bigint[],
-    p_traces text[]
+    p_traces text[], p_most integer
 ) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -19,11 +20,11 @@ declare
     v_bytes bigint;
     v_bad record;
 begin
-    if cardinality(p_ids) > kinfolk.enqueue_batch_max() then
-        perform kinfolk.refuse('KF001', format('%s tasks in one call', cardinality(p_ids)),
-            format('send at most %s at once', kinfolk.enqueue_batch_max()));
+    if cardinality(p_each) > p_most then
+        perform kinfolk.refuse('KF001', format('%s tasks in one call', cardinality(p_each)),
+            format('send at most %s at once', p_most));
     end if;
-    if cardinality(p_commands) <> cardinality(p_ids) or cardinality(p_payloads) <> cardinality(p_ids) then
+    if cardinality(p_commands) <> cardinality(p_each) or cardinality(p_payloads) <> cardinality(p_each) then
         perform kinfolk.refuse('KF001', 'numbers, commands and payloads must be as many');
     end if;
 
@@ -103,6 +104,22 @@ begin
     if p_due is not null and not (p_due > '0001-01-01' and p_due < '9999-01-01') then
         perform kinfolk.refuse('KF001', format('due is %s, which is out of range', p_due),
             'give a time from the year 1 to 9998');
+    end if;
+end
+$$;
+
+-- Refuses what would make the payload of a task too large once its duplicates are laid in.
+create or replace function kinfolk.require_merged(p_task bigint) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_bytes bigint := kinfolk.json_bytes(kinfolk.folded(p_task));
+begin
+    if v_bytes > kinfolk.payload_bytes_max() then
+        perform kinfolk.refuse('KF006',
+            format('the payload is %s bytes once merged, more than %s', v_bytes, kinfolk.payload_bytes_max()),
+            'keep the data elsewhere and send a reference', v_bytes::text);
     end if;
 end
 $$;

@@ -15,7 +15,7 @@ begin
     perform kinfolk.require_name('schedule', p_name);
     perform kinfolk.require_tasks(array[1], array[p_command], array[p_payload], array[p_priority], array[p_delay_us],
         array[p_unique_key], array[p_unique_scope], array[p_unique_window_us], array[p_on_duplicate],
-        array[p_max_attempts], array[p_timeout_us], array[p_trace]);
+        array[p_max_attempts], array[p_timeout_us], array[p_trace], 1);
     if not exists (select from kinfolk.command c where c.name = p_command) then
         return;
     end if;

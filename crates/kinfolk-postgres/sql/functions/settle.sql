@@ -3,15 +3,19 @@
 -- `stale`. Each item is fenced by task and token; a stale one does not disturb the rest.
 --
 -- A plain completion (first run, nobody asked for its end) goes by one update; all else is decided row by row in
--- `settle_rest`. Locks the tasks, plain completions first, each part in the order given: a caller sorts them by number.
+-- `settle_rest`. Locks the families of the tasks that have one (shared), then the tasks, plain completions first, each part in
+-- the order given: a caller sorts them by number. Then what `ended` locks, upwards.
+--
+-- `p_families`: the roots of those tasks that have a parent, for a caller that knows; null has them looked up.
 
-create or replace function kinfolk.settle_tersely(
+create or replace function kinfolk.settle(
     p_ids bigint[],
     p_tokens uuid[],
     p_outcomes text[],
     p_results jsonb[] default '{}',
     p_failures jsonb[] default '{}',
-    p_delays_us bigint[] default '{}'
+    p_delays_us bigint[] default '{}',
+    p_families bigint[] default null
 ) returns table (nth integer, answer text, state text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -25,7 +29,14 @@ as $$
 #variable_conflict use_column
 declare
     v_now timestamptz;
-    v_done integer[];
+    v_done record;
+    v_families bigint[] := p_families;
+    -- Queues on which the end of a task makes room.
+    v_limited integer[] := array(
+        select q.id
+        from kinfolk.queue q
+        where q.family_limit is not null
+            or q.child_limit is not null);
     v_many integer := cardinality(p_ids);
     -- A task that is named twice is decided row by row: the first ending counts. Where all end alike, the update takes
     -- the first one by itself.
@@ -33,6 +44,16 @@ declare
 begin
     perform kinfolk.require_read_committed();
     perform kinfolk.require_settles(p_ids, p_tokens, p_outcomes, p_results, p_failures, p_delays_us);
+    if v_families is null then
+        v_families := array(
+            select distinct t.root_id
+            from unnest(p_ids) as g(id)
+            join kinfolk.task t on t.id = g.id
+            where t.root_id is not null);
+    end if;
+    if cardinality(v_families) > 0 then
+        perform kinfolk.lock_families(v_families, false);
+    end if;
     v_now := kinfolk.clock();
 
     with done as (
@@ -45,7 +66,9 @@ begin
             failure = null,
             suspect = false,
             strikes = 0,
-            unique_held = t.unique_held and t.unique_scope = 'window'
+            unique_held = t.unique_held and t.unique_scope = 'window',
+            slot = false,
+            lane = case when t.parent_id is null then 'top'::kinfolk.lane else t.lane end
         from unnest(p_ids, p_tokens, p_outcomes, p_results) with ordinality as g(id, token, outcome, result, nth)
         where v_once
             and g.outcome = 'done'
@@ -55,39 +78,27 @@ begin
             and t.worker_id is not null
             and t.runs = 1
             and t.cancel_requested_at is null
-        returning g.nth::integer as nth
+        returning g.nth::integer as nth, t.queue_id, t.root_id, t.fan_out_id
     )
-    select array_agg(done.nth) into v_done from done;
-
-    if coalesce(cardinality(v_done), 0) < v_many then
+    select array_agg(d.nth) as items, array_agg(distinct d.queue_id) filter (where d.queue_id = any (v_limited)) as queues,
+        array_agg(d.fan_out_id) filter (where d.fan_out_id is not null) as fan_outs,
+        array_agg(distinct d.root_id) filter (where d.root_id is not null) as families
+    into v_done
+    from done d;
+    if v_done.families is not null then
+        perform kinfolk.require_locked(v_done.families, v_families);
+    end if;
+    if coalesce(cardinality(v_done.items), 0) < v_many then
         return query
         select r.nth, r.answer, r.state
-        from kinfolk.settle_rest(p_ids, p_tokens, p_outcomes, p_results, p_failures, p_delays_us, v_done, v_now) r;
+        from kinfolk.settle_rest(p_ids, p_tokens, p_outcomes, p_results, p_failures, p_delays_us, v_done.items, v_now,
+            v_families, v_done.fan_outs) r;
+    elsif v_done.fan_outs is not null then
+        perform kinfolk.ended(v_done.fan_outs, array_fill('completed'::kinfolk.state, array[cardinality(v_done.fan_outs)]),
+            '{}', v_now);
+    end if;
+    if v_done.queues is not null then
+        perform kinfolk.notify_queues(v_done.queues, false);
     end if;
 end
-$$;
-
--- The same with one answer for each item.
-create or replace function kinfolk.settle(
-    p_ids bigint[],
-    p_tokens uuid[],
-    p_outcomes text[],
-    p_results jsonb[] default '{}',
-    p_failures jsonb[] default '{}',
-    p_delays_us bigint[] default '{}'
-) returns table (nth integer, answer text, state text)
-language sql volatile security definer
-set search_path = pg_catalog, pg_temp
-set jit = off
-as $$
-    with told as materialized (
-        select t.nth, t.answer, t.state
-        from kinfolk.settle_tersely(p_ids, p_tokens, p_outcomes, p_results, p_failures, p_delays_us) t
-    )
-    select g.nth::integer,
-        case when t.nth is null then 'recorded' else t.answer end,
-        case when t.nth is null then 'completed' else t.state end
-    from unnest(p_ids) with ordinality as g(id, nth)
-    left join told t on t.nth = g.nth
-    order by g.nth
 $$;

@@ -1,17 +1,20 @@
 -- The part of `settle` that is not a plain completion. `p_done`: the items that are settled already.
--- Locks the tasks in the order of their numbers. What is decided here is what `kinfolk_core::decide::settle` decides.
+-- Locks the tasks in the order of their numbers, then what `ended` locks, upwards. What is decided here is what
+-- `kinfolk_core::decide::settle` decides.
+--
+-- `p_families`: the families that the caller has locked. `p_fan_outs`: those of children that the caller has completed in
+-- this call, to be counted with the rest.
 
 create or replace function kinfolk.settle_rest(
     p_ids bigint[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_failures jsonb[], p_delays_us bigint[],
-    p_done integer[], p_now timestamptz
+    p_done integer[], p_now timestamptz, p_families bigint[], p_fan_outs bigint[]
 ) returns table (nth integer, answer text, state text)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-    v_settled integer[];
-    v_queues integer[];
+    v_settled record;
 begin
     with given as materialized (
         select distinct on (g.id, g.token) g.*
@@ -23,6 +26,7 @@ begin
     held as materialized (
         select g.nth, g.outcome, g.result, g.failure as new_failure, g.delay_us, t.id, t.command_id, t.queue_id, t.runs,
             t.attempt, t.max_attempts, t.suspect, t.strikes, t.failure, t.due, t.started_at, t.worker_id,
+            t.root_id, t.fan_out_id, t.slot, t.lane,
             t.cancel_requested_at is not null or g.outcome = 'cancelled' as is_cancelled
         from given g
         join kinfolk.task t on t.id = g.id
@@ -52,7 +56,7 @@ begin
                     where c.id = d.command_id)
                 else d.delay_us
             end as wait_us,
-            d.next_state = 'pending' and d.outcome in ('snooze', 'release') as is_free,
+            d.next_state = 'pending' and d.outcome in ('snooze', 'yield', 'release') as is_free,
             d.next_state = 'pending' and d.outcome = 'release' as is_release
         from decided d
     ),
@@ -81,7 +85,12 @@ begin
                 when d.is_free then t.failure
                 else d.new_failure
             end,
-            unique_held = t.unique_held and (d.next_state = 'pending' or t.unique_scope = 'window')
+            unique_held = t.unique_held and (d.next_state = 'pending' or t.unique_scope = 'window'),
+            slot = false,
+            lane = case
+                when t.parent_id is null and (d.next_state <> 'pending' or d.outcome = 'yield') then 'top'::kinfolk.lane
+                else t.lane
+            end
         from timed d
         where t.id = d.id
     ),
@@ -92,7 +101,7 @@ begin
                 when d.is_cancelled then 'cancelled'
                 when d.next_state = 'completed' then 'completed'
                 when d.next_state = 'failed' then 'failed'
-                when d.outcome = 'snooze' then 'snoozed'
+                when d.outcome in ('snooze', 'yield') then 'snoozed'
                 when d.outcome = 'release' then 'released'
                 else 'retried'
             end,
@@ -103,14 +112,24 @@ begin
         from timed d
         where d.next_state <> 'completed' or d.runs > 1
     )
-    select array_agg(d.nth::integer), array_agg(distinct d.queue_id) filter (where d.next_state = 'pending')
-    into v_settled, v_queues
+    select array_agg(d.nth::integer) as items,
+        array_agg(distinct d.queue_id) filter (where d.next_state = 'pending' or d.slot or d.lane = 'root') as queues,
+        array_agg(distinct d.root_id) filter (where d.root_id is not null) as families,
+        array_agg(d.fan_out_id) filter (where d.fan_out_id is not null and d.next_state <> 'pending') as fan_outs,
+        array_agg(d.next_state) filter (where d.fan_out_id is not null and d.next_state <> 'pending') as states
+    into v_settled
     from timed d;
+    perform kinfolk.require_locked(v_settled.families, p_families);
+    if p_fan_outs is not null or v_settled.fan_outs is not null then
+        perform kinfolk.ended(v_settled.fan_outs || p_fan_outs,
+            v_settled.states || array_fill('completed'::kinfolk.state, array[coalesce(cardinality(p_fan_outs), 0)]),
+            '{}', p_now);
+    end if;
 
     return query
     select g.nth::integer,
         case
-            when g.nth = any (v_settled) then 'recorded'
+            when g.nth = any (v_settled.items) then 'recorded'
             when t.token = g.token and t.state <> 'running' then 'repeated'
             else 'stale'
         end,
@@ -118,8 +137,22 @@ begin
     from unnest(p_ids, p_tokens) with ordinality as g(id, token, nth)
     left join kinfolk.task t on t.id = g.id
     where g.nth <> all (coalesce(p_done, '{}'));
-    if v_queues is not null then
-        perform kinfolk.notify_queues(v_queues, false);
+    if v_settled.queues is not null then
+        perform kinfolk.notify_queues(v_settled.queues, false);
+    end if;
+end
+$$;
+
+-- Refuses to go on when a task of a family was settled whose lock was not taken: whoever works on the family as a whole would
+-- not have been waited for.
+create or replace function kinfolk.require_locked(p_families bigint[], p_locked bigint[]) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_families is not null and exists (select unnest(p_families) except select unnest(p_locked)) then
+        perform kinfolk.refuse('KF001', 'a task belongs to a family that was not named',
+            'name the roots of all tasks that have a parent, or none at all');
     end if;
 end
 $$;

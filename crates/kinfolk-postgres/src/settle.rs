@@ -1,0 +1,319 @@
+//! How settles are sent: those that made nothing together, as one array a property; one that made tasks by a call of its own.
+//!
+//! What was settled in one call of the store is one transaction, in the order given. Several calls in one transaction lock
+//! ahead what they need, since each by itself takes its locks in order, but not the second after the first.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use kinfolk_core::claim::ClaimedTask;
+use kinfolk_core::crash::point;
+use kinfolk_core::limits::SETTLE_BATCH_MAX;
+use kinfolk_core::store::Answer;
+use kinfolk_core::{InputError, Json, Made, Outcome, Retry, Settle, Settled, TaskId};
+use tokio_postgres::types::Type;
+use tokio_postgres::{GenericClient, Row};
+use uuid::Uuid;
+
+use crate::call::Param;
+use crate::error::store_error;
+use crate::produce::Columns;
+use crate::rows;
+use crate::store::PgStore;
+use crate::values::{JsonIn, micros};
+
+const SETTLE: &str = "select nth, answer, state from kinfolk.settle($1, $2, $3, $4, $5, $6, $7)";
+const SETTLE_MADE: &str = "select 1, answer, state from kinfolk.settle_made($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
+    $12, $13, $14, $15, $16, $17, $18, $19)";
+const LOCK_SETTLED: &str = "select kinfolk.lock_settled($1, $2, $3)";
+
+/// More tasks than this are not remembered.
+const KIN_MAX: usize = 100_000;
+
+/// The families of the tasks that this process has claimed and not settled yet, so that a settle need not look them up.
+/// Nothing depends on it: what is not known here is looked up.
+#[derive(Default)]
+pub(crate) struct Kin(Mutex<HashMap<TaskId, Option<TaskId>>>);
+
+impl Kin {
+    pub(crate) fn claimed<'a>(&self, tasks: impl Iterator<Item = &'a ClaimedTask>) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() > KIN_MAX {
+            known.clear();
+        }
+        known.extend(tasks.map(|task| (task.id, task.parent.map(|_| task.root))));
+    }
+
+    /// The roots of those of these tasks that have a parent; `None` when one of them is not known.
+    fn families(&self, settles: &[Settle]) -> Option<Vec<i64>> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let roots: Option<Vec<_>> = settles.iter().map(|settle| known.get(&settle.task).copied()).collect();
+        let mut families: Vec<i64> = roots?.into_iter().flatten().map(|root| root.0).collect();
+        families.sort_unstable();
+        families.dedup();
+        Some(families)
+    }
+
+    fn settled(&self, settles: &[Settle]) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for settle in settles {
+            known.remove(&settle.task);
+        }
+    }
+}
+
+impl PgStore {
+    pub(crate) async fn send_settles(&self, settles: &[Settle]) -> Answer<Vec<Settled>> {
+        check(settles)?;
+        let calls = calls(settles, |plain| self.kin.families(plain));
+        point("settle.before");
+        let answers = match &calls[..] {
+            [] => return Ok(Vec::new()),
+            [only] => only.answers(&self.rows(only.sql(), &only.params()).await?)?,
+            several => self.send_together(settles, several).await?,
+        };
+        point("settle.after");
+        self.kin.settled(settles);
+        Ok(answers)
+    }
+
+    async fn send_together(&self, settles: &[Settle], calls: &[Call<'_>]) -> Answer<Vec<Settled>> {
+        let mut client = self.client().await?;
+        let sent = async {
+            let transaction = (**client).transaction().await.map_err(|fault| store_error(&fault))?;
+            let answers = send(&transaction, settles, calls).await?;
+            transaction.commit().await.map_err(|fault| store_error(&fault))?;
+            Ok(answers)
+        };
+        let answer = tokio::time::timeout(self.options.answer_timeout, sent).await;
+        answer.unwrap_or_else(|_| Err(self.given_up(client)))
+    }
+}
+
+/// Settles in the transaction of this client.
+pub(crate) async fn settle_by(client: &impl GenericClient, settles: &[Settle]) -> Answer<Vec<Settled>> {
+    check(settles)?;
+    send(client, settles, &calls(settles, |_| None)).await
+}
+
+async fn send(client: &impl GenericClient, settles: &[Settle], calls: &[Call<'_>]) -> Answer<Vec<Settled>> {
+    if calls.len() > 1 {
+        let tasks: Vec<i64> = settles.iter().map(|settle| settle.task.0).collect();
+        let follow_ups = settles.iter().filter_map(|settle| settle.made.as_deref()).flat_map(|made| &made.follow_ups);
+        let (commands, keys): (Vec<&str>, Vec<Option<&str>>) = follow_ups
+            .map(|one| (one.task.command.as_str(), one.task.unique.as_ref().map(|unique| unique.key.as_str())))
+            .unzip();
+        let params: [Param<'_>; 3] =
+            [(&tasks, Type::INT8_ARRAY), (&commands, Type::TEXT_ARRAY), (&keys, Type::TEXT_ARRAY)];
+        client.query_typed(LOCK_SETTLED, &params).await.map_err(|fault| store_error(&fault))?;
+    }
+    let mut answers = Vec::with_capacity(settles.len());
+    for call in calls {
+        let rows = client.query_typed(call.sql(), &call.params()).await.map_err(|fault| store_error(&fault))?;
+        answers.extend(call.answers(&rows)?);
+    }
+    Ok(answers)
+}
+
+/// Refuses a call that no store would carry out.
+fn check(settles: &[Settle]) -> Answer<()> {
+    if settles.len() > SETTLE_BATCH_MAX {
+        return Err(InputError::Batch { what: "settles", given: settles.len(), max: SETTLE_BATCH_MAX }.into());
+    }
+    for settle in settles {
+        settle.check()?;
+    }
+    Ok(())
+}
+
+/// One call of a function: settles that follow each other.
+enum Call<'a> {
+    Plain(Vec<usize>, Plain<'a>),
+    Made(MadeBy<'a>),
+}
+
+fn calls<'a>(settles: &'a [Settle], families: impl Fn(&[Settle]) -> Option<Vec<i64>>) -> Vec<Call<'a>> {
+    fn made(settle: &Settle) -> Option<&Made> {
+        settle.made.as_deref().filter(|made| !made.is_empty())
+    }
+    let parts = settles.chunk_by(|a, b| made(a).is_none() && made(b).is_none());
+    parts
+        .map(|part| match made(&part[0]) {
+            Some(made) => Call::Made(MadeBy::of(&part[0], made)),
+            None => {
+                let (order, columns) = Plain::sorted(part, families(part));
+                Call::Plain(order, columns)
+            }
+        })
+        .collect()
+}
+
+impl Call<'_> {
+    fn sql(&self) -> &'static str {
+        match self {
+            Self::Plain(..) => SETTLE,
+            Self::Made(_) => SETTLE_MADE,
+        }
+    }
+
+    fn params(&self) -> Vec<Param<'_>> {
+        match self {
+            Self::Plain(_, columns) => columns.params(),
+            Self::Made(columns) => columns.params(),
+        }
+    }
+
+    /// The answers in the order of the settles.
+    fn answers(&self, rows: &[Row]) -> Answer<Vec<Settled>> {
+        let Self::Plain(order, _) = self else {
+            return rows::settled(1, rows);
+        };
+        let sorted = rows::settled(order.len(), rows)?;
+        let mut answers = sorted.clone();
+        for (place, answer) in order.iter().zip(sorted) {
+            answers[*place] = answer;
+        }
+        Ok(answers)
+    }
+}
+
+/// Settles as one array a property, sorted by task: locks are taken in that order.
+struct Plain<'a> {
+    ids: Vec<i64>,
+    tokens: Vec<Uuid>,
+    outcomes: Vec<&'static str>,
+    results: Vec<Option<JsonIn<'a>>>,
+    failures: Vec<Option<FailureIn>>,
+    delays: Vec<Option<i64>>,
+    families: Option<Vec<i64>>,
+}
+
+#[derive(Debug)]
+struct FailureIn(Json);
+
+impl tokio_postgres::types::ToSql for FailureIn {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        out: &mut tokio_postgres::types::private::BytesMut,
+    ) -> Result<tokio_postgres::types::IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        JsonIn(self.0.as_str()).to_sql(kind, out)
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        <JsonIn<'_> as tokio_postgres::types::ToSql>::accepts(kind)
+    }
+
+    tokio_postgres::types::to_sql_checked!();
+}
+
+impl<'a> Plain<'a> {
+    /// The columns, and for each of their rows the place of its settle in the call.
+    fn sorted(settles: &'a [Settle], families: Option<Vec<i64>>) -> (Vec<usize>, Self) {
+        let mut order: Vec<usize> = (0..settles.len()).collect();
+        order.sort_by_key(|place| settles[*place].task);
+        let sorted = || order.iter().map(|place| &settles[*place]);
+        let columns = Self {
+            ids: sorted().map(|s| s.task.0).collect(),
+            tokens: sorted().map(|s| s.token.0).collect(),
+            outcomes: sorted().map(|s| word(&s.outcome)).collect(),
+            results: emptied(sorted().map(|s| result(&s.outcome))),
+            failures: emptied(sorted().map(|s| match &s.outcome {
+                Outcome::Failed { failure, .. } => Json::of(failure).ok().map(FailureIn),
+                _ => None,
+            })),
+            delays: emptied(sorted().map(|s| match &s.outcome {
+                Outcome::Snooze(delay)
+                | Outcome::YieldPlace(delay)
+                | Outcome::Failed { retry: Retry::After(delay), .. } => Some(micros(*delay)),
+                _ => None,
+            })),
+            families,
+        };
+        (order, columns)
+    }
+
+    /// The parameters of [`SETTLE`].
+    fn params(&self) -> Vec<Param<'_>> {
+        vec![
+            (&self.ids, Type::INT8_ARRAY),
+            (&self.tokens, Type::UUID_ARRAY),
+            (&self.outcomes, Type::TEXT_ARRAY),
+            (&self.results, Type::JSONB_ARRAY),
+            (&self.failures, Type::JSONB_ARRAY),
+            (&self.delays, Type::INT8_ARRAY),
+            (&self.families, Type::INT8_ARRAY),
+        ]
+    }
+}
+
+/// A settle and what its handler made.
+struct MadeBy<'a> {
+    task: i64,
+    token: Uuid,
+    result: Option<JsonIn<'a>>,
+    order: &'static str,
+    kinds: Vec<&'static str>,
+    columns: Columns<'a>,
+    whens: Vec<Option<&'static str>>,
+}
+
+impl<'a> MadeBy<'a> {
+    fn of(settle: &'a Settle, made: &'a Made) -> Self {
+        let kinds = [
+            ("sibling", made.siblings.len()),
+            ("child", made.children.len()),
+            ("follow_up", made.follow_ups.len()),
+            ("task", made.tasks.len()),
+        ];
+        let before = made.siblings.len() + made.children.len();
+        let whens = made.follow_ups.iter().map(|follow_up| Some(follow_up.when.as_str()));
+        Self {
+            task: settle.task.0,
+            token: settle.token.0,
+            result: result(&settle.outcome),
+            order: made.order.as_str(),
+            kinds: kinds.into_iter().flat_map(|(kind, many)| std::iter::repeat_n(kind, many)).collect(),
+            columns: Columns::over(&made.iter().collect::<Vec<_>>()),
+            whens: emptied(std::iter::repeat_n(None, before).chain(whens)),
+        }
+    }
+
+    /// The parameters of [`SETTLE_MADE`].
+    fn params(&self) -> Vec<Param<'_>> {
+        let mut params: Vec<Param<'_>> = vec![
+            (&self.task, Type::INT8),
+            (&self.token, Type::UUID),
+            (&self.result, Type::JSONB),
+            (&self.order, Type::TEXT),
+            (&self.kinds, Type::TEXT_ARRAY),
+        ];
+        params.extend(self.columns.properties());
+        params.push((&self.whens, Type::TEXT_ARRAY));
+        params
+    }
+}
+
+fn result(outcome: &Outcome) -> Option<JsonIn<'_>> {
+    match outcome {
+        Outcome::Done(Some(result)) => Some(JsonIn(result.as_str())),
+        _ => None,
+    }
+}
+
+fn emptied<T>(column: impl Iterator<Item = Option<T>>) -> Vec<Option<T>> {
+    let column: Vec<Option<T>> = column.collect();
+    if column.iter().all(Option::is_none) { Vec::new() } else { column }
+}
+
+fn word(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Done(_) => "done",
+        Outcome::Failed { retry: Retry::Never, .. } => "never",
+        Outcome::Failed { .. } => "failed",
+        Outcome::Snooze(_) => "snooze",
+        Outcome::YieldPlace(_) => "yield",
+        Outcome::Release => "release",
+        Outcome::Cancelled => "cancelled",
+    }
+}
