@@ -117,9 +117,12 @@ async fn open_file(path: &Path) -> Result<SqliteStore, Fault> {
 }
 
 async fn connect(url: &str, global: &Global) -> Result<PgStore, Fault> {
-    let options =
-        PgOptions { notify: !global.no_notify && !global.pooler, prepared: !global.pooler, ..PgOptions::default() };
-    PgStore::connect(url, options).await.map_err(|fault| Fault::from(fault).about(&without_password(url)))
+    PgStore::connect(url, options(global)).await.map_err(|fault| Fault::from(fault).about(&without_password(url)))
+}
+
+/// How to connect to a server.
+pub(crate) fn options(global: &Global) -> PgOptions {
+    PgOptions { notify: !global.no_notify && !global.pooler, prepared: !global.pooler, ..PgOptions::default() }
 }
 
 fn is_there(path: &Path) -> bool {

@@ -73,7 +73,7 @@ pub(crate) enum Command {
     /// Recurring tasks: list, put, remove, pause, resume, next
     #[command(subcommand)]
     Schedule(schedule::Verb),
-    /// Run a worker with built-in commands
+    /// Run a worker for functions in the database and built-in commands
     Work(work::Args),
     /// Look for trouble around the database
     Doctor,

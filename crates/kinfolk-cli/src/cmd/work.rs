@@ -1,17 +1,30 @@
-//! `kinfolk work`: a worker with built-in commands. The first signal lets it finish what it runs, the second ends it.
+//! `kinfolk work`: a worker for commands whose handlers are functions in the database, and for the built-in ones. The first
+//! signal lets it finish what it runs, the second ends it.
 
-use std::collections::BTreeSet;
+mod config;
+mod crew;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use kinfolk::{Kinfolk, State, Store, WorkerHandle};
+use kinfolk::{State, Store};
 use kinfolk_core::{InputError, QueueName};
+use kinfolk_postgres::PgOptions;
 
+use self::config::Config;
+use self::crew::Crew;
 use crate::builtin;
+use crate::database::{self, Target};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::session::Session;
 use crate::stop::Signals;
+
+/// Tasks at once, when nothing else is said.
+const CAPACITY: u32 = 16;
 
 /// How often `--until-idle` looks whether there is anything left.
 const IDLE_LOOK: Duration = Duration::from_millis(100);
@@ -19,14 +32,18 @@ const IDLE_LOOK: Duration = Duration::from_millis(100);
 /// `kinfolk work`
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Take from this queue, at most this many at once, like mail=4; may be given several times; without it, the queues
-    /// of the built-in commands
+    /// Take from this queue, at most this many at once, like mail=4; may be given several times; without it and without
+    /// a config file, the queues of the commands it can run, those that come up later too
     #[arg(long, value_name = "NAME[=CAPACITY]")]
     queue: Vec<Lane>,
 
-    /// At most this many tasks at once, over all queues
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    capacity: u32,
+    /// A file that names queues, with capacities, limits and pauses
+    #[arg(long, value_name = "PATH")]
+    config: Option<PathBuf>,
+
+    /// At most this many tasks at once, over all queues; 16 unless the config file says otherwise
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    capacity: Option<u32>,
 
     /// Also run the command `shell`, which can run any program
     #[arg(long)]
@@ -61,64 +78,77 @@ impl FromStr for Lane {
 /// Runs it.
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let mut signals = Signals::listen()?;
+    let config = args.config.as_deref().map(Config::read).transpose()?.unwrap_or_default();
     let store = session.open_or_create().await?;
-    let capacity = args.capacity as usize;
-    let mut worker = Kinfolk::new(store.clone()).worker().capacity(capacity);
-    for lane in &args.queue {
-        worker = worker.queue(lane.queue.as_str(), lane.capacity.unwrap_or(capacity));
-    }
-    let worker = builtin::add(worker, args.allow_shell).start().await?;
-    let queues = args.queues(store.as_ref()).await?;
-    session.out.hint(format_args!("{}; Ctrl-C to stop", sentence(&args, &queues)));
+    config.apply(store.as_ref()).await?;
+    let crew = args.crew(&config, store, session)?;
+    let queues = crew.start().await?;
+    session.out.hint(format_args!("{}; Ctrl-C to stop", sentence(&crew, &queues).await?));
 
     tokio::select! {
         () = signals.next() => session.out.hint("stopping: what runs may finish; Ctrl-C again to end at once"),
-        idle = until_idle(&args, &worker, store.as_ref(), &queues) => idle?,
+        idle = until_idle(&args, &crew) => idle?,
+        grown = crew.grow(queues) => grown?,
     }
-    stop(worker, &mut signals).await
+    stop(&crew, &mut signals).await
 }
 
 impl Args {
-    /// The queues it takes from: those it was given, or those of its commands.
-    async fn queues(&self, store: &dyn Store) -> Result<BTreeSet<QueueName>, Fault> {
-        if !self.queue.is_empty() {
-            return Ok(self.queue.iter().map(|lane| lane.queue.clone()).collect());
-        }
-        let ours = builtin::names(self.allow_shell);
-        let commands = store.commands().await?.into_iter();
-        Ok(commands.filter(|command| ours.contains(&command.name.as_str())).map(|command| command.queue).collect())
+    fn crew(&self, config: &Config, store: Arc<dyn Store>, session: &Session) -> Result<Crew, Fault> {
+        let capacity = self.capacity.or(config.capacity).unwrap_or(CAPACITY) as usize;
+        let configured = config.queues.iter().map(|(queue, config)| (queue.clone(), config.capacity));
+        let named = self.queue.iter().map(|lane| (lane.queue.clone(), lane.capacity));
+        let queues: BTreeMap<QueueName, Option<usize>> = configured.chain(named).collect();
+        let server = match session.target()? {
+            Target::Server(url) => {
+                let options = database::options(&session.global);
+                let name = "kinfolk handler".to_owned();
+                Some((url, PgOptions { pool_size: capacity, application_name: name, ..options }))
+            }
+            Target::File(_) => None,
+        };
+        Ok(Crew {
+            store,
+            server,
+            queues: queues.into_iter().map(|(queue, most)| (queue, most.unwrap_or(capacity))).collect(),
+            capacity,
+            allow_shell: self.allow_shell,
+            workers: Mutex::default(),
+        })
     }
 }
 
-fn sentence(args: &Args, queues: &BTreeSet<QueueName>) -> String {
+async fn sentence(crew: &Crew, queues: &BTreeSet<QueueName>) -> Result<String, Fault> {
     let queues: Vec<&str> = queues.iter().map(QueueName::as_str).collect();
-    format!("working on {} with {}", queues.join(", "), builtin::names(args.allow_shell).join(", "))
+    let functions = crew.commands().await?.iter().filter(|command| command.handler.is_some()).count();
+    let and = match functions {
+        0 => String::new(),
+        1 => " and 1 function in the database".to_owned(),
+        many => format!(" and {many} functions in the database"),
+    };
+    Ok(format!("working on {} with {}{and}", queues.join(", "), builtin::names(crew.allow_shell).join(", ")))
 }
 
 /// Waits until nothing is left that this worker could run; for good, when it was not asked to.
-async fn until_idle(
-    args: &Args,
-    worker: &WorkerHandle,
-    store: &dyn Store,
-    queues: &BTreeSet<QueueName>,
-) -> Result<(), Fault> {
+async fn until_idle(args: &Args, crew: &Crew) -> Result<(), Fault> {
     if !args.until_idle {
         return std::future::pending().await;
     }
-    let commands = builtin::names(args.allow_shell);
     loop {
-        // The worker knows best what can be run now; the store is asked for what others run and what is due later.
-        worker.wait_idle().await;
-        let paused: BTreeSet<QueueName> = store
+        // The workers know best what can be run now; the store is asked for what others run and what is due later.
+        crew.wait_idle().await;
+        let (queues, commands) = (crew.queues().await?, crew.commands().await?);
+        let paused: BTreeSet<QueueName> = crew
+            .store
             .queues()
             .await?
             .into_iter()
             .filter(|queue| queue.paused_at.is_some())
             .map(|queue| queue.name)
             .collect();
-        let stats = store.stats().await?;
+        let stats = crew.store.stats().await?;
         let left = stats.counts.iter().any(|count| {
-            let ours = queues.contains(&count.queue) && commands.contains(&count.command.as_str());
+            let ours = queues.contains(&count.queue) && commands.iter().any(|command| command.name == count.command);
             let waits = count.state == State::Pending && !paused.contains(&count.queue);
             ours && (waits || count.state == State::Running)
         });
@@ -129,11 +159,11 @@ async fn until_idle(
     }
 }
 
-async fn stop(worker: WorkerHandle, signals: &mut Signals) -> Result<(), Fault> {
+async fn stop(crew: &Crew, signals: &mut Signals) -> Result<(), Fault> {
     tokio::select! {
-        stopped = worker.stop() => Ok(stopped?),
+        stopped = crew.stop() => stopped,
         () = signals.next() => {
-            worker.kill().await?;
+            crew.kill().await?;
             Err(Fault::new(Exit::Interrupted, "interrupted", "stopped hard; the tasks in hand were given back"))
         }
     }

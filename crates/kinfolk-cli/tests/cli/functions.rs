@@ -1,0 +1,89 @@
+//! `kinfolk work` with handlers that are functions in the database, and with a config file.
+
+use std::process::{Child, Stdio};
+
+use crate::support::{Db, finish_child, postgres, sqlite};
+
+const FUNCTIONS: &str = "create schema app;
+    create function app.double(p jsonb) returns jsonb language sql as $$ select to_jsonb((p #>> '{}')::int * 2) $$;
+    select kinfolk.register_command('double', 'numbers', handler => 'app.double')";
+
+/// A worker in the background.
+fn work(db: &Db, args: &[&str]) -> Child {
+    let args: Vec<&str> = ["work"].iter().chain(args).copied().collect();
+    db.command(&args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn stop(worker: Child) -> String {
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(i32::try_from(worker.id()).unwrap()).unwrap(),
+        rustix::process::Signal::TERM,
+    )
+    .unwrap();
+    let ran = finish_child(worker, "");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.stderr
+}
+
+#[test]
+fn functions_in_the_database_are_run_without_any_code() {
+    let db = postgres().migrated();
+    db.sql(FUNCTIONS);
+    for option in ["--no-notify", "--pooler"] {
+        let task = db.one(&["enqueue", "double", "21"])["task"].to_string();
+        db.ok(&["work", "--until-idle", option]);
+        assert_eq!(db.one(&["show", &task])["result"], 42);
+    }
+    assert_eq!(db.ok(&["check"]).trim(), "every invariant holds");
+}
+
+#[test]
+fn a_queue_that_comes_up_while_a_worker_runs_is_worked_too() {
+    let db = postgres().migrated();
+    let worker = work(&db, &[]);
+    db.until("the worker is there", |db| !db.json(&["workers"]).is_empty());
+    db.sql(FUNCTIONS);
+    let task = db.one(&["enqueue", "double", "4"])["task"].to_string();
+    db.until("it is run", |db| db.state(&task) == "completed");
+    stop(worker);
+    assert_eq!(db.json(&["workers"]).len(), 0);
+}
+
+#[test]
+fn a_config_file_names_queues_and_sets_their_limits() {
+    let db = postgres().migrated();
+    db.sql(FUNCTIONS);
+    let path = db.dir.path().join("kinfolk.toml");
+    let text = "capacity = 3\n[queues.numbers]\ncapacity = 2\nfamily_limit = 1\nchild_limit = 0\ndepth_limit = 1\n\
+                keep_failed = \"forever\"\n[queues.later]\npaused = true\n";
+    std::fs::write(&path, text).unwrap();
+    let task = db.one(&["enqueue", "double", "4"])["task"].to_string();
+    db.ok(&["work", "--until-idle", "--config", path.to_str().unwrap()]);
+    assert_eq!(db.state(&task), "completed");
+    let queues = db.json(&["queue", "list"]);
+    let queue = |name: &str| queues.iter().find(|queue| queue["name"] == name).unwrap().clone();
+    assert!(!queue("later")["paused_at"].is_null(), "{queues:?}");
+    db.sql(
+        "do $$ begin assert (select (family_limit, child_limit, depth_limit, keep_failed_us) is not distinct from
+             (1, 0, 1::smallint, null::bigint) from kinfolk.queue where name = 'numbers'); end $$",
+    );
+}
+
+#[test]
+fn a_config_file_that_makes_no_sense_is_refused_and_changes_nothing() {
+    let db = sqlite().migrated();
+    let path = db.dir.path().join("kinfolk.toml");
+    let args = ["work", "--config", path.to_str().unwrap()];
+    assert!(db.fails(&args, 2).contains("kinfolk.toml"));
+    for (text, words) in [
+        ("[queues.mail]\nfamily_limt = 1", "family_limt"),
+        ("[queues.mail]\nfamily_limit = 0", "family_limit of 0"),
+        ("[queues.mail]\ncapacity = 0", "capacity of 0"),
+        ("[queues.mail", "kinfolk.toml"),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let said = db.fails(&args, 2);
+        assert!(said.contains(words), "{text}: {said}");
+    }
+    assert!(db.json(&["queue", "list"]).iter().all(|queue| queue["name"] != "mail"));
+}
