@@ -47,7 +47,8 @@ begin
         select array_agg(g.command_id), array_agg(g.lane), array_agg(g.priority), array_agg(g.place), array_agg(g.id)
         into v_commands, v_lanes, v_low_priority, v_low_place, v_low_id
         from unnest(v_commands, v_lanes, v_low_priority, v_low_place, v_low_id) as g(command_id, lane, priority, place, id)
-        where exists (
+        -- Not by `exists`, which may be planned as a join that reads whole lanes.
+        cross join lateral (
             select
             from kinfolk.task t
             where t.queue_id = p_queue
@@ -56,7 +57,9 @@ begin
                 and t.state = 'pending'
                 and t.gate = 'open'
                 and not t.suspect
-                and (t.priority, t.place, t.id) > (g.priority, g.place, g.id));
+                and (t.priority, t.place, t.id) > (g.priority, g.place, g.id)
+            limit 1
+        ) h;
     end if;
     v_depth := least(p_limit, greatest(16, 2 * p_limit / greatest(cardinality(v_commands), 1)));
 
