@@ -57,7 +57,7 @@ begin
         for update skip locked
     )
     select array_agg(h.id) filter (where f.root_id is null) as alone,
-        array_agg(h.id order by h.finished_at, h.id) as all,
+        array_agg(h.id order by h.finished_at, h.id) as held,
         bool_or(f.root_id is not null) as has_families
     into v_roots
     from held h
@@ -66,7 +66,7 @@ begin
         return kinfolk.remove_tasks(v_roots.alone);
     end if;
 
-    foreach v_root in array v_roots.all loop
+    foreach v_root in array v_roots.held loop
         exit when v_gone >= v_page;
         v_gone := v_gone + kinfolk.remove_family(v_root, (v_page - v_gone)::integer);
     end loop;
