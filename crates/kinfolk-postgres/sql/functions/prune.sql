@@ -62,7 +62,7 @@ begin
     into v_roots
     from held h
     left join lateral (select f.root_id from kinfolk.fan_out f where f.root_id = h.id limit 1) f on true;
-    if not v_roots.has_families then
+    if not coalesce(v_roots.has_families, false) then
         return kinfolk.remove_tasks(v_roots.alone);
     end if;
 
