@@ -27,7 +27,7 @@ pub(crate) struct Family {
 #[derive(Serialize)]
 pub(crate) struct Change<'a> {
     at: Timestamp,
-    family: TaskId,
+    root: TaskId,
     command: &'a CommandName,
     state: State,
     #[serde(flatten)]
@@ -75,7 +75,7 @@ impl Family {
 
     /// For programs.
     pub(crate) fn change(&self, at: Timestamp) -> Change<'_> {
-        Change { at, family: self.root, command: &self.command, state: self.state, progress: &self.progress }
+        Change { at, root: self.root, command: &self.command, state: self.state, progress: &self.progress }
     }
 
     /// `family of task 7 (derive) waiting: 10 children (6 completed, 4 open); 20 below them (20 open)`.

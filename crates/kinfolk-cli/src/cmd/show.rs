@@ -1,7 +1,7 @@
 //! `kinfolk show`: everything about one task.
 
 use kinfolk_core::task::Ending;
-use kinfolk_core::{Attempt, Gate, Json, State, Store, StoreError, Task, TaskId, Timestamp};
+use kinfolk_core::{Attempt, Gate, Json, State, Store, StoreError, Tally, Task, TaskId, Timestamp};
 use owo_colors::OwoColorize as _;
 
 use crate::fault::Fault;
@@ -9,6 +9,7 @@ use crate::out::pretty::pretty;
 use crate::out::table::{self, Table, harmless};
 use crate::out::time::relative;
 use crate::out::view::TaskView;
+use crate::out::words::{colored, tally_words};
 use crate::session::Session;
 use crate::span;
 
@@ -24,14 +25,15 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let store = session.open().await?;
     let task = store.task(args.id).await?.ok_or_else(|| StoreError::not_found("task", args.id))?;
     let attempts = store.attempts(args.id).await?;
+    let tally = store.tally(args.id).await?;
     if session.out.json() {
-        return session.out.item(&TaskView::new(&task).attempts(&attempts));
+        return session.out.item(&TaskView::new(&task).tally(&tally).attempts(&attempts));
     }
     let now = store.now().await?;
     let out = session.out;
     out.line(format_args!("task {} {} {}", task.id.bold(), task.command.bold(), colored(task.state)))?;
-    let mut facts = facts(&task, &attempts, now);
-    if let Some(why) = why_not_running(&task, store.as_ref(), now).await? {
+    let mut facts = facts(&task, &tally, &attempts, now);
+    if let Some(why) = why_not_running(&task, &tally, store.as_ref(), now).await? {
         facts.insert(1, ("waits", why));
     }
     for (label, value) in facts {
@@ -47,14 +49,21 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
 /// Where a value's second line begins: below its first.
 const MARGIN: usize = 12;
 
-fn facts(task: &Task, attempts: &[Attempt], now: Timestamp) -> Vec<(&'static str, String)> {
+fn facts(task: &Task, tally: &Tally, attempts: &[Attempt], now: Timestamp) -> Vec<(&'static str, String)> {
     let moment = |moment: Timestamp| format!("{}  ({moment})", relative(now, moment));
     let mut facts = vec![
-        ("path", path(task, attempts)),
+        ("path", path(task, tally, attempts)),
         ("queue", format!("{}, priority {}", task.queue, task.priority)),
         ("attempts", attempts_line(task)),
         ("created", moment(task.created_at)),
     ];
+    if let Some(parent) = task.parent {
+        facts.push(("family", format!("child of task {parent}, root {}, depth {}", task.root, task.depth)));
+    }
+    if tally.total > 0 {
+        facts.push(("children", format!("{}: {}", tally.total, tally_words(tally))));
+    }
+    facts.extend(task.outcome.map(|outcome| ("own work", outcome.to_string())));
     if task.state == State::Pending || task.due > task.created_at {
         facts.push(("due", moment(task.due)));
     }
@@ -77,22 +86,35 @@ fn facts(task: &Task, attempts: &[Attempt], now: Timestamp) -> Vec<(&'static str
     facts
 }
 
-/// What a pending task waits for, as far as it can be seen from outside.
-async fn why_not_running(task: &Task, store: &dyn Store, now: Timestamp) -> Result<Option<String>, Fault> {
-    if task.state != State::Pending {
-        return Ok(None);
+/// What a pending or waiting task waits for, as far as it can be seen from outside.
+async fn why_not_running(
+    task: &Task,
+    tally: &Tally,
+    store: &dyn Store,
+    now: Timestamp,
+) -> Result<Option<String>, Fault> {
+    match task.state {
+        State::Pending => {}
+        State::Waiting => return Ok(Some(format!("for its children, {} of which are open", tally.open()))),
+        _ => return Ok(None),
     }
-    let paused = store.queues().await?.into_iter().any(|queue| queue.name == task.queue && queue.paused_at.is_some());
+    let queue = store.queues().await?.into_iter().find(|queue| queue.name == task.queue);
+    let paused = queue.as_ref().is_some_and(|queue| queue.paused_at.is_some());
+    let serial = queue.and_then(|queue| queue.policy.family_limit).filter(|_| task.parent.is_none());
     let handled = store.workers().await?.into_iter().any(|worker| {
         worker.lease_until > now && worker.queues.contains(&task.queue) && worker.commands.contains(&task.command)
     });
     Ok(Some(match task.gate {
         Some(Gate::Time) => format!("for its time, {}", relative(now, task.due)),
-        Some(Gate::Limit) => "for a slot of a limit that is full".to_owned(),
+        Some(Gate::Limit) => "for its family's turn: the queue of its root has a family_limit".to_owned(),
+        Some(Gate::After) if task.parent.is_some() => "for the child before it to settle".to_owned(),
         Some(Gate::After) => "for another task's family to settle".to_owned(),
         _ if paused => format!("for queue {} to be resumed", task.queue),
         _ if !handled => format!("for a worker that handles {} on queue {}: none is alive", task.command, task.queue),
-        _ => "for its turn".to_owned(),
+        _ => match serial {
+            Some(limit) => format!("for its turn: queue {} works on {limit} families at a time", task.queue),
+            None => "for its turn".to_owned(),
+        },
     }))
 }
 
@@ -108,7 +130,7 @@ fn attempts_line(task: &Task) -> String {
 }
 
 /// The states it went through, as far as its attempts tell: `pending → running → pending (retried) → …`.
-fn path(task: &Task, attempts: &[Attempt]) -> String {
+fn path(task: &Task, tally: &Tally, attempts: &[Attempt]) -> String {
     const SHOWN_MAX: usize = 4;
     let mut steps = vec!["pending".to_owned()];
     if attempts.len() > SHOWN_MAX {
@@ -121,9 +143,17 @@ fn path(task: &Task, attempts: &[Attempt]) -> String {
             again => steps.push(format!("pending ({})", again.as_str())),
         }
     }
-    // What the attempts can't tell: a first attempt that went well, the present one, a cancel while pending, a retry.
+    // What the attempts can't tell: a first attempt that went well, the present one, a cancel while pending, a retry, and
+    // that a parent waited.
+    if tally.total > 0 {
+        match steps.last_mut() {
+            Some(last) if last == "completed" => *last = "waiting".to_owned(),
+            _ => steps.extend(["running".to_owned(), "waiting".to_owned()]),
+        }
+    }
     let last = steps.last().map_or("", String::as_str);
     match task.state {
+        State::Completed if last == "waiting" => steps.push("completed".to_owned()),
         State::Completed if last != "completed" => steps.extend(["running".to_owned(), "completed".to_owned()]),
         State::Running => steps.push("running".to_owned()),
         state if !last.starts_with(state.as_str()) => steps.push(state.as_str().to_owned()),
@@ -149,15 +179,4 @@ fn attempts_table(attempts: &[Attempt], now: Timestamp) -> Table {
         ]);
     }
     table
-}
-
-fn colored(state: State) -> String {
-    match state {
-        State::Pending => state.blue().to_string(),
-        State::Running => state.cyan().to_string(),
-        State::Waiting => state.magenta().to_string(),
-        State::Completed => state.green().to_string(),
-        State::Failed => state.red().to_string(),
-        State::Cancelled => state.yellow().to_string(),
-    }
 }
