@@ -263,3 +263,23 @@ impl Buffer {
         kept.made.take().filter(|made| !made.is_empty())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kinfolk_core::Json;
+
+    #[test]
+    fn one_attempt_makes_only_so_many_tasks_and_nothing_after_its_end() {
+        let buffer = Buffer::default();
+        let task = NewTask::new("work".parse().unwrap(), Json::null());
+        let add = || buffer.add(TaskId(1), |made| made.children.push(task.clone()));
+        for _ in 0..MADE_MAX {
+            add().unwrap();
+        }
+        assert!(matches!(add(), Err(MakeError::Input(InputError::Batch { max: MADE_MAX, .. }))));
+        assert_eq!(buffer.close().map(|made| made.len()), Some(MADE_MAX));
+        assert!(matches!(add(), Err(MakeError::Over(TaskId(1)))));
+        assert_eq!(buffer.close(), None);
+    }
+}

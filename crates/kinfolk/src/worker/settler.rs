@@ -304,8 +304,52 @@ fn is_about_one_of_them(fault: &StoreError) -> bool {
 mod tests {
     use super::*;
     use kinfolk_core::limits::RESULT_BYTES_MAX;
-    use kinfolk_core::{Json, Outcome, TaskId, Token};
+    use kinfolk_core::{ClaimedTask, Json, NewTask, Outcome, TaskId, Token};
     use uuid::Uuid;
+
+    fn ended(id: i32, children: usize) -> Ended {
+        let id = i64::from(id);
+        let task = ClaimedTask {
+            id: TaskId(id),
+            token: Token(Uuid::nil()),
+            command: "work".parse().unwrap(),
+            payload: Json::null(),
+            attempt: 1,
+            max_attempts: 1,
+            timeout: None,
+            trace: None,
+            parent: None,
+            root: TaskId(id),
+            depth: 0,
+        };
+        let child = NewTask::new("work".parse().unwrap(), Json::null());
+        let made = Made { children: vec![child; children], ..Made::default() };
+        Ended {
+            attempt: Arc::new(Attempt::new(task, 0)),
+            verdict: Verdict::Settle(Outcome::Done(None)),
+            made: (children > 0).then(|| Box::new(made)),
+            took: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn attempts_that_made_many_tasks_go_out_apart_from_the_others() {
+        let inbox = Inbox::default();
+        inbox.push_all((0..5_i32).map(|id| ended(id, if id % 2 == 0 { 0 } else { LIGHT_MAX + 1 })));
+        assert_eq!(inbox.take().iter().map(|ended| ended.attempt.task.id.0).collect::<Vec<_>>(), [0, 2, 4]);
+        let heavy: Vec<_> = std::iter::from_fn(|| inbox.take_heavy()).map(|ended| ended.attempt.task.id.0).collect();
+        assert_eq!(heavy, [1, 3]);
+        assert!(inbox.take().is_empty());
+    }
+
+    #[test]
+    fn what_was_made_counts_towards_the_size_of_a_batch() {
+        let inbox = Inbox::default();
+        inbox.push_all((0..25_i32).map(|id| ended(id, LIGHT_MAX)));
+        let batches: Vec<_> =
+            std::iter::from_fn(|| Some(inbox.take().len()).filter(|taken| *taken > 0)).take(25).collect();
+        assert_eq!(batches, [9, 9, 7], "nine attempts and their nine hundred tasks fit into a thousand rows");
+    }
 
     #[test]
     fn a_result_that_is_too_large_becomes_a_failure_that_says_so() {

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kinfolk::pg::testing::TestDatabase;
-use kinfolk::{Command, Ctx, Done, Event, Json, RetryPolicy, State, TaskError};
+use kinfolk::{Ctx, Done, Event, FailureKind, Json, State, Tally, TaskError};
 use tokio_postgres::{Client, NoTls};
 
-use crate::lab::{Lab, within};
+use crate::lab::{Lab, noop, quick, within};
 
 /// A lab on PostgreSQL whose database also has a table of the user's own.
 async fn lab() -> (Lab, String) {
@@ -29,11 +29,6 @@ async fn effects(url: &str) -> i64 {
     connect(url).await.query_one("select count(*) from effect", &[]).await.unwrap().get(0)
 }
 
-fn quick(name: &str) -> Command {
-    let retry = RetryPolicy { max_attempts: 5, base_ms: 1, cap_ms: 5, jitter_pct: 0 };
-    Command { retry, ..Command::new(name.parse().unwrap()) }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn the_effects_and_the_end_of_a_task_are_one_transaction() {
     let (lab, url) = lab().await;
@@ -50,7 +45,7 @@ async fn the_effects_and_the_end_of_a_task_are_one_transaction() {
             ctx.commit(transaction, "written").await
         }
     };
-    let worker = lab.worker().handler(quick("write"), handler).start().await.unwrap();
+    let worker = lab.worker().handler(quick("write", 5), handler).start().await.unwrap();
     let ids = lab.enqueue_many("write", 5).await;
     for id in ids {
         let task = lab.ended(id).await;
@@ -78,7 +73,7 @@ async fn a_commit_after_a_cancellation_leaves_no_effects() {
             ctx.commit(transaction, ()).await
         }
     };
-    let worker = lab.worker().grace(Duration::from_secs(60)).handler(quick("write"), handler).start().await.unwrap();
+    let worker = lab.worker().grace(Duration::from_secs(60)).handler(quick("write", 5), handler).start().await.unwrap();
     let id = lab.enqueue("write").await;
     lab.events.wait_for("started").await;
     lab.kinfolk.cancel(id).await.unwrap();
@@ -105,7 +100,7 @@ async fn an_error_after_the_commit_does_not_undo_or_repeat_it() {
             Err::<Done<i32>, _>(TaskError::new("the connection broke"))
         }
     };
-    let worker = lab.worker().handler(quick("write"), handler).start().await.unwrap();
+    let worker = lab.worker().handler(quick("write", 5), handler).start().await.unwrap();
     let id = lab.enqueue("write").await;
     let done = lab.events.wait_for("completed").await;
     assert!(matches!(done, Event::Completed { task, .. } if task == id));
@@ -134,12 +129,68 @@ async fn a_commit_that_the_database_refuses_is_an_error_like_any_other() {
             ctx.commit(transaction, ()).await
         }
     };
-    let worker = lab.worker().handler(quick("write"), handler).start().await.unwrap();
+    let worker = lab.worker().handler(quick("write", 5), handler).start().await.unwrap();
     let id = lab.enqueue("write").await;
     let task = lab.ended(id).await;
     assert_eq!((task.state, task.attempt), (State::Completed, 2));
     let first = lab.store.attempts(id).await.unwrap()[0].failure.clone().unwrap();
     assert!(first.message.contains("could not commit"), "{}", first.message);
+    worker.stop().await.unwrap();
+    lab.check().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn children_are_made_in_the_transaction_that_writes_the_effects() {
+    let (lab, url) = lab().await;
+    let at = url.clone();
+    let handler = move |ctx: Ctx, _: Json| {
+        let at = at.clone();
+        async move {
+            let mut client = connect(&at).await;
+            let transaction = client.transaction().await?;
+            transaction.execute("insert into effect values ($1, 'done')", &[&ctx.task().0]).await?;
+            for _ in 0..3 {
+                ctx.spawn("child", &()).await?;
+            }
+            if ctx.attempt() == 1 {
+                return Err(TaskError::new("the first attempt fails after its writes"));
+            }
+            let done = ctx.commit(transaction, "written").await?;
+            assert!(ctx.spawn("child", &()).await.is_err(), "what comes after the commit is too late");
+            Ok(done)
+        }
+    };
+    let worker = lab.worker().handler(quick("write", 5), handler).handler("child", noop).start().await.unwrap();
+    let id = lab.enqueue("write").await;
+    let task = lab.ended(id).await;
+    assert_eq!((task.state, task.result), (State::Completed, Some(Json::of("written").unwrap())));
+    assert_eq!(lab.kinfolk.tally(id).await.unwrap(), Tally { total: 3, completed: 3, ..Tally::default() });
+    assert_eq!((effects(&url).await, lab.events.count(|event| event.name() == "waiting")), (1, 1));
+    worker.stop().await.unwrap();
+    lab.check().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_whose_children_are_refused_leaves_no_effects_and_says_why() {
+    let (lab, url) = lab().await;
+    let at = url.clone();
+    let handler = move |ctx: Ctx, _: Json| {
+        let at = at.clone();
+        async move {
+            let mut client = connect(&at).await;
+            let transaction = client.transaction().await?;
+            transaction.execute("insert into effect values ($1, 'done')", &[&ctx.task().0]).await?;
+            ctx.spawn("nobody", &()).await?;
+            ctx.commit(transaction, ()).await
+        }
+    };
+    let worker = lab.worker().handler(quick("write", 2), handler).start().await.unwrap();
+    let id = lab.enqueue("write").await;
+    let task = lab.ended(id).await;
+    let failure = task.failure.unwrap();
+    assert_eq!((task.state, task.attempt, failure.kind), (State::Failed, 2, FailureKind::Refused));
+    assert!(failure.message.contains("unknown command nobody"), "{}", failure.message);
+    assert_eq!(effects(&url).await, 0);
     worker.stop().await.unwrap();
     lab.check().await;
 }

@@ -1,11 +1,11 @@
 //! The examples run, on both stores.
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use kinfolk::pg::testing::TestDatabase;
-use kinfolk::{State, TaskId};
+use kinfolk::{Kinfolk, State, TaskId};
 
 use crate::lab::Lab;
 
@@ -65,4 +65,50 @@ async fn a_program_that_is_interrupted_gives_its_tasks_back_and_ends_well() {
     assert_eq!((task.state, task.attempt), (State::Pending, 0));
     assert!(lab.store.workers().await.unwrap().is_empty());
     lab.check().await;
+}
+
+/// What the office of the statistics example reports, whatever happened on the way.
+const REPORT: [&str; 3] = [
+    "100 large units with a turnover of 94950",
+    "500 small units with a turnover of 124750",
+    "400 medium units with a turnover of 279800",
+];
+
+async fn is_sound(folder: &Path, derives: usize) {
+    let tasks = Kinfolk::open(&format!("sqlite:{}", folder.join("tasks.db").display())).await.unwrap();
+    assert_eq!(tasks.store().check().await.unwrap(), []);
+    assert_eq!(tasks.store().sweep().await.unwrap(), 0);
+    let counts = tasks.store().stats().await.unwrap().counts;
+    assert!(counts.iter().all(|count| count.state == State::Completed), "{counts:?}");
+    let count = |command: &str| counts.iter().find(|count| count.command.as_str() == command).map(|count| count.tasks);
+    assert_eq!(count("derive_batch"), Some(20 * derives as u64));
+    assert_eq!((count("flush"), count("report")), (count("derive"), count("derive")));
+}
+
+#[tokio::test]
+async fn the_statistics_office_reports_from_its_batches() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = said(&Command::new(example("statistics")).arg(folder.path()).output().unwrap());
+    let lines: Vec<_> = said.lines().collect();
+    assert_eq!(lines.len(), 25, "{said}");
+    assert!(lines[..20].iter().all(|line| line.starts_with("batch ") && line.ends_with(": 50 units")), "{said}");
+    assert_eq!(lines[20..22], ["flushed", "reported"]);
+    assert_eq!(lines[22..], REPORT);
+    is_sound(folder.path(), 1).await;
+}
+
+#[tokio::test]
+async fn the_statistics_office_goes_on_where_it_was_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    for mark in ["batch 4 of 20", "batch 17 of 20", "flushed"] {
+        let mut program =
+            Command::new(example("statistics")).arg(folder.path()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(program.stdout.take().unwrap()).lines().map(Result::unwrap);
+        lines.by_ref().any(|line| line.starts_with(mark));
+        program.kill().unwrap();
+        program.wait().unwrap();
+    }
+    let said = said(&Command::new(example("statistics")).arg(folder.path()).output().unwrap());
+    assert!(said.lines().rev().take(3).eq(REPORT.into_iter().rev()), "{said}");
+    is_sound(folder.path(), 1).await;
 }

@@ -1,6 +1,7 @@
 //! A real store whose answers can be tampered with on their way to the worker.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use kinfolk::core::inspect::{Filter, Finding, Page, Stats, Violation};
@@ -13,8 +14,8 @@ use kinfolk::core::{
     Claim, Claimed, Heartbeat, Inspect, Operate, Produce, Recovered, Settle, Settled, WakeSource, Work, WorkerSpec,
 };
 use kinfolk::{
-    Command, Enqueued, Error, NewTask, Policy, Queue, QueueName, Schedule, ScheduleName, Store, TaskId, TaskView,
-    Timestamp, WorkerId,
+    Command, CommandName, Enqueued, Error, NewTask, Policy, Progress, Queue, QueueName, Retried, Schedule,
+    ScheduleName, Status, StatusName, Store, Tally, TaskId, TaskView, Timestamp, WorkerId,
 };
 
 /// What happens to a call.
@@ -37,6 +38,8 @@ type Meddle = Box<dyn Fn(&'static str, &[Settle]) -> Fate + Send + Sync>;
 pub(crate) struct Flaky {
     pub(crate) inner: Arc<dyn Store>,
     pub(crate) meddle: Meddle,
+    /// Parents that the next sweep says it found stuck.
+    pub(crate) stuck: AtomicU64,
 }
 
 impl Flaky {
@@ -86,6 +89,13 @@ impl Work for Flaky {
     async fn fire(&self, plan: &Plan) -> Answer<Fired> {
         self.inner.fire(plan).await
     }
+    async fn sweep(&self) -> Answer<u64> {
+        let found = self.pass("sweep", &[], self.inner.sweep()).await?;
+        Ok(found + self.stuck.swap(0, Ordering::SeqCst))
+    }
+    async fn refresh_statuses(&self) -> Answer<Vec<Status>> {
+        self.pass("refresh_statuses", &[], self.inner.refresh_statuses()).await
+    }
     async fn prune(&self) -> Answer<u64> {
         self.inner.prune().await
     }
@@ -116,6 +126,11 @@ hand_on!(Inspect {
     task(id: TaskId) -> Option<TaskView>;
     attempts(id: TaskId) -> Vec<Attempt>;
     list(filter: &Filter) -> Page;
+    children(parent: TaskId, from: u64, limit: usize) -> Vec<TaskView>;
+    tally(parent: TaskId) -> Tally;
+    progress(task: TaskId) -> Progress;
+    is_active(commands: &[CommandName]) -> bool;
+    statuses() -> Vec<Status>;
     stats() -> Stats;
     queues() -> Vec<Queue>;
     commands() -> Vec<Command>;
@@ -128,7 +143,10 @@ hand_on!(Inspect {
 hand_on!(Operate {
     cancel(id: TaskId) -> Cancelled;
     retry(id: TaskId) -> TaskView;
+    retry_family(id: TaskId) -> Retried;
     set_queue(queue: &QueueName, policy: &Policy) -> ();
+    put_status(name: &StatusName, commands: &[CommandName]) -> ();
+    remove_status(name: &StatusName) -> ();
     pause(queue: &QueueName) -> ();
     resume(queue: &QueueName) -> ();
     put_schedule(schedule: &Schedule) -> Schedule;

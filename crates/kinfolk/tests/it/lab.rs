@@ -7,7 +7,10 @@ use std::time::{Duration, SystemTime};
 
 use kinfolk::core::Clock;
 use kinfolk::pg::testing::TestDatabase;
-use kinfolk::{Event, Json, Kinfolk, NewTask, State, Store, TaskId, TaskView, Timestamp, WorkerBuilder};
+use kinfolk::{
+    Command, Ctx, Event, Json, Kinfolk, NewTask, RetryPolicy, State, Store, TaskError, TaskId, TaskView, Timestamp,
+    WorkerBuilder,
+};
 use tempfile::TempDir;
 use tokio::sync::Notify;
 
@@ -96,11 +99,44 @@ impl Lab {
         .await
     }
 
-    /// No invariant is broken.
+    /// No invariant is broken, and no parent was or is stuck.
     pub(crate) async fn check(&self) {
         assert_eq!(self.store.check().await.unwrap(), []);
+        assert_eq!(self.store.sweep().await.unwrap(), 0);
+        assert_eq!(self.events.count(|event| event.name() == "unstuck"), 0);
     }
 }
+
+/// A command that is tried quickly, and not for long.
+pub(crate) fn quick(name: &str, attempts: u16) -> Command {
+    let retry = RetryPolicy { max_attempts: attempts, base_ms: 1, cap_ms: 5, jitter_pct: 0 };
+    Command { retry, ..Command::new(name.parse().unwrap()) }
+}
+
+/// A handler that does nothing.
+pub(crate) async fn noop(_: Ctx, _: Json) -> Result<(), TaskError> {
+    Ok(())
+}
+
+/// Makes a test of each function for each store: the lab it is given has a schema and nothing else.
+macro_rules! on_both_stores {
+    ($($name:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $name() {
+                super::$name(&crate::lab::Lab::new().await).await;
+            })+
+        }
+        mod postgres {
+            use kinfolk::pg::testing::TestDatabase;
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $name() {
+                super::$name(&crate::lab::Lab::on_postgres(TestDatabase::create().await).await).await;
+            })+
+        }
+    };
+}
+pub(crate) use on_both_stores;
 
 /// Gives up, loudly, when something does not happen.
 #[track_caller]

@@ -13,7 +13,7 @@ use crate::lab::{Lab, within};
 /// A worker whose calls to the lab's store are meddled with.
 fn worker(lab: &Lab, meddle: impl Fn(&'static str, &[Settle]) -> Fate + Send + Sync + 'static) -> WorkerBuilder {
     let events = lab.events.clone();
-    Kinfolk::new(Arc::new(Flaky { inner: lab.store.clone(), meddle: Box::new(meddle) }))
+    Kinfolk::new(Arc::new(Flaky { inner: lab.store.clone(), meddle: Box::new(meddle), stuck: Default::default() }))
         .worker()
         .poll(Duration::from_millis(50))
         .on_event(move |event| events.push(event.clone()))
