@@ -156,6 +156,8 @@ begin
             select r.lanes, r.rooms, r.left_out or v_left
             into v_lanes, v_rooms, v_left
             from kinfolk.rooms(v_queue.id, v_queue.family_limit, v_queue.child_limit, v_limit, v_now) r;
+            -- What is taken now begins after the end of whatever has made room for it.
+            v_now := kinfolk.clock();
         end if;
 
         select p.ids, p.tops, p.keyed

@@ -86,7 +86,7 @@ begin
                 union all
                 select j.fan_out_id, j.depth, (j.state = 'completed')::integer, (j.state = 'failed')::integer,
                     (j.state = 'cancelled')::integer, 0
-                from kinfolk.join_owners(v_joined, p_now) j
+                from kinfolk.join_owners(v_joined) j
                 where v_joined is not null
             ) m
             group by m.id, m.depth
@@ -99,13 +99,14 @@ $$;
 
 -- Settles the waiting owners of fan-outs, which the caller has locked and seen to be over, as `kinfolk_core::decide::join`
 -- decides. Answers for those that have a parent the fan-out they belong to, its depth, and the state they went to.
-create or replace function kinfolk.join_owners(p_fan_outs bigint[], p_now timestamptz)
+create or replace function kinfolk.join_owners(p_fan_outs bigint[])
 returns table (fan_out_id bigint, depth smallint, state kinfolk.state)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
+    v_now timestamptz;
     v_ended record;
 begin
     perform
@@ -115,6 +116,8 @@ begin
         and t.state = 'waiting'
     order by t.id
     for update of t;
+    -- The caller's own clock may lie before the end of a child that another settle has counted meanwhile.
+    v_now := kinfolk.clock();
 
     with ended as (
         update kinfolk.task t
@@ -125,7 +128,7 @@ begin
                 when t.outcome = 'cancelled' then kinfolk.failure_cancelled()
                 when f.failed > 0 then kinfolk.failure_children(f.failed, f.total)
             end,
-            finished_at = p_now,
+            finished_at = v_now,
             unique_held = t.unique_held and t.unique_scope = 'window',
             lane = case when t.parent_id is null then 'top'::kinfolk.lane else t.lane end
         from kinfolk.fan_out f
