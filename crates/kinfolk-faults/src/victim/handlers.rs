@@ -9,6 +9,7 @@ use tokio_postgres::{IsolationLevel, NoTls};
 
 use crate::ledger;
 use crate::victim::Orders;
+use crate::victim::plan::{self, FAMILY, LEAF, Plan};
 
 /// Notes its task in the file.
 pub const NOTE: &str = "note";
@@ -46,6 +47,10 @@ pub(super) fn add(builder: WorkerBuilder, orders: &Orders) -> WorkerBuilder {
         async move { tokio::spawn(effect(ctx, pool?, work)).await? }
     };
     let kill = |_: Ctx, _: Json| async { std::process::abort() as Result<(), TaskError> };
+    let file = orders.ledger.clone();
+    let family = move |ctx: Ctx, plan: Plan| plan::act(ctx, plan, file.clone(), work);
+    let leaf = |_: Ctx, _: Json| async { Ok::<_, TaskError>(()) };
+    let builder = builder.handler(FAMILY, family).handler(LEAF, leaf);
     builder.handler(NOTE, note).handler(EFFECT, effect).handler(HOLD, hold).handler(KILL, kill)
 }
 

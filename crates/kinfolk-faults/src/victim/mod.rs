@@ -5,7 +5,9 @@
 
 mod fill;
 mod handlers;
+mod plan;
 mod script;
+mod script_families;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use kinfolk_postgres::{PgOptions, PgStore};
 use serde::{Deserialize, Serialize};
 
 pub use handlers::{EFFECT, HOLD, KILL, NOTE};
+pub use plan::{FAMILY, FollowUp, LEAF, MENDED, Plan};
 
 /// What a victim does.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -131,6 +134,7 @@ fn tell(event: &Event) {
         Event::LeaseLost { worker } => println!("event lease_lost {worker}"),
         Event::Recovered { returned, poisoned, .. } => println!("event recovered {returned} {poisoned}"),
         Event::Started { task, .. } => println!("event started {task}"),
+        Event::Unstuck { tasks } => println!("event unstuck {tasks}"),
         Event::StoreTrouble { during, fault } => println!("event trouble {during} {fault}"),
         _ => {}
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use kinfolk_core::{Due, NewTask, QueueName, Retention, Schedule, ScheduleName, State, Store, TaskId};
 
-use super::{NOTE, Orders, made, tasks, tell_made, worker};
+use super::{NOTE, Orders, made, script_families, tasks, tell_made, worker};
 
 /// The queue of tasks that are removed as soon as they have ended.
 const SOON_GONE: &str = "soon_gone";
@@ -16,16 +16,18 @@ const BATCHES: usize = 4;
 const BATCH: usize = 5;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Enqueues, works, fires, cancels, retries, prunes, leaves.
+/// Enqueues, works, makes families, fires, cancels, retries, prunes, leaves.
 pub(super) async fn run(orders: &Orders, store: Arc<dyn Store>) -> Result<()> {
     let running = worker(orders, Arc::clone(&store)).start().await?;
     println!("ready");
-    let mut ours = Vec::new();
+    let mut ours = script_families::make(&*store).await?;
     for _ in 0..BATCHES {
         let ids = made(&store.enqueue(&tasks(NOTE, BATCH)?).await?)?;
         tell_made(&ids);
         ours.extend(ids);
     }
+    script_families::cancel(&*store).await?;
+    script_families::repair(orders, &*store).await?;
     cancel_and_retry(&*store).await?;
     fire(&*store).await?;
     wait_ended(&*store, &ours).await?;

@@ -1,19 +1,21 @@
 //! Every named crash point, one by one, on both stores: a process dies right before or right after a commit, another one
-//! takes over, and nothing is lost or doubled.
+//! takes over, and nothing is lost or doubled, of plain tasks nor of families.
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
-use kinfolk_core::State;
+use anyhow::{Context, Result, ensure};
 use kinfolk_core::crash::POINTS;
+use kinfolk_core::{State, Store};
 use kinfolk_faults::bed::{Bed, Kind};
+use kinfolk_faults::families::assert_whole;
+use kinfolk_faults::journal;
 use kinfolk_faults::ledger::Ledger;
 use kinfolk_faults::sound::{all_tasks, assert_sound, wait_drained};
-use kinfolk_faults::victim::{Mode, Orders};
+use kinfolk_faults::victim::{MENDED, Mode, Orders, Plan, made as enqueued};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::{PATIENCE, ledger, made, start, start_doomed};
+use crate::{PATIENCE, journal, ledger, made, start, start_doomed};
 
 /// How many walks run side by side: they wait most of the time.
 const SIDE_BY_SIDE: usize = 4;
@@ -21,7 +23,9 @@ const SIDE_BY_SIDE: usize = 4;
 async fn walk(kind: Kind) -> Result<()> {
     let turns = Arc::new(Semaphore::new(SIDE_BY_SIDE));
     let mut walks = JoinSet::new();
-    for point in POINTS {
+    // SQLite writes nothing in a sweep that finds nothing; see `stuck_parents`.
+    let passed = |point: &&&str| kind == Kind::Postgres || !point.starts_with("sweep");
+    for point in POINTS.iter().filter(passed) {
         let turns = Arc::clone(&turns);
         walks.spawn(async move {
             let _turn = turns.acquire_owned().await?;
@@ -47,7 +51,7 @@ async fn die_at(kind: Kind, point: &'static str) -> Result<()> {
         second.wait_abort(PATIENCE)?;
         let mut third = start("the survivor", &script)?;
         let status = third.wait_end(PATIENCE)?;
-        anyhow::ensure!(status.success(), "the survivor ended with {status}: {:#?}", third.lines());
+        ensure!(status.success(), "the survivor ended with {status}: {:#?}", third.lines());
         // What is left are schedules' tasks and what the first two held: someone has to finish it.
         let mut fourth = start("the worker", &Orders { mode: Mode::Work, ..script })?;
         fourth.wait_line("ready", PATIENCE)?;
@@ -55,12 +59,23 @@ async fn die_at(kind: Kind, point: &'static str) -> Result<()> {
     });
     let (worker, answered) = answered.await??;
     wait_drained(&*store, PATIENCE).await?;
+    repair_and_put_away(&bed, &*store).await?;
     drop(worker);
-    // A victim that died before its cancel leaves a task that is due in an hour.
-    for task in all_tasks(&*store).await?.values().filter(|task| task.state == State::Pending) {
-        store.cancel(task.id).await?;
+    assert_sound(&*store, &answered, &Ledger::of_file(&ledger(&bed))?).await?;
+    assert_whole(&*store, &answered, &journal::read(&journal(&bed))?).await
+}
+
+/// A victim that died before its retry leaves a family that has failed; before its cancel, a task that is due in an hour.
+async fn repair_and_put_away(bed: &Bed, store: &dyn Store) -> Result<()> {
+    std::fs::write(bed.folder().join(MENDED), "")?;
+    for task in all_tasks(store).await?.values() {
+        match task.state {
+            State::Failed if task.parent.is_none() => drop(store.retry_family(task.id).await?),
+            State::Pending => drop(store.cancel(task.root).await?),
+            _ => {}
+        }
     }
-    assert_sound(&*store, &answered, &Ledger::of_file(&ledger(&bed))?).await
+    wait_drained(store, PATIENCE).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -71,4 +86,43 @@ async fn sqlite_survives_a_death_at_every_crash_point() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_survives_a_death_at_every_crash_point() -> Result<()> {
     walk(Kind::Postgres).await
+}
+
+/// A worker dies at the settle of a parent or of its only child, and another one goes on. Returns what was left in between:
+/// the parent's state and how many children it had, and in which state.
+async fn die_settling(kind: Kind, point: &'static str) -> Result<(State, Vec<State>)> {
+    let bed = Bed::new(kind).await?;
+    let store = bed.open().await?;
+    let orders = Orders::work(bed.url(), ledger(&bed));
+    let mut doomed = start_doomed("the doomed worker", &orders, point)?;
+    doomed.wait_line("ready", PATIENCE)?;
+    let root = enqueued(&store.enqueue(&[Plan::wide("parent", 1).task()?]).await?)?[0];
+    doomed.wait_abort(PATIENCE)?;
+    let parent = store.task(root).await?.context("the parent is gone")?;
+    let children = store.children(root, 0, 10).await?.iter().map(|child| child.state).collect();
+    let _other = start("the other worker", &orders)?;
+    wait_drained(&*store, PATIENCE).await?;
+    assert_whole(&*store, &[root], &journal::read(&journal(&bed))?).await?;
+    let end = store.task(root).await?.context("the parent is gone")?;
+    ensure!(end.state == State::Completed, "not completed in the end: {end:#?}");
+    Ok((parent.state, children))
+}
+
+/// Settles are written before the next is awaited, so the parent's is the first and its child's the second.
+async fn settle_whole_or_not_at_all(kind: Kind) -> Result<()> {
+    assert_eq!(die_settling(kind, "settle.before").await?, (State::Running, vec![]));
+    assert_eq!(die_settling(kind, "settle.after").await?, (State::Waiting, vec![State::Pending]));
+    assert_eq!(die_settling(kind, "settle.before:2").await?, (State::Waiting, vec![State::Running]));
+    assert_eq!(die_settling(kind, "settle.after:2").await?, (State::Completed, vec![State::Completed]));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_death_at_the_settle_of_a_parent_or_its_last_child_leaves_no_half_family_on_sqlite() -> Result<()> {
+    settle_whole_or_not_at_all(Kind::Sqlite).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_death_at_the_settle_of_a_parent_or_its_last_child_leaves_no_half_family_on_postgres() -> Result<()> {
+    settle_whole_or_not_at_all(Kind::Postgres).await
 }

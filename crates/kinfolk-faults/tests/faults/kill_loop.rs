@@ -11,7 +11,7 @@ use kinfolk_faults::process::Process;
 use kinfolk_faults::sound::{all_tasks, assert_sound, wait_drained};
 use kinfolk_faults::victim::{EFFECT, NOTE, Orders, made, tasks};
 
-use crate::{PATIENCE, ledger, start, worker};
+use crate::{Chance, PATIENCE, ledger, start, worker};
 
 const ROUNDS: u64 = 50;
 const WORKERS: usize = 3;
@@ -25,8 +25,7 @@ async fn rounds(bed: &Bed, store: &dyn Store, command: &str) -> Result<Vec<TaskI
         process.wait_line("ready", PATIENCE)?;
     }
     let mut answered = Vec::new();
-    let mut chance = Chance(u64::from(std::process::id()));
-    println!("seed {}", chance.0);
+    let mut chance = Chance::new();
     for _ in 0..ROUNDS {
         answered.extend(made(&store.enqueue(&tasks(command, TASKS_A_ROUND)?).await?)?);
         wait_running(store).await?;
@@ -43,12 +42,12 @@ async fn rounds(bed: &Bed, store: &dyn Store, command: &str) -> Result<Vec<TaskI
 }
 
 /// Waits until somebody is at work, or has been and is through already.
-async fn wait_running(store: &dyn Store) -> Result<()> {
+pub(crate) async fn wait_running(store: &dyn Store) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let counts = store.stats().await?.counts;
         let is_at_work = counts.iter().any(|count| count.state == State::Running);
-        let is_through = counts.iter().all(|count| count.state == State::Completed);
+        let is_through = counts.iter().all(|count| count.state.is_terminal());
         if is_at_work || is_through {
             return Ok(());
         }
@@ -58,7 +57,7 @@ async fn wait_running(store: &dyn Store) -> Result<()> {
 }
 
 /// How many attempts ended by the loss of their worker.
-async fn losses(store: &dyn Store, tasks: &[TaskId]) -> Result<u64> {
+pub(crate) async fn losses(store: &dyn Store, tasks: impl IntoIterator<Item = &TaskId>) -> Result<u64> {
     let mut losses = 0;
     for task in tasks {
         losses += store.attempts(*task).await?.iter().filter(|attempt| attempt.ending == Ending::Lost).count() as u64;
@@ -94,14 +93,4 @@ async fn fifty_workers_killed_leave_every_effect_in_the_database_exactly_once() 
     let answered = rounds(&bed, &*store, EFFECT).await?;
     assert_eq!(all_tasks(&*store).await?.len(), answered.len(), "more or fewer tasks than were enqueued");
     assert_sound(&*store, &answered, &Ledger::of_both(&ledger(&bed), &plain).await?).await
-}
-
-/// A few random numbers; which ones is printed, not important.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
 }

@@ -3,15 +3,17 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use kinfolk_core::{State, TaskId};
 use kinfolk_faults::bed::{Bed, Kind};
+use kinfolk_faults::families::assert_whole;
+use kinfolk_faults::journal;
 use kinfolk_faults::ledger::{Ledger, TABLE};
 use kinfolk_faults::process::Process;
-use kinfolk_faults::sound::{assert_sound, wait_drained};
-use kinfolk_faults::victim::{EFFECT, HOLD, Orders, made, tasks};
+use kinfolk_faults::sound::{all_tasks, assert_sound, wait_drained};
+use kinfolk_faults::victim::{EFFECT, FollowUp, HOLD, Orders, Plan, made, tasks};
 
-use crate::{PATIENCE, ledger, start, worker};
+use crate::{PATIENCE, journal, ledger, start, worker};
 
 /// The late worker's heart and its handlers race: either it learns of its loss first and drops its work, or it settles
 /// first and is refused. Both are right; the second one has to be seen.
@@ -62,6 +64,53 @@ async fn refusals(late: &Process) -> usize {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     late.lines().iter().filter(refused).count()
+}
+
+/// A parent whose worker is stopped while its handler holds the thread, and which another worker then runs to its end. The
+/// late one settles first when it goes on, with children in hand, or learns of its loss first: the former has to be seen.
+async fn late_parent(kind: Kind) -> Result<()> {
+    let bed = Bed::new(kind).await?;
+    let store = bed.open().await?;
+    let (mut answered, mut late_ones) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        let slow = Orders { capacity: 4, work_ms: 400, ..worker(&bed) };
+        let mut late = start("the late worker", &slow)?;
+        late.wait_line("ready", PATIENCE)?;
+        late_ones.push(late.id());
+        let mut plan = Plan { holds: true, ..Plan::wide(&format!("late{round}"), 3) };
+        plan.follow_ups.push(FollowUp { plan: Plan::named(format!("after{round}")), when_completed: true, key: None });
+        answered.extend(made(&store.enqueue(&[plan.task()?]).await?)?);
+        late.wait_line("event started", PATIENCE)?;
+        late.signal("STOP")?;
+        let mut other = start("the other worker", &Orders { work_ms: 1, ..slow.clone() })?;
+        other.wait_line("ready", PATIENCE)?;
+        wait_drained(&*store, PATIENCE).await?;
+        let before = all_tasks(&*store).await?;
+        late.signal("CONT")?;
+        let refused = refusals(&late).await;
+        for process in [&mut late, &mut other] {
+            process.signal("TERM")?;
+            process.wait_line("end", PATIENCE)?;
+        }
+        ensure!(all_tasks(&*store).await? == before, "the late settle of round {round} has changed something");
+        if refused > 0 {
+            // Without the lines of the late ones, which come when all is over.
+            let mut journal = journal::read(&journal(&bed))?;
+            journal.retain(|line| line.entry().is_none_or(|entry| !late_ones.contains(&entry.process)));
+            return assert_whole(&*store, &answered, &journal).await;
+        }
+    }
+    bail!("in {ROUNDS} rounds no late write was made, so none was refused: the test proves nothing")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_children_of_a_parent_stopped_past_its_lease_are_made_by_another_only_on_sqlite() -> Result<()> {
+    late_parent(Kind::Sqlite).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_children_of_a_parent_stopped_past_its_lease_are_made_by_another_only_on_postgres() -> Result<()> {
+    late_parent(Kind::Postgres).await
 }
 
 async fn late_and_sound(kind: Kind) -> Result<()> {

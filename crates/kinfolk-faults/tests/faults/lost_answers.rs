@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    Advice, Claim, Command, CommandName, Outcome, QueueName, Schedule, ScheduleName, Settle, Settled, State, Store,
-    Token, WorkerId, WorkerSpec,
+    Advice, Claim, ClaimedTask, Command, CommandName, FollowUp, Made, Outcome, QueueName, Schedule, ScheduleName,
+    Settle, Settled, State, Store, Token, When, WorkerId, WorkerSpec,
 };
 use kinfolk_faults::bed::{Bed, Kind};
 use kinfolk_faults::ledger::{Ledger, TABLE};
@@ -97,10 +97,34 @@ async fn a_settle_whose_answer_was_lost_is_recognised() -> Result<()> {
     let line = Line::new().await?;
     line.direct.enqueue(&tasks(NOTE, 3)?).await?;
     let claimed = line.direct.claim(&line.claim(line.register(LONG).await?)?).await?;
-    let done = |task: &kinfolk_core::ClaimedTask| Settle::new(task.id, task.token, Outcome::Done(None));
+    let done = |task: &ClaimedTask| Settle::new(task.id, task.token, Outcome::Done(None));
     let settles: Vec<_> = claimed.tasks.iter().map(done).collect();
     let answers = line.lose("kinfolk.settle", async |_| line.through.settle(&settles).await).await?;
     assert_eq!(answers, vec![Settled::Repeated(State::Completed); 3]);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_settle_that_made_children_and_whose_answer_was_lost_makes_them_once() -> Result<()> {
+    let line = Line::new().await?;
+    line.direct.enqueue(&tasks(NOTE, 2)?).await?;
+    let claimed = line.direct.claim(&line.claim(line.register(LONG).await?)?).await?;
+    let follow_up = FollowUp { task: tasks(NOTE, 1)?.remove(0), when: When::Settled };
+    let family =
+        Made { children: tasks(NOTE, 3)?, follow_ups: vec![follow_up], tasks: tasks(NOTE, 1)?, ..Made::default() };
+    let parent = |task: &ClaimedTask| Settle {
+        made: Some(Box::new(family.clone())),
+        ..Settle::new(task.id, task.token, Outcome::Done(None))
+    };
+    let settles: Vec<_> = claimed.tasks.iter().map(parent).collect();
+    let answers = line.lose("kinfolk.settle", async |_| line.through.settle(&settles).await).await?;
+    assert_eq!(answers, vec![Settled::Repeated(State::Waiting); 2]);
+    for parent in &claimed.tasks {
+        assert_eq!(line.direct.tally(parent.id).await?.total, 3, "children of {}", parent.id);
+    }
+    assert_eq!(all_tasks(&*line.direct).await?.len(), 2 + 2 * family.len(), "something was made twice, or not at all");
+    let broken = line.direct.check().await?;
+    ensure!(broken.is_empty(), "the store is not sound: {broken:#?}");
     Ok(())
 }
 

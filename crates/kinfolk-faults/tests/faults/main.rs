@@ -4,11 +4,13 @@
 mod crash_points;
 mod disk_full;
 mod dropped_calls;
+mod families;
 mod kill_loop;
 mod late_worker;
 mod lost_answers;
 mod merges;
 mod poison;
+mod serial;
 mod server;
 
 use std::path::PathBuf;
@@ -26,6 +28,11 @@ const PATIENCE: Duration = Duration::from_secs(40);
 /// The file in which victims on this bed note what they ran.
 fn ledger(bed: &Bed) -> PathBuf {
     bed.folder().join("ledger")
+}
+
+/// The file in which the members of families on this bed note when they run.
+fn journal(bed: &Bed) -> PathBuf {
+    bed.folder().join("journal")
 }
 
 /// A worker on this bed, to be changed before it is started.
@@ -49,4 +56,25 @@ fn made(victim: &Process) -> Vec<TaskId> {
     let lines = victim.lines();
     let numbers = lines.iter().filter_map(|line| line.strip_prefix("made ")).flat_map(str::split_whitespace);
     numbers.filter_map(|number| number.parse().ok().map(TaskId)).collect()
+}
+
+/// A few random numbers; which ones is printed, not important.
+struct Chance(u64);
+
+impl Chance {
+    fn new() -> Self {
+        let seed = u64::from(std::process::id());
+        println!("seed {seed}");
+        Self(seed)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+
+    /// True once in so many times.
+    fn once_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
 }

@@ -6,13 +6,16 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use kinfolk_core::{Advice, Command, CommandName, State, Store, StoreError, TaskId};
 use kinfolk_faults::bed::{Bed, Kind, open_pooled};
+use kinfolk_faults::families::assert_whole;
+use kinfolk_faults::journal;
 use kinfolk_faults::ledger::{Ledger, TABLE};
 use kinfolk_faults::sound::{all_tasks, assert_sound, wait_drained};
 use kinfolk_faults::victim::{EFFECT, NOTE, Orders, both, made, tasks};
 use kinfolk_testkit::{Bouncer, Cluster, Stop, Tools};
 use tokio::task::JoinSet;
 
-use crate::{PATIENCE, ledger, start, worker};
+use crate::families::{Fleet, Shapes};
+use crate::{PATIENCE, journal, ledger, start, worker};
 
 /// Makes the victims' commands known, and the table that one of them writes to.
 async fn prepare(bed: &Bed, store: &dyn Store) -> Result<()> {
@@ -69,6 +72,36 @@ async fn a_server_restarted_as_in_a_crash_loses_and_doubles_nothing() -> Result<
     let open = all_tasks(&*store).await?.into_values().find(|task| task.state != State::Completed);
     ensure!(open.is_none(), "a restart of the server is no fault of a task: {open:#?}");
     assert_sound(&*store, &answered, &Ledger::of_both(&ledger(&bed), &bed.plain().await?).await?).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_restarted_as_in_a_crash_leaves_every_family_whole() -> Result<()> {
+    const RESTARTS: usize = 4;
+    let cluster = Cluster::new(&Tools::need()?, "")?;
+    let bed = Bed::database_in(&cluster.url("postgres")).await?;
+    let store = bed.open().await?;
+    let mut shapes = Shapes::new();
+    let orders = Orders { lease_ms: 3_000, work_ms: 10, ..worker(&bed) };
+    let fleet = Fleet::start(&bed, orders, 2)?;
+    let mut answered = Vec::new();
+    for _ in 0..RESTARTS {
+        for _ in 0..5 {
+            let roots = (0..6).map(|_| shapes.next().task()).collect::<Result<Vec<_>>>()?;
+            match store.enqueue(&roots).await {
+                Ok(answers) => answered.extend(made(&answers)?),
+                Err(fault) => ensure!(fault.advice() == Advice::Retry, "not a matter of waiting: {fault}"),
+            }
+            tokio::time::sleep(Duration::from_millis(shapes.chance.below(20))).await;
+        }
+        cluster.stop(Stop::Immediate)?;
+        cluster.start()?;
+    }
+    ensure!(!answered.is_empty(), "nothing was enqueued between the restarts");
+    wait_drained(&*store, PATIENCE).await?;
+    ensure!(fleet.has_had_trouble(), "a worker noticed no restart: the test proves nothing");
+    fleet.stop()?;
+    cluster.assert_no_deadlock()?;
+    assert_whole(&*store, &answered, &journal::read(&journal(&bed))?).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
