@@ -8,9 +8,11 @@
 //! A store joins by implementing [`TestStore`] and calling [`contracts!`] in a test of its own.
 
 pub mod contract;
+mod crowd;
 pub mod harness;
 pub mod history;
 pub mod invariants;
+pub mod kin;
 mod list;
 pub mod model;
 pub mod world;

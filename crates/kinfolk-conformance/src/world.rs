@@ -269,9 +269,10 @@ impl World {
         }
     }
 
-    /// The store must find nothing wrong with itself.
+    /// The store must find nothing wrong with itself, and no parent that was left waiting for nothing.
     pub async fn sound(&self) {
         assert_eq!(self.store.check().await.unwrap(), []);
+        assert_eq!(self.store.sweep().await.unwrap(), 0, "parents that waited for nothing");
     }
 }
 

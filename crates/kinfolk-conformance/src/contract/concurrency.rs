@@ -1,50 +1,19 @@
 //! Many at once, on handles that share nothing but the data, on real threads.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use kinfolk_core::operate::Cancelled;
 use kinfolk_core::schedule::Fired;
 use kinfolk_core::task::Ending;
 use kinfolk_core::{
     ClaimedTask, Enqueued, FailureKind, OnDuplicate, Outcome, Schedule, Settled, State, Store, TaskId, Unique,
-    UniqueScope, WorkerId,
+    UniqueScope,
 };
-use tokio::task::JoinSet;
 
-use crate::world::{LEASE, World, claim_of, ids, keyed, new_task, queue_name, schedule_name, settle_of, worker_spec};
-
-/// How many go at it at once.
-const CROWD: usize = 4;
-
-/// Runs one of these for each of [`CROWD`] handles, all at once; what they gave, in any order. Panics go on.
-async fn crowd<T, F>(w: &World, each: impl Fn(usize, Arc<dyn Store>) -> F) -> Vec<T>
-where
-    T: Send + 'static,
-    F: Future<Output = T> + Send + 'static,
-{
-    let mut running = JoinSet::new();
-    for n in 0..CROWD {
-        running.spawn(each(n, w.another().await));
-    }
-    let all = async {
-        let mut gave = Vec::new();
-        while let Some(one) = running.join_next().await {
-            gave.push(one.unwrap());
-        }
-        gave
-    };
-    tokio::time::timeout(Duration::from_secs(120), all).await.expect("the crowd is done within two minutes")
-}
-
-async fn register(store: &dyn Store) -> WorkerId {
-    let spec = worker_spec(LEASE);
-    store.register_worker(&spec).await.unwrap();
-    spec.id
-}
+use crate::crowd::{CROWD, crowd, register};
+use crate::world::{World, claim_of, ids, keyed, new_task, queue_name, schedule_name, settle_of};
 
 /// Many claimers at once: every task is given out once, and none is forgotten.
 pub async fn many_claimers_never_double_and_forget_nothing(w: &World) {
