@@ -27,6 +27,28 @@ macro_rules! every_contract {
                 cancelling_nothing_is_not_found,
                 a_task_between_attempts_is_cancelled_at_once,
             ]
+            cancel_family: [
+                a_family_in_which_nothing_runs_ends_at_once,
+                what_runs_is_asked_and_its_parents_wait_for_it,
+                the_heartbeats_bring_all_requests,
+                a_cancelled_family_takes_no_new_child,
+                a_branch_is_cancelled_alone,
+                cancelling_the_last_branch_settles_those_above,
+                what_has_ended_keeps_its_state,
+                the_deepest_family_is_cancelled_whole,
+                a_wide_family_is_cancelled_whole,
+                asking_twice_changes_nothing,
+                a_lost_worker_ends_a_cancelled_family,
+                nothing_of_a_cancelled_order_begins,
+            ]
+            child_limit: [
+                only_so_many_children_run_at_once,
+                every_way_to_stop_gives_the_room_back,
+                waiting_children_use_no_room,
+                the_limit_belongs_to_the_childs_queue,
+                the_limit_may_change_while_children_run,
+                both_limits_hold_together,
+            ]
             claim: [
                 a_claimed_task_runs_on_its_worker,
                 two_workers_never_get_the_same_task,
@@ -83,6 +105,27 @@ macro_rules! every_contract {
                 registering_again_changes_only_later_tasks,
                 registering_makes_missing_queues_and_leaves_others_alone,
                 a_task_enqueued_here_is_claimed_elsewhere,
+            ]
+            follow_up: [
+                a_follow_up_waits_for_the_whole_family,
+                follow_ups_of_a_flat_task_come_next_in_the_order_they_were_made,
+                a_newer_family_never_runs_before_an_older_follow_up,
+                any_member_may_ask,
+                what_the_follow_up_says_wins,
+                a_follow_up_waits_for_every_family_that_asked,
+                a_family_that_asks_twice_asks_once,
+                a_plain_pending_task_joins,
+                a_plain_enqueue_goes_into_the_follow_up,
+                one_that_has_started_is_left_alone,
+                a_follow_up_of_success_is_cancelled_after_anything_else,
+                each_family_is_judged_by_what_it_asked_for,
+                a_follow_up_can_be_cancelled,
+                a_repaired_family_shuts_nothing_again,
+                a_repaired_family_that_asks_again_is_waited_for,
+                a_child_under_the_same_key_is_never_made_to_wait,
+                a_removed_family_is_not_forgotten,
+                an_unknown_follow_up_is_refused,
+                a_queue_without_children_takes_follow_ups,
             ]
             in_order: [
                 they_run_one_after_another,
@@ -187,6 +230,13 @@ macro_rules! every_contract {
                 migrating_again_changes_nothing,
                 migrating_at_once_is_told_busy_at_worst,
             ]
+            progress: [
+                a_childless_task_counts_nothing,
+                children_come_page_by_page_in_their_order,
+                counts_follow_every_end,
+                progress_is_by_generation_whoever_is_asked,
+                families_do_not_mix,
+            ]
             prune: [
                 tasks_go_when_their_states_retention_has_passed,
                 attempts_go_with_their_task,
@@ -195,6 +245,13 @@ macro_rules! every_contract {
                 pruning_goes_page_by_page_oldest_first,
                 a_retried_task_is_not_removed,
                 a_removed_task_is_gone_for_good,
+            ]
+            prune_family: [
+                an_ended_child_stays_while_its_family_works,
+                a_family_goes_by_its_roots_end,
+                a_large_family_goes_over_several_calls_root_last,
+                a_repaired_family_stays,
+                each_root_keeps_its_family_as_its_queue_says,
             ]
             queue: [
                 a_paused_queue_gives_nothing_out_until_resumed,
@@ -231,6 +288,24 @@ macro_rules! every_contract {
                 the_old_token_is_stale_after_a_retry,
                 a_retry_forgives_poison,
             ]
+            retry_family: [
+                failed_leaves_run_again_and_their_parents_wait,
+                a_repaired_family_settles_as_if_it_had_never_failed,
+                only_what_failed_runs_again,
+                completed_branches_stay_as_they_are,
+                nothing_below_a_cancelled_task_runs_again,
+                a_root_that_failed_by_itself_runs_again,
+                only_a_failed_family_is_repaired,
+                skipped_children_run_again_in_order,
+                in_order_the_lowest_goes_first,
+                a_repaired_family_waits_for_a_place,
+                nothing_of_a_family_without_a_place_opens,
+                a_removed_limit_lets_repaired_families_work,
+                a_family_without_a_place_can_be_cancelled,
+                old_tokens_do_no_harm_after_a_repair,
+                a_child_is_retried_while_its_parent_waits,
+                a_parent_and_a_child_of_an_ended_parent_are_not_retried_alone,
+            ]
             retry_policy: [
                 delays_double_up_to_the_cap,
                 the_jitter_is_the_formulas_to_the_microsecond,
@@ -258,6 +333,25 @@ macro_rules! every_contract {
                 a_removed_schedule_leaves_its_tasks,
                 an_unknown_schedule_is_not_found,
                 a_schedule_can_be_put_paused,
+            ]
+            serial: [
+                top_level_tasks_run_one_after_another,
+                as_many_families_work_as_the_limit_says,
+                children_run_side_by_side_inside_the_family,
+                a_family_keeps_its_place_between_attempts,
+                a_cancelled_root_frees_its_place,
+                queues_do_not_block_each_other,
+                families_finish_before_new_ones_start,
+                a_root_that_yields_lets_others_go_first,
+                yielding_without_a_place_is_a_snooze,
+                a_new_limit_counts_what_is_at_work,
+                a_limit_may_change_while_families_work,
+                other_changes_leave_the_families_alone,
+                a_repeated_claim_takes_no_second_place,
+                the_order_holds_over_roots_and_children,
+                a_suspect_without_room_is_passed_over,
+                a_root_for_later_takes_no_place,
+                a_paused_queue_keeps_the_places,
             ]
             settle: [
                 a_completion_keeps_its_result,
@@ -318,6 +412,16 @@ macro_rules! every_contract {
                 a_thousand_children_are_made_at_once,
                 a_child_that_nobody_handles_waits,
                 a_queue_shows_its_limits_and_refuses_bad_ones,
+            ]
+            status: [
+                active_is_what_is_at_work_or_ready,
+                a_waiting_follow_up_is_active,
+                only_the_commands_asked_for_count,
+                a_status_is_looked_at_when_it_is_made,
+                a_status_turns_and_does_not_stick,
+                putting_it_again_changes_what_it_watches,
+                an_unknown_command_may_be_watched,
+                a_status_can_be_removed,
             ]
             unique: [
                 a_duplicate_is_answered_with_the_task_in_place,

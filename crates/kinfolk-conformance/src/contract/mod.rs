@@ -4,23 +4,31 @@
 //! is written down once, in [`every_contract!`](crate::every_contract); a test holds that list and these files together.
 
 pub mod cancel;
+pub mod cancel_family;
+pub mod child_limit;
 pub mod claim;
 pub mod concurrency;
 pub mod enqueue;
+pub mod follow_up;
 pub mod in_order;
 pub mod input;
 pub mod inspect;
 pub mod join;
 pub mod lease;
 pub mod migrate;
+pub mod progress;
 pub mod prune;
+pub mod prune_family;
 pub mod queue;
 pub mod repeat;
 pub mod retry;
+pub mod retry_family;
 pub mod retry_policy;
 pub mod schedule;
+pub mod serial;
 pub mod settle;
 pub mod sibling;
 pub mod spawn;
+pub mod status;
 pub mod unique;
 pub mod vectors;

@@ -1,0 +1,252 @@
+//! Repair: what failed in a family runs again, and those above it wait again, as if it had never failed.
+
+use kinfolk_core::task::Ending;
+use kinfolk_core::{ChildOrder, Failure, Gate, Outcome, Policy, Retried, Retry, Settled, State, StoreError, TaskId};
+
+use crate::kin::{children, counts, in_order};
+use crate::world::{World, failed, json};
+
+fn wrong_state<T: std::fmt::Debug>(answer: Result<T, StoreError>, wanted: TaskId, its: State, remedy: &str) {
+    match answer {
+        Err(StoreError::WrongState { task, state, remedy: given }) => {
+            assert_eq!((task, state, given), (wanted, its, remedy));
+        }
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+/// Failed leaves become pending with fresh attempts at their old place; those that failed because of them wait again.
+pub async fn failed_leaves_run_again_and_their_parents_wait(w: &World) {
+    let (line, leaf) = w.chain(3).await;
+    w.fail(&leaf, Retry::Never).await;
+    let place = w.get(leaf.id).await.place;
+    w.advance(60).await;
+    assert_eq!(w.store.retry_family(line[0]).await.unwrap(), Retried { pending: 1, waiting: 3 });
+    for id in &line[..3] {
+        let task = w.get(*id).await;
+        assert_eq!((task.state, task.outcome, task.gate), (State::Waiting, Some(State::Completed), None));
+        assert_eq!((task.failure, task.finished_at, task.result), (None, None, Some(json("1"))));
+        assert_eq!(w.tally(*id).await, counts(1, 0, 0, 0));
+    }
+    let task = w.get(leaf.id).await;
+    assert_eq!((task.state, task.gate, task.attempt), (State::Pending, Some(Gate::Open), 0));
+    assert_eq!((task.due, task.place, task.failure), (w.now(), place, None));
+    assert_eq!((task.started_at, task.finished_at), (None, None));
+}
+
+/// A repaired family settles as if it had never failed, keeps its records, and can fail and be repaired again.
+pub async fn a_repaired_family_settles_as_if_it_had_never_failed(w: &World) {
+    let (root, child) = w.failed_family().await;
+    w.store.retry_family(root).await.unwrap();
+    w.work(child, failed(Retry::Never)).await;
+    assert_eq!(w.get(root).await.failure, Some(Failure::children(&counts(1, 0, 1, 0))));
+    w.store.retry_family(root).await.unwrap();
+    w.advance(1).await;
+    w.work(child, Outcome::Done(None)).await;
+    let shown = w.get(root).await;
+    assert_eq!((shown.state, shown.failure, shown.outcome), (State::Completed, None, None));
+    assert_eq!((shown.finished_at, w.tally(root).await), (Some(w.now()), counts(1, 1, 0, 0)));
+    assert_eq!(w.endings(child).await, [Ending::Failed, Ending::Failed, Ending::Completed]);
+}
+
+/// What has completed or was cancelled by someone is left as it is; any member may name the family.
+pub async fn only_what_failed_runs_again(w: &World) {
+    let (root, kids) = w.parent_of(4).await;
+    w.work(kids[0], Outcome::Done(None)).await;
+    w.work(kids[1], failed(Retry::Never)).await;
+    w.store.cancel(kids[2]).await.unwrap();
+    w.work(kids[3], failed(Retry::Never)).await;
+    assert_eq!(w.store.retry_family(kids[0]).await.unwrap(), Retried { pending: 2, waiting: 1 });
+    assert_eq!(w.states(root).await, [State::Completed, State::Pending, State::Cancelled, State::Pending]);
+    assert_eq!(w.tally(root).await, counts(4, 1, 0, 1));
+    assert_eq!(w.claimable().await, [kids[1], kids[3]]);
+}
+
+/// Only the branches that failed are opened: a completed branch stays, with everything in it.
+pub async fn completed_branches_stay_as_they_are(w: &World) {
+    let (root, kids) = w.parent_of(2).await;
+    for (child, outcome) in kids.iter().zip([Outcome::Done(None), failed(Retry::Never)]) {
+        let task = w.start(*child).await;
+        w.leave_behind(&task, crate::kin::these([crate::world::new_task("mail")])).await;
+        w.work(w.kids(*child).await[0], outcome).await;
+    }
+    assert_eq!(w.store.retry_family(root).await.unwrap(), Retried { pending: 1, waiting: 2 });
+    assert_eq!(w.states(root).await, [State::Completed, State::Waiting]);
+    assert_eq!(w.states(kids[0]).await, [State::Completed]);
+    assert_eq!(w.states(kids[1]).await, [State::Pending]);
+}
+
+/// Nothing below a cancelled task runs again: its parent has ended for good.
+pub async fn nothing_below_a_cancelled_task_runs_again(w: &World) {
+    let (root, kids) = w.parent_of(2).await;
+    let branch = w.start(kids[0]).await;
+    w.leave_behind(&branch, crate::kin::these([crate::world::new_task("mail"), crate::world::new_task("mail")])).await;
+    w.work(w.kids(branch.id).await[0], failed(Retry::Never)).await;
+    w.store.cancel(branch.id).await.unwrap();
+    w.work(kids[1], failed(Retry::Never)).await;
+    assert_eq!(w.store.retry_family(root).await.unwrap(), Retried { pending: 1, waiting: 1 });
+    assert_eq!(w.states(branch.id).await, [State::Failed, State::Cancelled]);
+    assert_eq!(w.claimable().await, [kids[1]]);
+}
+
+/// A root that failed by itself is a family of one.
+pub async fn a_root_that_failed_by_itself_runs_again(w: &World) {
+    let id = w.failed().await;
+    assert_eq!(w.store.retry_family(id).await.unwrap(), Retried { pending: 1, waiting: 0 });
+    assert_eq!(w.claimable().await, [id]);
+}
+
+/// Only a family whose root has failed is repaired.
+pub async fn only_a_failed_family_is_repaired(w: &World) {
+    let remedy = "only a failed family can be retried";
+    let (root, kids) = w.parent_of(2).await;
+    wrong_state(w.store.retry_family(root).await, root, State::Waiting, remedy);
+    w.work(kids[0], failed(Retry::Never)).await;
+    wrong_state(w.store.retry_family(kids[0]).await, root, State::Waiting, remedy);
+    w.store.cancel(root).await.unwrap();
+    wrong_state(w.store.retry_family(root).await, root, State::Cancelled, remedy);
+    let flat = w.enqueue("mail").await;
+    wrong_state(w.store.retry_family(flat).await, flat, State::Pending, remedy);
+    let task = w.start(flat).await;
+    wrong_state(w.store.retry_family(flat).await, flat, State::Running, remedy);
+    w.done(&task).await;
+    wrong_state(w.store.retry_family(flat).await, flat, State::Completed, remedy);
+    let nobody = w.store.retry_family(TaskId(i64::MAX)).await;
+    assert!(matches!(nobody, Err(StoreError::NotFound { what: "task", .. })), "{nobody:?}");
+}
+
+/// Skipped children run again behind the one that failed, in their order.
+pub async fn skipped_children_run_again_in_order(w: &World) {
+    let root = w.waiting(in_order(3, ChildOrder::InOrderUntilFailure)).await;
+    let kids = w.kids(root).await;
+    w.work(kids[0], failed(Retry::Never)).await;
+    assert_eq!(w.store.retry_family(root).await.unwrap(), Retried { pending: 3, waiting: 1 });
+    assert_eq!(w.gates(root).await, [Some(Gate::Open), Some(Gate::After), Some(Gate::After)]);
+    for child in kids {
+        assert_eq!(w.claimable().await, [child]);
+        w.work(child, Outcome::Done(None)).await;
+    }
+    assert_eq!(w.state(root).await, State::Completed);
+}
+
+/// In order, the lowest that waits again holds the ones that pend again.
+pub async fn in_order_the_lowest_goes_first(w: &World) {
+    let root = w.waiting(in_order(3, ChildOrder::InOrder)).await;
+    let kids = w.kids(root).await;
+    let first = w.start(kids[0]).await;
+    w.leave_behind(&first, children(1)).await;
+    let grandchild = w.kids(first.id).await[0];
+    w.work(grandchild, failed(Retry::Never)).await;
+    w.work(kids[1], Outcome::Done(None)).await;
+    w.work(kids[2], failed(Retry::Never)).await;
+    assert_eq!(w.store.retry_family(root).await.unwrap(), Retried { pending: 2, waiting: 2 });
+    assert_eq!(w.gates(root).await, [None, None, Some(Gate::After)]);
+    w.work(grandchild, Outcome::Done(None)).await;
+    assert_eq!(w.gates(root).await, [None, None, Some(Gate::Open)]);
+}
+
+/// On a queue without room a repaired family waits for a place, and gets the next one before new families do.
+pub async fn a_repaired_family_waits_for_a_place(w: &World) {
+    w.serial(1).await;
+    let (root, child) = w.failed_family().await;
+    let busy = w.root().await;
+    w.advance(1).await;
+    let new = w.enqueue("mail").await;
+    w.store.retry_family(root).await.unwrap();
+    assert_eq!((w.state(root).await, w.gate(child).await), (State::Waiting, Some(Gate::Limit)));
+    assert_eq!(w.claimable().await, []);
+    w.done(&busy).await;
+    assert_eq!(w.claimable().await, [child]);
+    w.work(child, Outcome::Done(None)).await;
+    assert_eq!((w.state(root).await, w.claimable().await), (State::Completed, vec![new]));
+}
+
+/// What would open in a family that has no place yet waits for it too: the next in order, and a child that is retried.
+pub async fn nothing_of_a_family_without_a_place_opens(w: &World) {
+    w.serial(1).await;
+    let root = w.waiting(in_order(3, ChildOrder::InOrderUntilFailure)).await;
+    let kids = w.kids(root).await;
+    w.work(kids[0], failed(Retry::Never)).await;
+    let busy = w.root().await;
+    w.store.retry_family(root).await.unwrap();
+    assert_eq!(w.gates(root).await, [Some(Gate::Limit), Some(Gate::After), Some(Gate::After)]);
+    w.store.cancel(kids[0]).await.unwrap();
+    assert_eq!(w.gates(root).await, [None, Some(Gate::Limit), Some(Gate::After)]);
+    w.store.retry(kids[0]).await.unwrap();
+    assert_eq!(w.gates(root).await, [Some(Gate::Limit), Some(Gate::Limit), Some(Gate::After)]);
+    w.done(&busy).await;
+    assert_eq!(w.claimable().await, kids[..2]);
+}
+
+/// Removing the limit lets a repaired family go to work.
+pub async fn a_removed_limit_lets_repaired_families_work(w: &World) {
+    w.serial(1).await;
+    let (root, child) = w.failed_family().await;
+    let busy = w.root().await;
+    w.store.retry_family(root).await.unwrap();
+    w.limit("default", Policy::default()).await;
+    assert_eq!(w.gate(child).await, Some(Gate::Open));
+    assert_eq!(w.claimable().await, [child]);
+    w.done(&busy).await;
+    assert_eq!(w.state(root).await, State::Waiting);
+}
+
+/// A family that waits for a place is cancelled like any other.
+pub async fn a_family_without_a_place_can_be_cancelled(w: &World) {
+    w.serial(1).await;
+    let (root, child) = w.failed_family().await;
+    let busy = w.root().await;
+    w.store.retry_family(root).await.unwrap();
+    assert_eq!(w.store.cancel(root).await.unwrap(), kinfolk_core::operate::Cancelled::Now);
+    assert_eq!((w.state(root).await, w.state(child).await), (State::Cancelled, State::Cancelled));
+    w.done(&busy).await;
+    assert_eq!(w.claimable().await, []);
+}
+
+/// After a repair, a settle of the failed attempt is stale, and one of the parent hears that it waits.
+pub async fn old_tokens_do_no_harm_after_a_repair(w: &World) {
+    let root = w.root().await;
+    w.leave_behind(&root, children(1)).await;
+    let child = w.start(w.kids(root.id).await[0]).await;
+    w.fail(&child, Retry::Never).await;
+    w.store.retry_family(root.id).await.unwrap();
+    assert_eq!(w.done(&child).await, Settled::Stale);
+    assert_eq!(w.leave_behind(&root, children(1)).await, Settled::Repeated(State::Waiting));
+    assert_eq!(w.tally(root.id).await, counts(1, 0, 0, 0));
+}
+
+/// A single child is retried while its parent waits, and its old end is no longer counted.
+pub async fn a_child_is_retried_while_its_parent_waits(w: &World) {
+    let (root, kids) = w.parent_of(3).await;
+    w.work(kids[0], failed(Retry::Never)).await;
+    w.store.cancel(kids[1]).await.unwrap();
+    assert_eq!(w.tally(root).await, counts(3, 0, 1, 1));
+    for child in &kids[..2] {
+        assert_eq!(w.store.retry(*child).await.unwrap().state, State::Pending);
+    }
+    assert_eq!(w.tally(root).await, counts(3, 0, 0, 0));
+    for child in kids {
+        assert_eq!(w.state(root).await, State::Waiting);
+        w.work(child, Outcome::Done(None)).await;
+    }
+    assert_eq!((w.state(root).await, w.tally(root).await), (State::Completed, counts(3, 3, 0, 0)));
+}
+
+/// A parent, and a child whose parent has ended, are not retried alone.
+pub async fn a_parent_and_a_child_of_an_ended_parent_are_not_retried_alone(w: &World) {
+    let (root, child) = w.failed_family().await;
+    for id in [root, child] {
+        wrong_state(w.store.retry(id).await, id, State::Failed, "retry its family instead");
+    }
+    let (waiting, kids) = w.parent_of(2).await;
+    let branch = w.start(kids[0]).await;
+    w.leave_behind(&branch, children(1)).await;
+    w.store.cancel(branch.id).await.unwrap();
+    wrong_state(w.store.retry(branch.id).await, branch.id, State::Cancelled, "retry its family instead");
+    wrong_state(
+        w.store.retry(waiting).await,
+        waiting,
+        State::Waiting,
+        "only failed and cancelled tasks can be retried",
+    );
+}
