@@ -106,6 +106,22 @@ macro_rules! every_contract {
                 registering_makes_missing_queues_and_leaves_others_alone,
                 a_task_enqueued_here_is_claimed_elsewhere,
             ]
+            family_races: [
+                the_last_siblings_settle_at_once,
+                the_last_cousins_settle_at_once,
+                a_sibling_and_the_last_end_at_once,
+                crossing_batches_of_families_do_not_lock_up,
+                a_cancel_of_the_family_and_the_last_end_agree,
+                a_cancel_leaves_no_child_behind_that_is_just_made,
+                a_repair_at_once_is_done_once,
+                top_level_tasks_of_a_serial_queue_never_overlap,
+                no_more_families_work_than_the_limit_says,
+                no_more_children_run_than_the_limit_says,
+                a_follow_up_asked_for_at_once_waits_for_all,
+                changing_limits_at_work_locks_nothing_up,
+                lost_children_and_late_ends_agree,
+                parallel_prunes_of_families_count_each_task_once,
+            ]
             follow_up: [
                 a_follow_up_waits_for_the_whole_family,
                 follow_ups_of_a_flat_task_come_next_in_the_order_they_were_made,

@@ -9,6 +9,7 @@ pub mod child_limit;
 pub mod claim;
 pub mod concurrency;
 pub mod enqueue;
+pub mod family_races;
 pub mod follow_up;
 pub mod in_order;
 pub mod input;

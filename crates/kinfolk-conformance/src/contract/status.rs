@@ -76,13 +76,13 @@ pub async fn a_status_turns_and_does_not_stick(w: &World) {
         let task = w.root().await;
         assert!(!w.store.statuses().await.unwrap()[1].active, "it is as it was last looked at");
         let on = Status { name: name.clone(), commands: mail().to_vec(), active: true, changed_at: w.now() };
-        assert_eq!(w.store.refresh_statuses().await.unwrap(), [on.clone()]);
+        assert_eq!(w.store.refresh_statuses().await.unwrap(), std::slice::from_ref(&on));
         w.advance(1).await;
         assert_eq!(w.store.refresh_statuses().await.unwrap(), []);
         assert_eq!(w.store.statuses().await.unwrap()[1], on);
         w.done(&task).await;
         let off = Status { active: false, changed_at: w.now(), ..on };
-        assert_eq!(w.store.refresh_statuses().await.unwrap(), [off.clone()]);
+        assert_eq!(w.store.refresh_statuses().await.unwrap(), std::slice::from_ref(&off));
         assert_eq!(w.store.statuses().await.unwrap()[1], off);
     }
 }
