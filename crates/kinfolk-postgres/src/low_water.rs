@@ -85,14 +85,18 @@ impl LowWater {
         }
     }
 
-    /// Learns from a claim: what it took, in order, and how long that was. Whether to claim again at once, from the head.
-    pub(crate) fn after(&self, claim: &Claim, low: &Low, taken: &[Taken], took: Duration, asked: usize) -> bool {
+    /// Learns from a claim: what it took, in order, how long that was, and whether it asks to be made `again`. If it began
+    /// at marks, the next one then begins at the head.
+    pub(crate) fn after(&self, claim: &Claim, low: &Low, taken: &[Taken], took: Duration, again: bool) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let last = taken.iter().filter_map(|one| Some(((one.lane?, one.task.command.clone()), one.position)));
         if low.ids.is_empty() {
             if took < SLOW {
-                all.remove(&claim.queue);
-                return false;
+                // On a queue whose limits are reached the head is not read: that says nothing of it.
+                if !taken.is_empty() {
+                    all.remove(&claim.queue);
+                }
+                return;
             }
             let marks = all.entry(claim.queue.clone()).or_default();
             marks.slow += 1;
@@ -100,16 +104,12 @@ impl LowWater {
                 marks.last = last.collect();
                 marks.until = Some(Instant::now() + took * HEAD_SHARE);
             }
-            return false;
-        }
-        let short = taken.len() < asked;
-        if let Some(marks) = all.get_mut(&claim.queue) {
+        } else if let Some(marks) = all.get_mut(&claim.queue) {
             marks.last.extend(last);
-            if short {
+            if again {
                 marks.until = None;
             }
         }
-        short
     }
 }
 
@@ -165,7 +165,7 @@ mod tests {
         for _ in 0..SLOW_IN_A_ROW {
             let low = low_water.before(&claim());
             assert!(low.ids.is_empty());
-            low_water.after(&claim(), &low, taken, Duration::from_secs(2), 2);
+            low_water.after(&claim(), &low, taken, Duration::from_secs(2), false);
         }
     }
 
@@ -173,7 +173,7 @@ mod tests {
     fn quick_claims_always_begin_at_the_head() {
         let low_water = LowWater::default();
         let low = low_water.before(&claim());
-        assert!(!low_water.after(&claim(), &low, &[taken("a", 1), taken("a", 2)], Duration::from_millis(2), 2));
+        low_water.after(&claim(), &low, &[taken("a", 1), taken("a", 2)], Duration::from_millis(2), true);
         assert!(low_water.before(&claim()).ids.is_empty());
     }
 
@@ -182,6 +182,20 @@ mod tests {
         let low_water = LowWater::default();
         slow_claims(&low_water, &[taken("a", 1), taken("a", 2)]);
         assert_eq!(low_water.before(&claim()).ids, [Some(2), None, None, None]);
+    }
+
+    #[test]
+    fn a_queue_that_is_full_says_nothing_of_its_head() {
+        let low_water = LowWater::default();
+        for _ in 0..SLOW_IN_A_ROW {
+            let low = low_water.before(&claim());
+            low_water.after(&claim(), &low, &[taken("a", 1)], Duration::from_secs(2), false);
+            low_water.after(&claim(), &Low::default(), &[], Duration::from_millis(1), false);
+        }
+        let low = low_water.before(&claim());
+        assert_eq!(low.ids, [Some(1), None, None, None]);
+        low_water.after(&claim(), &low, &[taken("a", 2)], Duration::from_millis(1), false);
+        assert_eq!(low_water.before(&claim()).ids, [Some(2), None, None, None], "it was not short: it had no room");
     }
 
     #[test]
@@ -196,11 +210,11 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_from_the_mark_that_falls_short_is_repeated_from_the_head() {
+    fn a_claim_from_the_marks_that_falls_short_is_made_again_from_the_head() {
         let low_water = LowWater::default();
         slow_claims(&low_water, &[taken("a", 1), taken("b", 2)]);
         let low = low_water.before(&claim());
-        assert!(low_water.after(&claim(), &low, &[taken("a", 3)], Duration::from_millis(1), 2));
+        low_water.after(&claim(), &low, &[taken("a", 3)], Duration::from_millis(1), true);
         assert!(low_water.before(&claim()).ids.is_empty());
     }
 }

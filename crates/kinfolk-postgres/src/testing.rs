@@ -2,11 +2,15 @@
 //!
 //! A test that has no PostgreSQL to run against fails, and says how to get one: it is never skipped in silence.
 
+use std::time::Duration;
+
+use futures_util::future::poll_fn;
 use kinfolk_core::store::Answer;
 use kinfolk_core::{Operate, Timestamp};
 use tokio::sync::OnceCell;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_postgres::types::Type;
-use tokio_postgres::{Client, SimpleQueryMessage};
+use tokio_postgres::{AsyncMessage, Client, SimpleQueryMessage};
 
 use crate::connect::PgOptions;
 use crate::error::store_error;
@@ -145,6 +149,25 @@ impl TestDatabase {
         client
     }
 
+    /// What is told on a channel from now on.
+    ///
+    /// # Panics
+    /// When it can't be connected to.
+    pub async fn listen(&self, channel: &str) -> Notes {
+        let (client, mut connection) =
+            tokio_postgres::connect(&self.url, tokio_postgres::NoTls).await.expect("a connection to the test database");
+        let (told, notes) = unbounded_channel();
+        tokio::spawn(async move {
+            while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+                if let AsyncMessage::Notification(note) = message {
+                    drop(told.send(note.payload().to_owned()));
+                }
+            }
+        });
+        client.batch_execute(&format!("listen {channel}")).await.expect("to listen");
+        Notes { _client: client, notes }
+    }
+
     /// Runs statements, and says how that went.
     pub async fn try_run(&self, sql: &str) -> Answer<()> {
         self.client().await.batch_execute(sql).await.map_err(|fault| store_error(&fault))
@@ -164,6 +187,23 @@ impl TestDatabase {
     /// When it fails.
     pub async fn texts(&self, sql: &str) -> Vec<String> {
         texts(&self.client().await.simple_query(sql).await.unwrap_or_else(|fault| panic!("{sql}: {fault}")))
+    }
+}
+
+/// What is told on one channel.
+pub struct Notes {
+    _client: Client,
+    notes: UnboundedReceiver<String>,
+}
+
+impl Notes {
+    /// The next note, for which it waits some seconds.
+    ///
+    /// # Panics
+    /// When none comes.
+    pub async fn next(&mut self) -> String {
+        let next = tokio::time::timeout(Duration::from_secs(20), self.notes.recv()).await;
+        next.ok().flatten().expect("a note")
     }
 }
 

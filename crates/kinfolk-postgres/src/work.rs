@@ -191,7 +191,7 @@ impl PgStore {
             }
         }
         self.kin.claimed(taken.tasks.iter().map(|one| &one.task));
-        taken.again |= self.low_water.after(claim, &low, &taken.tasks, began.elapsed(), limit as usize);
+        self.low_water.after(claim, &low, &taken.tasks, began.elapsed(), taken.again);
         Ok(taken)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::*;
 use kinfolk_core::*;
-use kinfolk_postgres::enqueue_in;
+use kinfolk_postgres::{enqueue_in, testing};
 
 async fn heard(source: &mut Box<dyn WakeSource>) -> Wake {
     tokio::time::timeout(Duration::from_secs(20), source.next()).await.expect("a wake-up")
@@ -67,4 +67,43 @@ async fn a_broken_line_is_mended_and_then_everything_is_looked_at() {
     store.claim(&claim_of(worker, &["work"], 1)).await.unwrap();
     enqueue(&store, task("work")).await;
     assert_eq!(heard(&mut source).await, Wake::Queue(QueueName::default()));
+}
+
+#[tokio::test]
+async fn what_a_claim_opens_for_others_wakes_them() {
+    let (_database, store) = fresh().await;
+    store.register(&[Command::new(command("other"))]).await.unwrap();
+    testing::install_clock(&store).await.unwrap();
+    let (opener, sleeper) = (worker(&store).await, worker(&store).await);
+    let mut source = store.wakes(sleeper, &[QueueName::default()]).await.unwrap().unwrap();
+    let later = NewTask { due: Due::After(Duration::from_secs(60)), ..task("other") };
+    let id = enqueue(&store, later).await;
+    assert!(store.claim(&claim_of(sleeper, &["other"], 1)).await.unwrap().tasks.is_empty());
+    let due = store.task(id).await.unwrap().unwrap().due;
+    testing::set_clock(&store, due).await.unwrap();
+    assert!(store.claim(&claim_of(opener, &["work"], 1)).await.unwrap().tasks.is_empty());
+    assert_eq!(heard(&mut source).await, Wake::Queue(QueueName::default()));
+    assert_eq!(store.claim(&claim_of(sleeper, &["other"], 1)).await.unwrap().tasks[0].id, id);
+}
+
+#[tokio::test]
+async fn a_status_is_told_when_it_turns_and_an_old_look_does_not_make_it_stick() {
+    let (database, store) = fresh().await;
+    let worker = worker(&store).await;
+    let mut notes = database.listen("kinfolk_status").await;
+    let name = StatusName::new("busy").unwrap();
+    store.put_status(&name, &[command("work")]).await.unwrap();
+    enqueue(&store, task("work")).await;
+    // A look is under way, and has seen the task, when the task ends and another look is made.
+    let mut client = database.client().await;
+    let old = client.transaction().await.unwrap();
+    assert_eq!(old.query("select * from kinfolk.refresh_statuses()", &[]).await.unwrap().len(), 1);
+    let claimed = store.claim(&claim_of(worker, &["work"], 1)).await.unwrap();
+    store.settle(&[done(&claimed.tasks[0])]).await.unwrap();
+    let (turned, committed) = tokio::join!(store.refresh_statuses(), old.commit());
+    committed.unwrap();
+    assert_eq!(turned.unwrap().len(), 1);
+    assert!(!store.statuses().await.unwrap()[0].active);
+    assert_eq!(notes.next().await, r#"{"name" : "busy", "active" : true}"#);
+    assert_eq!(notes.next().await, r#"{"name" : "busy", "active" : false}"#);
 }

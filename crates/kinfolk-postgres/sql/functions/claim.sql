@@ -1,7 +1,7 @@
 -- Takes up to `p_limit` open tasks of one queue for a worker, in the order (priority, place, id) over the commands it
 -- handles. Answers the tasks taken, then one last row without id: when the next task of the queue becomes due, and
 -- whether to claim `again` at once (the worker has just been put down as idle: what was enqueued in that moment may
--- have seen it as busy).
+-- have seen it as busy; or there may be more before the marks).
 --
 -- Never waits for a row: locks a shared try-lock of the queue (a pause, or a change of limits, takes it whole), the tasks
 -- it takes (`skip locked`), and the worker's row against its removal (`skip locked`). Only on a queue with limits do
@@ -55,6 +55,7 @@ declare
     v_tops bigint[] := '{}';
     v_keyed boolean;
     v_left boolean := false;
+    v_short boolean := false;
     v_for_others boolean := false;
     v_taken integer := 0;
     v_idle boolean;
@@ -160,8 +161,8 @@ begin
             v_now := kinfolk.clock();
         end if;
 
-        select p.ids, p.tops, p.keyed
-        into v_ids, v_tops, v_keyed
+        select p.ids, p.tops, p.keyed, p.short
+        into v_ids, v_tops, v_keyed, v_short
         from kinfolk.pick(v_queue.id, p_commands, v_limit, case when v_beside then v_lanes else '{top}' end, v_rooms,
             p_low_priority, p_low_place, p_low_id) p;
         if v_suspects then
@@ -247,6 +248,6 @@ begin
 
     return query select null::bigint, null, null::jsonb, null::integer, null::integer, null::bigint, null,
         null::integer, null::timestamptz, v_next_due,
-        v_left or (v_taken < v_limit and not coalesce(v_idle, false)), null::bigint, null::bigint, null::integer, null;
+        v_left or v_short or (v_taken < v_limit and not coalesce(v_idle, false)), null::bigint, null::bigint, null::integer, null;
 end
 $$;

@@ -1,5 +1,5 @@
--- Locks the tasks that a claim is to take, and says whether any of them starts under a unique key, and which of them
--- stood in the lane `top`.
+-- Locks the tasks that a claim is to take, and says whether any of them starts under a unique key, which of them stood in
+-- the lane `top`, and whether more would have been taken if there were more behind the marks.
 --
 -- `p_lanes`: the lanes to look at, each with the room it has in `p_rooms`; the others are not read at all. A group is one
 -- command in one lane. With one group, its head is read and locked. With several, their heads are merged: first,
@@ -13,7 +13,7 @@
 create or replace function kinfolk.pick(
     p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[],
     p_low_priority integer[], p_low_place timestamptz[], p_low_id bigint[],
-    out ids bigint[], out tops bigint[], out keyed boolean
+    out ids bigint[], out tops bigint[], out keyed boolean, out short boolean
 )
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -35,6 +35,7 @@ begin
     ids := '{}';
     tops := '{}';
     keyed := false;
+    short := false;
     select array_agg(c.id), array_agg(l.lane), array_agg(coalesce(g.priority, -2147483648)),
         array_agg(coalesce(g.place, '-infinity')), array_agg(coalesce(g.id, 0))
     into v_commands, v_lanes, v_low_priority, v_low_place, v_low_id
@@ -46,7 +47,8 @@ begin
         select array_agg(g.command_id), array_agg(g.lane), array_agg(g.priority), array_agg(g.place), array_agg(g.id)
         into v_commands, v_lanes, v_low_priority, v_low_place, v_low_id
         from unnest(v_commands, v_lanes, v_low_priority, v_low_place, v_low_id) as g(command_id, lane, priority, place, id)
-        where exists (
+        -- Not by `exists`, which may be planned as a join that reads whole lanes.
+        cross join lateral (
             select
             from kinfolk.task t
             where t.queue_id = p_queue
@@ -55,7 +57,10 @@ begin
                 and t.state = 'pending'
                 and t.gate = 'open'
                 and not t.suspect
-                and (t.priority, t.place, t.id) > (g.priority, g.place, g.id));
+                and (t.priority, t.place, t.id) > (g.priority, g.place, g.id)
+            order by t.priority, t.place, t.id
+            limit 1
+        ) h;
     end if;
     v_depth := least(p_limit, greatest(16, 2 * p_limit / greatest(cardinality(v_commands), 1)));
 
@@ -169,6 +174,12 @@ begin
             and case g.lane when 'top' then v_top_room > 0 when 'child' then v_child_room > 0 else true end;
         v_depth := least(v_depth * 2, p_limit);
     end loop;
+    if v_left > 0 and p_low_id <> '{}' then
+        -- A lane that is full has nothing to give before its marks either.
+        short := (v_top_room > 0 and exists (select from unnest(p_low_id[:cardinality(p_commands)]) i where i is not null))
+            or (v_child_room > 0
+                and exists (select from unnest(p_low_id[cardinality(p_commands) + 1:]) i where i is not null));
+    end if;
 end
 $$;
 

@@ -1,0 +1,166 @@
+//! Limits of queues and follow-ups where sessions meet: what a count says must hold at every commit.
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use common::*;
+use kinfolk_core::*;
+use kinfolk_postgres::testing::TestDatabase;
+use kinfolk_postgres::{PgStore, settle_in};
+
+fn limits(family_limit: Option<u32>, child_limit: Option<u32>) -> Policy {
+    Policy { family_limit, child_limit, ..Policy::default() }
+}
+
+async fn limited(family_limit: Option<u32>, child_limit: Option<u32>) -> (TestDatabase, PgStore) {
+    let (database, store) = fresh().await;
+    store.set_queue(&QueueName::default(), &limits(family_limit, child_limit)).await.unwrap();
+    (database, store)
+}
+
+fn with_children(task: &ClaimedTask, many: usize) -> Settle {
+    let made = Made { children: vec![common::task("work"); many], ..Made::default() };
+    Settle { made: Some(Box::new(made)), ..done(task) }
+}
+
+fn with_follow_up(task: &ClaimedTask) -> Settle {
+    let flush = NewTask { unique: Some(Unique::key("flush")), ..common::task("work") };
+    let made = Made { follow_ups: vec![FollowUp { task: flush, when: When::Settled }], ..Made::default() };
+    Settle { made: Some(Box::new(made)), ..done(task) }
+}
+
+/// Claims and settles until nothing is left, with four stores at once. `counts` says which tasks count; the most of them
+/// that were seen at work at once is the answer.
+async fn most_at_once(database: &TestDatabase, many: usize, counts: fn(&ClaimedTask) -> bool) -> usize {
+    let (at_work, most, ended) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+    let shared = Arc::new((at_work, most, ended));
+    let mut workers = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        let (store, shared) = (database.store().await, Arc::clone(&shared));
+        workers.spawn(async move {
+            let worker = worker(&store).await;
+            let (at_work, most, ended) = &*shared;
+            while ended.load(Ordering::SeqCst) < many {
+                let claimed = store.claim(&claim_of(worker, &["work"], 5)).await.unwrap().tasks;
+                let counted = claimed.iter().filter(|task| counts(task)).count();
+                most.fetch_max(at_work.fetch_add(counted, Ordering::SeqCst) + counted, Ordering::SeqCst);
+                tokio::task::yield_now().await;
+                // Room is free from the commit of the settle on, which is before its answer.
+                at_work.fetch_sub(counted, Ordering::SeqCst);
+                let settles: Vec<Settle> = claimed.iter().map(done).collect();
+                store.settle(&settles).await.unwrap();
+                ended.fetch_add(claimed.len(), Ordering::SeqCst);
+            }
+        });
+    }
+    let all = async { while workers.join_next().await.transpose().unwrap().is_some() {} };
+    tokio::time::timeout(Duration::from_secs(120), all).await.expect("all tasks ended");
+    shared.1.load(Ordering::SeqCst)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn four_claimers_never_start_more_families_than_the_limit() {
+    let (database, store) = limited(Some(2), None).await;
+    store.enqueue(&vec![task("work"); 60]).await.unwrap();
+    assert!(most_at_once(&database, 60, |task| task.parent.is_none()).await <= 2);
+    sound(&store).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn four_claimers_never_run_more_children_than_the_limit() {
+    let (database, store) = limited(Some(1), Some(3)).await;
+    enqueue(&store, task("work")).await;
+    let first = worker(&store).await;
+    let root = store.claim(&claim_of(first, &["work"], 1)).await.unwrap().tasks.remove(0);
+    store.settle(&[with_children(&root, 60)]).await.unwrap();
+    assert!(most_at_once(&database, 60, |task| task.parent.is_some()).await <= 3);
+    assert_eq!(store.task(root.id).await.unwrap().unwrap().state, State::Completed);
+    sound(&store).await;
+}
+
+#[tokio::test]
+async fn a_claim_without_room_reads_nothing_of_those_who_wait() {
+    let (database, store) = limited(Some(1), None).await;
+    let worker = worker(&store).await;
+    let mut buffers = Vec::new();
+    for many in [2, 10_000] {
+        store.enqueue(&vec![task("work"); many]).await.unwrap();
+        store.claim(&claim_of(worker, &["work"], 10)).await.unwrap();
+        let sql = format!(
+            "explain (analyze, buffers, costs off, timing off)
+            select * from kinfolk.claim('{worker}', gen_random_uuid(), 'default', '{{work}}', 10)"
+        );
+        // Once for the plans, then for the figure.
+        let lines = database.texts(&[sql.as_str(); 4].join(";")).await;
+        let last = lines.iter().rfind(|line| line.contains("Buffers: shared hit=")).unwrap();
+        let hit = last.split(['=', ' ']).find_map(|word| word.parse::<u32>().ok()).unwrap();
+        buffers.push(hit);
+    }
+    assert!(buffers[1] <= buffers[0] + 4, "buffers with 1 and with 10,000 roots waiting: {buffers:?}");
+}
+
+#[tokio::test]
+async fn a_limit_that_comes_while_tasks_run_counts_them() {
+    let (_database, store) = fresh().await;
+    let worker = worker(&store).await;
+    store.enqueue(&vec![task("work"); 4]).await.unwrap();
+    let running = store.claim(&claim_of(worker, &["work"], 2)).await.unwrap().tasks;
+    store.set_queue(&QueueName::default(), &limits(Some(1), None)).await.unwrap();
+    for task in &running {
+        assert_eq!(store.claim(&claim_of(worker, &["work"], 9)).await.unwrap().tasks, []);
+        store.settle(&[done(task)]).await.unwrap();
+    }
+    assert_eq!(store.claim(&claim_of(worker, &["work"], 9)).await.unwrap().tasks.len(), 1);
+    sound(&store).await;
+}
+
+#[tokio::test]
+async fn a_limit_is_not_set_past_a_task_in_other_hands() {
+    let (database, store) = fresh().await;
+    let worker = worker(&store).await;
+    store.enqueue(&vec![task("work"); 2]).await.unwrap();
+    store.claim(&claim_of(worker, &["work"], 1)).await.unwrap();
+    let mut client = database.client().await;
+    let other = client.transaction().await.unwrap();
+    other.execute("select from kinfolk.task where state = 'running' for update", &[]).await.unwrap();
+    let fault = store.set_queue(&QueueName::default(), &limits(Some(1), None)).await.unwrap_err();
+    assert!(matches!(fault, StoreError::Busy { .. }), "{fault}");
+    assert_eq!(store.queues().await.unwrap()[0].policy.family_limit, None);
+    other.rollback().await.unwrap();
+    store.set_queue(&QueueName::default(), &limits(Some(1), None)).await.unwrap();
+    assert_eq!(store.claim(&claim_of(worker, &["work"], 9)).await.unwrap().tasks, []);
+}
+
+#[tokio::test]
+async fn families_that_end_at_once_share_one_follow_up_and_it_waits_for_both() {
+    let (database, store) = fresh().await;
+    let worker = worker(&store).await;
+    store.enqueue(&vec![task("work"); 2]).await.unwrap();
+    let roots = store.claim(&claim_of(worker, &["work"], 2)).await.unwrap().tasks;
+    let (mut one, mut two) = (database.client().await, database.client().await);
+    let first = one.transaction().await.unwrap();
+    settle_in(&first, &[with_follow_up(&roots[0])]).await.unwrap();
+    let second = two.transaction().await.unwrap();
+    let settle = [with_follow_up(&roots[1])];
+    let meets = async {
+        // The second can only wait for the first, which ends meanwhile.
+        let waits = "select 1 from pg_stat_activity where datname = current_database() and wait_event = 'advisory'";
+        while database.texts(waits).await.is_empty() {}
+        first.commit().await.unwrap();
+    };
+    let (settled, ()) = tokio::join!(settle_in(&second, &settle), meets);
+    settled.unwrap();
+    assert_eq!(
+        store.claim(&claim_of(worker, &["work"], 9)).await.unwrap().tasks,
+        [],
+        "the second family has not ended"
+    );
+    second.commit().await.unwrap();
+    let claimed = store.claim(&claim_of(worker, &["work"], 9)).await.unwrap().tasks;
+    assert_eq!(claimed.len(), 1);
+    store.settle(&[done(&claimed[0])]).await.unwrap();
+    sound(&store).await;
+}
