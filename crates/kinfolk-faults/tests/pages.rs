@@ -45,3 +45,8 @@ async fn the_readme_enqueues_from_sql_what_a_rust_worker_runs() -> Result<()> {
 async fn the_page_about_sql_shows_sql_that_runs() -> Result<()> {
     run(&Bed::new(Kind::Postgres).await?, "docs/sql.md").await
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_about_handlers_in_sql_shows_sql_that_runs() -> Result<()> {
+    run(&Bed::new(Kind::Postgres).await?, "docs/sql-handlers.md").await
+}

@@ -3,6 +3,7 @@
 mod common;
 
 use common::*;
+use kinfolk_core::inspect::Filter;
 use kinfolk_core::*;
 use kinfolk_postgres::testing::TestDatabase;
 
@@ -107,7 +108,7 @@ async fn each_role_may_do_its_own_and_nothing_else() {
          create role owner_{suffix} in role kinfolk_handler;
          create table app.secret (n int);
          create function app.granted(p jsonb) returns jsonb language sql security definer as $$
-             insert into app.secret values (1); select to_jsonb(kinfolk.current_task()) $$;
+             insert into app.secret values (1); select to_jsonb(kinfolk.spawn('work')) $$;
          create function app.denied(p jsonb) returns jsonb language sql as 'select p';
          alter table app.secret owner to owner_{suffix};
          alter function app.granted(jsonb) owner to owner_{suffix};
@@ -127,7 +128,7 @@ async fn each_role_may_do_its_own_and_nothing_else() {
     database.run(&format!("set role worker_{suffix}; call kinfolk.process_tasks('q')")).await;
     let states = "select command || ' ' || state || coalesce(' ' || (failure -> 'detail' ->> 'sqlstate'), '')
         from kinfolk.tasks where queue = 'q' order by id";
-    assert_eq!(database.texts(states).await, ["granted completed", "denied failed 42501"]);
+    assert_eq!(database.texts(states).await, ["granted waiting", "denied failed 42501"]);
 
     for (role, sql) in [
         ("worker", "select * from kinfolk.task"),
@@ -151,4 +152,65 @@ async fn each_role_may_do_its_own_and_nothing_else() {
             "drop owned by worker_{suffix}, owner_{suffix} cascade; drop role worker_{suffix}; drop role owner_{suffix}"
         ))
         .await;
+}
+
+#[tokio::test]
+async fn a_hundred_thousand_row_changes_in_one_statement_become_one_task() {
+    let (database, store) = fresh().await;
+    database
+        .run(
+            "create table thing (n int);
+             create function changed() returns trigger language plpgsql as $$ begin
+                 perform kinfolk.enqueue('work', jsonb_build_object('kinds', jsonb_build_object(new.n % 50, true), 'last', new.n),
+                     unique_key => 'work', on_duplicate => 'merge');
+                 return null;
+             end $$;
+             create trigger changed after insert on thing for each row execute function changed();
+             insert into thing select generate_series(1, 100000)",
+        )
+        .await;
+    let all = Filter { limit: 10, ..Filter::default() };
+    let page = store.list(&all).await.unwrap();
+    assert_eq!(page.tasks.len(), 1);
+    let worker = worker(&store).await;
+    let claimed = store.claim(&claim_of(worker, &["work"], 10)).await.unwrap().tasks;
+    assert_eq!((claimed.len(), &claimed[0].payload), (1, &page.tasks[0].payload), "what is shown is what is run with");
+    let payload: serde_json::Value = claimed[0].payload.to().unwrap();
+    assert_eq!(payload["kinds"].as_object().unwrap().len(), 50);
+    assert_eq!(payload["last"], 100_000);
+
+    // What changes from now on is for the next task.
+    database.run("insert into thing values (7)").await;
+    assert_eq!(store.list(&all).await.unwrap().tasks.len(), 2);
+    store.settle(&[done(&claimed[0])]).await.unwrap();
+    sound(&store).await;
+}
+
+#[tokio::test]
+async fn many_payloads_merged_at_once_are_as_if_merged_one_by_one() {
+    let database = TestDatabase::create().await;
+    let cases = [
+        r#"{"a": 1}"#,
+        r#"{"a": {"x": 1}}"#,
+        r#"{"a": {"y": [1]}, "b": null}"#,
+        "7",
+        r#"{"c": {}}"#,
+        r#"{"c": {"d": {"e": 1}}}"#,
+        r#"{"c": {"d": {"f": 2}}, "a": []}"#,
+        r#"{"c": {"d": 3}}"#,
+        "[]",
+        "{}",
+    ];
+    for from in 0..cases.len() {
+        for to in from + 1..=cases.len() {
+            let values: Vec<String> = cases[from..to].iter().map(|case| format!("'{case}'::jsonb")).collect();
+            let one_by_one =
+                values[1..].iter().fold(values[0].clone(), |older, newer| format!("kinfolk.merged({older}, {newer})"));
+            let sql = format!(
+                "select (kinfolk.merged_all(array[{}]) is not distinct from {one_by_one})::text",
+                values.join(", ")
+            );
+            assert_eq!(database.texts(&sql).await, ["true"], "{sql}");
+        }
+    }
 }

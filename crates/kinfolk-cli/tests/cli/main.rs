@@ -12,4 +12,5 @@ mod life;
 mod output;
 mod schedules;
 mod signals;
+mod statistics;
 mod work;

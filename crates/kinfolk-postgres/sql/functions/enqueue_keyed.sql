@@ -61,9 +61,7 @@ begin
         return;
     end if;
 
-    insert into kinfolk.duplicate (id, task_id, on_duplicate, payload)
-    values (p_id, v_holder.id, p_on_duplicate, p_payload)
-    on conflict (id) do nothing;
+    perform kinfolk.add_duplicate(p_id, v_holder.id, p_on_duplicate, p_payload);
     if current_setting('transaction_isolation') <> 'read committed' then
         -- An older snapshot may see a key held that was given up long ago: have it looked at.
         insert into kinfolk.late (queue_id, task_id)

@@ -121,9 +121,6 @@ begin
             from kinfolk.enqueue_keyed(v_one.id, v_one.queue_id, v_one.command_id, v_one.priority, v_one.max_attempts,
                 v_one.due, v_one.timeout_us, v_one.trace, v_one.payload, v_one.key, v_one.scope, v_one.window_us,
                 v_one.on_duplicate, v_now) k;
-            if outcome = 'merged' and v_one.on_duplicate = 'merge' then
-                perform kinfolk.require_merged(id);
-            end if;
             if outcome <> 'created' then
                 name := null;
                 return next;

@@ -8,26 +8,18 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
-    v_payload jsonb := kinfolk.payload_of(p_task);
     v_newer record;
 begin
-    for v_newer in
-        select d.payload, d.on_duplicate
-        from kinfolk.duplicate d
-        where d.task_id = p_task
-            and exists (
-                select
-                from kinfolk.task t
-                where t.id = p_task
-                    and t.state = 'pending'
-                    and t.runs = 0)
-        order by d.arrival
-    loop
-        v_payload := case v_newer.on_duplicate
-            when 'replace' then v_newer.payload
-            else kinfolk.merged(v_payload, v_newer.payload)
-        end;
-    end loop;
-    return v_payload;
+    select array_agg(d.on_duplicate order by d.arrival) as rules, array_agg(d.payload order by d.arrival) as payloads
+    into v_newer
+    from kinfolk.duplicate d
+    where d.task_id = p_task
+        and exists (
+            select
+            from kinfolk.task t
+            where t.id = p_task
+                and t.state = 'pending'
+                and t.runs = 0);
+    return kinfolk.laid_in(kinfolk.payload_of(p_task), v_newer.rules, v_newer.payloads);
 end
 $$;

@@ -24,7 +24,7 @@ begin
     perform kinfolk.require_tasks(array[v_id], array[p_command], array[p_payload], array[p_priority],
         array[kinfolk.micros(p_delay)], array[p_unique_key], array[p_unique_scope],
         array[kinfolk.micros(p_unique_window)], array[p_on_duplicate], array[p_max_attempts],
-        array[kinfolk.micros(p_timeout)], array[p_trace]);
+        array[kinfolk.micros(p_timeout)], array[p_trace], 1);
     perform kinfolk.require_makeable(v_task, p_kind, p_command, p_queue);
 
     insert into kinfolk.intent

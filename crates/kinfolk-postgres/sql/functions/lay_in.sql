@@ -5,25 +5,21 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_payload jsonb;
     v_newer record;
 begin
     -- What is taken off the list is what is laid in: more may be committed while this runs.
-    for v_newer in
-        with gone as (
-            delete from kinfolk.duplicate d
-            where d.task_id = p_task
-            returning d.arrival, d.on_duplicate, d.payload
-        )
-        select * from gone order by arrival
-    loop
-        v_payload := case v_newer.on_duplicate
-            when 'replace' then v_newer.payload
-            else kinfolk.merged(coalesce(v_payload, kinfolk.payload_of(p_task)), v_newer.payload)
-        end;
-    end loop;
-    if v_payload is not null then
-        update kinfolk.task t set payload = v_payload where t.id = p_task;
+    with gone as (
+        delete from kinfolk.duplicate d
+        where d.task_id = p_task
+        returning d.arrival, d.on_duplicate, d.payload
+    )
+    select array_agg(g.on_duplicate order by g.arrival) as rules, array_agg(g.payload order by g.arrival) as payloads
+    into v_newer
+    from gone g;
+    if v_newer.payloads is not null then
+        update kinfolk.task t
+        set payload = kinfolk.laid_in(kinfolk.payload_of(p_task), v_newer.rules, v_newer.payloads)
+        where t.id = p_task;
     end if;
 end
 $$;

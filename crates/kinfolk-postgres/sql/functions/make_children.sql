@@ -131,9 +131,6 @@ begin
     into v_answer
     from kinfolk.enqueue_keyed(p_id, p_queue_id, p_command_id, p_priority, p_max_attempts, p_due, p_timeout_us, p_trace,
         p_payload, p_key, p_scope, p_window_us, p_on_duplicate, p_now) k;
-    if v_answer.outcome = 'merged' and p_on_duplicate = 'merge' then
-        perform kinfolk.require_merged(v_answer.holder);
-    end if;
     return v_answer.outcome = 'created';
 end
 $$;

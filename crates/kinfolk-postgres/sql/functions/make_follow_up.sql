@@ -77,8 +77,6 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
-declare
-    v_bytes bigint;
 begin
     insert into kinfolk.follow_up as f (task_id, root_id, needs_completed, queue_id, ended)
     values (p_holder, p_root, p_needs_completed, p_queue_id, p_ended)
@@ -90,14 +88,7 @@ begin
     where t.id = p_holder
         and t.gate in ('open', 'time');
     if p_on_duplicate <> 'keep' then
-        insert into kinfolk.duplicate (id, task_id, on_duplicate, payload)
-        values (p_newcomer, p_holder, p_on_duplicate, p_payload);
-        v_bytes := kinfolk.json_bytes(kinfolk.folded(p_holder));
-        if v_bytes > kinfolk.payload_bytes_max() then
-            perform kinfolk.refuse('KF006',
-                format('the payload is %s bytes once merged, more than %s', v_bytes, kinfolk.payload_bytes_max()),
-                'keep the data elsewhere and send a reference', v_bytes::text);
-        end if;
+        perform kinfolk.add_duplicate(p_newcomer, p_holder, p_on_duplicate, p_payload);
     end if;
     if p_ended is not null then
         perform kinfolk.notify_queues(array[p_queue_id], false);

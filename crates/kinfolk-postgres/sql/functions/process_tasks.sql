@@ -47,10 +47,10 @@ declare
     v_task bigint;
 begin
     v_commands := kinfolk.begin_round(p_worker, p_queue);
-    -- A claim of nothing opens what is due, and takes nothing.
-    perform kinfolk.claim(p_worker, pg_catalog.gen_random_uuid(), p_queue, v_commands, 0);
-    v_chosen := kinfolk.claimable(p_queue, v_commands);
     loop
+        -- A claim of nothing opens what is due and what follows up, and takes nothing.
+        perform kinfolk.claim(p_worker, pg_catalog.gen_random_uuid(), p_queue, v_commands, 0);
+        v_chosen := coalesce(v_chosen, kinfolk.claimable(p_queue, v_commands));
         v_held := v_held operator(pg_catalog.||) kinfolk.hold_back(p_queue, v_commands, v_chosen, v_ran);
         v_token := pg_catalog.gen_random_uuid();
         select c.id

@@ -136,6 +136,7 @@ as $$
 declare
     v_gone bigint;
 begin
+    perform kinfolk.drop_intents(p_ids);
     delete from kinfolk.attempt a where a.task_id = any (p_ids);
     delete from kinfolk.body b where b.task_id = any (p_ids);
     delete from kinfolk.task t where t.id = any (p_ids);

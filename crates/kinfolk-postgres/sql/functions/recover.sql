@@ -2,7 +2,8 @@
 -- renewed without a gap for a full lease. What is decided here is what `kinfolk_core::decide::recover` decides.
 --
 -- Locks lost workers by id (passing over those that someone else holds, such as one that renews at this moment), then
--- the families of their running tasks (shared), then those tasks by number, passing over those that are being settled, then
+-- the families of their running tasks (shared), the handlers' locks of those that are run in the database (never waiting:
+-- whoever has one is still at work), then those tasks by number, passing over those that are being settled, then
 -- what `ended` locks, upwards.
 
 create or replace function kinfolk.recover(
@@ -17,6 +18,7 @@ declare
     v_me record;
     v_now timestamptz;
     v_lost uuid[];
+    v_at_work bigint[];
     v_families bigint[];
     v_ended record;
     v_page integer := kinfolk.sweep_page();
@@ -62,6 +64,15 @@ begin
         where page.root_id is not null);
     perform kinfolk.lock_families(v_families, false);
 
+    -- A handler in the database may outlive its worker for a while: its task is left alone until its connection is gone.
+    v_at_work := array(
+        select t.id
+        from kinfolk.task t
+        join kinfolk.command c on c.id = t.command_id
+        where t.worker_id = any (v_lost)
+            and t.state = 'running'
+            and case when c.handler is null then false else not pg_try_advisory_xact_lock(1263160908, hashint8(t.id)) end);
+
     with held as materialized (
         select t.id, t.fan_out_id, t.queue_id, t.runs, t.attempt, t.suspect, t.strikes, t.started_at, t.worker_id,
             t.cancel_requested_at is not null as is_cancelled,
@@ -71,6 +82,7 @@ begin
         where t.worker_id = any (v_lost)
             and t.state = 'running'
             and (t.root_id is null or t.root_id = any (v_families))
+            and t.id <> all (v_at_work)
         order by t.worker_id, t.id
         limit v_page
         for update of t skip locked
@@ -122,6 +134,7 @@ begin
         count(*) filter (where d.next_state = 'failed') as poisoned,
         count(*) filter (where d.next_state = 'cancelled') as cancelled,
         array_agg(distinct d.queue_id) as queues,
+        array_agg(d.id) as ids,
         array_agg(d.fan_out_id) filter (where d.fan_out_id is not null and d.next_state <> 'pending') as fan_outs,
         array_agg(d.next_state) filter (where d.fan_out_id is not null and d.next_state <> 'pending') as states
     into v_ended
@@ -132,6 +145,8 @@ begin
     if v_ended.fan_outs is not null then
         perform kinfolk.ended(v_ended.fan_outs, v_ended.states, '{}', v_now);
     end if;
+
+    perform kinfolk.drop_intents(v_ended.ids);
 
     delete from kinfolk.worker w
     where w.id = any (v_lost)

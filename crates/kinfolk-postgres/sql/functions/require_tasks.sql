@@ -107,19 +107,3 @@ begin
     end if;
 end
 $$;
-
--- Refuses what would make the payload of a task too large once its duplicates are laid in.
-create or replace function kinfolk.require_merged(p_task bigint) returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_bytes bigint := kinfolk.json_bytes(kinfolk.folded(p_task));
-begin
-    if v_bytes > kinfolk.payload_bytes_max() then
-        perform kinfolk.refuse('KF006',
-            format('the payload is %s bytes once merged, more than %s', v_bytes, kinfolk.payload_bytes_max()),
-            'keep the data elsewhere and send a reference', v_bytes::text);
-    end if;
-end
-$$;

@@ -113,6 +113,7 @@ begin
         where d.next_state <> 'completed' or d.runs > 1
     )
     select array_agg(d.nth::integer) as items,
+        array_agg(d.id) as ids,
         array_agg(distinct d.queue_id) filter (where d.next_state = 'pending' or d.slot or d.lane = 'root') as queues,
         array_agg(distinct d.root_id) filter (where d.root_id is not null) as families,
         array_agg(d.fan_out_id) filter (where d.fan_out_id is not null and d.next_state <> 'pending') as fan_outs,
@@ -120,6 +121,7 @@ begin
     into v_settled
     from timed d;
     perform kinfolk.require_locked(v_settled.families, p_families);
+    perform kinfolk.drop_intents(v_settled.ids);
     if p_fan_outs is not null or v_settled.fan_outs is not null then
         perform kinfolk.ended(v_settled.fan_outs || p_fan_outs,
             v_settled.states || array_fill('completed'::kinfolk.state, array[coalesce(cardinality(p_fan_outs), 0)]),

@@ -7,6 +7,12 @@ alter table kinfolk.command
     add column after_handler text,
     add column statement_timeout_us bigint;
 
+-- What is known of the size of a payload once its duplicates are laid in.
+alter table kinfolk.duplicate
+    add column bound bigint not null default 0,
+    add column since integer not null default 0,
+    add column checked integer not null default 0;
+
 create table kinfolk.intent (
     task_id bigint not null,
     token uuid not null,

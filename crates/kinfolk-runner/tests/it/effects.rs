@@ -53,3 +53,41 @@ async fn the_next_attempt_starts_only_when_the_last_one_is_gone() {
     assert_eq!(lab.notes().await, ["done"]);
     lab.close(worker).await;
 }
+
+#[tokio::test]
+async fn recovery_leaves_a_task_alone_while_its_handler_is_still_at_work() {
+    let lab = Lab::new(
+        "create function app.ok(p jsonb) returns void language sql as $$ select $$;
+         select kinfolk.register_command('ok', handler => 'app.ok')",
+    )
+    .await;
+    let id = lab.enqueue("ok", "{}").await;
+    // A worker whose lease is over, and whose handler still has its transaction open.
+    let (ghost, connection) = tokio_postgres::connect(&lab.database.url, tokio_postgres::NoTls).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let lost = "00000000-0000-0000-0000-00000000dead";
+    let token = "00000000-0000-0000-0000-0000000000aa";
+    let claim = format!(
+        "select kinfolk.register_worker('{lost}', 'ghost', '{{default}}', '{{ok}}', 1000000);
+         select kinfolk.claim('{lost}', '{token}', 'default', '{{ok}}', 1);
+         update kinfolk.worker set lease_until = clock_timestamp() - interval '1 minute'"
+    );
+    ghost.batch_execute(&claim).await.unwrap();
+    ghost.batch_execute(&format!("begin; select kinfolk.enter({id}, '{token}')")).await.unwrap();
+    let worker =
+        lab.builder().lease(Duration::from_secs(3)).heartbeat(Duration::from_millis(200)).start().await.unwrap();
+    let judge = worker.id().unwrap();
+    lab.until(
+        &format!(
+            "select (clock_timestamp() - steady_since > interval '3.5 seconds')::text from kinfolk.worker where id = '{judge}'"
+        ),
+        "true",
+    )
+    .await;
+    lab.kinfolk.store().recover(judge).await.unwrap();
+    assert_eq!(lab.task(id).await.state, State::Running, "its handler may still be at work");
+    drop(ghost);
+    let _ = connection.await;
+    assert_eq!(lab.ended(id).await.state, State::Completed);
+    lab.close(worker).await;
+}
