@@ -57,16 +57,16 @@ begin
         for update skip locked
     )
     select array_agg(h.id) filter (where f.root_id is null) as alone,
-        array_agg(h.id order by h.finished_at, h.id) as all,
+        array_agg(h.id order by h.finished_at, h.id) as held,
         bool_or(f.root_id is not null) as has_families
     into v_roots
     from held h
     left join lateral (select f.root_id from kinfolk.fan_out f where f.root_id = h.id limit 1) f on true;
-    if not v_roots.has_families then
+    if not coalesce(v_roots.has_families, false) then
         return kinfolk.remove_tasks(v_roots.alone);
     end if;
 
-    foreach v_root in array v_roots.all loop
+    foreach v_root in array v_roots.held loop
         exit when v_gone >= v_page;
         v_gone := v_gone + kinfolk.remove_family(v_root, (v_page - v_gone)::integer);
     end loop;
