@@ -1,6 +1,6 @@
 -- follow_ups: roots behind the gate after that wait for no family, and families waited for by others.
 -- params: none
--- index:  task_held_idx; entries by task
+-- index:  the whole table; entries by task
 select task.id,
        'waits for no family'
 from task

@@ -1,6 +1,6 @@
 -- limited: tasks that wait until their family is let in, though its root does not wait.
 -- params: none
--- index:  task_limit_idx; roots by number
+-- index:  task_held_idx; roots by number
 select task.id,
        'the root ' || task.root_id || ' is ' || coalesce(root.state, 'gone') || ' in lane ' || coalesce(root.lane, 'none')
 from task

@@ -1,6 +1,6 @@
 -- waiting: tasks that wait for no open child.
 -- params: none
--- index:  task_waiting_idx; fan-outs by task
+-- index:  the whole table; fan-outs by task
 select task.id,
        'waits for nothing'
 from task

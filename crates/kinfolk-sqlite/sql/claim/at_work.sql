@@ -5,4 +5,3 @@ select count(*)
 from task
 where queue_id = ?1
   and lane = 'root'
-  and finished_at is null

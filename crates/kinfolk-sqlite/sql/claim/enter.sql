@@ -1,6 +1,7 @@
--- enter: a root's family is among those at work on its queue from now on.
--- params: 1 id
+-- enter: a root that waits outside, and its family, are among those at work on its queue from now on.
+-- params: 1 id, 2 lane
 -- index:  by number
 update task
-set lane = 'root'
+set lane  = ?2,
+    shelf = 'waiting'
 where id = ?1

@@ -1,7 +1,7 @@
 -- limited_queues: where the tasks of a family are that wait until it may run.
 -- params: 1 root_id
--- index:  task_limit_idx
+-- index:  task_held_idx
 select distinct queue_id
 from task
 where root_id = ?1
-  and gate = 'limit'
+  and shelf = 'limit'

@@ -2,7 +2,8 @@
 -- params: 1 queue_id, 2 now, 3 page
 -- index:  task_due_idx
 update task
-set gate = 'open'
+set gate  = 'open',
+    shelf = iif(lane = 'top' or suspect = 1, null, lane)
 where id in (
     select id
     from task

@@ -1,10 +1,10 @@
--- outside: roots that wait and whose families may not run, in their order.
+-- outside: roots that wait and whose families have to be let in again, in their order.
 -- params: 1 queue_id, 2 page
--- index:  task_waiting_idx; there are few
+-- index:  task_shelf_idx; there are few
 select id
 from task
-where queue_id = ?1
-  and lane = 'top'
-  and state = 'waiting'
+where shelf = 'outside'
+  and shelf is not null
+  and queue_id = ?1
 order by priority, place, id
 limit ?2

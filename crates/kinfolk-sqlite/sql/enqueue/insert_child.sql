@@ -4,8 +4,9 @@
 --         19 fan_out_id, 20 nth
 insert into task (
     id, command_id, queue_id, state, gate, priority, due, place, max_attempts, timeout, created_at,
-    unique_key, unique_scope, key_until, trace, payload, parent_id, root_id, depth, fan_out_id, nth, lane
+    unique_key, unique_scope, key_until, trace, payload, parent_id, root_id, depth, fan_out_id, nth, lane, shelf
 )
 values (
-    ?1, ?2, ?3, 'pending', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, 'child'
+    ?1, ?2, ?3, 'pending', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, 'child',
+    case ?4 when 'open' then 'child' when 'time' then null else ?4 end
 )

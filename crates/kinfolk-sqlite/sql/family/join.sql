@@ -6,5 +6,6 @@ set state       = ?2,
     finished_at = ?3,
     failure     = ?4,
     outcome     = iif(?2 = 'failed', outcome, null),
-    key_until   = iif(unique_scope = 'pending' or unique_scope = 'active', 0, key_until)
+    key_until   = iif(unique_scope = 'pending' or unique_scope = 'active', 0, key_until),
+    shelf       = iif(lane = 'child', ?2, null)
 where id = ?1

@@ -2,5 +2,6 @@
 -- params: 1 id
 -- index:  by number
 update task
-set lane = 'top'
+set lane  = 'top',
+    shelf = iif(shelf = 'root', null, shelf)
 where id = ?1

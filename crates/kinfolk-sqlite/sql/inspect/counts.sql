@@ -1,8 +1,8 @@
 -- counts: how many tasks there are by queue, command and state; every branch reads one index alone, and together they
--- hold each task once.
+-- hold each task once. (Tasks to be tried again are both behind the gate time and on a shelf.)
 -- params: none
--- index:  task_ready_idx, task_lane_idx, task_suspect_idx, task_due_idx, task_held_idx, task_waiting_idx,
---         task_finished_idx, task_ended_child_idx; running tasks by task_running_idx
+-- index:  task_ready_idx, task_suspect_idx, task_due_idx, task_finished_idx, task_shelf_idx; running tasks by
+--         task_running_idx
 select queue_id,
        command_id,
        'pending' as state,
@@ -11,16 +11,6 @@ from task
 where gate = 'open'
   and suspect = 0
   and lane = 'top'
-group by queue_id, command_id
-union all
-select queue_id,
-       command_id,
-       'pending',
-       count(*)
-from task
-where gate = 'open'
-  and suspect = 0
-  and lane <> 'top'
 group by queue_id, command_id
 union all
 select queue_id,
@@ -42,26 +32,10 @@ group by queue_id, command_id
 union all
 select queue_id,
        command_id,
-       'pending',
-       count(*)
-from task
-where (gate = 'limit' or gate = 'after')
-group by queue_id, command_id
-union all
-select queue_id,
-       command_id,
        'running',
        count(*)
 from task
 where worker is not null
-group by queue_id, command_id
-union all
-select queue_id,
-       command_id,
-       'waiting',
-       count(*)
-from task
-where state = 'waiting'
 group by queue_id, command_id
 union all
 select queue_id,
@@ -75,9 +49,13 @@ group by queue_id, state, command_id
 union all
 select queue_id,
        command_id,
-       state,
+       case
+           when shelf in ('completed', 'failed', 'cancelled', 'waiting') then shelf
+           when shelf = 'outside' then 'waiting'
+           else 'pending'
+       end,
        count(*)
 from task
-where (state = 'completed' or state = 'failed' or state = 'cancelled')
-  and lane = 'child'
-group by queue_id, command_id, state
+where shelf is not null
+  and shelf <> 'backoff'
+group by shelf, queue_id, command_id

@@ -1,6 +1,6 @@
 -- head: where the first open tasks of one command on one queue stand, lane by lane.
 -- params: 1 queue_id, 2 command_id
--- index:  task_ready_idx, task_lane_idx and task_suspect_idx, the first entry of each lane
+-- index:  task_ready_idx, task_shelf_idx and task_suspect_idx, the first entry of each lane
 select *
 from (
     select priority,
@@ -8,10 +8,10 @@ from (
            id
     from task
     where queue_id = ?1
+      and command_id = ?2
+      and gate = 'open'
+      and suspect = 0
       and lane = 'top'
-      and command_id = ?2
-      and gate = 'open'
-      and suspect = 0
     order by priority, place, id
     limit 1
 )
@@ -22,12 +22,10 @@ from (
            place,
            id
     from task
-    where queue_id = ?1
-      and lane = 'root'
-      and lane <> 'top'
+    where shelf = 'root'
+      and shelf is not null
+      and queue_id = ?1
       and command_id = ?2
-      and gate = 'open'
-      and suspect = 0
     order by priority, place, id
     limit 1
 )
@@ -38,12 +36,10 @@ from (
            place,
            id
     from task
-    where queue_id = ?1
-      and lane = 'child'
-      and lane <> 'top'
+    where shelf = 'child'
+      and shelf is not null
+      and queue_id = ?1
       and command_id = ?2
-      and gate = 'open'
-      and suspect = 0
     order by priority, place, id
     limit 1
 )

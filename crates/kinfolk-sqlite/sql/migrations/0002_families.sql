@@ -1,5 +1,5 @@
 -- 0002_families: children, queue limits, follow-ups and statuses.
--- A task that has no family touches none of the indexes and tables made here, except where it says so.
+-- A task that has no family touches none of the new indexes and tables, except while it waits to be tried again.
 
 alter table queue add column family_limit integer; -- null is no limit
 alter table queue add column child_limit  integer;
@@ -16,6 +16,15 @@ alter table task add column outcome    text     -- how its own work ended, while
 alter table task add column lane       text not null default 'top'
     constraint child_iff_parent check ((lane = 'child') = (parent_id is not null));
 alter table task add column slot       integer not null default 0; -- it runs, and counts for its queue's child_limit
+-- Where a task is found that no older index finds, or null. Hot statements on flat tasks never write this column, so that
+-- they need not even look at the indexes on it. It follows from the rest:
+--   root, child                   open and no suspect, in that lane
+--   after, limit                  held by that gate
+--   backoff                       behind the gate time, and has run before (flat tasks too)
+--   waiting                       waits for its children
+--   outside                       a root that waits for its children, and whose family has to be let in again
+--   completed, failed, cancelled  a child that has ended
+alter table task add column shelf      text;
 
 -- Children made at once, and how they are doing. Those that a task spawns have its number.
 create table fan_out (
@@ -65,48 +74,31 @@ drop index task_ready_idx;
 create index task_ready_idx on task (queue_id, command_id, priority, place)
 where gate = 'open' and (suspect = 0 and lane = 'top');
 
-create index task_lane_idx on task (queue_id, lane, command_id, priority, place)
-where gate = 'open' and (suspect = 0 and lane <> 'top');
+create index task_shelf_idx on task (shelf, queue_id, command_id, priority, place)
+where shelf is not null;
 
 drop index task_suspect_idx;
 create index task_suspect_idx on task (queue_id, lane, command_id, priority, place)
 where gate = 'open' and suspect = 1;
 
 -- Families at work, and children that run, on queues that limit them.
-create index task_at_work_idx on task (queue_id, finished_at)
-where lane = 'root' and finished_at is null;
+create index task_at_work_idx on task (queue_id)
+where lane = 'root';
 
 create index task_slot_idx on task (queue_id)
 where slot = 1;
 
--- The children of a fan-out, and those of them that wait for an earlier one.
+-- The children of a fan-out, and those of a family that are held.
 create unique index task_child_idx on task (fan_out_id, nth)
 where fan_out_id is not null;
 
-create index task_after_idx on task (fan_out_id, nth)
-where gate = 'after' and fan_out_id is not null;
+create index task_held_idx on task (root_id, fan_out_id, nth)
+where shelf = 'after' or shelf = 'limit';
 
--- What waits for its children; and, by family, what waits until the family is let in again.
-create index task_waiting_idx on task (queue_id, lane, command_id)
-where state = 'waiting';
-
-create index task_limit_idx on task (root_id)
-where gate = 'limit';
-
--- What is counted and asked for by command: held tasks, and those that are to be tried again (flat ones too).
-create index task_held_idx on task (queue_id, command_id, gate)
-where gate = 'limit' or gate = 'after';
-
-create index task_backoff_idx on task (command_id)
-where gate = 'time' and runs > 0;
-
--- Retention goes by the root; ended children are only counted.
+-- Retention goes by the root.
 drop index task_finished_idx;
 create index task_finished_idx on task (queue_id, state, finished_at, id, command_id)
 where finished_at is not null and depth = 0;
-
-create index task_ended_child_idx on task (queue_id, command_id, state)
-where (state = 'completed' or state = 'failed' or state = 'cancelled') and lane = 'child';
 
 -- A task as it is shown.
 create view task_shown as

@@ -2,7 +2,8 @@
 -- params: 1 queue_id
 -- index:  the whole table; an operator does this once
 update task
-set lane = 'root'
+set lane  = 'root',
+    shelf = iif(gate = 'open' and suspect = 0, 'root', shelf)
 where queue_id = ?1
   and depth = 0
   and finished_at is null

@@ -14,7 +14,8 @@ set state               = 'pending',
     started_at          = null,
     finished_at         = null,
     cancel_requested_at = null,
-    token               = null
+    token               = null,
+    shelf               = replace(iif(nth = ?5, ?3, ?4), 'open', 'child')
 where fan_out_id = ?1
   and fan_out_id is not null
   and (

@@ -13,5 +13,6 @@ set state               = 'pending',
     started_at          = null,
     finished_at         = null,
     cancel_requested_at = null,
-    token               = null
+    token               = null,
+    shelf               = iif(?3 = 'open', iif(lane = 'top', null, lane), ?3)
 where id = ?1

@@ -1,9 +1,10 @@
 -- wait_again: a task that failed with its children waits for them once more.
--- params: 1 id
+-- params: 1 id, 2 shelf
 -- index:  by number
 update task
 set state               = 'waiting',
     failure             = null,
     finished_at         = null,
-    cancel_requested_at = null
+    cancel_requested_at = null,
+    shelf               = ?2
 where id = ?1

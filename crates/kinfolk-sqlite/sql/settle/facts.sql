@@ -15,13 +15,8 @@ select state,
        due,
        cancel_requested_at is not null,
        failure,
-       parent_id,
-       coalesce(root_id, id),
-       depth,
-       fan_out_id,
-       priority,
-       place,
        lane,
+       fan_out_id,
        slot
 from task
 where id = ?1

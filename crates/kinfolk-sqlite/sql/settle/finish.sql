@@ -1,4 +1,4 @@
--- finish: a running task becomes terminal. Keys that are not held for a time window are given up.
+-- finish: a running root becomes terminal. Keys that are not held for a time window are given up.
 -- params: 1 id, 2 state, 3 now, 4 result, 5 failure, 6 attempt, 7 suspect, 8 strikes, 9 token
 -- index:  by number
 update task

@@ -10,5 +10,7 @@ set state   = 'pending',
     suspect = ?6,
     strikes = ?7,
     token   = ?8,
-    worker  = null
+    worker  = null,
+    slot    = 0,
+    shelf   = case when ?2 = 'time' then 'backoff' when ?6 or lane = 'top' then null else lane end
 where id = ?1

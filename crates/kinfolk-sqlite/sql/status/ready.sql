@@ -1,6 +1,7 @@
--- ready: whether a command has a task on a queue that is open, held by others, or waiting for its children.
+-- ready: whether a command has a task on a queue that is open, held by others, to be tried again, or waiting for its
+-- children.
 -- params: 1 queue_id, 2 command_id
--- index:  task_ready_idx, task_lane_idx, task_suspect_idx, task_held_idx, task_waiting_idx, lane by lane
+-- index:  task_ready_idx, task_shelf_idx, task_suspect_idx lane by lane
 select exists (
            select 1
            from task
@@ -13,78 +14,35 @@ select exists (
        or exists (
            select 1
            from task
-           where queue_id = ?1
+           where shelf in ('root', 'child', 'after', 'limit', 'waiting', 'outside', 'backoff')
+             and shelf is not null
+             and queue_id = ?1
              and command_id = ?2
-             and gate = 'open'
-             and suspect = 0
-             and lane = 'root'
-             and lane <> 'top'
        )
        or exists (
            select 1
            from task
            where queue_id = ?1
-             and command_id = ?2
-             and gate = 'open'
-             and suspect = 0
-             and lane = 'child'
-             and lane <> 'top'
-       )
-       or exists (
-           select 1
-           from task
-           where queue_id = ?1
-             and command_id = ?2
-             and gate = 'open'
-             and suspect = 1
              and lane = 'top'
-       )
-       or exists (
-           select 1
-           from task
-           where queue_id = ?1
              and command_id = ?2
              and gate = 'open'
              and suspect = 1
-             and lane = 'root'
        )
        or exists (
            select 1
            from task
            where queue_id = ?1
+             and lane = 'root'
              and command_id = ?2
              and gate = 'open'
              and suspect = 1
+       )
+       or exists (
+           select 1
+           from task
+           where queue_id = ?1
              and lane = 'child'
-       )
-       or exists (
-           select 1
-           from task
-           where queue_id = ?1
              and command_id = ?2
-             and (gate = 'limit' or gate = 'after')
-       )
-       or exists (
-           select 1
-           from task
-           where queue_id = ?1
-             and command_id = ?2
-             and state = 'waiting'
-             and lane = 'top'
-       )
-       or exists (
-           select 1
-           from task
-           where queue_id = ?1
-             and command_id = ?2
-             and state = 'waiting'
-             and lane = 'root'
-       )
-       or exists (
-           select 1
-           from task
-           where queue_id = ?1
-             and command_id = ?2
-             and state = 'waiting'
-             and lane = 'child'
+             and gate = 'open'
+             and suspect = 1
        )

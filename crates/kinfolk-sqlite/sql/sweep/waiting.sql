@@ -1,9 +1,10 @@
 -- waiting: the next tasks that wait for their children, behind a given one.
 -- params: 1 id, 2 page
--- index:  task_waiting_idx
+-- index:  task_shelf_idx
 select id
 from task
-where state = 'waiting'
+where (shelf = 'waiting' or shelf = 'outside')
+  and shelf is not null
   and id > ?1
 order by id
 limit ?2

@@ -35,10 +35,6 @@ impl<'a> Activity<'a> {
     }
 
     fn is_ready(&self, command_id: i64) -> Result<bool> {
-        let mut statement = self.conn.prepare_cached(include_str!("../../sql/status/backoff.sql"))?;
-        if statement.exists([command_id])? {
-            return Ok(true);
-        }
         let mut statement = self.conn.prepare_cached(include_str!("../../sql/status/ready.sql"))?;
         for queue in self.catalogue.queues() {
             if statement.query_row((queue.id, command_id), |row| row.get(0))? {

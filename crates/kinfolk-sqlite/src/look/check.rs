@@ -29,6 +29,7 @@ const INVARIANTS: &[(&str, &str)] = &[
     ("a child fits its parent", include_str!("../../sql/check/descent.sql")),
     ("a root is nobody's child", include_str!("../../sql/check/roots.sql")),
     ("only a waiting task, or one its children failed, has an outcome", include_str!("../../sql/check/outcomes.sql")),
+    ("a task is on the shelf it belongs on", include_str!("../../sql/check/shelf.sql")),
     ("only a running child takes a slot", include_str!("../../sql/check/slots.sql")),
     ("an ended family is not at work", include_str!("../../sql/check/places.sql")),
     ("children in order have one that is open", include_str!("../../sql/check/in_order.sql")),

@@ -51,15 +51,13 @@ impl Room {
         }
     }
 
-    /// Writes down that a taken task holds the room it needs.
-    pub(crate) fn hold(&self, session: &Session<'_>, id: i64, lane: Lane) -> Result<()> {
+    /// How a task taken from a lane holds the room it needs: its lane from now on, and whether it takes a slot. `None` for
+    /// a root that needs none.
+    pub(crate) fn held(&self, lane: Lane) -> Option<(Lane, bool)> {
         match lane {
-            Lane::Top if self.families.is_some() => enter(session, id),
-            Lane::Child if self.children.is_some() => {
-                session.sql(include_str!("../../sql/claim/take_slot.sql"))?.execute([id])?;
-                Ok(())
-            }
-            _ => Ok(()),
+            Lane::Top => self.families.map(|_| (Lane::Root, false)),
+            Lane::Root => Some((Lane::Root, false)),
+            Lane::Child => Some((Lane::Child, self.children.is_some())),
         }
     }
 }
@@ -71,8 +69,7 @@ pub(crate) fn admit(session: &mut Session<'_>, queue_id: i64, room: &mut Room) -
     }
     let roots = outside(session, queue_id, room.left(Lane::Top))?;
     for &root in &roots {
-        enter(session, root)?;
-        open_family(session, root)?;
+        enter(session, root, Lane::Root)?;
         room.take(Lane::Top);
     }
     Ok(!roots.is_empty())
@@ -81,7 +78,7 @@ pub(crate) fn admit(session: &mut Session<'_>, queue_id: i64, room: &mut Room) -
 /// Lets all families in whose root waits outside: the queue limits them no longer.
 pub(crate) fn admit_all(session: &mut Session<'_>, queue_id: i64) -> Result<()> {
     for root in outside(session, queue_id, usize::MAX)? {
-        open_family(session, root)?;
+        enter(session, root, Lane::Top)?;
     }
     Ok(())
 }
@@ -93,12 +90,9 @@ fn outside(session: &Session<'_>, queue_id: i64, page: usize) -> Result<Vec<i64>
     Ok(roots.collect::<rusqlite::Result<_>>()?)
 }
 
-fn enter(session: &Session<'_>, root: i64) -> Result<()> {
-    session.sql(include_str!("../../sql/claim/enter.sql"))?.execute([root])?;
-    Ok(())
-}
-
-fn open_family(session: &mut Session<'_>, root: i64) -> Result<()> {
+/// The family of a root that waits outside may run, from this lane.
+fn enter(session: &mut Session<'_>, root: i64, lane: Lane) -> Result<()> {
+    session.sql(include_str!("../../sql/claim/enter.sql"))?.execute((root, lane.as_str()))?;
     let mut statement = session.sql(include_str!("../../sql/claim/limited_queues.sql"))?;
     let queues = statement.query_map([root], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
     session.news.queues.extend(queues);

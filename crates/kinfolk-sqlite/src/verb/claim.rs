@@ -105,8 +105,13 @@ fn take(session: &Session<'_>, claim: &Claim, line: &[Taken], room: &Room) -> Re
     let (worker, token) = (claim.worker.0.as_bytes(), claim.token.0.as_bytes());
     let mut tasks = Vec::with_capacity(line.len());
     for &Taken { id, lane } in line {
-        take.execute((id, session.micros(), worker, token))?;
-        room.hold(session, id, lane)?;
+        match room.held(lane) {
+            None => take.execute((id, session.micros(), worker, token))?,
+            Some((lane, slot)) => {
+                let mut take_kin = session.sql(include_str!("../../sql/claim/take_kin.sql"))?;
+                take_kin.execute((id, session.micros(), worker, token, lane.as_str(), slot))?
+            }
+        };
         let mut rows = taken.query([id])?;
         while let Some(row) = rows.next()? {
             tasks.push(claimed(session, row, claim.token)?);

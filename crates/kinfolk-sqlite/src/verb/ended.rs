@@ -2,7 +2,7 @@
 
 use kinfolk_core::decide::{Facts, Next};
 use kinfolk_core::task::Ending;
-use kinfolk_core::{Gate, RetryPolicy, State, TaskId, Timestamp, Token, WorkerId};
+use kinfolk_core::{Gate, RetryPolicy, State, TaskId, Token, WorkerId};
 use rusqlite::{CachedStatement, OptionalExtension, Row};
 use uuid::Uuid;
 
@@ -28,13 +28,8 @@ pub(crate) struct Ended {
     pub(crate) due: i64,
     cancel_requested: bool,
     pub(crate) failure: Option<String>,
-    pub(crate) parent_id: Option<i64>,
-    pub(crate) root_id: i64,
-    pub(crate) depth: u16,
-    pub(crate) fan_out_id: Option<i64>,
-    pub(crate) priority: i32,
-    pub(crate) place: Timestamp,
     lane: Lane,
+    pub(crate) fan_out_id: Option<i64>,
     slot: bool,
 }
 
@@ -63,14 +58,9 @@ impl Ended {
             due: row.get(11)?,
             cancel_requested: row.get(12)?,
             failure: row.get(13)?,
-            parent_id: row.get(14)?,
-            root_id: row.get(15)?,
-            depth: row.get(16)?,
-            fan_out_id: row.get(17)?,
-            priority: row.get(18)?,
-            place: Timestamp::from_micros(row.get(19)?),
-            lane: Lane::from_word(row.get_ref(20)?.as_str()?).ok_or(rusqlite::Error::InvalidQuery)?,
-            slot: row.get(21)?,
+            lane: Lane::from_word(row.get_ref(14)?.as_str()?).ok_or(rusqlite::Error::InvalidQuery)?,
+            fan_out_id: row.get(15)?,
+            slot: row.get(16)?,
         })
     }
 
@@ -130,7 +120,7 @@ impl Ended {
             token.map(|token| token.0.into_bytes()),
         ))?;
         session.news.queues.insert(self.queue_id);
-        self.free_slot(session)
+        Ok(())
     }
 
     /// Lets other families of the queue go first while this one's root is in line again.
@@ -142,7 +132,8 @@ impl Ended {
     pub(crate) fn wait(&self, session: &mut Session<'_>, next: &Next, result: Option<&str>) -> Result<()> {
         let mut statement = session.sql(include_str!("../../sql/settle/wait.sql"))?;
         statement.execute((self.id.0, result, next.attempt, next.suspect, next.strikes))?;
-        self.free_slot(session)
+        self.slot_is_free(session);
+        Ok(())
     }
 
     /// The task becomes terminal, with all that follows for its kin.
@@ -154,7 +145,11 @@ impl Ended {
         failure: Option<&str>,
         token: Option<Token>,
     ) -> Result<()> {
-        session.sql(include_str!("../../sql/settle/finish.sql"))?.execute((
+        let sql = match self.lane {
+            Lane::Child => include_str!("../../sql/settle/finish_child.sql"),
+            _ => include_str!("../../sql/settle/finish.sql"),
+        };
+        session.sql(sql)?.execute((
             self.id.0,
             next.state.as_str(),
             session.micros(),
@@ -165,16 +160,15 @@ impl Ended {
             next.strikes,
             token.map(|token| token.0.into_bytes()),
         ))?;
-        self.free_slot(session)?;
+        self.slot_is_free(session);
         family::ended(session, &self.kin(), next.state)
     }
 
-    fn free_slot(&self, session: &mut Session<'_>) -> Result<()> {
+    /// Another child of the queue may run.
+    fn slot_is_free(&self, session: &mut Session<'_>) {
         if self.slot {
-            session.sql(include_str!("../../sql/settle/free_slot.sql"))?.execute([self.id.0])?;
             session.news.queues.insert(self.queue_id);
         }
-        Ok(())
     }
 
     fn kin(&self) -> Kin {

@@ -119,7 +119,9 @@ fn go_on(session: &mut Session<'_>, fan_out_id: i64, state: State) -> Result<()>
     }
     if fan_out.order == ChildOrder::InOrderUntilFailure && state == State::Failed {
         let skipped = failure_text(&Failure::skipped_child())?;
-        fan_out.tally.cancelled += skip(session, fan_out_id, &skipped)?;
+        let mut statement = session.sql(include_str!("../../sql/family/skip.sql"))?;
+        let skipped = statement.execute((fan_out.root_id, fan_out_id, session.micros(), skipped))?;
+        fan_out.tally.cancelled += skipped as u64;
         fan_out.held = 0;
     } else if fan_out.tally.open() == fan_out.held {
         open_next(session, fan_out_id, fan_out.root_id)?;
@@ -141,12 +143,6 @@ pub(crate) fn left_line(session: &mut Session<'_>, task: &Whereabouts) -> Result
     Ok(())
 }
 
-/// Cancels the children of a fan-out that wait for an earlier one, and says how many they were.
-pub(crate) fn skip(session: &Session<'_>, fan_out_id: i64, failure: &str) -> Result<u64> {
-    let mut statement = session.sql(include_str!("../../sql/family/skip.sql"))?;
-    Ok(statement.execute((fan_out_id, session.micros(), failure))? as u64)
-}
-
 /// A page of the children of a fan-out that wait for children of their own: their numbers, and the how-many-eth they are.
 pub(crate) fn waiting_children(
     session: &Session<'_>,
@@ -162,7 +158,7 @@ pub(crate) fn waiting_children(
 fn open_next(session: &mut Session<'_>, fan_out_id: i64, root_id: i64) -> Result<()> {
     let mut statement = session.sql(include_str!("../../sql/family/next.sql"))?;
     let (id, due, queue_id): (i64, i64, i64) =
-        statement.query_row([fan_out_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        statement.query_row((root_id, fan_out_id), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let gate = gate_in_family(session, root_id, Timestamp::from_micros(due))?;
     session.sql(include_str!("../../sql/family/gate.sql"))?.execute((id, gate.as_str()))?;
     session.news.queues.insert(queue_id);

@@ -10,18 +10,17 @@ use kinfolk_core::{FollowUp, Gate, State, TaskId, Timestamp, When};
 use crate::error::Result;
 use crate::rows::failure_text;
 use crate::session::Session;
-use crate::verb::ended::Ended;
 use crate::verb::enqueue::{Stand, gate_of, holder, joined, put, target};
+use crate::verb::make::Maker;
 
 /// Makes a follow-up, or lets the pending root that holds its key wait for this family too.
-pub(crate) fn make(session: &mut Session<'_>, maker: &Ended, follow_up: &FollowUp) -> Result<()> {
+pub(crate) fn make(session: &mut Session<'_>, maker: &Maker, follow_up: &FollowUp) -> Result<()> {
     let FollowUp { task, when } = follow_up;
     let Ok((command, queue)) = target(session.catalogue, task) else { return Ok(()) };
     if let Some(unique) = &task.unique
         && let Some(holder) = holder(session, include_str!("../../sql/follow_up/holder.sql"), command.id, &unique.key)?
     {
         if holder.unstarted {
-            session.sql(include_str!("../../sql/family/gate.sql"))?.execute((holder.id.0, Gate::After.as_str()))?;
             wait_for(session, holder.id, maker.root_id, *when)?;
         }
         return joined(session, &holder, task, unique.on_duplicate).map(drop);
@@ -38,6 +37,7 @@ pub(crate) fn make(session: &mut Session<'_>, maker: &Ended, follow_up: &FollowU
 }
 
 fn wait_for(session: &Session<'_>, id: TaskId, root_id: i64, when: When) -> Result<()> {
+    session.sql(include_str!("../../sql/family/gate.sql"))?.execute((id.0, Gate::After.as_str()))?;
     let mut statement = session.sql(include_str!("../../sql/follow_up/wait_for.sql"))?;
     statement.execute((id.0, root_id, when == When::Completed))?;
     Ok(())

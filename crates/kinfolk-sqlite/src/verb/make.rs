@@ -1,7 +1,7 @@
 //! What a handler made: checked as a whole, then written with the settle of its attempt.
 
 use kinfolk_core::limits::DEPTH_MAX;
-use kinfolk_core::{ChildOrder, Gate, Made, NewTask, Rejection, Tally, Timestamp};
+use kinfolk_core::{ChildOrder, Gate, Made, NewTask, Rejection, Tally, TaskId, Timestamp};
 
 use rusqlite::CachedStatement;
 
@@ -12,8 +12,39 @@ use crate::verb::ended::Ended;
 use crate::verb::enqueue::{self, Birth, Stand, gate_of, holder, joined, put, target};
 use crate::verb::follow_up;
 
+/// A task that has made something, and what it hands down to that.
+pub(crate) struct Maker {
+    pub(crate) id: TaskId,
+    queue_id: i64,
+    fan_out_id: Option<i64>,
+    pub(crate) parent_id: Option<i64>,
+    pub(crate) root_id: i64,
+    depth: u16,
+    pub(crate) priority: i32,
+    pub(crate) place: Timestamp,
+}
+
+impl Maker {
+    /// What is to be known of a task whose attempt has ended.
+    pub(crate) fn of(session: &Session<'_>, task: &Ended) -> Result<Self> {
+        let mut statement = session.sql(include_str!("../../sql/settle/maker.sql"))?;
+        Ok(statement.query_row([task.id.0], |row| {
+            Ok(Self {
+                id: task.id,
+                queue_id: task.queue_id,
+                fan_out_id: task.fan_out_id,
+                parent_id: row.get(0)?,
+                root_id: row.get(1)?,
+                depth: row.get(2)?,
+                priority: row.get(3)?,
+                place: Timestamp::from_micros(row.get(4)?),
+            })
+        })?)
+    }
+}
+
 /// Why nothing of this can be made: the first thing that is refused, in the order of making.
-pub(crate) fn refusal(session: &Session<'_>, maker: &Ended, made: &Made) -> Result<Option<Rejection>> {
+pub(crate) fn refusal(session: &Session<'_>, maker: &Maker, made: &Made) -> Result<Option<Rejection>> {
     if maker.parent_id.is_none() && !made.siblings.is_empty() {
         return Ok(Some(Rejection::NoParent(maker.id)));
     }
@@ -36,7 +67,7 @@ pub(crate) fn refusal(session: &Session<'_>, maker: &Ended, made: &Made) -> Resu
 }
 
 /// Writes what a task has made, nothing of which is refused. Whether it has children to wait for.
-pub(crate) fn make(session: &mut Session<'_>, maker: &Ended, made: &Made) -> Result<bool> {
+pub(crate) fn make(session: &mut Session<'_>, maker: &Maker, made: &Made) -> Result<bool> {
     siblings(session, maker, &made.siblings)?;
     let waits = children(session, maker, &made.children, made.order)?;
     made.follow_ups.iter().try_for_each(|made| follow_up::make(session, maker, made))?;
@@ -44,13 +75,13 @@ pub(crate) fn make(session: &mut Session<'_>, maker: &Ended, made: &Made) -> Res
     Ok(waits)
 }
 
-fn siblings(session: &mut Session<'_>, maker: &Ended, tasks: &[NewTask]) -> Result<()> {
+fn siblings(session: &mut Session<'_>, maker: &Maker, tasks: &[NewTask]) -> Result<()> {
     let (Some(parent_id), Some(fan_out_id)) = (maker.parent_id, maker.fan_out_id) else { return Ok(()) };
     if tasks.is_empty() {
         return Ok(());
     }
-    let mut statement = session.sql(include_str!("../../sql/family/priority.sql"))?;
-    let priority = statement.query_row([parent_id], |row| row.get(0))?;
+    let mut statement = session.sql(include_str!("../../sql/settle/maker.sql"))?;
+    let priority = statement.query_row([parent_id], |row| row.get(3))?;
     let nest = Nest { parent_id, depth: maker.depth, priority, place: maker.place, fan_out_id };
     let mut fan_out = session.fan_out(fan_out_id)?;
     let mut insert = session.sql(include_str!("../../sql/enqueue/insert_child.sql"))?;
@@ -64,7 +95,7 @@ fn siblings(session: &mut Session<'_>, maker: &Ended, tasks: &[NewTask]) -> Resu
 }
 
 /// Makes the children of a task; whether there are any.
-fn children(session: &mut Session<'_>, maker: &Ended, tasks: &[NewTask], order: ChildOrder) -> Result<bool> {
+fn children(session: &mut Session<'_>, maker: &Maker, tasks: &[NewTask], order: ChildOrder) -> Result<bool> {
     let nest = Nest {
         parent_id: maker.id.0,
         depth: maker.depth + 1,
@@ -140,7 +171,7 @@ impl Nest {
     }
 }
 
-fn root_queue_id(session: &Session<'_>, maker: &Ended) -> Result<i64> {
+fn root_queue_id(session: &Session<'_>, maker: &Maker) -> Result<i64> {
     if maker.root_id == maker.id.0 {
         return Ok(maker.queue_id);
     }

@@ -10,6 +10,11 @@ use crate::error::Result;
 use crate::session::Session;
 use crate::verb::{retry, whereabouts};
 
+/// The shelf of a task that waits for its children.
+const WAITING: &str = "waiting";
+/// The shelf of a root that does so, and whose family has to be let in again.
+const OUTSIDE: &str = "outside";
+
 /// Lets what failed in a task's family run again.
 pub(crate) fn retry_family(session: &mut Session<'_>, id: TaskId) -> Result<Retried> {
     let root_id = TaskId(whereabouts::of(session, id)?.root_id);
@@ -25,7 +30,7 @@ pub(crate) fn retry_family(session: &mut Session<'_>, id: TaskId) -> Result<Retr
     // A family that the queue has to let in again waits outside until a claim does so.
     let limited = session.catalogue.queue_by_id(root.kin.queue_id)?.policy.family_limit.is_some();
     let mut repair = Repair { gate: if limited { Gate::Limit } else { Gate::Open }, retried: Retried::default() };
-    repair.wait_again(session, root_id.0)?;
+    repair.wait_again(session, root_id.0, if limited { OUTSIDE } else { WAITING })?;
     session.news.queues.insert(root.kin.queue_id);
     if repair.retried.pending == 0 {
         return refuse("its failed tasks have been removed by retention, enqueue it anew");
@@ -41,8 +46,8 @@ struct Repair {
 
 impl Repair {
     /// A task that failed with its children waits for them again.
-    fn wait_again(&mut self, session: &mut Session<'_>, id: i64) -> Result<()> {
-        session.sql(include_str!("../../sql/retry/wait_again.sql"))?.execute([id])?;
+    fn wait_again(&mut self, session: &mut Session<'_>, id: i64, shelf: &str) -> Result<()> {
+        session.sql(include_str!("../../sql/retry/wait_again.sql"))?.execute((id, shelf))?;
         self.retried.waiting += 1;
         let mut statement = session.sql(include_str!("../../sql/family/fan_outs.sql"))?;
         let fan_outs: Vec<i64> = statement.query_map([id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
@@ -57,7 +62,7 @@ impl Repair {
                 let mut fan_out = session.fan_out(fan_out_id)?;
                 fan_out.tally.failed -= 1;
                 session.fan_outs.put(fan_out_id, fan_out);
-                self.wait_again(session, child)?;
+                self.wait_again(session, child, WAITING)?;
             }
             page = failed_parents(session, fan_out_id, behind)?;
         }

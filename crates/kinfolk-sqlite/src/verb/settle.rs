@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::rows::failure_text;
 use crate::session::Session;
 use crate::verb::ended::Ended;
-use crate::verb::{follow_up, make};
+use crate::verb::follow_up;
+use crate::verb::make::{self, Maker};
 
 /// Records how attempts ended; one answer each, and a stale one does not disturb the rest.
 pub(crate) fn settle(session: &mut Session<'_>, settles: &[Settle]) -> Result<Vec<Settled>> {
@@ -49,13 +50,14 @@ fn follow_made(session: &mut Session<'_>, task: &Ended, outcome: &Outcome, made:
     if next.state != State::Completed {
         return follow(session, task, outcome);
     }
-    if let Some(why) = make::refusal(session, task, made)? {
+    let maker = Maker::of(session, task)?;
+    if let Some(why) = make::refusal(session, &maker, made)? {
         return follow(session, task, &refused(&why));
     }
-    if !make::make(session, task, made)? {
+    if !make::make(session, &maker, made)? {
         let state = follow(session, task, outcome)?;
-        if task.parent_id.is_none() && !made.follow_ups.is_empty() {
-            follow_up::family_ended(session, task.root_id, state)?;
+        if maker.parent_id.is_none() && !made.follow_ups.is_empty() {
+            follow_up::family_ended(session, maker.root_id, state)?;
         }
         return Ok(state);
     }

@@ -1,0 +1,15 @@
+-- shelf: tasks that are looked for in the wrong place.
+-- params: none
+-- index:  the whole table
+select id,
+       'is ' || state || ', gate ' || coalesce(gate, 'none') || ', lane ' || lane || ', on shelf '
+       || coalesce(shelf, 'none')
+from task
+where replace(shelf, 'outside', 'waiting') is not case
+          when state = 'waiting' then 'waiting'
+          when gate = 'open' and suspect = 0 and lane <> 'top' then lane
+          when gate = 'time' and runs > 0 then 'backoff'
+          when gate = 'after' or gate = 'limit' then gate
+          when finished_at is not null and lane = 'child' then state
+      end
+   or (shelf = 'outside' and lane <> 'top')

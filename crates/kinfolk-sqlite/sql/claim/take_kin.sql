@@ -1,0 +1,17 @@
+-- take_kin: start one attempt of a child, or of a root on a queue that limits families. A key held while pending is given
+-- up for good.
+-- params: 1 id, 2 now, 3 worker, 4 token, 5 lane from now on, 6 slot
+-- index:  by number
+update task
+set state      = 'running',
+    gate       = null,
+    attempt    = attempt + 1,
+    runs       = runs + 1,
+    started_at = ?2,
+    worker     = ?3,
+    token      = ?4,
+    key_until  = iif(unique_scope = 'pending', 0, key_until),
+    lane       = ?5,
+    slot       = ?6,
+    shelf      = null
+where id = ?1

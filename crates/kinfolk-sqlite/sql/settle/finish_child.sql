@@ -1,0 +1,17 @@
+-- finish_child: a running task that has a parent becomes terminal. Keys that are not held for a time window are given up.
+-- params: 1 id, 2 state, 3 now, 4 result, 5 failure, 6 attempt, 7 suspect, 8 strikes, 9 token
+-- index:  by number
+update task
+set state       = ?2,
+    finished_at = ?3,
+    result      = ?4,
+    failure     = ?5,
+    attempt     = ?6,
+    suspect     = ?7,
+    strikes     = ?8,
+    token       = ?9,
+    worker      = null,
+    key_until   = iif(unique_scope = 'pending' or unique_scope = 'active', 0, key_until),
+    slot        = 0,
+    shelf       = ?2
+where id = ?1

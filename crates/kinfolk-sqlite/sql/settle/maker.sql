@@ -1,0 +1,10 @@
+-- maker: what a task hands down to what it makes.
+-- params: 1 id
+-- index:  by number
+select parent_id,
+       coalesce(root_id, id),
+       depth,
+       priority,
+       place
+from task
+where id = ?1
