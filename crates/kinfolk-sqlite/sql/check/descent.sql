@@ -1,4 +1,5 @@
--- descent: children that do not fit their parent: another root, a wrong depth, a wrong place among the children, or none.
+-- descent: children that do not fit their parent: another root, a wrong depth, a wrong place among the children, or
+-- none.
 -- params: none
 -- index:  the whole table; parents and fan-outs by number
 select child.id,

@@ -1,4 +1,5 @@
--- failed: failed or cancelled tasks without a failure, or with a result; only one whose own work was done keeps its result.
+-- failed: failed or cancelled tasks without a failure, or with a result; only one whose own work was done keeps its
+-- result.
 -- params: none
 -- index:  the whole table
 select id,

@@ -2,7 +2,8 @@
 -- params: none
 -- index:  task_held_idx; roots by number
 select task.id,
-       'the root ' || task.root_id || ' is ' || coalesce(root.state, 'gone') || ' in lane ' || coalesce(root.lane, 'none')
+       'the root ' || coalesce(task.root_id, 'itself') || ' is ' || coalesce(root.state, 'gone')
+       || ' in lane ' || coalesce(root.lane, 'none')
 from task
 left join task as root on root.id = task.root_id
 where task.gate = 'limit'

@@ -2,6 +2,6 @@
 -- params: 1 root_id
 -- index:  task_held_idx
 select distinct queue_id
-from task
+from task indexed by task_held_idx
 where root_id = ?1
   and shelf = 'limit'

@@ -1,5 +1,5 @@
--- look: what a claim has to look at beside the lane top: follow-ups whose families have settled, other lanes, and suspects
--- that this worker might take; it takes none while it runs one.
+-- look: what a claim has to look at beside the lane top: follow-ups whose families have settled, other lanes, and
+-- suspects that this worker might take; it takes none while it runs one.
 -- params: 1 queue_id, 2 worker
 -- index:  follow_up_ended_idx, task_shelf_idx, task_suspect_idx, task_running_idx
 select exists (

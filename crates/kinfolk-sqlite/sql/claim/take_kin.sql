@@ -1,5 +1,5 @@
--- take_kin: start one attempt of a child, or of a root on a queue that limits families. A key held while pending is given
--- up for good.
+-- take_kin: start one attempt of a child, or of a root on a queue that limits families. A key held while pending is
+-- given up for good.
 -- params: 1 id, 2 now, 3 worker, 4 token, 5 lane from now on, 6 slot
 -- index:  by number
 update task

@@ -4,7 +4,7 @@
 select id,
        due,
        queue_id
-from task
+from task indexed by task_held_idx
 where root_id = ?1
   and fan_out_id = ?2
   and shelf = 'after'

@@ -1,7 +1,7 @@
 -- skip: cancel the children that wait for an earlier one. Keys that are not held for a time window are given up.
 -- params: 1 root_id, 2 fan_out_id, 3 now, 4 failure
 -- index:  task_held_idx
-update task
+update task indexed by task_held_idx
 set state       = 'cancelled',
     gate        = null,
     finished_at = ?3,

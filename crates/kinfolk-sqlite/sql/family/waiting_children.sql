@@ -1,4 +1,5 @@
--- waiting_children: the next children of a fan-out that wait for children of their own, in their order, behind a given one.
+-- waiting_children: the next children of a fan-out that wait for children of their own, in their order, behind a given
+-- one.
 -- params: 1 fan_out_id, 2 nth, 3 page
 -- index:  task_child_idx
 select id,

@@ -1,5 +1,5 @@
--- holder: the root that holds a unique key of a command now; the oldest, should there be several. A child never joins: it
--- could wait for itself.
+-- holder: the root that holds a unique key of a command now; the oldest, should there be several. A child never joins:
+-- it could wait for itself.
 -- params: 1 unique_key, 2 command_id, 3 now
 -- index:  task_key_idx
 select id,

@@ -16,8 +16,8 @@ alter table task add column outcome    text     -- how its own work ended, while
 alter table task add column lane       text not null default 'top'
     constraint child_iff_parent check ((lane = 'child') = (parent_id is not null));
 alter table task add column slot       integer not null default 0; -- it runs, and counts for its queue's child_limit
--- Where a task is found that no older index finds, or null. Hot statements on flat tasks never write this column, so that
--- they need not even look at the indexes on it. It follows from the rest:
+-- Where a task is found that no older index finds, or null. Hot statements on flat tasks never write this column, so
+-- that they need not even look at the indexes on it. It follows from the rest:
 --   root, child                   open and no suspect, in that lane
 --   after, limit                  held by that gate
 --   backoff                       behind the gate time, and has run before (flat tasks too)

@@ -1,4 +1,5 @@
--- failed_parents: the next children of a fan-out that failed with children of their own, in their order, behind a given one.
+-- failed_parents: the next children of a fan-out that failed with children of their own, in their order, behind a given
+-- one.
 -- params: 1 fan_out_id, 2 nth, 3 page
 -- index:  task_child_idx
 select id,

@@ -1,5 +1,5 @@
--- revivable: how many children of a fan-out failed by themselves, how many were skipped because of that, and which is the
--- first of both.
+-- revivable: how many children of a fan-out failed by themselves, how many were skipped because of that, and which is
+-- the first of both.
 -- params: 1 fan_out_id
 -- index:  task_child_idx
 select coalesce(sum(state = 'failed'), 0),

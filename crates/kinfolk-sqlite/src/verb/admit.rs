@@ -51,8 +51,8 @@ impl Room {
         }
     }
 
-    /// How a task taken from a lane holds the room it needs: its lane from now on, and whether it takes a slot. `None` for
-    /// a root that needs none.
+    /// How a task taken from a lane holds the room it needs: its lane from now on, and whether it takes a slot. `None`
+    /// for a root that needs none.
     pub(crate) fn held(&self, lane: Lane) -> Option<(Lane, bool)> {
         match lane {
             Lane::Top => self.families.map(|_| (Lane::Root, false)),

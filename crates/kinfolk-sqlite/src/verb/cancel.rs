@@ -1,7 +1,7 @@
 //! Asking for the end of a task and of all its descendants, in one transaction.
 //!
-//! What is pending ends now, what runs is asked to, and what waits ends with its last child. The work is done fan-out by
-//! fan-out, so that a family of a million costs time in proportion and no memory to speak of.
+//! What is pending ends now, what runs is asked to, and what waits ends with its last child. The work is done fan-out
+//! by fan-out, so that a family of a million costs time in proportion and no memory to speak of.
 
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::operate::Cancelled;

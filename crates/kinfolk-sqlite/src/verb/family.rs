@@ -52,8 +52,8 @@ pub(crate) struct Kin {
 
 /// Carries out all that follows from the end of a task, up to the root. The task itself has been written.
 ///
-/// A root that ends by itself has no family, and nobody waits for it except what it made in that very settle, which sees
-/// to that itself.
+/// A root that ends by itself has no family, and nobody waits for it except what it made in that very settle, which
+/// sees to that itself.
 pub(crate) fn ended(session: &mut Session<'_>, kin: &Kin, state: State) -> Result<()> {
     let Some(fan_out_id) = kin.fan_out_id else { return leave_place(session, kin) };
     count(session, fan_out_id, state)?;
@@ -143,7 +143,8 @@ pub(crate) fn left_line(session: &mut Session<'_>, task: &Whereabouts) -> Result
     Ok(())
 }
 
-/// A page of the children of a fan-out that wait for children of their own: their numbers, and the how-many-eth they are.
+/// A page of the children of a fan-out that wait for children of their own: their numbers, and the how-many-eth they
+/// are.
 pub(crate) fn waiting_children(
     session: &Session<'_>,
     fan_out_id: i64,

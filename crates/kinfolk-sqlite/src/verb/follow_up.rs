@@ -54,7 +54,8 @@ pub(crate) fn family_ended(session: &mut Session<'_>, root_id: i64, state: State
     Ok(())
 }
 
-/// Opens one page of the follow-ups on a queue whose families have all settled, and cancels those that needed another end.
+/// Opens one page of the follow-ups on a queue whose families have all settled, and cancels those that needed another
+/// end.
 pub(crate) fn open(session: &mut Session<'_>, queue_id: i64) -> Result<()> {
     let mut statement = session.sql(include_str!("../../sql/follow_up/settled.sql"))?;
     let settled: Vec<(i64, i64, Option<i64>)> = statement

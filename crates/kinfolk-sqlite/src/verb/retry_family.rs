@@ -1,7 +1,8 @@
-//! Repairing a family that has failed: what failed by itself runs again, and the parents that failed with it wait again.
+//! Repairing a family that has failed: what failed by itself runs again, and the parents that failed with it wait
+//! again.
 //!
-//! Only what is reached from the root through failed tasks is touched: nothing below a task that has ended otherwise may
-//! open again. The work is done fan-out by fan-out, as in `cancel`.
+//! Only what is reached from the root through failed tasks is touched: nothing below a task that has ended otherwise
+//! may open again. The work is done fan-out by fan-out, as in `cancel`.
 
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::{Gate, Retried, State, StoreError, TaskId};
@@ -99,7 +100,8 @@ impl Repair {
     }
 }
 
-/// A page of the children of a fan-out that failed with children of their own: their numbers, and the how-many-eth they are.
+/// A page of the children of a fan-out that failed with children of their own: their numbers, and the how-many-eth they
+/// are.
 fn failed_parents(session: &Session<'_>, fan_out_id: i64, behind: i64) -> Result<Vec<(i64, i64)>> {
     let mut statement = session.sql(include_str!("../../sql/retry/failed_parents.sql"))?;
     let rows = statement.query_map((fan_out_id, behind, SWEEP_PAGE), |row| Ok((row.get(0)?, row.get(1)?)))?;

@@ -1,7 +1,10 @@
 //! Families on the embedded store: what is special to it, and that large ones cost time in proportion.
 
 use kinfolk_core::operate::Cancelled;
-use kinfolk_core::{ChildOrder, Gate, Inspect, Made, Operate, Outcome, Settle, Settled, State, TaskId, Work, WorkerId};
+use kinfolk_core::{
+    ChildOrder, Command, Failure, FailureKind, Gate, Inspect, Made, Operate, Outcome, Produce, Retried, Retry, Settle,
+    Settled, SqlHandler, State, StoreError, TaskId, Work, WorkerId,
+};
 use rusqlite::Connection;
 
 use crate::support::{Place, claim, enqueue, ids, register, settle, task, worker};
@@ -44,7 +47,8 @@ async fn a_thousand_children_that_settle_together_write_their_parents_counts_onc
     assert_eq!(place.store.settle(&[parent.clone()]).await.unwrap(), [Settled::Recorded(State::Waiting)]);
     let spy = Connection::open(place.path()).unwrap();
     spy.execute_batch(
-        "create table writes (n integer); create trigger spy after update on fan_out begin insert into writes values (1); end",
+        "create table writes (n integer);
+        create trigger spy after update on fan_out begin insert into writes values (1); end",
     )
     .unwrap();
     assert_eq!(drain(&place, worker).await, 1000);
@@ -95,5 +99,66 @@ async fn cancelling_a_child_in_line_leaves_the_line_whole() {
     assert_eq!(place.store.task(child(3)).await.unwrap().unwrap().gate, Some(Gate::After));
     assert_eq!(place.store.cancel(child(1)).await.unwrap(), Cancelled::Now);
     assert_eq!(ids(&claim(&place.store, worker, &["echo"], 10).await), [child(3)]);
+    assert_eq!(place.store.check().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn the_sweep_ends_a_parent_that_someone_left_waiting() {
+    let place = Place::new();
+    let (worker, mut parent) = root(&place).await;
+    parent.made = children(2, ChildOrder::Together);
+    place.store.settle(&[parent.clone()]).await.unwrap();
+    assert_eq!(place.store.sweep().await.unwrap(), 0);
+    let spy = Connection::open(place.path()).unwrap();
+    spy.execute("update fan_out set total = 3", ()).unwrap();
+    drain(&place, worker).await;
+    assert_eq!(state(&place, parent.task).await, State::Waiting);
+    assert_eq!(place.store.sweep().await.unwrap(), 1);
+    assert_eq!(state(&place, parent.task).await, State::Completed);
+    assert_eq!(place.store.sweep().await.unwrap(), 0);
+    assert_eq!(place.store.check().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_handler_in_sql_is_refused_with_a_remedy() {
+    let place = Place::new();
+    let handler = SqlHandler { function: "app.do".to_owned(), before: None, after: None, statement_timeout: None };
+    let command = Command { handler: Some(handler), ..Command::new(crate::support::command("echo")) };
+    let fault = place.store.register(&[command]).await.unwrap_err();
+    assert!(matches!(fault, StoreError::Unsupported { store: "sqlite", .. }), "{fault}");
+    assert_eq!(place.store.commands().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_family_with_a_hundred_thousand_children_settles() {
+    const WIDTH: usize = 100_000;
+    let place = Place::new();
+    let (worker, mut parent) = root(&place).await;
+    parent.made = children(WIDTH, ChildOrder::Together);
+    place.store.settle(&[parent.clone()]).await.unwrap();
+    assert_eq!(place.store.tally(parent.task).await.unwrap().total, WIDTH as u64);
+    assert_eq!(drain(&place, worker).await, WIDTH);
+    assert_eq!(state(&place, parent.task).await, State::Completed);
+    assert_eq!(place.store.sweep().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_wide_family_is_cancelled_and_repaired_whole() {
+    const WIDTH: usize = 20_000;
+    let place = Place::new();
+    let (worker, mut parent) = root(&place).await;
+    parent.made = children(WIDTH, ChildOrder::InOrderUntilFailure);
+    place.store.settle(&[parent.clone()]).await.unwrap();
+    let first = claim(&place.store, worker, &["echo"], 10).await;
+    let failure = Failure::new(FailureKind::Validation, "no");
+    settle(&place.store, &first, Outcome::Failed { failure, retry: Retry::Never }).await;
+    assert_eq!(state(&place, parent.task).await, State::Failed);
+    assert_eq!(place.store.check().await.unwrap(), []);
+    let retried = place.store.retry_family(parent.task).await.unwrap();
+    assert_eq!(retried, Retried { pending: WIDTH as u64, waiting: 1 });
+    assert_eq!(place.store.check().await.unwrap(), []);
+    assert_eq!(ids(&claim(&place.store, worker, &["echo"], 10).await), ids(&first), "only the first is open");
+    assert_eq!(place.store.cancel(parent.task).await.unwrap(), Cancelled::Requested);
+    assert_eq!(place.store.tally(parent.task).await.unwrap().open(), 1);
     assert_eq!(place.store.check().await.unwrap(), []);
 }

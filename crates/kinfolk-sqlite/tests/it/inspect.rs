@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use kinfolk_core::inspect::{Filter, Health};
-use kinfolk_core::{Inspect, Outcome, State};
+use kinfolk_core::{ChildOrder, FollowUp, Inspect, Made, Operate, Outcome, Policy, Settle, State, When, Work};
 use rusqlite::Connection;
 
-use crate::support::{Place, claim, enqueue, register, settle, task, worker};
+use crate::support::{Place, claim, enqueue, queue, register, settle, task, worker};
 
 #[tokio::test]
 async fn check_names_what_someone_broke_by_hand() {
@@ -42,10 +42,66 @@ async fn check_names_what_someone_broke_by_hand() {
             "does not run",
         ),
     ];
-    let path = place.path();
+    broken_by(&place, breaks).await;
+    assert_eq!(made.len(), taken.tasks.len() + 2);
+}
+
+#[tokio::test]
+async fn check_names_what_someone_broke_in_a_family() {
+    let place = Place::new();
+    let store = &place.store;
+    register(store, &["echo"]).await;
+    let limits = Policy { family_limit: Some(2), child_limit: Some(2), ..Policy::default() };
+    store.set_queue(&queue(), &limits).await.unwrap();
+    let worker = worker(store).await;
+    enqueue(store, &[task("echo"), task("echo")]).await;
+    let roots = claim(store, worker, &["echo"], 2).await;
+    let follow_up = FollowUp { task: task("echo"), when: When::Settled };
+    for (root, order) in roots.tasks.iter().zip([ChildOrder::Together, ChildOrder::InOrder]) {
+        let made =
+            Made { children: vec![task("echo"); 3], order, follow_ups: vec![follow_up.clone()], ..Made::default() };
+        let settle = Settle::new(root.id, root.token, Outcome::Done(None));
+        store.settle(&[Settle { made: Some(Box::new(made)), ..settle }]).await.unwrap();
+    }
+    settle(store, &claim(store, worker, &["echo"], 1).await, Outcome::Done(None)).await;
+    assert_eq!(claim(store, worker, &["echo"], 10).await.tasks.len(), 2);
+    assert_eq!(store.check().await.unwrap(), []);
+    broken_by(
+        &place,
+        &[
+            ("update fan_out set completed = completed + 1 where child_order = 'together'", "counts its children"),
+            ("update fan_out set held = held - 1 where held > 0", "counts its children"),
+            ("update fan_out set waits = 0", "has an open child"),
+            ("update fan_out set task_id = 99", "has a waiting task"),
+            ("update task set state = 'completed', finished_at = 9, shelf = null where state = 'waiting'", "outlives"),
+            ("update task set depth = 7 where parent_id is not null", "fits its parent"),
+            ("update task set root_id = 99 where parent_id is not null", "fits its parent"),
+            ("update task set nth = 5 where parent_id is null", "nobody's child"),
+            ("update task set outcome = null where state = 'waiting'", "has an outcome"),
+            ("update task set shelf = null where state = 'waiting'", "shelf it belongs"),
+            ("update task set slot = 1 where state = 'waiting'", "takes a slot"),
+            ("update task set state = 'completed', finished_at = 9 where lane = 'root'", "not at work"),
+            (
+                "update task set state = 'cancelled', gate = null, finished_at = 9, failure = '{}', shelf = 'cancelled'
+              where fan_out_id in (select id from fan_out where child_order = 'in_order') and gate is not 'after';
+              update task set state = 'cancelled', finished_at = 9, failure = '{}', shelf = 'cancelled', worker = null,
+              slot = 0 where fan_out_id in (select id from fan_out where child_order = 'in_order') and gate is null;
+              update fan_out set cancelled = 1 where child_order = 'in_order'",
+                "one that is open",
+            ),
+            ("delete from follow_up", "waits for a family"),
+            ("update follow_up set task_id = 1", "waits for a family"),
+            ("update task set gate = 'limit', shelf = 'limit' where gate is not null", "let in has a waiting root"),
+        ],
+    )
+    .await;
+}
+
+/// Breaks copies of a file, each in one way, and looks that `check` says so.
+async fn broken_by(place: &Place, breaks: &[(&str, &str)]) {
     for (sql, words) in breaks {
         let copy = place.folder.path().join("broken.db");
-        Connection::open(&path).unwrap().execute("vacuum into ?1", [copy.to_str().unwrap()]).unwrap();
+        Connection::open(place.path()).unwrap().execute("vacuum into ?1", [copy.to_str().unwrap()]).unwrap();
         Connection::open(&copy).unwrap().execute_batch(sql).unwrap();
         let broken = crate::support::quick(&copy, place.clock.clone());
         let found = broken.check().await.unwrap();
@@ -53,7 +109,6 @@ async fn check_names_what_someone_broke_by_hand() {
         drop(broken);
         std::fs::remove_file(&copy).unwrap();
     }
-    assert_eq!(made.len(), taken.tasks.len() + 2);
 }
 
 #[tokio::test]

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kinfolk_core::{Clock, Inspect, Operate, Produce, StoreError, Timestamp};
+use kinfolk_core::{Clock, Inspect, Operate, Produce, StoreError, TaskId, Timestamp, Work};
 use kinfolk_sqlite::{Options, SqliteStore, SystemClock};
 use rusqlite::Connection;
 
-use crate::support::{Place, enqueue, quick, register, scratch, task};
+use crate::support::{Place, claim, enqueue, ids, quick, register, scratch, task, worker};
 
 #[tokio::test]
 async fn opening_makes_the_file_and_opening_again_finds_what_was_stored() {
@@ -136,4 +136,51 @@ async fn task_numbers_are_never_reused() {
     Connection::open(&path).unwrap().execute("delete from task", ()).unwrap();
     let again = quick(&path, place.clock);
     assert!(enqueue(&again, &[task("echo")]).await[0] > last);
+}
+
+/// A file as the first version of the schema left it: one task pending, one running on a lost worker, one completed.
+fn first_version(path: &std::path::Path) {
+    let conn = Connection::open(path).unwrap();
+    conn.execute_batch(include_str!("../../sql/migrations/0001_engine.sql")).unwrap();
+    conn.execute_batch(
+        "pragma journal_mode = wal;
+        pragma application_id = 0x4B494E46;
+        pragma user_version = 1;
+        update store set clock = 1000, last_task = 3;
+        insert into queue (id, name, keep_completed) values (1, 'default', 0);
+        insert into command (name, queue_id, priority, max_attempts, base_ms, cap_ms, jitter_pct)
+        values ('echo', 1, 0, 3, 1000, 60000, 0);
+        insert into worker values (zeroblob(16), 'lost', '[]', '[]', 30, 1, 31, 1);
+        insert into task (id, command_id, queue_id, state, gate, priority, due, place, max_attempts, created_at, payload)
+        values (1, 1, 1, 'pending', 'open', 0, 1, 1, 3, 1, '{}');
+        insert into task (id, command_id, queue_id, state, priority, due, place, attempt, runs, max_attempts, created_at,
+                          started_at, worker, token, payload)
+        values (2, 1, 1, 'running', 0, 1, 1, 1, 1, 3, 1, 2, zeroblob(16), zeroblob(16), '{}');
+        insert into task (id, command_id, queue_id, state, priority, due, place, attempt, runs, max_attempts, created_at,
+                          started_at, finished_at, payload)
+        values (3, 1, 1, 'completed', 0, 1, 1, 1, 1, 3, 1, 2, 3, '{}');",
+    )
+    .unwrap();
+}
+
+#[tokio::test]
+async fn a_file_of_the_first_version_is_brought_up_to_date_and_goes_on() {
+    let folder = scratch();
+    let path = folder.path().join("kinfolk.db");
+    first_version(&path);
+    assert_eq!(kinfolk_sqlite::pending_migrations(&path).unwrap().len(), 1);
+    let clock = crate::support::HandClock::at(Timestamp::from_micros(4_102_444_800_000_000));
+    let store = quick(&path, clock.clone());
+    assert_eq!(store.check().await.unwrap(), []);
+    let old = store.task(TaskId(1)).await.unwrap().unwrap();
+    assert_eq!((old.parent, old.root, old.depth, old.outcome), (None, TaskId(1), 0, None));
+    assert_eq!(store.queues().await.unwrap()[0].policy.depth_limit, kinfolk_core::limits::DEPTH_MAX);
+    let counts: Vec<_> = store.stats().await.unwrap().counts.into_iter().map(|count| count.tasks).collect();
+    assert_eq!(counts, [1, 1, 1]);
+    assert_eq!(store.prune().await.unwrap(), 1);
+    let judge = worker(&store).await;
+    clock.advance(Duration::from_secs(30));
+    assert_eq!(store.recover(judge).await.unwrap().returned, 1);
+    assert_eq!(ids(&claim(&store, judge, &["echo"], 10).await), [TaskId(1), TaskId(2)]);
+    assert_eq!(store.check().await.unwrap(), []);
 }

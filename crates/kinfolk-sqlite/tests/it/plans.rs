@@ -129,3 +129,40 @@ fn a_claim_sorts_nothing() {
         assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE")), "{steps:#?}");
     }
 }
+
+/// What flat tasks go through on their way from enqueue to their end.
+const FLAT: &[(&str, &str)] = &[
+    ("take", include_str!("../../sql/claim/take.sql")),
+    ("facts", include_str!("../../sql/settle/facts.sql")),
+    ("finish", include_str!("../../sql/settle/finish.sql")),
+    ("replace", include_str!("../../sql/enqueue/replace.sql")),
+];
+
+#[test]
+fn flat_tasks_do_not_even_look_at_what_families_need() {
+    let place = Place::new();
+    let conn = Connection::open(place.path()).unwrap();
+    let indexes = ["task_shelf_idx", "task_at_work_idx", "task_slot_idx", "task_child_idx", "task_held_idx"];
+    let pages: Vec<(String, i64)> = conn
+        .prepare("select name, rootpage from sqlite_schema where rootpage > 0")
+        .unwrap()
+        .query_map((), |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
+        .map(rusqlite::Result::unwrap)
+        .collect();
+    for (name, sql) in FLAT {
+        let mut statement = conn.prepare(&format!("explain {sql}")).unwrap();
+        let nothing: Vec<Option<i64>> = vec![None; statement.parameter_count()];
+        let opened: Vec<i64> = statement
+            .query_map(rusqlite::params_from_iter(nothing), |row| Ok((row.get::<_, String>("opcode")?, row.get("p2")?)))
+            .unwrap()
+            .map(rusqlite::Result::unwrap)
+            .filter(|(opcode, _)| opcode.starts_with("Open"))
+            .map(|(_, page)| page)
+            .collect();
+        let names: Vec<&str> =
+            pages.iter().filter(|(_, page)| opened.contains(page)).map(|(name, _)| name.as_str()).collect();
+        assert!(names.contains(&"task"), "{name} opens {names:?}");
+        assert!(!names.iter().any(|name| indexes.contains(name)), "{name} opens {names:?}");
+    }
+}
