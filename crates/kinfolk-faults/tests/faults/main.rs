@@ -1,6 +1,7 @@
 //! Faults, on real processes and real servers. After each one the store must be sound, and the tasks that were enqueued
 //! must be the tasks that were settled.
 
+mod breadth;
 mod crash_points;
 mod disk_full;
 mod dropped_calls;
@@ -12,6 +13,7 @@ mod merges;
 mod poison;
 mod serial;
 mod server;
+mod stuck_parents;
 
 use std::path::PathBuf;
 use std::time::Duration;
