@@ -129,7 +129,7 @@ fn check(settles: &[Settle]) -> Answer<()> {
 /// One call of a function: settles that follow each other.
 enum Call<'a> {
     Plain(Vec<usize>, Plain<'a>),
-    Made(MadeBy<'a>),
+    Made(Box<MadeBy<'a>>),
 }
 
 fn calls<'a>(settles: &'a [Settle], families: impl Fn(&[Settle]) -> Option<Vec<i64>>) -> Vec<Call<'a>> {
@@ -139,7 +139,7 @@ fn calls<'a>(settles: &'a [Settle], families: impl Fn(&[Settle]) -> Option<Vec<i
     let parts = settles.chunk_by(|a, b| made(a).is_none() && made(b).is_none());
     parts
         .map(|part| match made(&part[0]) {
-            Some(made) => Call::Made(MadeBy::of(&part[0], made)),
+            Some(made) => Call::Made(Box::new(MadeBy::of(&part[0], made))),
             None => {
                 let (order, columns) = Plain::sorted(part, families(part));
                 Call::Plain(order, columns)

@@ -3,7 +3,8 @@
 -- `now` if the task has ended with that, else `requested`; or the state in which it had ended already; or `not_found`.
 --
 -- Locks the family as a whole, so that its shape stands still: only claims go on in it. Then the rows of the tasks by number,
--- then what `ended` locks, upwards. Reads `fan_out_task` and `task_fan_out`.
+-- then what `ended` locks, upwards. Reads `fan_out_task` and `task_fan_out`: each step is a look-up by key, whatever the
+-- planner believes about how many tasks are open.
 
 create or replace function kinfolk.cancel(p_task bigint) returns text
 language plpgsql volatile security definer
@@ -32,20 +33,28 @@ begin
         union all
         select c.id, c.state
         from member m
-        join kinfolk.fan_out f on f.task_id = m.id
-        join kinfolk.task c on c.fan_out_id = f.id
+        cross join lateral (select f.id from kinfolk.fan_out f where f.task_id = m.id offset 0) f
+        cross join lateral (
+            select c.id, c.state
+            from kinfolk.task c
+            where c.fan_out_id = f.id
+                and c.state < 'completed'
+            offset 0
+        ) c
         where m.state = 'waiting'
-            and c.state < 'completed'
     )
     select array_agg(m.id order by m.id) into v_ids from member m;
 
     with held as materialized (
-        select t.id, t.state, t.fan_out_id, t.gate = 'after' as was_after, t.worker_id
+        select t.*
         from unnest(v_ids) as g(id)
-        join kinfolk.task t on t.id = g.id
-        where t.state < 'completed'
-        order by t.id
-        for update of t
+        cross join lateral (
+            select t.id, t.state, t.fan_out_id, t.gate = 'after' as was_after, t.worker_id
+            from kinfolk.task t
+            where t.id = g.id
+                and t.state < 'completed'
+            for update
+        ) t
     )
     select array_agg(h.id) filter (where h.state = 'pending') as pending,
         array_agg(h.fan_out_id) filter (where h.state = 'pending') as fan_outs,

@@ -33,7 +33,7 @@ begin
         group by e.id
         order by e.id
     ) g
-    join kinfolk.fan_out f on f.id = g.id;
+    cross join lateral (select f.depth from kinfolk.fan_out f where f.id = g.id offset 0) f;
 
     while v_level.ids is not null loop
         v_depth := (select max(d) from unnest(v_level.depths) d);
@@ -52,6 +52,8 @@ begin
                 order by u.id
             ) g
             where f.id = g.id
+                -- Said once more, so that no plan ever reads other fan-outs.
+                and f.id = any (v_level.ids)
             returning f.id, f.waits, f.held, f.total - f.completed - f.failed - f.cancelled as open,
                 f.child_order = 'in_order_until_failure' and g.failed > 0 as is_over
         )
@@ -110,32 +112,44 @@ declare
     v_ended record;
 begin
     perform
-    from kinfolk.fan_out f
-    join kinfolk.task t on t.id = f.task_id
-    where f.id = any (p_fan_outs)
-        and t.state = 'waiting'
-    order by t.id
-    for update of t;
+    from (select f.task_id from kinfolk.fan_out f where f.id = any (p_fan_outs) order by f.task_id) o
+    cross join lateral (
+        select
+        from kinfolk.task t
+        where t.id = o.task_id
+            and t.state = 'waiting'
+        for update
+    ) t;
     -- The caller's own clock may lie before the end of a child that another settle has counted meanwhile.
     v_now := kinfolk.clock();
 
-    with ended as (
+    with over as materialized (
+        select t.*, f.failed, f.total,
+            case when t.outcome = 'completed' and f.failed > 0 then 'failed' else t.outcome end as next_state
+        from kinfolk.fan_out f
+        cross join lateral (
+            select t.id, t.queue_id, t.fan_out_id, t.depth, t.outcome
+            from kinfolk.task t
+            where t.id = f.task_id
+                and t.state = 'waiting'
+            offset 0
+        ) t
+        where f.id = any (p_fan_outs)
+    ),
+    ended as (
         update kinfolk.task t
         set
-            state = case when t.outcome = 'completed' and f.failed > 0 then 'failed' else t.outcome end,
-            outcome = case when t.outcome = 'completed' and f.failed > 0 then t.outcome end,
-            failure = case
-                when t.outcome = 'cancelled' then kinfolk.failure_cancelled()
-                when f.failed > 0 then kinfolk.failure_children(f.failed, f.total)
+            state = o.next_state,
+            outcome = case when o.next_state = 'failed' then t.outcome end,
+            failure = case o.next_state
+                when 'cancelled' then kinfolk.failure_cancelled()
+                when 'failed' then kinfolk.failure_children(o.failed, o.total)
             end,
             finished_at = v_now,
             unique_held = t.unique_held and t.unique_scope = 'window',
             lane = case when t.parent_id is null then 'top'::kinfolk.lane else t.lane end
-        from kinfolk.fan_out f
-        where f.id = any (p_fan_outs)
-            and t.id = f.task_id
-            and t.state = 'waiting'
-        returning t.id, t.queue_id, t.fan_out_id, t.depth, t.state
+        from over o
+        where t.id = o.id
     ),
     stilled as (
         update kinfolk.fan_out f
@@ -143,13 +157,13 @@ begin
         where f.id = any (p_fan_outs)
     )
     select array_agg(e.id) filter (where e.fan_out_id is null) as roots,
-        array_agg(e.state) filter (where e.fan_out_id is null) as root_states,
+        array_agg(e.next_state) filter (where e.fan_out_id is null) as root_states,
         array_agg(distinct e.queue_id) filter (where e.fan_out_id is null) as root_queues,
         array_agg(e.fan_out_id) filter (where e.fan_out_id is not null) as fan_outs,
         array_agg((e.depth - 1)::smallint) filter (where e.fan_out_id is not null) as depths,
-        array_agg(e.state) filter (where e.fan_out_id is not null) as states
+        array_agg(e.next_state) filter (where e.fan_out_id is not null) as states
     into v_ended
-    from ended e;
+    from over e;
 
     if v_ended.roots is not null then
         perform kinfolk.root_ended(v_ended.roots, v_ended.root_states);

@@ -46,10 +46,15 @@ begin
         union all
         select c.id, c.queue_id, c.fan_out_id, c.nth, c.outcome is not null, f.child_order
         from revived r
-        join kinfolk.fan_out f on f.task_id = r.id
-        join kinfolk.task c on c.fan_out_id = f.id
+        cross join lateral (select f.id, f.child_order from kinfolk.fan_out f where f.task_id = r.id offset 0) f
+        cross join lateral (
+            select c.id, c.queue_id, c.fan_out_id, c.nth, c.outcome
+            from kinfolk.task c
+            where c.fan_out_id = f.id
+                and (c.state = 'failed' or (c.state = 'cancelled' and c.failure ->> 'kind' = 'skipped'))
+            offset 0
+        ) c
         where r.waits
-            and (c.state = 'failed' or (c.state = 'cancelled' and c.failure ->> 'kind' = 'skipped'))
     ),
     gated as (
         select r.id, r.queue_id, r.waits,
@@ -127,6 +132,7 @@ begin
         from kinfolk.task c
         where c.fan_out_id = g.id
     ) n
-    where f.id = g.id;
+    where f.id = g.id
+        and f.id = any (p_fan_outs);
 end
 $$;

@@ -82,25 +82,27 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
+declare
+    v_keyed bigint[];
 begin
-    if exists (
-        select
+    -- Each by its number, whatever the planner thinks of keys.
+    v_keyed := array(
+        select t.id
         from unnest(p_ids) as g(id)
-        join kinfolk.task t on t.id = g.id
+        cross join lateral (
+            select t.id, t.unique_key, t.runs
+            from kinfolk.task t
+            where t.id = g.id
+            offset 0
+        ) t
         where t.unique_key is not null
-            and t.runs = 0)
-    then
-        perform kinfolk.lay_in(t.id)
-        from unnest(p_ids) as g(id)
-        join kinfolk.task t on t.id = g.id
-        where t.unique_key is not null
-            and t.runs = 0;
+            and t.runs = 0);
+    if cardinality(v_keyed) > 0 then
+        perform kinfolk.lay_in(k) from unnest(v_keyed) k;
         insert into kinfolk.late (queue_id, task_id)
         select t.queue_id, t.id
-        from unnest(p_ids) as g(id)
-        join kinfolk.task t on t.id = g.id
-        where t.unique_key is not null
-            and t.runs = 0;
+        from kinfolk.task t
+        where t.id = any (v_keyed);
     end if;
     update kinfolk.task t
     set
