@@ -1,10 +1,10 @@
 //! Where the last claim left off, for when it is worth knowing.
 //!
 //! A claim reads the head of the ready index. While some transaction holds an old snapshot, PostgreSQL can't remove the
-//! entries of tasks that were claimed since, and each claim has to step over all of them. So claims that are slow, one
-//! after another, make the following ones begin behind the last task taken for each command in each lane: a child stands
-//! where its root stood, long before the roots that are taken now, so a mark of one lane says nothing of another. The lane
-//! of families at work has no marks: what comes back to it stands before them.
+//! entries of tasks that were claimed since, and each claim has to step over all of them. A claim says how many entries it
+//! stepped over; where they are far more than it can have had use for, the following ones begin behind the last task taken
+//! for each command in each lane: a child stands where its root stood, long before the roots that are taken now, so a mark
+//! of one lane says nothing of another. The lane of families at work has no marks: what comes back to it stands before them.
 //!
 //! A claim from the marks may miss what has come back to a place before them, came with a better priority, or was made in
 //! an older family. So a claim from the very head is made now and then, as often as costs about a twentieth of the time,
@@ -20,10 +20,8 @@ use kinfolk_core::{Claim, ClaimedTask, CommandName, QueueName};
 
 use crate::values::Moment;
 
-/// A claim from the head that took longer than this is slow.
-const SLOW: Duration = Duration::from_millis(20);
-/// So many slow claims in a row make the next ones begin at the marks: a single one may have other reasons.
-const SLOW_IN_A_ROW: u32 = 3;
+/// A claim from the head that stepped over more entries than this had to step over dead ones.
+const STEPS: u64 = 10_000;
 /// The head is looked at again after this many times the time that a look takes.
 const HEAD_SHARE: u32 = 20;
 
@@ -53,7 +51,6 @@ pub(crate) struct LowWater(Mutex<HashMap<QueueName, Marks>>);
 #[derive(Default)]
 struct Marks {
     last: HashMap<(Lane, CommandName), Position>,
-    slow: u32,
     /// Until then claims begin at the marks.
     until: Option<Instant>,
 }
@@ -85,32 +82,41 @@ impl LowWater {
         }
     }
 
-    /// Learns from a claim: what it took, in order, how long that was, and whether it asks to be made `again`. If it began
-    /// at marks, the next one then begins at the head.
-    pub(crate) fn after(&self, claim: &Claim, low: &Low, taken: &[Taken], took: Duration, again: bool) {
+    /// Learns from a claim: what it took, in order, and what that cost. If it began at marks and asks to be made again, the
+    /// next one begins at the head.
+    pub(crate) fn after(&self, claim: &Claim, low: &Low, taken: &[Taken], cost: Cost, again: bool) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let last = taken.iter().filter_map(|one| Some(((one.lane?, one.task.command.clone()), one.position)));
-        if low.ids.is_empty() {
-            if took < SLOW {
-                // On a queue whose limits are reached the head is not read: that says nothing of it.
-                if !taken.is_empty() {
-                    all.remove(&claim.queue);
+        if !low.ids.is_empty() {
+            if let Some(marks) = all.get_mut(&claim.queue) {
+                marks.last.extend(last);
+                if again {
+                    marks.until = None;
                 }
-                return;
             }
-            let marks = all.entry(claim.queue.clone()).or_default();
-            marks.slow += 1;
-            if marks.slow >= SLOW_IN_A_ROW {
-                marks.last = last.collect();
-                marks.until = Some(Instant::now() + took * HEAD_SHARE);
-            }
-        } else if let Some(marks) = all.get_mut(&claim.queue) {
-            marks.last.extend(last);
-            if again {
-                marks.until = None;
-            }
+        } else if cost.steps > STEPS + steps_of_use(claim) {
+            // Where nothing was taken at the head, something may have come back before an older mark.
+            let until = Some(Instant::now() + cost.took * HEAD_SHARE);
+            all.insert(claim.queue.clone(), Marks { last: last.collect(), until });
+        } else if !taken.is_empty() {
+            // Without that: on a queue whose limits are reached the head is not read, which says nothing of it.
+            all.remove(&claim.queue);
         }
     }
+}
+
+/// What a claim cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cost {
+    pub(crate) took: Duration,
+    /// Entries of the ready index that it stepped over.
+    pub(crate) steps: u64,
+}
+
+/// How many entries a claim may step over that it has use for: each task is read at most twice, in two rounds, and some of
+/// each command in each lane to see what comes first.
+fn steps_of_use(claim: &Claim) -> u64 {
+    4 * claim.limit as u64 + 96 * claim.commands.len() as u64
 }
 
 impl Lane {
@@ -161,40 +167,38 @@ mod tests {
         Taken { position: (0, Moment(Timestamp::from_micros(id)), id), lane: Some(Lane::Top), task }
     }
 
-    fn slow_claims(low_water: &LowWater, taken: &[Taken]) {
-        for _ in 0..SLOW_IN_A_ROW {
-            let low = low_water.before(&claim());
-            assert!(low.ids.is_empty());
-            low_water.after(&claim(), &low, taken, Duration::from_secs(2), false);
-        }
+    const CHEAP: Cost = Cost { took: Duration::from_secs(2), steps: 200 };
+    const DEAR: Cost = Cost { took: Duration::from_secs(2), steps: 20_000 };
+
+    fn dear_claim(low_water: &LowWater, taken: &[Taken]) {
+        let low = low_water.before(&claim());
+        assert!(low.ids.is_empty());
+        low_water.after(&claim(), &low, taken, DEAR, false);
     }
 
     #[test]
-    fn quick_claims_always_begin_at_the_head() {
+    fn claims_that_step_over_little_begin_at_the_head_however_long_they_take() {
         let low_water = LowWater::default();
         let low = low_water.before(&claim());
-        low_water.after(&claim(), &low, &[taken("a", 1), taken("a", 2)], Duration::from_millis(2), true);
+        low_water.after(&claim(), &low, &[taken("a", 1), taken("a", 2)], CHEAP, true);
         assert!(low_water.before(&claim()).ids.is_empty());
     }
 
     #[test]
-    fn after_slow_claims_the_next_begins_behind_what_was_taken() {
+    fn after_a_dear_claim_the_next_begins_behind_what_was_taken() {
         let low_water = LowWater::default();
-        slow_claims(&low_water, &[taken("a", 1), taken("a", 2)]);
+        dear_claim(&low_water, &[taken("a", 1), taken("a", 2)]);
         assert_eq!(low_water.before(&claim()).ids, [Some(2), None, None, None]);
     }
 
     #[test]
     fn a_queue_that_is_full_says_nothing_of_its_head() {
         let low_water = LowWater::default();
-        for _ in 0..SLOW_IN_A_ROW {
-            let low = low_water.before(&claim());
-            low_water.after(&claim(), &low, &[taken("a", 1)], Duration::from_secs(2), false);
-            low_water.after(&claim(), &Low::default(), &[], Duration::from_millis(1), false);
-        }
+        dear_claim(&low_water, &[taken("a", 1)]);
+        low_water.after(&claim(), &Low::default(), &[], CHEAP, false);
         let low = low_water.before(&claim());
         assert_eq!(low.ids, [Some(1), None, None, None]);
-        low_water.after(&claim(), &low, &[taken("a", 2)], Duration::from_millis(1), false);
+        low_water.after(&claim(), &low, &[taken("a", 2)], CHEAP, false);
         assert_eq!(low_water.before(&claim()).ids, [Some(2), None, None, None], "it was not short: it had no room");
     }
 
@@ -202,7 +206,7 @@ mod tests {
     fn a_mark_of_one_lane_does_not_hide_another() {
         let low_water = LowWater::default();
         let (child, root) = (Lane::from_word("child"), Lane::from_word("root"));
-        slow_claims(
+        dear_claim(
             &low_water,
             &[Taken { lane: child, ..taken("b", 1) }, taken("a", 5), Taken { lane: root, ..taken("a", 9) }],
         );
@@ -212,9 +216,9 @@ mod tests {
     #[test]
     fn a_claim_from_the_marks_that_falls_short_is_made_again_from_the_head() {
         let low_water = LowWater::default();
-        slow_claims(&low_water, &[taken("a", 1), taken("b", 2)]);
+        dear_claim(&low_water, &[taken("a", 1), taken("b", 2)]);
         let low = low_water.before(&claim());
-        low_water.after(&claim(), &low, &[taken("a", 3)], Duration::from_millis(1), true);
+        low_water.after(&claim(), &low, &[taken("a", 3)], CHEAP, true);
         assert!(low_water.before(&claim()).ids.is_empty());
     }
 }

@@ -15,7 +15,7 @@ use tokio_postgres::types::Type;
 
 use crate::call::Param;
 use crate::error::worker_error;
-use crate::low_water::{Lane, Taken};
+use crate::low_water::{Cost, Lane, Taken};
 use crate::rows;
 use crate::store::PgStore;
 use crate::values::{JsonOut, Moment, micros, span};
@@ -25,7 +25,7 @@ const REGISTER_WORKER: &str = "select kinfolk.register_worker($1, $2, $3, $4, $5
 const HEARTBEAT: &str = "select id, token from kinfolk.heartbeat($1)";
 const LEAVE: &str = "select kinfolk.leave($1)";
 const CLAIM: &str = "select id, command, payload, attempt, max_attempts, timeout_us, trace, priority, place, next_due, \
-    again, parent, root, depth, lane from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
+    again, parent, root, depth, lane, steps from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
 const RECOVER: &str = "select returned, poisoned, cancelled, workers, more from kinfolk.recover($1)";
 const DUE_SCHEDULES: &str = "select * from kinfolk.due_schedules()";
 const FIRE: &str = "select tasks, overlapped, too_late from kinfolk.fire($1, $2, $3, $4)";
@@ -179,6 +179,7 @@ impl PgStore {
         ];
         let rows = self.rows(CLAIM, &params).await.map_err(|fault| worker_error(fault, claim.worker))?;
         point("claim.after");
+        let mut steps = 0;
         let mut taken = Batch { tasks: Vec::with_capacity(rows.len()), next_due: None, again: false };
         for row in &rows {
             if let Some(id) = row.get::<_, Option<i64>>(0) {
@@ -188,10 +189,12 @@ impl PgStore {
             } else {
                 taken.next_due = row.get::<_, Option<Moment>>(9).map(|moment| moment.0);
                 taken.again = row.get(10);
+                steps = row.get::<_, Option<i64>>(15).and_then(|many| u64::try_from(many).ok()).unwrap_or_default();
             }
         }
         self.kin.claimed(taken.tasks.iter().map(|one| &one.task));
-        self.low_water.after(claim, &low, &taken.tasks, began.elapsed(), taken.again);
+        let cost = Cost { took: began.elapsed(), steps };
+        self.low_water.after(claim, &low, &taken.tasks, cost, taken.again);
         Ok(taken)
     }
 }

@@ -1,7 +1,8 @@
 -- Takes up to `p_limit` open tasks of one queue for a worker, in the order (priority, place, id) over the commands it
 -- handles. Answers the tasks taken, then one last row without id: when the next task of the queue becomes due, and
 -- whether to claim `again` at once (the worker has just been put down as idle: what was enqueued in that moment may
--- have seen it as busy; or there may be more before the marks).
+-- have seen it as busy; or there may be more before the marks), and how many `steps` it made in `task_ready`: dead entries
+-- that can't be removed yet count, so that a caller knows when marks are worth it.
 --
 -- Never waits for a row: locks a shared try-lock of the queue (a pause, or a change of limits, takes it whole), the tasks
 -- it takes (`skip locked`), and the worker's row against its removal (`skip locked`). Only on a queue with limits do
@@ -28,7 +29,7 @@ create or replace function kinfolk.claim(
 ) returns table (
     id bigint, command text, payload jsonb, attempt integer, max_attempts integer, timeout_us bigint, trace text,
     priority integer, place timestamptz, next_due timestamptz, again boolean, parent bigint, root bigint, depth integer,
-    lane text
+    lane text, steps bigint
 )
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -59,6 +60,7 @@ declare
     v_for_others boolean := false;
     v_taken integer := 0;
     v_idle boolean;
+    v_steps bigint := pg_stat_get_xact_tuples_returned('kinfolk.task_ready'::regclass);
     -- Whether this transaction does nothing else: only then may its commit go unawaited.
     v_alone boolean := pg_current_xact_id_if_assigned() is null;
 begin
@@ -80,7 +82,8 @@ begin
         return query
         select t.id, c.name,
             coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
-            t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer, t.lane::text
+            t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer, t.lane::text,
+            null::bigint
         from kinfolk.task t
         join kinfolk.command c on c.id = t.command_id
         where t.worker_id = p_worker
@@ -104,7 +107,8 @@ begin
     end if;
     if v_queue.id is null or v_queue.paused_at is not null or cardinality(p_commands) = 0 then
         return query select null::bigint, null, null::jsonb, null::integer, null::integer, null::bigint, null,
-            null::integer, null::timestamptz, null::timestamptz, false, null::bigint, null::bigint, null::integer, null;
+            null::integer, null::timestamptz, null::timestamptz, false, null::bigint, null::bigint, null::integer, null,
+            null::bigint;
         return;
     end if;
 
@@ -208,7 +212,7 @@ begin
         select t.id, c.name,
             coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
             t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer,
-            case when t.id = any (v_tops) then 'top' else t.lane::text end
+            case when t.id = any (v_tops) then 'top' else t.lane::text end, null::bigint
         from taken t
         join kinfolk.command c on c.id = t.command_id
         order by t.priority, t.place, t.id;
@@ -248,6 +252,7 @@ begin
 
     return query select null::bigint, null, null::jsonb, null::integer, null::integer, null::bigint, null,
         null::integer, null::timestamptz, v_next_due,
-        v_left or v_short or (v_taken < v_limit and not coalesce(v_idle, false)), null::bigint, null::bigint, null::integer, null;
+        v_left or v_short or (v_taken < v_limit and not coalesce(v_idle, false)), null::bigint, null::bigint, null::integer, null,
+        pg_stat_get_xact_tuples_returned('kinfolk.task_ready'::regclass) - v_steps;
 end
 $$;
