@@ -1,7 +1,8 @@
 //! `kinfolk tree`: a task and all that came of it.
 //!
 //! Children are read page by page and printed as they come, so that a family of a million needs no more memory than a
-//! small one. Beyond a page they are only counted, unless all of them are asked for.
+//! small one. Of a wide fan-out a page is shown, of those that failed if there are any, and the rest is only counted, unless
+//! all of them are asked for.
 
 use std::pin::Pin;
 
@@ -40,7 +41,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
         store: store.as_ref(),
         out: session.out,
         now: store.now().await?,
-        page: if args.all { usize::MAX } else { PAGE },
+        all: args.all,
         deepest: progress.levels.len(),
     };
     let tally = tree.tally(&task).await?;
@@ -64,8 +65,8 @@ struct Tree<'a> {
     store: &'a dyn Store,
     out: Out,
     now: Timestamp,
-    /// Children shown of each task.
-    page: usize,
+    /// Every child is shown, however many there are.
+    all: bool,
     /// Generations below the root that exist: nobody deeper is asked for children.
     deepest: usize,
 }
@@ -98,31 +99,57 @@ impl Tree<'_> {
         self.out.line(line)
     }
 
-    /// The children of a task, each with its own; those beyond the page as counts.
+    /// The children of a task, each with its own.
     fn children<'a>(&'a self, parent: &'a Task, tally: &'a Tally, margin: String) -> Walk<'a> {
         Box::pin(async move {
             let mut left = *tally;
+            if tally.total > PAGE as u64 && !self.all {
+                let shown = self.worth_showing(parent, tally).await?;
+                self.branches(&shown, &mut left, &margin).await?;
+                return self.more(parent, &left, &margin);
+            }
             let mut from = 0;
             while left.total > 0 {
-                let limit = self.page.saturating_sub(from).min(PAGE_MAX);
-                if limit == 0 {
-                    return self.more(parent, &left, &margin);
-                }
-                let page = self.store.children(parent.id, from as u64, limit).await?;
+                let page = self.store.children(parent.id, from, PAGE_MAX).await?;
                 if page.is_empty() {
-                    return Ok(());
+                    break;
                 }
-                from += page.len();
-                for child in &page {
-                    left = without(left, child.state);
-                    let (branch, below) = if left.total > 0 { ("├─ ", "│  ") } else { ("└─ ", "   ") };
-                    let tally = self.tally(child).await?;
-                    self.task(child, &tally, &format!("{margin}{branch}"))?;
-                    self.children(child, &tally, format!("{margin}{below}")).await?;
-                }
+                from += page.len() as u64;
+                self.branches(&page, &mut left, &margin).await?;
             }
             Ok(())
         })
+    }
+
+    /// These children, each with its own.
+    async fn branches(&self, children: &[Task], left: &mut Tally, margin: &str) -> Result<(), Fault> {
+        for child in children {
+            *left = without(*left, child.state);
+            let (branch, below) = if left.total > 0 { ("├─ ", "│  ") } else { ("└─ ", "   ") };
+            let tally = self.tally(child).await?;
+            self.task(child, &tally, &format!("{margin}{branch}"))?;
+            self.children(child, &tally, format!("{margin}{below}")).await?;
+        }
+        Ok(())
+    }
+
+    /// A page of a wide fan-out: the first that failed, or the first of all.
+    async fn worth_showing(&self, parent: &Task, tally: &Tally) -> Result<Vec<Task>, Fault> {
+        if tally.failed == 0 {
+            return Ok(self.store.children(parent.id, 0, PAGE).await?);
+        }
+        let mut failed = Vec::new();
+        let mut from = 0;
+        loop {
+            let page = self.store.children(parent.id, from, PAGE_MAX).await?;
+            from += page.len() as u64;
+            let is_last = page.len() < PAGE_MAX;
+            failed.extend(page.into_iter().filter(|child| child.state == State::Failed));
+            if is_last || failed.len() >= PAGE || failed.len() as u64 >= tally.failed {
+                failed.truncate(PAGE);
+                return Ok(failed);
+            }
+        }
     }
 
     /// Those that are not shown.

@@ -51,7 +51,8 @@ fn a_family_is_shown_as_a_tree(db: &Db) {
         .map(|task| (task["depth"].as_i64().unwrap(), task["children"]["total"].as_i64().unwrap()))
         .collect();
     assert_eq!(family, [(0, 2), (1, 2), (2, 0), (2, 0), (1, 0)]);
-    assert!(tree.iter().all(|task| task["root"].to_string() == id));
+    let root: i64 = id.parse().unwrap();
+    assert!(tree.iter().all(|task| task["root"] == root));
 
     let child = tree[1]["id"].to_string();
     let ran = db.run(&["tree", &child]);
@@ -81,6 +82,15 @@ fn a_wide_family_is_counted_beyond_a_page(db: &Db) {
     let documents = db.json(&["tree", &id]);
     assert_eq!(documents.len(), 22);
     assert_eq!(documents[21]["more"]["completed"], 30);
+
+    let fails = json!({"command": "fail", "payload": {"message": "no luck"}, "count": 2});
+    let id = spawn(db, &json!({"children": [{"command": "noop", "count": 40}, fails]}));
+    db.ok(&["work", "--until-idle"]);
+    let text = db.ok(&["tree", &id]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 4, "{text}");
+    assert!(lines[1].ends_with("no luck") && lines[2].ends_with("no luck"), "{text}");
+    assert_eq!(lines[3], "└─ 40 more: 40 completed");
 }
 
 fn a_family_is_cancelled_from_any_of_its_members(db: &Db) {
@@ -148,6 +158,7 @@ fn statuses_are_set_listed_and_removed(db: &Db) {
 
 fn a_watch_tells_of_the_family_at_work(db: &Db) {
     let id = spawn(db, &json!({"children": [{"command": "sleep", "payload": {"ms": 300}, "count": 4}]}));
+    let root: i64 = id.parse().unwrap();
     let mut watch = db.command(&["watch", "--until-idle", "--every", "50ms", "--json"]);
     let watch = watch.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::piped());
     let watch = watch.stderr(std::process::Stdio::piped()).spawn().unwrap();
@@ -155,7 +166,7 @@ fn a_watch_tells_of_the_family_at_work(db: &Db) {
     let ran = crate::support::finish_child(watch, "");
     assert_eq!(ran.code, 0, "{ran:?}");
     let lines = crate::support::documents(&ran.stdout);
-    let families: Vec<&Value> = lines.iter().filter(|line| line["root"].to_string() == id).collect();
+    let families: Vec<&Value> = lines.iter().filter(|line| line["root"] == root).collect();
     assert!(families.len() >= 2, "{ran:?}");
     assert_eq!((&families[0]["state"], &families[0]["levels"][0]["total"]), (&json!("waiting"), &json!(4)));
     let last = families.last().unwrap();

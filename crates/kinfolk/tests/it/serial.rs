@@ -48,7 +48,10 @@ async fn families_of_a_serial_queue_never_overlap(lab: &Lab) {
     limit(lab, "serial", Policy { family_limit: Some(1), ..Policy::default() }).await;
     let start = || async {
         let worker = lab.worker().handler(on("serial", "root"), troubled);
-        let child = |_: Ctx, _: Json| async { Ok(tokio::time::sleep(Duration::from_millis(2)).await) };
+        let child = |_: Ctx, _: Json| async {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+            Ok(())
+        };
         worker.handler(on("serial", "child"), child).start().await.unwrap()
     };
     let workers: [WorkerHandle; 2] = [start().await, start().await];
