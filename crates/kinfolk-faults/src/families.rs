@@ -37,40 +37,36 @@ pub async fn assert_whole(store: &dyn Store, answered: &[TaskId], journal: &[Lin
     ensure!(stuck == 0, "{stuck} parents waited for nothing");
     let broken = store.check().await?;
     ensure!(broken.is_empty(), "the store is not sound: {broken:#?}");
-    let families = Families::read(store, journal).await?;
+    let families = Families::new(all_tasks(store).await?, journal)?;
     let lost: Vec<_> = answered.iter().filter(|id| !families.tasks.contains_key(id)).collect();
     ensure!(lost.is_empty(), "{} roots that were answered for are gone: {lost:?}", lost.len());
-    for task in families.tasks.values() {
-        families.whole(task).with_context(|| format!("{task:#?}"))?;
-        if task.command.as_str() == FAMILY {
-            settled_once(store, task).await?;
-        }
+    families.judge()?;
+    for task in families.tasks.values().filter(|task| task.command.as_str() == FAMILY) {
+        settled_once(store, task).await?;
     }
     Ok(())
 }
 
 impl Families {
-    /// Reads all there is.
-    pub async fn read(store: &dyn Store, journal: &[Line]) -> Result<Self> {
-        let tasks = all_tasks(store).await?;
-        let mut families = Self {
-            tasks,
-            plans: BTreeMap::new(),
-            children: BTreeMap::new(),
-            named: BTreeMap::new(),
-            spans: spans(journal),
-        };
-        for task in families.tasks.values() {
+    /// Takes all tasks of a store and the lines about them.
+    pub fn new(tasks: BTreeMap<TaskId, Task>, journal: &[Line]) -> Result<Self> {
+        let (mut plans, mut children, mut named) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        for task in tasks.values() {
             if let Some(parent) = task.parent {
-                families.children.entry(parent).or_default().push(task.id);
+                children.entry(parent).or_insert_with(Vec::new).push(task.id);
             }
             if task.command.as_str() == FAMILY {
                 let plan: Plan = task.payload.to()?;
-                families.named.entry(plan.name.clone()).or_default().push(task.id);
-                families.plans.insert(task.id, plan);
+                named.entry(plan.name.clone()).or_insert_with(Vec::new).push(task.id);
+                plans.insert(task.id, plan);
             }
         }
-        Ok(families)
+        Ok(Self { tasks, plans, children, named, spans: spans(journal) })
+    }
+
+    /// Whether every family has ended, and is whole, and in order.
+    pub fn judge(&self) -> Result<()> {
+        self.tasks.values().try_for_each(|task| self.whole(task).with_context(|| format!("{task:#?}")))
     }
 
     fn plan(&self, id: TaskId) -> Result<&Plan> {
@@ -117,7 +113,8 @@ impl Families {
                 ensure!(may, "failed against the plan");
             }
             _ => {
-                ensure!(matches!(kind, Some(FailureKind::Cancelled | FailureKind::Skipped)), "cancelled without reason")
+                let has_reason = matches!(kind, Some(FailureKind::Cancelled | FailureKind::Skipped));
+                ensure!(has_reason, "cancelled without reason");
             }
         }
         Ok(())

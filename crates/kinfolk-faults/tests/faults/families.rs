@@ -10,7 +10,7 @@ use kinfolk_faults::families::assert_whole;
 use kinfolk_faults::journal::{self, Line};
 use kinfolk_faults::process::Process;
 use kinfolk_faults::sound::{all_tasks, wait_drained};
-use kinfolk_faults::victim::{FollowUp, Orders, Plan, made};
+use kinfolk_faults::victim::{FollowUp, MENDED, Orders, Plan, made};
 
 use crate::kill_loop::{losses, wait_running};
 use crate::{Chance, PATIENCE, journal, start, worker};
@@ -130,18 +130,51 @@ async fn kill_among_families(kind: Kind) -> Result<()> {
     let mut fleet = Fleet::start(&bed, Orders { work_ms: 15, ..worker(&bed) }, 3)?;
     let mut answered = Vec::new();
     for _ in 0..ROUNDS {
-        answered.extend(shapes.enqueue(&*store, FAMILIES_A_ROUND).await?);
+        let roots = shapes.enqueue(&*store, FAMILIES_A_ROUND).await?;
         wait_running(&*store).await?;
         tokio::time::sleep(Duration::from_millis(shapes.chance.below(40))).await;
+        store.cancel(roots[usize::try_from(shapes.chance.below(roots.len() as u64))?]).await?;
         fleet.replace(&mut shapes.chance)?;
+        let broken = store.check().await?;
+        ensure!(broken.is_empty(), "the store is not sound while it is at work: {broken:#?}");
+        answered.extend(roots);
     }
     wait_drained(&*store, PATIENCE).await?;
-    fleet.stop()?;
     let tasks = all_tasks(&*store).await?;
     println!("{} tasks in {} families", tasks.len(), answered.len());
     ensure!(losses(&*store, tasks.keys()).await? > ROUNDS / 5, "hardly a task was lost: the kills hit nobody at work");
     ensure!(tasks.values().any(|task| task.state == State::Failed && task.outcome.is_some()), "no child ever failed");
-    assert_whole(&*store, &answered, &journal::read(&journal(&bed))?).await
+    assert_whole(&*store, &answered, &journal::read(&journal(&bed))?).await?;
+    repair_among_kills(&bed, &*store, &mut fleet, &mut shapes.chance).await?;
+    fleet.stop()
+}
+
+/// What was broken is mended, every family that has failed is retried, and workers are killed meanwhile.
+async fn repair_among_kills(bed: &Bed, store: &dyn Store, fleet: &mut Fleet, chance: &mut Chance) -> Result<()> {
+    std::fs::write(bed.folder().join(MENDED), "")?;
+    let tasks = all_tasks(store).await?;
+    let failed: Vec<_> = tasks
+        .values()
+        .filter(|task| task.state == State::Failed && task.parent.is_none())
+        .map(|task| task.id)
+        .collect();
+    ensure!(!failed.is_empty(), "no family has failed: there is nothing to repair");
+    for some in failed.chunks(failed.len().div_ceil(3)) {
+        for root in some {
+            store.retry_family(*root).await?;
+        }
+        wait_running(store).await?;
+        fleet.replace(chance)?;
+    }
+    wait_drained(store, PATIENCE).await?;
+    for root in failed {
+        let task = store.task(root).await?;
+        ensure!(task.as_ref().is_some_and(|task| task.state == State::Completed), "not repaired: {task:#?}");
+    }
+    ensure!(store.sweep().await? == 0, "a parent waited for nothing");
+    let broken = store.check().await?;
+    ensure!(broken.is_empty(), "the store is not sound: {broken:#?}");
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]

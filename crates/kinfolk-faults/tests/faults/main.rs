@@ -2,6 +2,7 @@
 //! must be the tasks that were settled.
 
 mod breadth;
+mod checkers;
 mod crash_points;
 mod disk_full;
 mod dropped_calls;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use kinfolk_core::{Policy, QueueName, State, Store, TaskId};
 use kinfolk_faults::bed::{Bed, Kind};
-use kinfolk_faults::journal::{self, Line};
+use kinfolk_faults::journal::{self, Entry, Line};
 use kinfolk_faults::victim::{Orders, Plan, made};
 
 use crate::families::Fleet;
@@ -157,4 +157,26 @@ async fn four_processes_on_a_serial_queue_run_one_family_at_a_time_on_sqlite() -
 #[tokio::test(flavor = "multi_thread")]
 async fn four_processes_on_a_serial_queue_run_one_family_at_a_time_on_postgres() -> Result<()> {
     one_at_a_time(Kind::Postgres).await
+}
+
+/// What a process wrote about a member of a family.
+fn entry(root: i64, task: i64) -> Entry {
+    Entry { task: TaskId(task), root: TaskId(root), depth: u16::from(root != task), process: 7 }
+}
+
+#[test]
+fn families_that_overlap_are_seen() {
+    let (first, second) = (entry(1, 1), entry(2, 2));
+    let one_by_one = [&first, &second].map(|entry| [Line::Begin(entry.clone()), Line::End(entry.clone())]).concat();
+    assert!(never_overlap(&one_by_one).is_ok());
+    let mixed = [Line::Begin(first.clone()), Line::Begin(second), Line::End(first)];
+    assert!(never_overlap(&mixed).is_err());
+}
+
+#[test]
+fn children_that_run_at_once_are_counted() {
+    let begin = |task| Line::Begin(entry(1, task));
+    assert_eq!(most_children_at_once(&[begin(1), begin(2), begin(3), Line::End(entry(1, 2)), begin(4)]), 2);
+    assert_eq!(most_children_at_once(&[begin(2), begin(3), Line::Gone(7), begin(4)]), 2);
+    assert_eq!(most_children_at_once(&[begin(2), begin(3), begin(4), begin(5)]), 4);
 }
