@@ -23,6 +23,10 @@ const SET_CLOCK: &str = "update kinfolk.test_clock set at = $1";
 const RESTART_SERVER: &str = "update kinfolk.test_clock set server_started_at = at";
 const WIPE: &str = include_str!("../sql/testing/wipe.sql");
 const DUMP: &str = include_str!("../sql/testing/dump.sql");
+const POINTS: &str = include_str!("../sql/testing/points.sql");
+const SOURCES: &str = include_str!("../sql/testing/sources.sql");
+/// How a point is marked.
+const POINT: &str = "-- point: ";
 
 /// Makes the store's clock stand still until it is set, beginning at its present time. The server counts as running for
 /// ever, so that the moved clock does not look like a restart.
@@ -45,6 +49,42 @@ pub async fn restart_server(store: &PgStore) -> Answer<()> {
 pub async fn wipe(store: &PgStore) -> Answer<()> {
     let client = store.raw_client().await?;
     client.batch_execute(WIPE).await.map_err(|fault| store_error(&fault))
+}
+
+/// Installs the test build of the engine's functions: each marked point in them (a comment `-- point: name`, alone on its
+/// line) becomes a call that a walker can stop a session at. Nothing else differs.
+pub async fn install_points(store: &PgStore) -> Answer<()> {
+    let client = store.raw_client().await?;
+    let functions = CODE.iter().filter(|(_, sql)| sql.contains(POINT)).map(|(_, sql)| with_points(sql));
+    let sql: Vec<String> = std::iter::once(POINTS.to_owned()).chain(functions).collect();
+    client.batch_execute(&sql.join(";\n")).await.map_err(|fault| store_error(&fault))
+}
+
+/// A function's text in the test build.
+fn with_points(sql: &str) -> String {
+    let line = |line: &str| match line.trim_start().strip_prefix(POINT) {
+        Some(name) => format!("perform kinfolk.point('{name}');"),
+        None => line.to_owned(),
+    };
+    sql.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Every marked point in the engine's functions.
+pub fn points() -> Vec<&'static str> {
+    let lines = CODE.iter().flat_map(|(_, sql)| sql.lines());
+    lines.filter_map(|line| line.trim_start().strip_prefix(POINT)).collect()
+}
+
+/// The source of every function in the database, as `name: text`, sorted.
+pub async fn function_sources(store: &PgStore) -> Answer<Vec<String>> {
+    let client = store.raw_client().await?;
+    Ok(texts(&client.simple_query(SOURCES).await.map_err(|fault| store_error(&fault))?))
+}
+
+/// Runs statements on a connection of the store.
+pub async fn execute(store: &PgStore, sql: &str) -> Answer<()> {
+    let client = store.raw_client().await?;
+    client.batch_execute(sql).await.map_err(|fault| store_error(&fault))
 }
 
 /// The version of the schema that this program works with.

@@ -136,6 +136,20 @@ impl BarePostgres {
         Ok(took)
     }
 
+    /// Claims and completes all there is, `n` tasks, one after another.
+    pub(super) async fn one_by_one(&self, n: usize) -> anyhow::Result<Duration> {
+        let client = &self.clients[0];
+        let claim = client.prepare(CLAIM).await?;
+        let complete = client.prepare(COMPLETE).await?;
+        let start = Instant::now();
+        for done in 0..n {
+            let claimed = client.query(&claim, &[&1i64]).await?;
+            anyhow::ensure!(claimed.len() == 1, "the bare loop completed {done} of {n}");
+            client.execute(&complete, &[&vec![claimed[0].get::<_, i64>(0)]]).await?;
+        }
+        Ok(start.elapsed())
+    }
+
     /// From an insert with a notification until a listener has claimed the task, `samples` times.
     pub(super) async fn latency(&self, samples: usize, idle: Duration) -> anyhow::Result<Vec<Duration>> {
         let (claimer, mut notified) = connect(&self.url).await?;

@@ -106,6 +106,20 @@ impl BareSqlite {
         .await
     }
 
+    /// Claims and completes all there is, `n` tasks, one after another.
+    pub(super) async fn one_by_one(&self, n: usize) -> anyhow::Result<Duration> {
+        self.run(move |_, connection| {
+            let start = Instant::now();
+            for done in 0..n {
+                let ids = claim(connection, 1)?;
+                anyhow::ensure!(ids.len() == 1, "the bare loop completed {done} of {n}");
+                complete(connection, &ids)?;
+            }
+            Ok(start.elapsed())
+        })
+        .await
+    }
+
     /// From an insert, through a signal to another thread, until that one has claimed the task, `samples` times.
     pub(super) async fn latency(&self, samples: usize, idle: Duration) -> anyhow::Result<Vec<Duration>> {
         let (wake, woken) = mpsc::channel::<()>();

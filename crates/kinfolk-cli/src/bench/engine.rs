@@ -1,11 +1,11 @@
 //! The engine's side: a store opened as any program opens it, and a real [`kinfolk::Worker`] in this process.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use kinfolk::{Command, CommandName, Due, Event, Kinfolk, NewTask, QueueName, State, WorkerBuilder, WorkerId};
+use kinfolk::{Command, CommandName, Ctx, Due, Event, Kinfolk, NewTask, QueueName, State, WorkerBuilder, WorkerId};
 use kinfolk_core::WorkerSpec;
 use serde::de::IgnoredAny;
 use tokio::sync::mpsc;
@@ -19,7 +19,11 @@ use super::scratch::Scratch;
 const NOOP: &str = "bench.noop";
 /// What no worker handles here.
 const OTHER: &str = "bench.other";
-const QUEUE: &str = "default";
+/// What spawns as many children as its payload says.
+const PARENT: &str = "bench.parent";
+pub(super) const QUEUE: &str = "default";
+/// A queue that runs one family at a time.
+pub(super) const SERIAL: &str = "bench-serial";
 const PAUSED: &str = "bench-paused";
 /// Enqueue calls under way at once, as many as the bare loop has.
 const PRODUCERS: usize = 2;
@@ -52,8 +56,10 @@ impl Engine {
     pub(super) async fn open(url: &str) -> anyhow::Result<Self> {
         let kinfolk = Kinfolk::open(url).await?;
         kinfolk.migrate().await?;
-        let commands = [Command::new(CommandName::new(NOOP)?), Command::new(CommandName::new(OTHER)?)];
-        kinfolk.register(&commands).await?;
+        let commands = [NOOP, OTHER, PARENT].map(|name| CommandName::new(name).map(Command::new));
+        kinfolk.register(&commands.into_iter().collect::<Result<Vec<_>, _>>()?).await?;
+        let serial = kinfolk::Policy { family_limit: Some(1), ..kinfolk::Policy::default() };
+        kinfolk.store().set_queue(&QueueName::new(SERIAL)?, &serial).await?;
         kinfolk.store().set_queue(&QueueName::new(PAUSED)?, &kinfolk::Policy::default()).await?;
         Ok(Self { kinfolk })
     }
@@ -92,6 +98,71 @@ impl Engine {
         let done = self.completed().await? - before;
         anyhow::ensure!(done == n as u64, "{done} of {n} tasks are completed in the store");
         Ok(took)
+    }
+
+    /// One parent with `width` children: from its enqueue until it is completed.
+    pub(super) async fn fan_out(&self, width: usize, capacity: usize) -> anyhow::Result<Duration> {
+        let spawn = |ctx: Ctx, width: usize| async move {
+            for n in 0..width {
+                ctx.spawn(NOOP, &payload(n)).await?;
+            }
+            Ok(())
+        };
+        let worker = self.worker(capacity, || {}).handler(PARENT, spawn).start().await?;
+        worker.wait_idle().await;
+        let start = Instant::now();
+        let parent = self.kinfolk.enqueue(PARENT, &width).await?.id()?;
+        self.kinfolk.wait(parent).await?;
+        let took = start.elapsed();
+        worker.stop().await?;
+        let done = self.kinfolk.tally(parent).await?.completed;
+        anyhow::ensure!(done == width as u64, "{done} of {width} children are completed in the store");
+        Ok(took)
+    }
+
+    /// Enqueues `n` tasks onto the queue that runs one family at a time.
+    pub(super) async fn enqueue_serial(&self, n: usize) -> anyhow::Result<()> {
+        let (noop, serial) = (CommandName::new(NOOP)?, QueueName::new(SERIAL)?);
+        let task = |n| NewTask { queue: Some(serial.clone()), ..NewTask::new(noop.clone(), payload(n)) };
+        for from in (0..n).step_by(100_000) {
+            self.enqueue_all((from..n.min(from + 100_000)).map(task).collect()).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs `n` tasks of the queue that runs one family at a time. How long it took, and how long the handlers did.
+    pub(super) async fn serial(&self, n: usize, capacity: usize) -> anyhow::Result<(Duration, Duration)> {
+        let before = self.completed().await?;
+        let handled = Arc::new(AtomicU64::new(0));
+        let sum = Arc::clone(&handled);
+        let listener = move |event: &Event| {
+            if let Event::Completed { took, .. } = event {
+                sum.fetch_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+            }
+        };
+        let start = Instant::now();
+        let worker = self.worker(capacity, || {}).queue(SERIAL, capacity).on_event(listener).start().await?;
+        worker.wait_idle().await;
+        let took = start.elapsed();
+        worker.stop().await?;
+        let done = self.completed().await? - before;
+        anyhow::ensure!(done == n as u64, "{done} of {n} tasks are completed in the store");
+        Ok((took, Duration::from_nanos(handled.load(Ordering::Relaxed))))
+    }
+
+    /// A family at work on the serial queue: a root that waits for a child that is not due for a day.
+    pub(super) async fn start_family(&self) -> anyhow::Result<()> {
+        let spawn = |ctx: Ctx, _: IgnoredAny| async move {
+            ctx.spawn(NOOP, &payload(0)).delay(Duration::from_secs(24 * 3600)).await?;
+            Ok(())
+        };
+        let worker = self.kinfolk.worker().queue(SERIAL, 1).handler(PARENT, spawn).start().await?;
+        let root = self.kinfolk.enqueue(PARENT, &0).queue(SERIAL).await?.id()?;
+        worker.wait_idle().await;
+        worker.stop().await?;
+        let root = self.kinfolk.task(root).await?;
+        anyhow::ensure!(root.state == State::Waiting, "the root of the family is {}", root.state);
+        Ok(())
     }
 
     /// From enqueue until the handler starts, on a worker with nothing else to do, `samples` times.
@@ -172,20 +243,20 @@ impl Engine {
     }
 
     /// Buffers that one claim of [`CLAIM_BATCH`] tasks looks at, hit or read, with all it calls; rolled back.
-    pub(super) async fn buffers_per_claim(&self, scratch: &Scratch) -> anyhow::Result<Option<f64>> {
+    pub(super) async fn buffers_per_claim(&self, scratch: &Scratch, queue: &str) -> anyhow::Result<Option<f64>> {
         let Scratch::Postgres { url, .. } = scratch else { return Ok(None) };
         let worker = WorkerId(Uuid::new_v4());
         let spec = WorkerSpec {
             id: worker,
             name: "bench".to_owned(),
-            queues: vec![QueueName::new(QUEUE)?],
+            queues: vec![QueueName::new(queue)?],
             commands: vec![CommandName::new(NOOP)?],
             lease: Duration::from_secs(60),
         };
         self.kinfolk.store().register_worker(&spec).await?;
         let claim = format!(
             "explain (analyze, buffers, timing off, format json)
-             select * from kinfolk.claim('{worker}', '{}', '{QUEUE}', array['{NOOP}'], {CLAIM_BATCH})",
+             select * from kinfolk.claim('{worker}', '{}', '{queue}', array['{NOOP}'], {CLAIM_BATCH})",
             Uuid::new_v4()
         );
         let (client, _) = bare_postgres::connect(url).await?;

@@ -2,7 +2,7 @@
 //! a store full of tasks that are not to be run now beside an empty one.
 
 use super::BenchArgs;
-use super::engine::{CLAIM_BATCH, Engine};
+use super::engine::{CLAIM_BATCH, Engine, QUEUE};
 use super::figure::{Figure, Output};
 use super::load::ENQUEUE_BATCH;
 use super::rounds::{Sample, interleave};
@@ -71,7 +71,7 @@ async fn drain(args: &BenchArgs, scratch: &Scratch, engine: &Engine) -> anyhow::
     engine.enqueue(args.n).await?;
     let enqueued = scratch.wal_bytes().await?;
     scratch.calm().await?;
-    let buffers = engine.buffers_per_claim(scratch).await?;
+    let buffers = engine.buffers_per_claim(scratch, QUEUE).await?;
     let calm = scratch.wal_bytes().await?;
     let took = engine.drain(args.n, args.capacity).await?;
     let end = scratch.wal_bytes().await?;

@@ -7,6 +7,7 @@
 mod bare_postgres;
 mod bare_sqlite;
 mod engine;
+mod families;
 mod figure;
 mod flat;
 mod horizon;
@@ -47,7 +48,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, default_value_t = 1_000, value_parser = at_least_one)]
     capacity: usize,
     /// Tasks of each kind that lie in the store in `flat`: finished, scheduled for later, of a command that the worker
-    /// does not handle; and a tenth of that on a paused queue.
+    /// does not handle; and a tenth of that on a paused queue. In `serial`: tasks that wait behind a family at work.
     #[arg(long, default_value_t = 1_000_000, value_parser = at_least_one)]
     load: usize,
     /// How long a snapshot is held open in `horizon`, in minutes. A full run takes 10.
@@ -66,6 +67,10 @@ pub(crate) enum Scenario {
     Latency,
     /// Drain speed, buffers and write-ahead log in a store full of tasks that are not to be run.
     Flat,
+    /// One parent with N/2 no-op children to its completion, and with ten times as many.
+    FanOut,
+    /// N/2 top-level tasks strictly one after another, and what a claim costs with very many waiting behind a family.
+    Serial,
     /// A steady load under a snapshot that is held open.
     Horizon,
     /// All of them.
@@ -107,6 +112,12 @@ async fn measure(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow
     }
     if wanted(Scenario::Latency) {
         speed::latency(args, sites, output).await?;
+    }
+    if wanted(Scenario::FanOut) {
+        families::fan_out(args, sites, output).await?;
+    }
+    if wanted(Scenario::Serial) {
+        families::serial(args, sites, output).await?;
     }
     if wanted(Scenario::Flat) {
         flat::flat(args, sites, output).await?;

@@ -147,6 +147,13 @@ impl Bare {
         }
     }
 
+    pub(super) async fn one_by_one(&self, n: usize) -> anyhow::Result<Duration> {
+        match self {
+            Self::Postgres(bare) => bare.one_by_one(n).await,
+            Self::Sqlite(bare) => bare.one_by_one(n).await,
+        }
+    }
+
     pub(super) async fn latency(&self, samples: usize, idle: Duration) -> anyhow::Result<Vec<Duration>> {
         match self {
             Self::Postgres(bare) => bare.latency(samples, idle).await,

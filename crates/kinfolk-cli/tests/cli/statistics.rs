@@ -39,7 +39,8 @@ fn rounds_follow_each_other_and_batches_run_side_by_side() {
     db.until("the first round is at work", |db| derives(db).iter().any(|task| task["state"] == "waiting"));
     db.ok(&["enqueue", "import", r#"{"from": 1, "to": 600}"#]);
     db.until("both rounds are done", |db| {
-        derives(db).len() == 2 && db.json(&["list", "--command", "report"]).iter().filter(|t| t["state"] == "completed").count() == 2
+        derives(db).len() == 2
+            && db.json(&["list", "--command", "report"]).iter().filter(|t| t["state"] == "completed").count() == 2
     });
     db.ok(&["enqueue", "cleanup", r#"{"keep": "1 hour"}"#]);
     db.until("the office is swept", |db| db.json(&["list", "--command", "cleanup"])[0]["state"] == "completed");

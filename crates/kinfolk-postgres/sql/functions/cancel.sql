@@ -21,6 +21,7 @@ declare
     v_task record;
 begin
     perform kinfolk.require_read_committed();
+    -- point: cancel.begun
     if not kinfolk.lock_family_of(p_task) then
         return 'not_found';
     end if;
@@ -45,6 +46,7 @@ begin
     )
     select array_agg(m.id order by m.id) into v_ids from member m;
 
+    -- point: cancel.family_locked
     with held as materialized (
         select t.*
         from unnest(v_ids) as g(id)
@@ -64,6 +66,7 @@ begin
         array_agg(h.id) filter (where h.state = 'waiting') as waiting
     into v_held
     from held h;
+    -- point: cancel.rows_locked
     v_now := kinfolk.clock();
 
     update kinfolk.task t

@@ -117,6 +117,7 @@ begin
         -- Before any row: whoever holds this lock waits for nobody, and nobody waits for it with a row in hand.
         perform pg_advisory_xact_lock(1263160904, v_queue.id);
     end if;
+    -- point: claim.admitted
     v_now := kinfolk.clock();
     if v_taken = 0 then
         v_left := kinfolk.promote(v_queue.id, v_now);
@@ -174,6 +175,7 @@ begin
             into v_ids, v_tops, v_keyed
             from kinfolk.pick_suspect(p_worker, v_queue.id, p_commands, v_limit, v_lanes, v_rooms, v_ids) p;
         end if;
+        -- point: claim.picked
         if v_queue.family_limit is null then
             v_tops := '{}';
         end if;
@@ -182,6 +184,7 @@ begin
             into v_ids, v_left
             from kinfolk.fold(v_ids, v_now) f;
         end if;
+        -- point: claim.folded
         if cardinality(v_ids) > 0 then
             -- The worker must be there when this commits, or nobody would ever miss it.
             perform from kinfolk.worker w where w.id = p_worker for key share skip locked;
@@ -231,6 +234,7 @@ begin
         order by t.due
         limit 1;
     end if;
+    -- point: claim.taken
     select wq.idle
     into v_idle
     from kinfolk.worker_queue wq

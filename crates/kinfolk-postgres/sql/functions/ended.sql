@@ -37,6 +37,7 @@ begin
 
     while v_level.ids is not null loop
         v_depth := (select max(d) from unnest(v_level.depths) d);
+        -- point: ended.counting
         with counted as (
             update kinfolk.fan_out f
             set
@@ -62,6 +63,7 @@ begin
             array_agg(c.id) filter (where c.waits and c.open = 0) as joined
         into v_counted
         from counted c;
+        -- point: ended.counted
         v_joined := v_counted.joined;
         foreach v_fan_out in array coalesce(v_counted.over, '{}') loop
             if kinfolk.skip_rest(v_fan_out, p_now) then
@@ -123,6 +125,7 @@ begin
     -- The caller's own clock may lie before the end of a child that another settle has counted meanwhile.
     v_now := kinfolk.clock();
 
+    -- point: ended.joining
     with over as materialized (
         select t.*, f.failed, f.total,
             case when t.outcome = 'completed' and f.failed > 0 then 'failed' else t.outcome end as next_state

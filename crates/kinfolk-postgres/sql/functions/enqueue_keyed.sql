@@ -20,6 +20,7 @@ begin
         perform pg_current_xact_id();
     end if;
 
+    -- point: enqueue.looking
     select t.id, t.queue_id, t.state = 'pending' and t.runs = 0 as fresh
     into v_holder
     from kinfolk.task t
@@ -31,6 +32,7 @@ begin
     limit 1;
 
     if not found then
+        -- point: enqueue.free
         insert into kinfolk.task
             (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, timeout_us, trace,
             payload, unique_held, unique_key, unique_scope, unique_window_us, on_duplicate)
@@ -61,12 +63,14 @@ begin
         return;
     end if;
 
+    -- point: enqueue.held
     perform kinfolk.add_duplicate(p_id, v_holder.id, p_on_duplicate, p_payload);
     if current_setting('transaction_isolation') <> 'read committed' then
         -- An older snapshot may see a key held that was given up long ago: have it looked at.
         insert into kinfolk.late (queue_id, task_id)
         values (v_holder.queue_id, v_holder.id);
     end if;
+    -- point: enqueue.appended
     outcome := 'merged';
 end
 $$;

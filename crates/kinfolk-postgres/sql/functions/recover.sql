@@ -37,6 +37,7 @@ begin
     if v_now > v_me.lease_until or v_now - v_me.steady_since < kinfolk.span(v_me.lease_us) then
         return;
     end if;
+    -- point: recover.begun
     with lost as materialized (
         select w.id
         from kinfolk.worker w
@@ -73,6 +74,7 @@ begin
             and t.state = 'running'
             and case when c.handler is null then false else not pg_try_advisory_xact_lock(1263160908, hashint8(t.id)) end);
 
+    -- point: recover.families_locked
     with held as materialized (
         select t.id, t.fan_out_id, t.queue_id, t.runs, t.attempt, t.suspect, t.strikes, t.started_at, t.worker_id,
             t.cancel_requested_at is not null as is_cancelled,
@@ -148,6 +150,7 @@ begin
 
     perform kinfolk.drop_intents(v_ended.ids);
 
+    -- point: recover.moved
     delete from kinfolk.worker w
     where w.id = any (v_lost)
         and not exists (select from kinfolk.task t where t.worker_id = w.id and t.state = 'running');

@@ -56,6 +56,7 @@ begin
     end if;
     v_now := kinfolk.clock();
 
+    -- point: settle.begun
     with done as (
         update kinfolk.task t
         set
@@ -85,6 +86,7 @@ begin
         array_agg(distinct d.root_id) filter (where d.root_id is not null) as families
     into v_done
     from done d;
+    -- point: settle.done
     if v_done.families is not null then
         perform kinfolk.require_locked(v_done.families, v_families);
     end if;

@@ -62,6 +62,7 @@ begin
     perform kinfolk.lock_families(array[v_root.id], false);
     perform kinfolk.lock_follow_up_keys(p_commands[v_child + 1:v_follow_up], p_keys[v_child + 1:v_follow_up]);
 
+    -- point: made.begun
     select t.id, t.queue_id, t.parent_id, t.root_id, t.fan_out_id, t.depth, t.priority, t.slot,
         t.cancel_requested_at is not null as is_cancelled
     into v_task
@@ -79,6 +80,7 @@ begin
         return;
     end if;
 
+    -- point: made.locked
     -- What each of them is, by number, and the first that can't be made.
     select array_agg(i.command_id) as commands, array_agg(i.queue_id) as queues, array_agg(i.max_attempts) as max_attempts,
         array_agg(i.timeout_us) as timeouts_us, min(i.nth) filter (where i.why is not null) as refused,
@@ -142,6 +144,7 @@ begin
         from (select least(i + kinfolk.enqueue_batch_max() - 1, cardinality(p_kinds)) as j) last;
     end loop;
 
+    -- point: made.written
     perform kinfolk.notify_queues(v_items.notify, false);
     if v_made = 0 then
         return query

@@ -16,6 +16,7 @@ as $$
 declare
     v_settled record;
 begin
+    -- point: settle_rest.begun
     with given as materialized (
         select distinct on (g.id, g.token) g.*
         from unnest(p_ids, p_tokens, p_outcomes, p_results, p_failures, p_delays_us)
@@ -128,6 +129,7 @@ begin
             '{}', p_now);
     end if;
 
+    -- point: settle_rest.moved
     return query
     select g.nth::integer,
         case

@@ -1,0 +1,207 @@
+//! Pairs within a family: its counts, its shape and its end.
+
+use kinfolk_core::*;
+use kinfolk_postgres::PgStore;
+
+use super::common::{claim_of, done, enqueue, task, worker};
+use super::pairs::{cancelled, command, settled, state};
+use super::walker::Call;
+use super::{Pair, every_schedule_is_sound, wrong_schedules};
+
+/// A parent that waits, and its children, which all run.
+pub(crate) struct Family {
+    pub(crate) parent: TaskId,
+    pub(crate) children: Vec<ClaimedTask>,
+}
+
+/// A done attempt that made these.
+fn making(task: &ClaimedTask, made: Made) -> Settle {
+    Settle { made: Some(Box::new(made)), ..done(task) }
+}
+
+fn tasks(many: usize) -> Vec<NewTask> {
+    (0..many).map(|_| task("work")).collect()
+}
+
+/// A waiting parent with running children, each on a worker of its own.
+pub(crate) async fn family(store: &PgStore, children: usize) -> Family {
+    command(store).await;
+    let parent = enqueue(store, task("work")).await;
+    let first = worker(store).await;
+    let claimed = store.claim(&claim_of(first, &["work"], 1)).await.unwrap().tasks.remove(0);
+    let made = Made { children: tasks(children), ..Made::default() };
+    store.settle(&[making(&claimed, made)]).await.unwrap();
+    let mut running = Vec::new();
+    for _ in 0..children {
+        let next = worker(store).await;
+        running.append(&mut store.claim(&claim_of(next, &["work"], 1)).await.unwrap().tasks);
+    }
+    assert_eq!((running.len(), state(store, parent).await), (children, State::Waiting));
+    Family { parent, children: running }
+}
+
+/// The two last children of a parent settle at the same moment.
+pub(crate) struct TwoLastSiblings;
+
+impl Pair for TwoLastSiblings {
+    type Scene = Family;
+    const NAME: &'static str = "settle × settle of the two last siblings";
+
+    async fn set_up(&self, store: &PgStore) -> Family {
+        family(store, 2).await
+    }
+
+    fn calls(&self, scene: &Family) -> [Call; 2] {
+        [settled(done(&scene.children[0])), settled(done(&scene.children[1]))]
+    }
+
+    async fn judge(&self, store: &PgStore, scene: &Family) -> Result<(), String> {
+        match state(store, scene.parent).await {
+            State::Completed => Ok(()),
+            other => Err(format!("the parent is {other}")),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settle_and_settle_of_the_two_last_siblings() {
+    every_schedule_is_sound(TwoLastSiblings).await;
+}
+
+/// The last child but one settles while the last one makes a sibling.
+struct SettleAndSpawnSibling;
+
+impl Pair for SettleAndSpawnSibling {
+    type Scene = Family;
+    const NAME: &'static str = "settle × spawn a sibling";
+
+    async fn set_up(&self, store: &PgStore) -> Family {
+        family(store, 2).await
+    }
+
+    fn calls(&self, scene: &Family) -> [Call; 2] {
+        let made = Made { siblings: tasks(1), ..Made::default() };
+        [settled(done(&scene.children[0])), settled(making(&scene.children[1], made))]
+    }
+
+    /// The parent waits for the sibling, and for nothing else.
+    async fn judge(&self, store: &PgStore, scene: &Family) -> Result<(), String> {
+        let waits = (state(store, scene.parent).await, store.tally(scene.parent).await.unwrap());
+        if waits != (State::Waiting, Tally { total: 3, completed: 2, ..Tally::default() }) {
+            return Err(format!("{waits:?}"));
+        }
+        let last = worker(store).await;
+        let sibling = store.claim(&claim_of(last, &["work"], 1)).await.unwrap().tasks.remove(0);
+        store.settle(&[done(&sibling)]).await.unwrap();
+        match state(store, scene.parent).await {
+            State::Completed => Ok(()),
+            other => Err(format!("the parent is {other}")),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settle_and_spawn_a_sibling() {
+    every_schedule_is_sound(SettleAndSpawnSibling).await;
+}
+
+/// The last child settles while the family is cancelled.
+struct SettleAndCancelFamily;
+
+impl Pair for SettleAndCancelFamily {
+    type Scene = Family;
+    const NAME: &'static str = "settle of the last child × cancel of its parent";
+
+    async fn set_up(&self, store: &PgStore) -> Family {
+        family(store, 1).await
+    }
+
+    fn calls(&self, scene: &Family) -> [Call; 2] {
+        [settled(done(&scene.children[0])), cancelled(scene.parent)]
+    }
+
+    async fn judge(&self, store: &PgStore, scene: &Family) -> Result<(), String> {
+        match (state(store, scene.parent).await, state(store, scene.children[0].id).await) {
+            (State::Completed, State::Completed) | (State::Cancelled, State::Cancelled) => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settle_of_the_last_child_and_cancel_of_its_parent() {
+    every_schedule_is_sound(SettleAndCancelFamily).await;
+}
+
+/// A parent makes its children while it is cancelled.
+struct SpawnAndCancel;
+
+impl Pair for SpawnAndCancel {
+    type Scene = ClaimedTask;
+    const NAME: &'static str = "settle with children × cancel";
+
+    async fn set_up(&self, store: &PgStore) -> ClaimedTask {
+        command(store).await;
+        enqueue(store, task("work")).await;
+        let first = worker(store).await;
+        store.claim(&claim_of(first, &["work"], 1)).await.unwrap().tasks.remove(0)
+    }
+
+    fn calls(&self, scene: &ClaimedTask) -> [Call; 2] {
+        let made = Made { children: tasks(2), ..Made::default() };
+        [settled(making(scene, made)), cancelled(scene.id)]
+    }
+
+    /// Cancelled either way: without children, or with all of them.
+    async fn judge(&self, store: &PgStore, scene: &ClaimedTask) -> Result<(), String> {
+        let children = store.children(scene.id, 0, 10).await.unwrap();
+        match state(store, scene.id).await {
+            State::Cancelled if children.iter().all(|child| child.state == State::Cancelled) => Ok(()),
+            other => Err(format!("{other}, with {children:?}")),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settle_with_children_and_cancel() {
+    every_schedule_is_sound(SpawnAndCancel).await;
+}
+
+/// Two children of different depth settle, and both ends go up to the root.
+struct TwoDepths;
+
+impl Pair for TwoDepths {
+    type Scene = (TaskId, ClaimedTask, ClaimedTask);
+    const NAME: &'static str = "settle × settle at two depths of a family";
+
+    async fn set_up(&self, store: &PgStore) -> Self::Scene {
+        let Family { parent, mut children } = family(store, 2).await;
+        let (uncle, middle) = (children.remove(0), children.remove(0));
+        store.settle(&[making(&middle, Made { children: tasks(1), ..Made::default() })]).await.unwrap();
+        let last = worker(store).await;
+        (parent, uncle, store.claim(&claim_of(last, &["work"], 1)).await.unwrap().tasks.remove(0))
+    }
+
+    fn calls(&self, (_, uncle, grandchild): &Self::Scene) -> [Call; 2] {
+        [settled(done(uncle)), settled(done(grandchild))]
+    }
+
+    async fn judge(&self, store: &PgStore, (root, ..): &Self::Scene) -> Result<(), String> {
+        match state(store, *root).await {
+            State::Completed => Ok(()),
+            other => Err(format!("the root is {other}")),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settle_and_settle_at_two_depths_of_a_family() {
+    every_schedule_is_sound(TwoDepths).await;
+}
+
+/// The suite would notice a join that decides from counts it read before it had the lock.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_join_without_the_lock_is_caught() {
+    let wrong = wrong_schedules(TwoLastSiblings, include_str!("../../sql/testing/join_without_lock.sql")).await;
+    assert!(!wrong.is_empty(), "no schedule showed the planted bug");
+}
