@@ -8,7 +8,9 @@ use kinfolk::core::{Outcome, Settle};
 use kinfolk::{Ctx, Error, Event, Json, Kinfolk, State, TaskError, TaskId, WorkerBuilder};
 
 use crate::flaky::{Fate, Flaky, unreachable};
-use crate::lab::{Lab, within};
+use crate::lab::{Lab, noop, on_both_stores, within};
+
+on_both_stores!(lost_answers_double_no_child, what_the_store_chokes_on_becomes_a_failure_without_children);
 
 /// A worker whose calls to the lab's store are meddled with.
 fn worker(lab: &Lab, meddle: impl Fn(&'static str, &[Settle]) -> Fate + Send + Sync + 'static) -> WorkerBuilder {
@@ -40,6 +42,54 @@ async fn lost_answers_neither_lose_nor_double_a_task() {
     assert_eq!(lab.events.count(|event| event.name() == "completed"), 500);
     assert_eq!(lab.events.count(|event| event.name() == "stale"), 0);
     assert!(lab.events.count(|event| event.name() == "store_trouble") > 0);
+    worker.stop().await.unwrap();
+    lab.check().await;
+}
+
+/// Spawns as many children as it is told.
+async fn parent(ctx: Ctx, children: u64) -> Result<(), TaskError> {
+    for n in 0..children {
+        ctx.spawn("child", &n).await?;
+    }
+    Ok(())
+}
+
+async fn lost_answers_double_no_child(lab: &Lab) {
+    let calls = AtomicUsize::new(0);
+    let meddle = move |verb: &'static str, _: &[Settle]| match verb {
+        "claim" | "settle" if calls.fetch_add(1, Ordering::SeqCst).is_multiple_of(3) => Fate::AnswerLost,
+        _ => Fate::Answered,
+    };
+    let worker = worker(lab, meddle).handler("parent", parent).handler("child", noop).start().await.unwrap();
+    // Some go out with others, some in a call of their own.
+    for children in [1, 3, 150, 20, 300] {
+        let id = lab.kinfolk.enqueue("parent", &children).await.unwrap().id().unwrap();
+        assert_eq!(lab.ended(id).await.state, State::Completed);
+        let tally = lab.kinfolk.tally(id).await.unwrap();
+        assert_eq!((tally.total, tally.completed), (children, children));
+    }
+    worker.stop().await.unwrap();
+    lab.check().await;
+}
+
+async fn what_the_store_chokes_on_becomes_a_failure_without_children(lab: &Lab) {
+    let large = |settle: &Settle| settle.made.as_ref().is_some_and(|made| made.len() > 2);
+    let meddle = move |_: &'static str, settles: &[Settle]| match settles.iter().any(large) {
+        true => Fate::Refused(Error::Fault { code: "XX000".to_owned(), detail: "choked".to_owned() }),
+        false => Fate::Answered,
+    };
+    let worker = worker(lab, meddle).handler("parent", parent).handler("child", noop).start().await.unwrap();
+    let mut ids = Vec::new();
+    for children in 0..5_u64 {
+        ids.push((children, lab.kinfolk.enqueue("parent", &children).await.unwrap().id().unwrap()));
+    }
+    for (children, id) in ids {
+        let (task, tally) = (lab.ended(id).await, lab.kinfolk.tally(id).await.unwrap());
+        match children {
+            0..=2 => assert_eq!((task.state, tally.total), (State::Completed, children)),
+            _ => assert_eq!((task.state, tally.total), (State::Failed, 0), "{:?}", task.failure),
+        }
+    }
     worker.stop().await.unwrap();
     lab.check().await;
 }
