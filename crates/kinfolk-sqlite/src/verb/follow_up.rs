@@ -50,6 +50,7 @@ pub(crate) fn family_ended(session: &mut Session<'_>, root_id: i64, state: State
         let mut statement = session.sql(include_str!("../../sql/follow_up/queues.sql"))?;
         let queues = statement.query_map([root_id], |row| row.get(0))?;
         session.news.queues.extend(queues.collect::<rusqlite::Result<Vec<i64>>>()?);
+        session.sql(include_str!("../../sql/follow_up/satisfied.sql"))?.execute([root_id])?;
     }
     Ok(())
 }

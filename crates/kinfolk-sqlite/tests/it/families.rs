@@ -2,8 +2,8 @@
 
 use kinfolk_core::operate::Cancelled;
 use kinfolk_core::{
-    ChildOrder, Command, Failure, FailureKind, Gate, Inspect, Made, Operate, Outcome, Produce, Retried, Retry, Settle,
-    Settled, SqlHandler, State, StoreError, TaskId, Work, WorkerId,
+    ChildOrder, Command, Failure, FailureKind, FollowUp, Gate, Inspect, Made, NewTask, Operate, Outcome, Produce,
+    Retried, Retry, Settle, Settled, SqlHandler, State, StoreError, TaskId, Unique, When, Work, WorkerId,
 };
 use rusqlite::Connection;
 
@@ -99,6 +99,39 @@ async fn cancelling_a_child_in_line_leaves_the_line_whole() {
     assert_eq!(place.store.task(child(3)).await.unwrap().unwrap().gate, Some(Gate::After));
     assert_eq!(place.store.cancel(child(1)).await.unwrap(), Cancelled::Now);
     assert_eq!(ids(&claim(&place.store, worker, &["echo"], 10).await), [child(3)]);
+    assert_eq!(place.store.check().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_follow_up_remembers_only_the_families_that_may_still_matter() {
+    const FAMILIES: usize = 20;
+    let place = Place::new();
+    register(&place.store, &["echo", "flush"]).await;
+    let worker = worker(&place.store).await;
+    enqueue(&place.store, &vec![task("echo"); FAMILIES]).await;
+    let roots = claim(&place.store, worker, &["echo"], FAMILIES).await;
+    let flush = FollowUp { task: NewTask { unique: Some(Unique::key("one")), ..task("flush") }, when: When::Completed };
+    let made = Made { children: vec![task("echo")], follow_ups: vec![flush], ..Made::default() };
+    let settles: Vec<_> = roots
+        .tasks
+        .iter()
+        .map(|root| Settle::new(root.id, root.token, Outcome::Done(None)))
+        .map(|settle| Settle { made: Some(Box::new(made.clone())), ..settle })
+        .collect();
+    place.store.settle(&settles).await.unwrap();
+    let spy = Connection::open(place.path()).unwrap();
+    let entries = || spy.query_row("select count(*) from follow_up", (), |row| row.get::<_, usize>(0)).unwrap();
+    assert_eq!(entries(), FAMILIES);
+    for left in (1..FAMILIES).rev() {
+        let child = claim(&place.store, worker, &["echo"], 1).await;
+        settle(&place.store, &child, Outcome::Done(None)).await;
+        assert_eq!(entries(), left);
+        assert!(claim(&place.store, worker, &["flush"], 1).await.tasks.is_empty());
+    }
+    let child = claim(&place.store, worker, &["echo"], 1).await;
+    settle(&place.store, &child, Outcome::Done(None)).await;
+    assert_eq!(claim(&place.store, worker, &["flush"], 1).await.tasks.len(), 1);
+    assert_eq!(entries(), 0);
     assert_eq!(place.store.check().await.unwrap(), []);
 }
 

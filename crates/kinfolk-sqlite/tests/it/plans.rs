@@ -53,6 +53,7 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
     "sweep/recount.sql" => ["INDEX task_child_idx"],
     "follow_up/holder.sql" => ["INDEX task_key_idx"],
     "follow_up/family_ended.sql" => ["INDEX follow_up_root_idx"],
+    "follow_up/satisfied.sql" => ["INDEX follow_up_root_idx", "PRIMARY KEY"],
     "follow_up/settled.sql" => ["INDEX follow_up_ended_idx", "PRIMARY KEY"],
     "status/running.sql" => ["INDEX task_running_idx"],
     "status/ready.sql" => [
