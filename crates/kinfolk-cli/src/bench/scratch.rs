@@ -4,6 +4,7 @@
 //! after an error and after an interrupt alike. A process killed with -9 leaves a database named `kinfolk_bench_…` or
 //! files of that name behind.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -121,11 +122,16 @@ impl Scratch {
                     let entry = entry?;
                     // The write-ahead log, locks and the bare loop's file all begin with the name of the file.
                     if entry.file_name().to_string_lossy().starts_with(&name) {
-                        if entry.file_type()?.is_dir() {
-                            std::fs::remove_dir_all(entry.path())?;
+                        let removed = if entry.path().is_dir() {
+                            std::fs::remove_dir_all(entry.path())
                         } else {
-                            std::fs::remove_file(entry.path())?;
-                        }
+                            std::fs::remove_file(entry.path())
+                        };
+                        // SQLite removes its log itself when the last connection closes, maybe just now.
+                        removed.or_else(|fault| match fault.kind() {
+                            ErrorKind::NotFound => Ok(()),
+                            _ => Err(fault),
+                        })?;
                     }
                 }
             }
