@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use kinfolk_core::crash::POINTS;
-use kinfolk_core::{State, Store};
+use kinfolk_core::{Command, CommandName, State, Store};
 use kinfolk_faults::bed::{Bed, Kind};
 use kinfolk_faults::families::assert_whole;
 use kinfolk_faults::journal;
 use kinfolk_faults::ledger::Ledger;
 use kinfolk_faults::sound::{all_tasks, assert_sound, wait_drained};
-use kinfolk_faults::victim::{MENDED, Mode, Orders, Plan, made as enqueued};
+use kinfolk_faults::victim::{FAMILY, MENDED, Mode, Orders, Plan, made as enqueued};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -94,10 +94,10 @@ async fn die_settling(kind: Kind, point: &'static str) -> Result<(State, Vec<Sta
     let bed = Bed::new(kind).await?;
     let store = bed.open().await?;
     let orders = Orders::work(bed.url(), ledger(&bed));
-    let mut doomed = start_doomed("the doomed worker", &orders, point)?;
-    doomed.wait_line("ready", PATIENCE)?;
+    store.register(&[Command::new(CommandName::new(FAMILY)?)]).await?;
     let root = enqueued(&store.enqueue(&[Plan::wide("parent", 1).task()?]).await?)?[0];
-    doomed.wait_abort(PATIENCE)?;
+    let mut doomed = start_doomed("the doomed worker", &orders, point)?;
+    tokio::task::spawn_blocking(move || doomed.wait_abort(PATIENCE)).await??;
     let parent = store.task(root).await?.context("the parent is gone")?;
     let children = store.children(root, 0, 10).await?.iter().map(|child| child.state).collect();
     let _other = start("the other worker", &orders)?;
@@ -110,10 +110,17 @@ async fn die_settling(kind: Kind, point: &'static str) -> Result<(State, Vec<Sta
 
 /// Settles are written before the next is awaited, so the parent's is the first and its child's the second.
 async fn settle_whole_or_not_at_all(kind: Kind) -> Result<()> {
-    assert_eq!(die_settling(kind, "settle.before").await?, (State::Running, vec![]));
-    assert_eq!(die_settling(kind, "settle.after").await?, (State::Waiting, vec![State::Pending]));
-    assert_eq!(die_settling(kind, "settle.before:2").await?, (State::Waiting, vec![State::Running]));
-    assert_eq!(die_settling(kind, "settle.after:2").await?, (State::Completed, vec![State::Completed]));
+    use State::{Completed, Pending, Running, Waiting};
+    let all = tokio::try_join!(
+        die_settling(kind, "settle.before"),
+        die_settling(kind, "settle.after"),
+        die_settling(kind, "settle.before:2"),
+        die_settling(kind, "settle.after:2"),
+    )?;
+    assert_eq!(all.0, (Running, vec![]), "before the parent's");
+    assert_eq!(all.1, (Waiting, vec![Pending]), "after the parent's");
+    assert_eq!(all.2, (Waiting, vec![Running]), "before the child's");
+    assert_eq!(all.3, (Completed, vec![Completed]), "after the child's");
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Calls whose future is dropped half-way, as a timeout or a `select!` does: a call is carried out whole or not at all, can
 //! be repeated, and the store goes on working.
 
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
@@ -9,7 +10,8 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    Claim, Command, CommandName, Outcome, QueueName, Settle, Settled, State, Store, Token, WorkerId, WorkerSpec,
+    Claim, ClaimedTask, Command, CommandName, Made, Outcome, QueueName, Settle, Settled, State, Store, TaskId, Token,
+    WorkerId, WorkerSpec,
 };
 use kinfolk_faults::bed::{Bed, Kind};
 use kinfolk_faults::sound::all_tasks;
@@ -18,6 +20,7 @@ use uuid::Uuid;
 
 const ROUNDS: u64 = 150;
 const BATCH: usize = 5;
+const CHILDREN: usize = 2;
 
 /// How often calls were dropped, and how often they were answered first.
 #[derive(Debug, Default)]
@@ -65,8 +68,7 @@ async fn drop_calls(kind: Kind) -> Result<()> {
             Some(claimed) => claimed,
             None => store.claim(&Claim { repeated: true, ..claim }).await?,
         };
-        let done = |id| Settle::new(id, token, Outcome::Done(None));
-        let settles: Vec<_> = claimed.tasks.iter().map(|task| done(task.id)).collect();
+        let settles = claimed.tasks.iter().map(settled).collect::<Result<Vec<_>>>()?;
         let answers = match count.hurried(patience, store.settle(&settles)).await? {
             Some(answers) => answers,
             None => store.settle(&settles).await?,
@@ -77,10 +79,28 @@ async fn drop_calls(kind: Kind) -> Result<()> {
     sound(&*store, id).await
 }
 
-/// Batches are whole, nothing runs that its worker does not know of, and no invariant is broken.
+/// Roots leave children behind, one in three of them.
+fn settled(task: &ClaimedTask) -> Result<Settle> {
+    let done = Settle::new(task.id, task.token, Outcome::Done(None));
+    if task.parent.is_some() || task.id.0 % 3 > 0 {
+        return Ok(done);
+    }
+    Ok(Settle { made: Some(Box::new(Made { children: tasks(NOTE, CHILDREN)?, ..Made::default() })), ..done })
+}
+
+/// Batches and families are whole, nothing runs that its worker does not know of, and no invariant is broken.
 async fn sound(store: &dyn Store, worker: WorkerId) -> Result<()> {
     let tasks = all_tasks(store).await?;
-    ensure!(tasks.len() % BATCH == 0, "{} tasks: a batch was torn", tasks.len());
+    let mut families: BTreeMap<TaskId, usize> = BTreeMap::new();
+    for parent in tasks.values().filter_map(|task| task.parent) {
+        *families.entry(parent).or_default() += 1;
+    }
+    let roots = tasks.values().filter(|task| task.parent.is_none()).count();
+    ensure!(roots % BATCH == 0, "{roots} roots: a batch was torn");
+    ensure!(!families.is_empty(), "no family was made");
+    for (parent, children) in families {
+        ensure!(children == CHILDREN, "task {parent} has {children} children");
+    }
     let running = tasks.values().filter(|task| task.state == State::Running).count();
     ensure!(running == 0, "{running} tasks run that nobody was told of");
     let broken = store.check().await?;

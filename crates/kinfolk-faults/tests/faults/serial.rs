@@ -20,7 +20,7 @@ use crate::{Chance, PATIENCE, journal, worker};
 const PENDING: usize = 3_000;
 /// How many of them are let through.
 const THROUGH: usize = 60;
-const KILLS: usize = 4;
+const KILLS: usize = 3;
 const CHILDREN: u32 = 3;
 
 fn pending() -> Result<usize> {

@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use kinfolk_core::{Advice, Command, CommandName, State, Store, StoreError, TaskId};
+use kinfolk_core::{Advice, ChildOrder, Command, CommandName, State, Store, StoreError, TaskId};
 use kinfolk_faults::bed::{Bed, Kind, open_pooled};
 use kinfolk_faults::families::assert_whole;
 use kinfolk_faults::journal;
 use kinfolk_faults::ledger::{Ledger, TABLE};
 use kinfolk_faults::sound::{all_tasks, assert_sound, wait_drained};
-use kinfolk_faults::victim::{EFFECT, NOTE, Orders, both, made, tasks};
+use kinfolk_faults::victim::{EFFECT, FAMILY, FollowUp, NOTE, Orders, Plan, both, made, tasks};
 use kinfolk_testkit::{Bouncer, Cluster, Stop, Tools};
 use tokio::task::JoinSet;
 
@@ -191,22 +191,30 @@ async fn a_transaction_pooler_that_nobody_told_us_of_is_a_clear_error() -> Resul
     Ok(())
 }
 
-/// Two workers drain tasks of both commands; all is sound afterwards.
+/// Two workers drain tasks of both commands and families; all is sound afterwards.
 async fn drain(bed: &Bed, store: &dyn Store, orders: &[Orders]) -> Result<()> {
     let mut fleet = orders.iter().map(|orders| start("a worker", orders)).collect::<Result<Vec<_>>>()?;
     for process in &mut fleet {
         process.wait_line("ready", PATIENCE)?;
     }
     let mut answered = Vec::new();
-    for _ in 0..10 {
+    let mut roots = Vec::new();
+    for round in 0..10 {
         answered.extend(made(&store.enqueue(&both(30)?).await?)?);
+        let mut plan = Plan { order: ChildOrder::InOrder, ..Plan::wide(&format!("family{round}"), 3) };
+        plan.children[0] = Plan::wide(&plan.children[0].name, 5);
+        let after = Plan::named(format!("after{round}"));
+        plan.follow_ups.push(FollowUp { plan: after, when_completed: true, key: None });
+        roots.extend(made(&store.enqueue(&[plan.task()?]).await?)?);
     }
     wait_drained(store, PATIENCE).await?;
     for process in &mut fleet {
         process.signal("TERM")?;
         process.wait_line("end", PATIENCE)?;
     }
-    ensure!(all_tasks(store).await?.len() == answered.len(), "more or fewer tasks than were enqueued");
+    let plain = all_tasks(store).await?.into_values().filter(|task| task.command.as_str() != FAMILY);
+    ensure!(plain.count() == answered.len(), "more or fewer tasks than were enqueued");
+    assert_whole(store, &roots, &journal::read(&journal(bed))?).await?;
     assert_sound(store, &answered, &Ledger::of_both(&ledger(bed), &bed.plain().await?).await?).await
 }
 
