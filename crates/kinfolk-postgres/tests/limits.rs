@@ -135,6 +135,20 @@ async fn a_limit_is_not_set_past_a_task_in_other_hands() {
 }
 
 #[tokio::test]
+async fn a_claim_in_a_transaction_that_stays_open_does_not_hold_others_up_for_good() {
+    let (database, store) = limited(Some(1), None).await;
+    let (first, second) = (worker(&store).await, worker(&store).await);
+    store.enqueue(&vec![task("work"); 2]).await.unwrap();
+    let mut client = database.client().await;
+    let open = client.transaction().await.unwrap();
+    let claim = format!("select id from kinfolk.claim('{first}', gen_random_uuid(), 'default', '{{work}}', 1)");
+    assert_eq!(open.query(&claim, &[]).await.unwrap().len(), 2, "the task, and the row about the claim");
+    assert_eq!(store.claim(&claim_of(second, &["work"], 1)).await.unwrap(), Claimed::default());
+    open.rollback().await.unwrap();
+    assert_eq!(store.claim(&claim_of(second, &["work"], 2)).await.unwrap().tasks.len(), 1);
+}
+
+#[tokio::test]
 async fn families_that_end_at_once_share_one_follow_up_and_it_waits_for_both() {
     let (database, store) = fresh().await;
     let worker = worker(&store).await;

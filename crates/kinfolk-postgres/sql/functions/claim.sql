@@ -6,7 +6,7 @@
 --
 -- Never waits for a row: locks a shared try-lock of the queue (a pause, or a change of limits, takes it whole), the tasks
 -- it takes (`skip locked`), and the worker's row against its removal (`skip locked`). Only on a queue with limits do
--- claims wait for each other: by the queue's admission lock, before any row. Reads `task_due` to open what is due, and
+-- claims wait for each other: by the queue's admission lock, before any row, for a second at most. Reads `task_due` to open what is due, and
 -- the heads of its own commands in `task_ready`; `task_suspect` holds the suspects, of which it takes the first, if the
 -- worker runs none. Where no child and no family at work has an open task, one lane is read.
 --
@@ -105,6 +105,13 @@ begin
     else
         v_queue.id := null;
     end if;
+    v_limited := v_taken = 0 and (v_queue.family_limit is not null or v_queue.child_limit is not null);
+    -- Before any row: whoever holds this lock waits for nobody, and nobody waits for it with a row in hand.
+    if v_limited and not pg_try_advisory_xact_lock(1263160904, v_queue.id) then
+        if not kinfolk.wait_for_admission(v_queue.id) then
+            v_queue.id := null;
+        end if;
+    end if;
     if v_queue.id is null or v_queue.paused_at is not null or cardinality(p_commands) = 0 then
         return query select null::bigint, null, null::jsonb, null::integer, null::integer, null::bigint, null,
             null::integer, null::timestamptz, null::timestamptz, false, null::bigint, null::bigint, null::integer, null,
@@ -112,11 +119,6 @@ begin
         return;
     end if;
 
-    v_limited := v_taken = 0 and (v_queue.family_limit is not null or v_queue.child_limit is not null);
-    if v_limited then
-        -- Before any row: whoever holds this lock waits for nobody, and nobody waits for it with a row in hand.
-        perform pg_advisory_xact_lock(1263160904, v_queue.id);
-    end if;
     -- point: claim.admitted
     v_now := kinfolk.clock();
     if v_taken = 0 then
@@ -258,5 +260,21 @@ begin
         null::integer, null::timestamptz, v_next_due,
         v_left or v_short or (v_taken < v_limit and not coalesce(v_idle, false)), null::bigint, null::bigint, null::integer, null,
         pg_stat_get_xact_tuples_returned('kinfolk.task_ready'::regclass) - v_steps;
+end
+$$;
+
+-- Waits for the admission lock of a queue, but not for long: someone may have claimed in a transaction that stays open.
+-- Answers whether it was had.
+create or replace function kinfolk.wait_for_admission(p_queue integer) returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '1s'
+as $$
+begin
+    perform pg_advisory_xact_lock(1263160904, p_queue);
+    return true;
+exception
+    when lock_not_available then
+        return false;
 end
 $$;

@@ -87,7 +87,8 @@ begin
     if p_tasks is null then
         return;
     end if;
-    v_keyed := array(select t.id from kinfolk.task t where t.id = any (p_tasks) and t.unique_key is not null order by t.id);
+    -- Not by the key being there: of two indexes that would fit, the wrong one might be taken.
+    v_keyed := array(select t.id from kinfolk.task t where t.id = any (p_tasks) and t.unique_scope is not null order by t.id);
     perform kinfolk.lay_in(k.id) from unnest(v_keyed) as k(id);
     insert into kinfolk.late (queue_id, task_id)
     select t.queue_id, t.id
