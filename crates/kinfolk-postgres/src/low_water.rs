@@ -16,6 +16,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use kinfolk_core::limits::CLAIM_BATCH_MAX;
 use kinfolk_core::{Claim, ClaimedTask, CommandName, QueueName};
 
 use crate::values::Moment;
@@ -116,7 +117,7 @@ pub(crate) struct Cost {
 /// How many entries a claim may step over that it has use for: each task is read at most twice, in two rounds, and some of
 /// each command in each lane to see what comes first.
 fn steps_of_use(claim: &Claim) -> u64 {
-    4 * claim.limit as u64 + 96 * claim.commands.len() as u64
+    4 * claim.limit.min(CLAIM_BATCH_MAX) as u64 + 96 * claim.commands.len() as u64
 }
 
 impl Lane {
