@@ -214,3 +214,77 @@ async fn many_payloads_merged_at_once_are_as_if_merged_one_by_one() {
         }
     }
 }
+
+/// Two commands on the queue `q`: one that fails until its second attempt, one that makes another.
+const PIPELINE: &str = "create schema app;
+    create table app.note (what text);
+    create function app.flaky(p jsonb) returns jsonb language plpgsql as $$ begin
+        insert into app.note values ('flaky');
+        if (select attempt from kinfolk.tasks where id = kinfolk.current_task()) < 2 then
+            raise exception 'not yet' using errcode = 'P0007', hint = 'wait';
+        end if;
+        return '\"well\"';
+    end $$;
+    create function app.maker(p jsonb) returns void language plpgsql as $$ begin
+        insert into app.note values ('maker');
+        perform kinfolk.enqueue('flaky');
+        perform kinfolk.spawn('leaf');
+    end $$;
+    create procedure app.leaf(p jsonb) language plpgsql as $$ begin
+        insert into app.note values ('leaf');
+        if p ? 'commit' then commit; end if;
+    end $$;
+    select kinfolk.register_command('flaky', 'q', handler => 'app.flaky', backoff_base => '0');
+    select kinfolk.register_command('maker', 'q', handler => 'app.maker');
+    select kinfolk.register_command('leaf', 'q', handler => 'app.leaf', max_attempts => 1)";
+
+const STATES: &str = "select command || ' ' || state || ' ' || attempt from kinfolk.tasks order by id";
+
+#[tokio::test]
+async fn one_call_runs_what_could_be_claimed_and_leaves_the_rest_to_the_next() {
+    let (database, store) = fresh().await;
+    database.run(PIPELINE).await;
+    let client = database.client().await;
+    let states = async |when: &str| -> Vec<String> {
+        client.batch_execute(when).await.unwrap();
+        client.query(STATES, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
+    };
+    let call = "call kinfolk.process_tasks(queue => 'q')";
+    client
+        .batch_execute("begin; select kinfolk.enqueue('maker'), kinfolk.enqueue('leaf', '{\"commit\": true}')")
+        .await
+        .unwrap();
+    assert_eq!(states(call).await, ["maker waiting 1", "leaf failed 1", "flaky pending 0", "leaf pending 0"]);
+    let why = "select failure -> 'detail' ->> 'sqlstate' from kinfolk.tasks where state = 'failed'";
+    let code: String = client.query_one(why, &[]).await.unwrap().get(0);
+    assert_eq!(code, "2D000", "a procedure that commits can't run inside a transaction");
+    assert_eq!(states(call).await, ["maker completed 1", "leaf failed 1", "flaky pending 1", "leaf completed 1"]);
+    let notes: String = client.query_one("select string_agg(what, ' ') from app.note", &[]).await.unwrap().get(0);
+    assert_eq!(notes, "maker leaf", "what a failed handler did is undone");
+    let idle = "call kinfolk.process_tasks('q', until_idle => true)";
+    assert_eq!(states(idle).await, ["maker completed 1", "leaf failed 1", "flaky completed 2", "leaf completed 1"]);
+    client.batch_execute("commit").await.unwrap();
+    assert_eq!(store.workers().await.unwrap(), [], "its worker is gone with it");
+    sound(&store).await;
+}
+
+#[tokio::test]
+async fn process_tasks_never_waits_and_says_that_it_is_busy() {
+    let (database, store) = fresh().await;
+    database.run(PIPELINE).await;
+    database.run("select kinfolk.set_limits('q', family_limit => 1); select kinfolk.enqueue('flaky')").await;
+    let other = database.client().await;
+    other.batch_execute("begin; call kinfolk.process_tasks('q')").await.unwrap();
+    match database.try_run("call kinfolk.process_tasks('q')").await {
+        Err(StoreError::Busy { .. }) => {}
+        answer => panic!("{answer:?}"),
+    }
+    other.batch_execute("rollback").await.unwrap();
+    database.run("call kinfolk.process_tasks('q', until_idle => true)").await;
+    assert_eq!(database.texts(STATES).await, ["flaky completed 2"]);
+    assert!(matches!(
+        database.try_run("call kinfolk.process_tasks('nowhere')").await,
+        Err(StoreError::NotFound { .. })
+    ));
+    sound(&store).await;
+}

@@ -44,7 +44,9 @@ impl SqlCommands {
 
     /// The same with more to say about the connections.
     pub fn open_with(url: &str, options: &PgOptions) -> Result<Arc<Self>, StoreError> {
-        let connections = Connections::open(url, options)?;
+        // One more, to ask for commands while all others are busy.
+        let options = PgOptions { pool_size: options.pool_size + 1, ..options.clone() };
+        let connections = Connections::open(url, &options)?;
         Ok(Arc::new(Self { connections, known: RwLock::default() }))
     }
 
