@@ -51,10 +51,9 @@ async fn what_is_enqueued_exists_only_if_the_transaction_commits() {
     assert_eq!((second.gate, second.priority), (Some(Gate::Time), 3));
 }
 
-#[tokio::test]
-async fn a_settle_is_one_with_the_writes_beside_it() {
-    let (_database, store, mut connection) = fresh().await;
-    let id = store.enqueue(&[NewTask::new(command("mail"), Json::object())]).await.unwrap()[0].id().unwrap();
+/// Enqueues so many tasks and claims them, all under one token.
+async fn claimed(store: &kinfolk_postgres::PgStore, many: usize) -> (Vec<TaskId>, Token) {
+    store.enqueue(&vec![NewTask::new(command("mail"), Json::object()); many]).await.unwrap();
     let worker = WorkerSpec {
         id: WorkerId(Uuid::new_v4()),
         name: "sqlx".to_owned(),
@@ -69,10 +68,19 @@ async fn a_settle_is_one_with_the_writes_beside_it() {
         token,
         queue: QueueName::default(),
         commands: vec![command("mail")],
-        limit: 5,
+        limit: many,
         repeated: false,
     };
-    assert_eq!(store.claim(&claim).await.unwrap().tasks.len(), 1);
+    let tasks: Vec<TaskId> = store.claim(&claim).await.unwrap().tasks.iter().map(|task| task.id).collect();
+    assert_eq!(tasks.len(), many);
+    (tasks, token)
+}
+
+#[tokio::test]
+async fn a_settle_is_one_with_the_writes_beside_it() {
+    let (_database, store, mut connection) = fresh().await;
+    let (tasks, token) = claimed(&store, 1).await;
+    let id = tasks[0];
     let done = Settle::new(id, token, Outcome::Done(Some(Json::parse("[1]").unwrap())));
 
     let mut dropped = connection.begin().await.unwrap();
@@ -92,6 +100,39 @@ async fn a_settle_is_one_with_the_writes_beside_it() {
     kept.commit().await.unwrap();
     let task = store.task(id).await.unwrap().unwrap();
     assert_eq!((task.state, task.result), (State::Completed, Some(Json::parse("[1]").unwrap())));
+}
+
+#[tokio::test]
+async fn what_a_handler_made_is_one_with_its_settle() {
+    let (_database, store, mut connection) = fresh().await;
+    let (tasks, token) = claimed(&store, 3).await;
+    let mail = NewTask::new(command("mail"), Json::parse(r#"{"to":"ada"}"#).unwrap());
+    let later = NewTask { due: Due::At(store.now().await.unwrap().plus(Duration::from_secs(60))), ..mail.clone() };
+    let flush = NewTask { unique: Some(Unique::key("flush")), ..mail.clone() };
+    let made = Made {
+        children: vec![mail.clone(), later],
+        follow_ups: vec![FollowUp { task: flush, when: When::Completed }],
+        tasks: vec![mail],
+        ..Made::default()
+    };
+    let done = |place: usize| Settle::new(tasks[place], token, Outcome::Done(None));
+    let settles = [done(2), Settle { made: Some(Box::new(made)), ..done(1) }, done(0)];
+
+    let mut dropped = connection.begin().await.unwrap();
+    settle_in(&mut dropped, &settles).await.unwrap();
+    dropped.rollback().await.unwrap();
+    assert_eq!(store.tally(tasks[1]).await.unwrap(), Tally::default());
+
+    let mut kept = connection.begin().await.unwrap();
+    let states = [State::Completed, State::Waiting, State::Completed].map(Settled::Recorded);
+    assert_eq!(settle_in(&mut kept, &settles).await.unwrap(), states);
+    kept.commit().await.unwrap();
+    let children = store.children(tasks[1], 0, 10).await.unwrap();
+    let gates: Vec<_> = children.iter().map(|child| child.gate).collect();
+    assert_eq!(gates, [Some(Gate::Open), Some(Gate::Time)]);
+    let all = store.list(&inspect::Filter { limit: 10, ..inspect::Filter::default() }).await.unwrap().tasks;
+    assert_eq!((all.len(), all[1].gate, all[0].gate), (7, Some(Gate::After), Some(Gate::Open)));
+    assert_eq!(store.check().await.unwrap(), []);
 }
 
 #[tokio::test]
