@@ -100,6 +100,25 @@ async fn a_settle_waits_for_a_cancel_of_the_family_and_then_makes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_cancel_that_waited_for_the_end_of_a_task_comes_too_late() {
+    let (database, store) = fresh().await;
+    enqueue(&store, task("work")).await;
+    let worker = worker(&store).await;
+    let alone = claim(&store, worker, 1).await.remove(0);
+    let mut other = database.client().await;
+    let transaction = other.transaction().await.unwrap();
+    settle_in(&transaction, &[done(&alone)]).await.unwrap();
+    let cancelling = tokio::spawn({
+        let store = database.store().await;
+        async move { store.cancel(alone.id).await }
+    });
+    someone_waits(&database).await;
+    transaction.commit().await.unwrap();
+    assert_eq!(cancelling.await.unwrap().unwrap(), operate::Cancelled::TooLate(State::Completed));
+    assert_eq!(store.task(alone.id).await.unwrap().unwrap().cancel_requested_at, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_two_last_children_settled_at_once_do_not_miss_each_other() {
     let (database, store, root, children) = family(2).await;
     let mut other = database.client().await;

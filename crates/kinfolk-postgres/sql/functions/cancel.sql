@@ -84,7 +84,8 @@ begin
     end if;
 
     select t.state, t.queue_id, t.parent_id into v_task from kinfolk.task t where t.id = p_task;
-    if v_ids is null then
+    -- It had ended, or did so while its row was waited for.
+    if num_nonnulls(v_held.pending, v_held.running, v_held.waiting) = 0 then
         return v_task.state;
     end if;
     if v_task.parent_id is null and v_task.state = 'cancelled' then
