@@ -91,3 +91,30 @@ async fn recovery_leaves_a_task_alone_while_its_handler_is_still_at_work() {
     assert_eq!(lab.ended(id).await.state, State::Completed);
     lab.close(worker).await;
 }
+
+#[tokio::test]
+async fn effects_happen_exactly_once_though_connections_are_cut_again_and_again() {
+    let lab = Lab::new(
+        "create function app.once(p jsonb) returns void language plpgsql as $$ begin
+             insert into app.note (what) values (kinfolk.current_task()::text);
+             perform pg_sleep(0.02);
+         end $$;
+         select kinfolk.register_command('once', handler => 'app.once', backoff_base => '0', max_attempts => 1000);
+         select count(kinfolk.enqueue('once')) from generate_series(1, 100)",
+    )
+    .await;
+    let worker = lab.worker().await;
+    let mut cuts = 0;
+    while lab.database.texts("select count(*)::text from kinfolk.tasks where state <> 'completed'").await != ["0"] {
+        let cut = "select count(pg_terminate_backend(pid))::text from pg_stat_activity
+            where application_name = 'kinfolk handler' and state = 'active' and datname = current_database()";
+        cuts += lab.database.texts(cut).await[0].parse::<u32>().unwrap();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(cuts > 0, "nothing was cut");
+    let once = "select (count(*) = 100 and count(distinct what) = 100)::text from app.note";
+    assert_eq!(lab.database.texts(once).await, ["true"]);
+    let failed = "select (count(*) > 0)::text from kinfolk.attempt where ending = 'retried'";
+    assert_eq!(lab.database.texts(failed).await, ["true"]);
+    lab.close(worker).await;
+}
