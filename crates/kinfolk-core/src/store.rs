@@ -73,14 +73,10 @@ pub trait Work: Send + Sync {
 
     /// Look for parents that wait though all their children have ended, one page of them, and set them right. Returns how
     /// many there were: none, unless this store has a bug.
-    async fn sweep(&self) -> Answer<u64> {
-        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
-    }
+    async fn sweep(&self) -> Answer<u64>;
 
     /// Look at every status again. Returns those that have turned.
-    async fn refresh_statuses(&self) -> Answer<Vec<Status>> {
-        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
-    }
+    async fn refresh_statuses(&self) -> Answer<Vec<Status>>;
 
     /// Remove finished families that are past their retention, one page of them. Returns how many tasks went.
     async fn prune(&self) -> Answer<u64>;
@@ -125,34 +121,20 @@ pub trait Inspect: Send + Sync {
 
     /// The children of a task in the order in which they were made, from this one on (0 is the first), at most this many
     /// and at most [`crate::limits::PAGE_MAX`].
-    async fn children(&self, parent: TaskId, from: u64, limit: usize) -> Answer<Vec<Task>> {
-        let _ = (parent, from, limit);
-        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
-    }
+    async fn children(&self, parent: TaskId, from: u64, limit: usize) -> Answer<Vec<Task>>;
 
     /// How the children of a task are doing. All zero for one that has none.
-    async fn tally(&self, parent: TaskId) -> Answer<Tally> {
-        let _ = (parent,);
-        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
-    }
+    async fn tally(&self, parent: TaskId) -> Answer<Tally>;
 
     /// How the family of a task is doing.
-    async fn progress(&self, task: TaskId) -> Answer<Progress> {
-        let _ = (task,);
-        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
-    }
+    async fn progress(&self, task: TaskId) -> Answer<Progress>;
 
     /// Whether a task of one of these commands is at work or ready to be: running, waiting, or pending and not merely
     /// scheduled for later.
-    async fn is_active(&self, commands: &[CommandName]) -> Answer<bool> {
-        let _ = (commands,);
-        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
-    }
+    async fn is_active(&self, commands: &[CommandName]) -> Answer<bool>;
 
     /// All statuses, by name, as they were last looked at.
-    async fn statuses(&self) -> Answer<Vec<Status>> {
-        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
-    }
+    async fn statuses(&self) -> Answer<Vec<Status>>;
 
     /// Counts.
     async fn stats(&self) -> Answer<Stats>;
@@ -188,25 +170,16 @@ pub trait Operate: Send + Sync {
 
     /// Let what failed in a task's family run again: its root must have failed. Tasks that failed by themselves become
     /// pending with fresh attempts, parents that failed because of them wait again.
-    async fn retry_family(&self, id: TaskId) -> Answer<Retried> {
-        let _ = (id,);
-        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
-    }
+    async fn retry_family(&self, id: TaskId) -> Answer<Retried>;
 
     /// Make a queue, or change its policy.
     async fn set_queue(&self, queue: &QueueName, policy: &Policy) -> Answer<()>;
 
     /// Make a status, or change what it watches.
-    async fn put_status(&self, name: &StatusName, commands: &[CommandName]) -> Answer<()> {
-        let _ = (name, commands);
-        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
-    }
+    async fn put_status(&self, name: &StatusName, commands: &[CommandName]) -> Answer<()>;
 
     /// Remove a status.
-    async fn remove_status(&self, name: &StatusName) -> Answer<()> {
-        let _ = (name,);
-        Err(StoreError::Unsupported { store: "this store", ability: "families", remedy: "use another" })
-    }
+    async fn remove_status(&self, name: &StatusName) -> Answer<()>;
 
     /// Take nothing more from a queue. What runs goes on.
     async fn pause(&self, queue: &QueueName) -> Answer<()>;

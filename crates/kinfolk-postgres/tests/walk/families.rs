@@ -176,14 +176,14 @@ impl Pair for TwoDepths {
 
     async fn set_up(&self, store: &PgStore) -> Self::Scene {
         let Family { parent, mut children } = family(store, 2).await;
-        let (uncle, middle) = (children.remove(0), children.remove(0));
+        let (other, middle) = (children.remove(0), children.remove(0));
         store.settle(&[making(&middle, Made { children: tasks(1), ..Made::default() })]).await.unwrap();
         let last = worker(store).await;
-        (parent, uncle, store.claim(&claim_of(last, &["work"], 1)).await.unwrap().tasks.remove(0))
+        (parent, other, store.claim(&claim_of(last, &["work"], 1)).await.unwrap().tasks.remove(0))
     }
 
-    fn calls(&self, (_, uncle, grandchild): &Self::Scene) -> [Call; 2] {
-        [settled(done(uncle)), settled(done(grandchild))]
+    fn calls(&self, (_, other, grandchild): &Self::Scene) -> [Call; 2] {
+        [settled(done(other)), settled(done(grandchild))]
     }
 
     async fn judge(&self, store: &PgStore, (root, ..): &Self::Scene) -> Result<(), String> {
