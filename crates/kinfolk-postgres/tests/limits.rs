@@ -178,3 +178,87 @@ async fn families_that_end_at_once_share_one_follow_up_and_it_waits_for_both() {
     store.settle(&[done(&claimed[0])]).await.unwrap();
     sound(&store).await;
 }
+
+/// Makes what is picked by chance: nothing, children, a follow-up of everyone's, or both.
+fn by_chance(task: &ClaimedTask, chance: u128) -> Settle {
+    match chance % 8 {
+        0 if task.depth < 2 => with_children(task, 3),
+        1 => with_follow_up(task),
+        2 if task.depth < 2 => {
+            let (mut made, follow_up) = (with_children(task, 2), with_follow_up(task));
+            if let (Some(made), Some(follow_up)) = (&mut made.made, follow_up.made) {
+                made.follow_ups = follow_up.follow_ups;
+            }
+            made
+        }
+        3 => Settle::new(task.id, task.token, Outcome::YieldPlace(Duration::ZERO)),
+        4 => {
+            let failure = Failure::new(FailureKind::Error, "by chance");
+            Settle::new(task.id, task.token, Outcome::Failed { failure, retry: Retry::Never })
+        }
+        _ => done(task),
+    }
+}
+
+/// What an operator may do at any time; an answer that it is too late or not now is one as well.
+async fn operate(store: &PgStore, chance: u128) {
+    let id = TaskId(i64::try_from(chance % 300).unwrap());
+    let answer = match chance / 300 % 4 {
+        0 => store.cancel(id).await.map(drop),
+        1 => store.retry_family(id).await.map(drop),
+        2 => store.retry(id).await.map(drop),
+        _ => {
+            let limit = |chance: u128| u32::try_from(chance % 4).ok().filter(|limit| *limit > 0);
+            store.set_queue(&QueueName::default(), &limits(limit(chance / 1200), limit(chance / 4800))).await
+        }
+    };
+    match answer {
+        Ok(()) | Err(StoreError::NotFound { .. } | StoreError::WrongState { .. } | StoreError::Busy { .. }) => {}
+        Err(fault) => panic!("{fault}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_stuck_when_limits_change_and_families_are_cancelled_and_repaired_under_load() {
+    let (database, store) = limited(Some(2), Some(2)).await;
+    store.enqueue(&vec![task("work"); 100]).await.unwrap();
+    let mut sessions = tokio::task::JoinSet::new();
+    for _ in 0..3 {
+        let store = database.store().await;
+        sessions.spawn(async move {
+            let worker = worker(&store).await;
+            for _ in 0..60 {
+                let claimed = store.claim(&claim_of(worker, &["work"], 4)).await.unwrap().tasks;
+                let settles: Vec<Settle> =
+                    claimed.iter().map(|task| by_chance(task, uuid::Uuid::new_v4().as_u128() >> 80)).collect();
+                store.settle(&settles).await.unwrap();
+            }
+            store.leave(worker).await.unwrap();
+        });
+    }
+    let operator = database.store().await;
+    sessions.spawn(async move {
+        for _ in 0..120 {
+            operate(&operator, uuid::Uuid::new_v4().as_u128() >> 80).await;
+        }
+    });
+    while let Some(ended) = sessions.join_next().await {
+        ended.unwrap();
+    }
+
+    // Whatever is left can be run to its end.
+    sound(&store).await;
+    let last = worker(&store).await;
+    loop {
+        let claimed = store.claim(&claim_of(last, &["work"], 100)).await.unwrap().tasks;
+        if claimed.is_empty() {
+            break;
+        }
+        store.settle(&claimed.iter().map(done).collect::<Vec<_>>()).await.unwrap();
+    }
+    sound(&store).await;
+    assert_eq!(store.sweep().await.unwrap(), 0);
+    let open =
+        "select id || ' ' || state || ' ' || coalesce(gate::text, '') from kinfolk.task where finished_at is null";
+    assert_eq!(database.texts(open).await, Vec::<String>::new());
+}
