@@ -118,7 +118,9 @@ async fn settle_whole_or_not_at_all(kind: Kind) -> Result<()> {
         die_settling(kind, "settle.after:2"),
     )?;
     assert_eq!(all.0, (Running, vec![]), "before the parent's");
-    assert_eq!(all.1, (Waiting, vec![Pending]), "after the parent's");
+    // Whoever is quick has claimed it before the end.
+    let is_made = matches!(all.1.1[..], [Pending | Running]);
+    assert!(all.1.0 == Waiting && is_made, "after the parent's: {:?}", all.1);
     assert_eq!(all.2, (Waiting, vec![Running]), "before the child's");
     assert_eq!(all.3, (Completed, vec![Completed]), "after the child's");
     Ok(())
