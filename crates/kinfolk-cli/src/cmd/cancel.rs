@@ -30,7 +30,9 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
             Cancelled::Now => out.say(&json!({"task": id, "cancel": "now"}), format!("task {id} is cancelled")),
             Cancelled::Requested => out.say(
                 &json!({"task": id, "cancel": "requested"}),
-                format!("task {id} is asked to end, and so is all that came of it; it ends when nothing of that runs"),
+                format!(
+                    "task {id} was asked to stop, with all that came of it; it ends when nothing of that runs any more"
+                ),
             ),
             Cancelled::TooLate(state) => {
                 Err(Fault::no("too_late", format!("task {id} had already ended: it is {state}; nothing was changed")))
