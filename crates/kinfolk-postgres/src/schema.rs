@@ -1,7 +1,7 @@
 //! The SQL of the schema, in the order in which it is applied.
 
 /// The version of the schema that this program works with.
-pub(crate) const VERSION: i32 = 6;
+pub(crate) const VERSION: i32 = 7;
 
 macro_rules! files {
     ($($path:literal),+ $(,)?) => {
@@ -36,6 +36,7 @@ pub(crate) const MIGRATIONS: &[(i32, &str, &str)] = &[
     (4, "find late entries", include_str!("../sql/migrations/0004_find_late_entries.sql")),
     (5, "families", include_str!("../sql/migrations/0005_families.sql")),
     (6, "SQL handlers", include_str!("../sql/migrations/0006_sql_handlers.sql")),
+    (7, "find what is asked to end", include_str!("../sql/migrations/0007_find_what_is_asked_to_end.sql")),
 ];
 
 /// Everything that is replaced as a whole: views and functions.

@@ -61,6 +61,8 @@ create index task_due on kinfolk.task (queue_id, due, id) where gate = 'time';
 
 create index task_running on kinfolk.task (worker_id, id) where state = 'running';
 
+create index task_asked on kinfolk.task (worker_id, id) where state = 'running' and cancel_requested_at is not null;
+
 create index task_finished on kinfolk.task (queue_id, state, finished_at, id)
     where finished_at is not null and parent_id is null;
 
