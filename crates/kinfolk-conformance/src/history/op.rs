@@ -7,7 +7,11 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use kinfolk_core::{Failure, FailureKind, Json, Missed, OnDuplicate, Outcome, Overlap, Retention, Retry, UniqueScope};
+use kinfolk_core::limits::DEPTH_MAX;
+use kinfolk_core::{
+    ChildOrder, Failure, FailureKind, Json, Missed, OnDuplicate, Outcome, Overlap, Policy, Retention, Retry,
+    UniqueScope, When,
+};
 
 /// How many commands, queues, workers and schedules a history knows.
 pub(super) const COMMANDS: usize = 3;
@@ -17,6 +21,8 @@ pub(super) const QUEUES: usize = 2;
 pub(super) const WORKERS: usize = 3;
 /// Schedules.
 pub(super) const SCHEDULES: usize = 2;
+/// Statuses.
+pub(super) const STATUSES: usize = 2;
 
 /// One step of a history.
 #[derive(Clone, Debug)]
@@ -48,18 +54,32 @@ pub enum Op {
         repeat: bool,
     },
     /// Ends the n-th claims there have been, counted from the latest; stale and repeated ones come by themselves.
-    Settle(Vec<(usize, Outcome)>),
+    Settle(Vec<(usize, End)>),
+    /// Claims of all commands and ends what came at once, so that families grow up within a history.
+    Round {
+        worker: usize,
+        queue: usize,
+        ends: Vec<End>,
+    },
     Recover(usize),
     /// A worker keeps its lease while all others lose theirs, and takes care of what they held.
     Outlive(usize),
     Cancel(usize),
     Retry(usize),
+    RetryFamily(usize),
     Pause(usize),
     Resume(usize),
     SetQueue {
         queue: usize,
-        retention: Retention,
+        policy: Policy,
     },
+    PutStatus {
+        status: usize,
+        commands: u8,
+    },
+    RemoveStatus(usize),
+    RefreshStatuses,
+    Sweep,
     PutSchedule {
         schedule: usize,
         command: usize,
@@ -81,6 +101,27 @@ pub enum Op {
     Observe,
 }
 
+/// How an attempt ends, and what it leaves behind if it is done.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "named as in Settle")]
+pub struct End {
+    pub outcome: Outcome,
+    pub made: Option<Making>,
+}
+
+/// What an attempt leaves behind.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "named as in Made")]
+pub struct Making {
+    pub siblings: Vec<Ask>,
+    /// Leaves siblings even where there is no parent, to be refused.
+    pub bold: bool,
+    pub children: Vec<Ask>,
+    pub order: ChildOrder,
+    pub follow_ups: Vec<(Ask, When)>,
+    pub tasks: Vec<Ask>,
+}
+
 /// A task to enqueue.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "named as in NewTask")]
@@ -97,10 +138,11 @@ pub struct Ask {
 
 /// A whole history.
 pub(super) fn history() -> impl Strategy<Value = Vec<Op>> {
-    // Every history begins with something to work on: a registered command and a worker for all of them.
-    let start = (register(), Just(Op::RegisterWorker { worker: 0, commands: 7, lease_s: 30 }));
-    (start, prop::collection::vec(op(), 0..80)).prop_map(|((register, worker), rest)| {
-        let mut all = vec![register, worker];
+    // Every history begins with something to work on: a worker for all commands, and one of them, or all of them, known.
+    let all: Vec<_> = (0..COMMANDS).map(registration).collect();
+    let known = prop_oneof![1 => register().prop_map(|one| vec![one]), 3 => all];
+    (known, prop::collection::vec(op(), 0..80)).prop_map(|(mut all, rest)| {
+        all.push(Op::RegisterWorker { worker: 0, commands: 7, lease_s: 30 });
         all.extend(rest);
         all
     })
@@ -121,14 +163,21 @@ fn op() -> impl Strategy<Value = Op> {
         10 => (worker.clone(), queue.clone(), 0..8u8, 1..5usize, prop::bool::weighted(0.1)).prop_map(
             |(worker, queue, commands, limit, repeat)| Op::Claim { worker, queue, commands, limit, repeat }
         ),
-        9 => prop::collection::vec((0..10usize, outcome()), 1..4).prop_map(Op::Settle),
+        9 => prop::collection::vec((0..10usize, end()), 1..4).prop_map(Op::Settle),
+        9 => (worker.clone(), queue.clone(), prop::collection::vec(end(), 1..5))
+            .prop_map(|(worker, queue, ends)| Op::Round { worker, queue, ends }),
         2 => worker.clone().prop_map(Op::Recover),
         3 => worker.prop_map(Op::Outlive),
         3 => task.clone().prop_map(Op::Cancel),
-        3 => task.prop_map(Op::Retry),
+        3 => task.clone().prop_map(Op::Retry),
+        3 => task.prop_map(Op::RetryFamily),
         1 => queue.clone().prop_map(Op::Pause),
         2 => queue.clone().prop_map(Op::Resume),
-        1 => (queue, retention()).prop_map(|(queue, retention)| Op::SetQueue { queue, retention }),
+        4 => (queue, policy()).prop_map(|(queue, policy)| Op::SetQueue { queue, policy }),
+        1 => (0..STATUSES, 0..8u8).prop_map(|(status, commands)| Op::PutStatus { status, commands }),
+        1 => (0..STATUSES).prop_map(Op::RemoveStatus),
+        2 => Just(Op::RefreshStatuses),
+        1 => Just(Op::Sweep),
         2 => schedule(),
         1 => (0..SCHEDULES, any::<bool>()).prop_map(|(schedule, paused)| Op::PauseSchedule { schedule, paused }),
         1 => (0..SCHEDULES).prop_map(Op::RemoveSchedule),
@@ -139,13 +188,45 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 fn register() -> impl Strategy<Value = Op> {
-    (0..COMMANDS, 0..QUEUES, -1..2i32, 1..4u16, prop_oneof![Just(0u32), Just(1_000), Just(7_000)]).prop_map(
-        |(command, queue, priority, max_attempts, base_ms)| Op::Register {
+    (0..COMMANDS).prop_flat_map(registration)
+}
+
+fn registration(command: usize) -> impl Strategy<Value = Op> {
+    (0..QUEUES, -1..2i32, 1..4u16, prop_oneof![Just(0u32), Just(1_000), Just(7_000)]).prop_map(
+        move |(queue, priority, max_attempts, base_ms)| Op::Register {
             command,
             queue,
             priority,
             max_attempts,
             base_ms,
+        },
+    )
+}
+
+fn end() -> impl Strategy<Value = End> {
+    (outcome(), prop::option::weighted(0.6, making())).prop_map(|(outcome, made)| {
+        let made = made.filter(|_| matches!(outcome, Outcome::Done(_)));
+        End { outcome, made }
+    })
+}
+
+fn making() -> impl Strategy<Value = Making> {
+    let some = |most| prop::collection::vec(ask(), 0..=most);
+    let order = prop_oneof![
+        2 => Just(ChildOrder::Together),
+        1 => Just(ChildOrder::InOrder),
+        1 => Just(ChildOrder::InOrderUntilFailure),
+    ];
+    let when = prop_oneof![Just(When::Settled), Just(When::Completed)];
+    let follow_ups = prop::collection::vec((ask(), when), 0..2);
+    (prop::option::weighted(0.3, some(2)), prop::bool::weighted(0.1), some(3), order, follow_ups, some(1)).prop_map(
+        |(siblings, bold, children, order, follow_ups, tasks)| Making {
+            siblings: siblings.unwrap_or_default(),
+            bold,
+            children,
+            order,
+            follow_ups,
+            tasks,
         },
     )
 }
@@ -206,12 +287,13 @@ fn span() -> impl Strategy<Value = Duration> {
 fn outcome() -> impl Strategy<Value = Outcome> {
     let failed = |kind, retry| Outcome::Failed { failure: Failure::new(kind, "it broke"), retry };
     prop_oneof![
-        4 => prop::option::of(payload()).prop_map(Outcome::Done),
+        9 => prop::option::of(payload()).prop_map(Outcome::Done),
         3 => Just(failed(FailureKind::Error, Retry::Policy)),
         1 => Just(failed(FailureKind::Timeout, Retry::After(Duration::from_secs(2)))),
         1 => Just(failed(FailureKind::Panic, Retry::Never)),
         1 => Just(failed(FailureKind::Validation, Retry::Policy)),
         1 => prop_oneof![Just(0u64), Just(5)].prop_map(|secs| Outcome::Snooze(Duration::from_secs(secs))),
+        1 => prop_oneof![Just(0u64), Just(5)].prop_map(|secs| Outcome::YieldPlace(Duration::from_secs(secs))),
         1 => Just(Outcome::Release),
         1 => Just(Outcome::Cancelled),
     ]
@@ -220,6 +302,20 @@ fn outcome() -> impl Strategy<Value = Outcome> {
 fn retention() -> impl Strategy<Value = Retention> {
     let kept = || prop_oneof![Just(None), Just(Some(Duration::ZERO)), Just(Some(Duration::from_secs(30)))];
     (kept(), kept(), kept()).prop_map(|(completed, failed, cancelled)| Retention { completed, failed, cancelled })
+}
+
+fn policy() -> impl Strategy<Value = Policy> {
+    let family_limit = prop_oneof![2 => Just(None), 2 => Just(Some(1)), 1 => Just(Some(2))];
+    let child_limit = prop_oneof![4 => Just(None), 1 => Just(Some(0)), 2 => Just(Some(1)), 1 => Just(Some(2))];
+    let depth_limit = prop_oneof![4 => Just(DEPTH_MAX), 1 => Just(1u16), 1 => Just(2)];
+    (retention(), family_limit, child_limit, depth_limit).prop_map(
+        |(retention, family_limit, child_limit, depth_limit)| Policy {
+            retention,
+            family_limit,
+            child_limit,
+            depth_limit,
+        },
+    )
 }
 
 fn schedule() -> impl Strategy<Value = Op> {

@@ -1,5 +1,6 @@
 //! Playing a history on a store and on the model at once, and comparing every answer.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,12 +8,13 @@ use std::time::Duration;
 use kinfolk_core::inspect::Filter;
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    Claim, Claimed, Command, CommandName, Due, Enqueued, Inspect, Json, NewTask, Operate, Produce, QueueName,
-    RetryPolicy, Schedule, ScheduleName, Settle, Store, TaskId, Timestamp, Token, Unique, Work, WorkerId, WorkerSpec,
+    Claim, Claimed, ClaimedTask, Command, CommandName, Due, Enqueued, FollowUp, Inspect, Json, Made, NewTask, Operate,
+    Produce, QueueName, RetryPolicy, Schedule, ScheduleName, Settle, StatusName, Store, TaskId, Timestamp, Token,
+    Unique, Work, WorkerId, WorkerSpec,
 };
 use uuid::Uuid;
 
-use super::op::{Ask, Op, WORKERS};
+use super::op::{Ask, End, Op, WORKERS};
 use crate::harness::{START, TestStore};
 use crate::model::Model;
 
@@ -37,7 +39,7 @@ struct Player<'a> {
     now: Timestamp,
     step: usize,
     tasks: Vec<TaskId>,
-    claims: Vec<(TaskId, Token)>,
+    claims: Vec<ClaimedTask>,
     tokens: u128,
     latest_claim: [Option<Claim>; WORKERS],
 }
@@ -99,16 +101,13 @@ impl Player<'_> {
             Op::Heartbeat(worker) => same!(self, heartbeat, worker_id(*worker)),
             Op::Leave(worker) => same!(self, leave, worker_id(*worker)),
             Op::Claim { .. } => self.claim(op).await,
-            Op::Settle(endings) => {
-                let settles: Vec<_> = endings
-                    .iter()
-                    .filter_map(|(back, outcome)| {
-                        let (task, token) = *self.claims.get(self.claims.len().checked_sub(back + 1)?)?;
-                        Some(Settle::new(task, token, outcome.clone()))
-                    })
-                    .collect();
-                same!(self, settle, &settles)
+            Op::Settle(ends) => {
+                let nth = |back: usize| self.claims.get(self.claims.len().checked_sub(back + 1)?);
+                let settles: Vec<_> =
+                    ends.iter().filter_map(|(back, end)| Some(settle_of(nth(*back)?, end, self.now))).collect();
+                self.settle(&settles).await
             }
+            Op::Round { .. } => self.round(op).await,
             Op::Recover(worker) => same!(self, recover, worker_id(*worker)),
             Op::Outlive(worker) => {
                 for _ in 0..4 {
@@ -119,11 +118,16 @@ impl Player<'_> {
             }
             Op::Cancel(task) => same!(self, cancel, self.nth(*task)),
             Op::Retry(task) => same!(self, retry, self.nth(*task)),
+            Op::RetryFamily(task) => same!(self, retry_family, self.nth(*task)),
             Op::Pause(queue) => same!(self, pause, &queue_name(*queue)),
             Op::Resume(queue) => same!(self, resume, &queue_name(*queue)),
-            Op::SetQueue { queue, retention } => {
-                same!(self, set_queue, &queue_name(*queue), &kinfolk_core::Policy::keeping(*retention))
+            Op::SetQueue { queue, policy } => same!(self, set_queue, &queue_name(*queue), policy),
+            Op::PutStatus { status, commands } => {
+                same!(self, put_status, &status_name(*status), &command_names(*commands))
             }
+            Op::RemoveStatus(status) => same!(self, remove_status, &status_name(*status)),
+            Op::RefreshStatuses => same!(self, refresh_statuses),
+            Op::Sweep => same!(self, sweep),
             Op::PutSchedule { .. } => self.put_schedule(op).await,
             Op::PauseSchedule { schedule, paused } => {
                 same!(self, pause_schedule, &schedule_name(*schedule), *paused)
@@ -166,22 +170,52 @@ impl Player<'_> {
         let Op::Claim { worker, queue, commands, limit, repeat } = op else { return Ok(()) };
         let claim = match self.latest_claim[*worker].clone().filter(|_| *repeat) {
             Some(before) => Claim { repeated: true, ..before },
-            None => {
-                self.tokens += 1;
-                Claim {
-                    worker: worker_id(*worker),
-                    token: Token(Uuid::from_u128(self.tokens)),
-                    queue: queue_name(*queue),
-                    commands: command_names(*commands),
-                    limit: *limit,
-                    repeated: false,
-                }
-            }
+            None => self.new_claim(*worker, *queue, *commands, *limit),
         };
-        self.latest_claim[*worker] = Some(claim.clone());
+        self.take(*worker, claim).await.map(|_| ())
+    }
+
+    async fn round(&mut self, op: &Op) -> Result<(), Difference> {
+        let Op::Round { worker, queue, ends } = op else { return Ok(()) };
+        let claim = self.new_claim(*worker, *queue, u8::MAX, ends.len());
+        let taken = self.take(*worker, claim).await?;
+        let settles: Vec<_> = taken.iter().zip(ends).map(|(task, end)| settle_of(task, end, self.now)).collect();
+        self.settle(&settles).await
+    }
+
+    fn new_claim(&mut self, worker: usize, queue: usize, commands: u8, limit: usize) -> Claim {
+        self.tokens += 1;
+        Claim {
+            worker: worker_id(worker),
+            token: Token(Uuid::from_u128(self.tokens)),
+            queue: queue_name(queue),
+            commands: command_names(commands),
+            limit,
+            repeated: false,
+        }
+    }
+
+    async fn take(&mut self, worker: usize, claim: Claim) -> Result<Vec<ClaimedTask>, Difference> {
+        self.latest_claim[worker] = Some(claim.clone());
         let claimed: Answer<Claimed> = both!(self, claim, &claim);
-        self.claims.extend(claimed.iter().flat_map(|claimed| &claimed.tasks).map(|task| (task.id, task.token)));
-        Ok(())
+        let tasks = claimed.map(|claimed| claimed.tasks).unwrap_or_default();
+        self.claims.extend(tasks.iter().cloned());
+        Ok(tasks)
+    }
+
+    /// The store settles first, so that the model can give what was made the same numbers.
+    async fn settle(&mut self, settles: &[Settle]) -> Result<(), Difference> {
+        let store = self.store.settle(settles).await;
+        if settles.iter().any(|settle| settle.made.is_some()) {
+            let page = self.store.list(&Filter { limit: 1_000, ..Filter::default() }).await.unwrap_or_default();
+            let known: BTreeSet<_> = self.tasks.iter().copied().collect();
+            let mut made: Vec<_> = page.tasks.iter().map(|task| task.id).filter(|id| !known.contains(id)).collect();
+            made.sort_unstable();
+            self.model.number_next(made.iter().copied());
+            self.tasks.extend(made);
+        }
+        let model = self.model.settle(settles).await;
+        self.same("settle", &model, &store)
     }
 
     async fn put_schedule(&self, op: &Op) -> Result<(), Difference> {
@@ -220,6 +254,17 @@ impl Player<'_> {
             let _ = both!(self, list, &small);
             let _ = both!(self, task, task.id);
         }
+        let parents: BTreeSet<_> = page.tasks.iter().filter_map(|task| task.parent).collect();
+        for parent in parents.iter().chain(self.tasks.last()) {
+            let _ = both!(self, children, *parent, 0, 1_000);
+            let _ = both!(self, children, *parent, 1, 2);
+            let _ = both!(self, tally, *parent);
+            let _ = both!(self, progress, *parent);
+        }
+        for mask in 0..8 {
+            let _ = both!(self, is_active, &command_names(mask));
+        }
+        let _ = both!(self, statuses);
         let _ = both!(self, stats);
         let _ = both!(self, queues);
         let _ = both!(self, commands);
@@ -257,6 +302,22 @@ fn created(answer: &Enqueued) -> Option<TaskId> {
         Enqueued::Created(id) => Some(*id),
         _ => None,
     }
+}
+
+fn settle_of(task: &ClaimedTask, end: &End, now: Timestamp) -> Settle {
+    let tasks = |asks: &[Ask]| asks.iter().map(|ask| new_task(ask, now)).collect::<Vec<_>>();
+    let made = end.made.as_ref().map(|made| {
+        let siblings = if task.parent.is_some() || made.bold { tasks(&made.siblings) } else { Vec::new() };
+        let follow_ups = made.follow_ups.iter().map(|(ask, when)| FollowUp { task: new_task(ask, now), when: *when });
+        Box::new(Made {
+            siblings,
+            children: tasks(&made.children),
+            order: made.order,
+            follow_ups: follow_ups.collect(),
+            tasks: tasks(&made.tasks),
+        })
+    });
+    Settle { made, ..Settle::new(task.id, task.token, end.outcome.clone()) }
 }
 
 fn new_task(ask: &Ask, now: Timestamp) -> NewTask {
@@ -302,6 +363,10 @@ fn command_name(command: usize) -> CommandName {
 
 fn command_names(mask: u8) -> Vec<CommandName> {
     (0..3).filter(|command| mask >> command & 1 == 1).map(command_name).collect()
+}
+
+fn status_name(status: usize) -> StatusName {
+    StatusName::new(["busy", "derive"][status]).expect("a sound name")
 }
 
 fn schedule_name(schedule: usize) -> ScheduleName {

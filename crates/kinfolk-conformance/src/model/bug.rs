@@ -77,7 +77,7 @@ pub enum Bug {
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 35] = [
         Self::StaleSettleGoesThrough,
         Self::SnoozeCostsAnAttempt,
         Self::RetryLosesThePlace,
@@ -90,5 +90,28 @@ impl Bug {
         Self::GapIsForgiven,
         Self::RepeatIsStale,
         Self::WindowEndsEarly,
+        Self::JoinMissesAChild,
+        Self::FirstFailureEndsTheParent,
+        Self::SiblingComesTooLate,
+        Self::InOrderOpensTwo,
+        Self::FailureDoesNotStopTheOrder,
+        Self::CancelledParentCompletes,
+        Self::CancelStopsAtChildren,
+        Self::RepeatMakesTwice,
+        Self::RefusalMakesTheRest,
+        Self::ChildPriorityFromTheCommand,
+        Self::ChildLosesThePlace,
+        Self::DepthIsIgnored,
+        Self::FamilyLimitIsIgnored,
+        Self::ChildLimitIsIgnored,
+        Self::WaitingHoldsASlot,
+        Self::YieldKeepsThePlace,
+        Self::FollowUpOpensEarly,
+        Self::FollowUpForgetsTheSecondFamily,
+        Self::SkippedFollowUpRuns,
+        Self::RetryFamilyForgetsTheRoot,
+        Self::RepairIgnoresTheFamilyLimit,
+        Self::ChildIsPrunedAlone,
+        Self::ScheduledTaskIsActive,
     ];
 }

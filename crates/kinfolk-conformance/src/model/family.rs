@@ -60,6 +60,9 @@ impl Engine {
     /// Lets the next in-order child begin after one has ended in this state, or none of them any more.
     fn go_on_in_order(&mut self, parent: TaskId, ended: State) {
         let order = self.tasks[&parent].order;
+        if order == ChildOrder::Together {
+            return;
+        }
         let children = self.children_of(parent);
         let behind: Vec<_> =
             children.iter().copied().filter(|id| self.tasks[id].task.gate == Some(Gate::After)).collect();
@@ -80,14 +83,16 @@ impl Engine {
 
     /// Settles a parent that waits for nothing any more.
     fn join(&mut self, id: TaskId) {
+        let Some(own) = self.tasks[&id].task.outcome.filter(|_| self.tasks[&id].task.state == State::Waiting) else {
+            return;
+        };
         let mut children = self.tally_of(id);
         let early = self.has(Bug::JoinMissesAChild) && children.total > 1 && children.open() == 1;
         children.total -= u64::from(early);
         if self.has(Bug::FirstFailureEndsTheParent) && children.failed > 0 {
             children.total = children.ended();
         }
-        let Some(own) = self.tasks[&id].task.outcome else { return };
-        if self.tasks[&id].task.state != State::Waiting || children.open() > 0 {
+        if children.open() > 0 {
             return;
         }
         let state = decide::join(own, &children);

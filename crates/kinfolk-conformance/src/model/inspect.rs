@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kinfolk_core::inspect::{Count, Filter, Page, Stats, Violation};
 use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::worker::WorkerView;
-use kinfolk_core::{Gate, QueueName, State, Task, TaskId, Timestamp};
+use kinfolk_core::{Gate, QueueName, State, Tally, Task, TaskId, Timestamp};
 
 use super::{Engine, Row};
 
@@ -73,6 +73,14 @@ impl Engine {
 
     pub(super) fn check(&self) -> Vec<Violation> {
         let mut found = Vec::new();
+        let mut parents: BTreeMap<TaskId, Tally> = BTreeMap::new();
+        for Row { task, .. } in self.tasks.values() {
+            if let Some(parent) = task.parent {
+                let tally = parents.entry(parent).or_default();
+                tally.total += 1;
+                tally.count(task.state);
+            }
+        }
         for row in self.tasks.values() {
             let task = &row.task;
             let mut must = |holds: bool, invariant: &str| {
@@ -91,7 +99,8 @@ impl Engine {
                 "the worker of a running task is registered",
             );
             must(task.attempt <= task.max_attempts, "no task has more attempts than it may");
-            let (waiting, open_children) = (task.state == State::Waiting, self.tally_of(task.id).open() > 0);
+            let open_children = parents.get(&task.id).is_some_and(|tally| tally.open() > 0);
+            let waiting = task.state == State::Waiting;
             must(waiting == open_children, "tasks that wait, and only they, have open children");
             must(!waiting || task.outcome.is_some(), "a waiting task's own work has ended");
             let parent = task.parent.and_then(|parent| self.tasks.get(&parent));

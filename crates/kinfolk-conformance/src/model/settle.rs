@@ -75,7 +75,7 @@ impl Engine {
     /// Writes down the end of an attempt and moves the task to where it goes next.
     pub(super) fn carry_out(&mut self, id: TaskId, outcome: &Outcome, next: &Next) {
         let (now, displaced, keeps) = (self.now, self.has(Bug::RetryLosesThePlace), self.has(Bug::YieldKeepsThePlace));
-        let open_children = self.tally_of(id).open() > 0;
+        let open_children = next.state == State::Completed && self.tally_of(id).open() > 0;
         let row = self.row_mut(id);
         let failure = match outcome {
             Outcome::Failed { failure, .. } => Some(failure.clone()),

@@ -121,7 +121,12 @@ impl Engine {
         let roots = self.tasks.values().filter(over).filter(|row| row.task.parent.is_none() || alone);
         let mut roots: Vec<_> = roots.map(|row| (row.task.finished_at, row.task.id)).collect();
         roots.sort_unstable();
-        let mut gone: Vec<_> = roots.iter().flat_map(|(_, root)| self.subtree(*root).into_iter().rev()).collect();
+        let mut gone = Vec::new();
+        for (_, root) in roots {
+            if gone.len() < SWEEP_PAGE {
+                gone.extend(self.subtree(root).into_iter().rev());
+            }
+        }
         gone.truncate(SWEEP_PAGE);
         gone.retain(|id| self.tasks.remove(id).is_some());
         gone.len() as u64
