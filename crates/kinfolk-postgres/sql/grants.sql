@@ -34,7 +34,7 @@ begin
             ('kinfolk_handler', array['enqueue', 'enqueue_many', 'current_task', 'spawn', 'spawn_sibling', 'follow_up',
                 'in_order', 'has_failed_siblings', 'has_pending_children', 'snooze', 'retry_after', 'give_up']),
             ('kinfolk_viewer', array['has_failed_siblings', 'has_pending_children']),
-            ('kinfolk_operator', array['set_limits']),
+            ('kinfolk_operator', array['set_limits', 'register_command', 'register_commands']),
             ('kinfolk_operator', array['cancel', 'retry', 'retry_family', 'set_queue', 'pause', 'resume', 'put_schedule',
                 'pause_schedule', 'remove_schedule', 'get_task', 'put_status', 'remove_status'])
         ) as r(role, verbs)

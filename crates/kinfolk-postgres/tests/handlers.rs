@@ -147,6 +147,17 @@ async fn each_role_may_do_its_own_and_nothing_else() {
          select kinfolk.register_command('x', handler => 'app.denied')"
     );
     assert!(matches!(database.try_run(&forged).await, Err(StoreError::Forbidden { .. })));
+    // Nor may a producer choose at all what runs with the worker's rights, or take a handler away.
+    for handler in ["app.own", ""] {
+        let chosen = format!(
+            "create function app.own(payload jsonb) returns void language sql as 'select';
+             grant usage on schema app to owner_{suffix};
+             grant kinfolk_producer to owner_{suffix}; set session authorization owner_{suffix};
+             select kinfolk.register_command('granted', handler => '{handler}')"
+        );
+        let answer = database.try_run(&chosen).await;
+        assert!(matches!(answer, Err(StoreError::Forbidden { .. })), "{handler:?}: {answer:?}");
+    }
     database
         .run(&format!(
             "drop owned by worker_{suffix}, owner_{suffix} cascade; drop role worker_{suffix}; drop role owner_{suffix}"

@@ -26,7 +26,7 @@ set search_path = pg_catalog, pg_temp
 as $$ select pg_try_advisory_xact_lock(1263160905, hashint8(p_root) & 255) $$;
 
 -- Locks the unique keys of follow-ups until the transaction ends, before any row: of two that are made at once under one
--- key, the second joins the first.
+-- key, the second joins the first. There are 256 such locks for all keys, as there are for families.
 create or replace function kinfolk.lock_follow_up_keys(p_commands text[], p_keys text[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -34,7 +34,7 @@ as $$
 begin
     perform pg_advisory_xact_lock(1263160906, l.key)
     from (
-        select distinct hashtext(g.command || ' ' || g.key) as key
+        select distinct hashtext(g.command || ' ' || g.key) & 255 as key
         from unnest(p_commands, p_keys) as g(command, key)
         where g.key is not null
         order by 1

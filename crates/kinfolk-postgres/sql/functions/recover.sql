@@ -66,13 +66,15 @@ begin
     perform kinfolk.lock_families(v_families, false);
 
     -- A handler in the database may outlive its worker for a while: its task is left alone until its connection is gone.
+    -- It is looked for among the locks, not tried: a lost worker may have run more tasks than there is room for locks. One that
+    -- begins only now has the next attempt wait for it, and is refused at its end.
     v_at_work := array(
-        select t.id
-        from kinfolk.task t
-        join kinfolk.command c on c.id = t.command_id
-        where t.worker_id = any (v_lost)
-            and t.state = 'running'
-            and case when c.handler is null then false else not pg_try_advisory_xact_lock(1263160908, hashint8(t.id)) end);
+        select l.objid::bigint
+        from pg_locks l
+        where l.locktype = 'advisory'
+            and l.classid = 1263160908
+            and l.database = (select d.oid from pg_database d where d.datname = current_database())
+            and l.granted);
 
     -- point: recover.families_locked
     with held as materialized (
@@ -84,7 +86,7 @@ begin
         where t.worker_id = any (v_lost)
             and t.state = 'running'
             and (t.root_id is null or t.root_id = any (v_families))
-            and t.id <> all (v_at_work)
+            and hashint8(t.id)::bigint & 4294967295 <> all (v_at_work)
         order by t.worker_id, t.id
         limit v_page
         for update of t skip locked

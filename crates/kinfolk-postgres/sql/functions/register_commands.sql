@@ -34,6 +34,11 @@ begin
             perform kinfolk.refuse('KF001', format('a backoff of %s up to %s ms is out of range', v_bad.base_ms, v_bad.cap_ms));
         end if;
         perform kinfolk.require_policy(null, null, v_bad.statement_timeout_us);
+        -- It will run with the rights of the worker, which are more than a producer's.
+        if v_bad.handler is not null and not pg_has_role(session_user, 'kinfolk_operator', 'member') then
+            perform kinfolk.refuse('42501', format('%I may not say which function handles command %s', session_user, v_bad.name),
+                'have it registered by a member of kinfolk_operator');
+        end if;
         if coalesce(v_bad.handler, '') = '' and num_nonnulls(v_bad.before, v_bad.after, v_bad.statement_timeout_us) > 0 then
             perform kinfolk.refuse('KF001', format('command %s has hooks or a statement_timeout, but no handler', v_bad.name),
                 'name the handler with them');
