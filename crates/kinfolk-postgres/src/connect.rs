@@ -56,7 +56,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What every connection of a session is told. The engine's functions refuse any other isolation level.
-const SESSION: &str = "set default_transaction_isolation = 'read committed'";
+pub(crate) const SESSION: &str = "set default_transaction_isolation = 'read committed'";
 
 pub(crate) fn target(url: &str, options: &PgOptions) -> Result<Target, StoreError> {
     let (url, trust, ssl_mode) = take_ssl(url);

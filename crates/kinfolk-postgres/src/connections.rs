@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::{Hook, HookError, Object, Pool};
+use deadpool_postgres::{ClientWrapper, Hook, HookError, Object, Pool};
 use kinfolk_core::store::Answer;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Error, Row};
@@ -17,6 +17,10 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 /// What a session that runs a user's code is told: not to stay in a transaction in which nothing happens, and to look
 /// whether its client is still there while a statement runs.
 const SESSION: &str = "set idle_in_transaction_session_timeout = '60s'";
+/// Takes away what the code that ran before may have left in the session, so that no task spoils the next one's: settings and
+/// roles, temporary tables, cursors, locks.
+const RESET: &str = "reset session authorization; reset all; close all; unlisten *; discard temp; \
+    select pg_advisory_unlock_all()";
 /// Not every platform has this one.
 const WATCH_CLIENT: &str = "set client_connection_check_interval = '1s'";
 
@@ -41,11 +45,11 @@ impl Connections {
         let target = connect::target(url, options)?;
         let mut builder = connect::pool_builder(&target, options);
         if options.prepared {
-            builder = builder.post_create(Hook::async_fn(|client, _| {
+            builder = builder.post_create(Hook::async_fn(|client, _| Box::pin(told(client))));
+            builder = builder.pre_recycle(Hook::async_fn(|client, _| {
                 Box::pin(async move {
-                    client.batch_execute(SESSION).await.map_err(HookError::Backend)?;
-                    let _ = client.batch_execute(WATCH_CLIENT).await;
-                    Ok(())
+                    client.batch_execute(RESET).await.map_err(HookError::Backend)?;
+                    told(client).await
                 })
             }));
         }
@@ -57,6 +61,14 @@ impl Connections {
         let client = self.pool.get().await.map_err(pool_error)?;
         Ok(Line { client: Some(client), target: self.target.clone(), prepared: self.prepared })
     }
+}
+
+/// Tells a session what every such session is told.
+async fn told(client: &ClientWrapper) -> Result<(), HookError> {
+    let session = [connect::SESSION, SESSION].join("; ");
+    // Sent at once, one behind the other.
+    let (told, _) = tokio::join!(client.batch_execute(&session), client.batch_execute(WATCH_CLIENT));
+    told.map_err(HookError::Backend)
 }
 
 impl Line {

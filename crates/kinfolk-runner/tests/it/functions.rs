@@ -146,6 +146,36 @@ async fn a_statement_that_runs_too_long_is_a_timeout() {
 }
 
 #[tokio::test]
+async fn what_a_handler_leaves_in_its_session_does_not_spoil_the_next_one() {
+    let lab = Lab::new(
+        "create function app.spoil(p jsonb) returns void language plpgsql as $$ begin
+             perform set_config('search_path', 'nowhere', false), set_config('statement_timeout', '1ms', false),
+                 set_config('default_transaction_read_only', 'on', false), pg_advisory_lock(1, 2);
+             create temp table note (what text);
+         end $$;
+         create function app.innocent(p jsonb) returns jsonb language sql as $$
+             select jsonb_build_object('path', current_setting('search_path'), 'timeout', current_setting('statement_timeout'),
+                 'read_only', current_setting('default_transaction_read_only'), 'temp', to_regclass('pg_temp.note'))
+         $$;
+         select kinfolk.register_command('spoil', handler => 'app.spoil', max_attempts => 1),
+             kinfolk.register_command('innocent', handler => 'app.innocent', max_attempts => 1)",
+    )
+    .await;
+    let worker = lab.worker().await;
+    for _ in 0..4 {
+        let id = lab.enqueue("spoil", "{}").await;
+        assert_eq!(lab.ended(id).await.state, kinfolk::State::Completed);
+        let id = lab.enqueue("innocent", "{}").await;
+        let found: serde_json::Value = lab.ended(id).await.result.expect("a result").to().unwrap();
+        let clean = serde_json::json!({
+            "path": "\"$user\", public", "timeout": "0", "read_only": "off", "temp": null
+        });
+        assert_eq!(found, clean);
+    }
+    lab.close(worker).await;
+}
+
+#[tokio::test]
 async fn commands_that_are_registered_or_changed_later_are_run_without_a_restart() {
     let lab = Lab::new(
         "create function app.one(p jsonb) returns jsonb language sql as $$ select '1'::jsonb $$;
