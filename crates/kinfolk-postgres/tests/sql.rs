@@ -56,6 +56,7 @@ async fn bad_input_is_refused_with_the_value_and_the_remedy() {
     refused(&database, "select kinfolk.enqueue_many('{}')").await;
     refused(&database, "select kinfolk.enqueue_many('[{\"command\": \"work\", \"prio\": 1}]')").await;
     refused(&database, "select kinfolk.register_command('two words')").await;
+    refused(&database, "select kinfolk.enqueue_rows(array(select kinfolk.take_ids(1)), array['work'], null)").await;
     assert_eq!(store.stats().await.unwrap().counts, []);
 }
 

@@ -2,7 +2,7 @@
 -- cancels those that needed a family to complete which did not. Answers whether any of what was opened is for others: of
 -- a command that is not among those given.
 --
--- Reads `follow_up_ended`. Locks the follow-ups by number, passing over those that someone else holds, and judges them
+-- Reads `follow_up_ended` once for each follow-up, not for each family that joined it, and `follow_up_task`. Locks the follow-ups by number, passing over those that someone else holds, and judges them
 -- afterwards: a family that joins one has to lock it first.
 
 create or replace function kinfolk.open_follow_ups(p_queue integer, p_commands text[], p_now timestamptz) returns boolean
@@ -10,35 +10,61 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+    v_waiting bigint[];
     v_settled bigint[];
     v_skipped bigint[];
     v_spoilers bigint[];
     v_opened bigint[];
     v_for_others boolean;
 begin
+    with recursive follow_up as (
+        (
+            select f.task_id
+            from kinfolk.follow_up f
+            where f.queue_id = p_queue
+                and f.ended is not null
+            order by f.queue_id, f.task_id
+            limit 1
+        )
+        union all
+        select (
+            select f.task_id
+            from kinfolk.follow_up f
+            where f.queue_id = p_queue
+                and f.ended is not null
+                and f.task_id > u.task_id
+            order by f.queue_id, f.task_id
+            limit 1
+        )
+        from follow_up u
+        where u.task_id is not null
+    ),
+    looked_at as (
+        select u.task_id,
+            exists (select from kinfolk.follow_up o where o.task_id = u.task_id and o.ended is null) as is_waiting
+        from follow_up u
+        where u.task_id is not null
+    )
+    select array_agg(l.task_id) filter (where l.is_waiting),
+        (array_agg(l.task_id order by l.task_id) filter (where not l.is_waiting))[:kinfolk.sweep_page()]
+    into v_waiting, v_settled
+    from looked_at l;
+
     -- What a family that has ended well has to say to a follow-up that waits for others too is said.
     delete from kinfolk.follow_up f
-    where (f.task_id, f.root_id) in (
-        select e.task_id, e.root_id
+    where (f.root_id, f.task_id) in (
+        select e.root_id, e.task_id
         from kinfolk.follow_up e
-        where e.queue_id = p_queue
+        where e.task_id = any (v_waiting)
             and e.ended is not null
             and (e.ended = 'completed' or not e.needs_completed)
-            and exists (select from kinfolk.follow_up o where o.task_id = e.task_id and o.ended is null)
         limit kinfolk.sweep_page()
         for update skip locked);
 
     with settled as materialized (
         select t.id
         from kinfolk.task t
-        where t.id = any (array(
-                select distinct f.task_id
-                from kinfolk.follow_up f
-                where f.queue_id = p_queue
-                    and f.ended is not null
-                    and not exists (select from kinfolk.follow_up o where o.task_id = f.task_id and o.ended is null)
-                order by f.task_id
-                limit kinfolk.sweep_page()))
+        where t.id = any (v_settled)
             and t.state = 'pending'
         order by t.id
         for update skip locked

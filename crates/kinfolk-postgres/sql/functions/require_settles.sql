@@ -16,7 +16,9 @@ begin
         perform kinfolk.refuse('KF001', format('%s settles in one call', cardinality(p_ids)),
             format('send at most %s at once', kinfolk.settle_batch_max()));
     end if;
-    if cardinality(p_tokens) <> cardinality(p_ids) or cardinality(p_outcomes) <> cardinality(p_ids) then
+    if cardinality(p_tokens) is distinct from cardinality(p_ids)
+        or cardinality(p_outcomes) is distinct from cardinality(p_ids)
+    then
         perform kinfolk.refuse('KF001', 'numbers, tokens and outcomes must be as many');
     end if;
     -- Most calls bring nothing but completions, without results.

@@ -24,7 +24,9 @@ begin
         perform kinfolk.refuse('KF001', format('%s tasks in one call', cardinality(p_each)),
             format('send at most %s at once', p_most));
     end if;
-    if cardinality(p_commands) <> cardinality(p_each) or cardinality(p_payloads) <> cardinality(p_each) then
+    if cardinality(p_commands) is distinct from cardinality(p_each)
+        or cardinality(p_payloads) is distinct from cardinality(p_each)
+    then
         perform kinfolk.refuse('KF001', 'numbers, commands and payloads must be as many');
     end if;
 

@@ -79,10 +79,10 @@ create table kinfolk.follow_up (
     needs_completed boolean not null,
     queue_id integer not null,
     ended kinfolk.state,
-    primary key (task_id, root_id)
+    primary key (root_id, task_id)
 );
 
-create index follow_up_root on kinfolk.follow_up (root_id);
+create index follow_up_task on kinfolk.follow_up (task_id, ended);
 
 create index follow_up_ended on kinfolk.follow_up (queue_id, task_id) where ended is not null;
 
