@@ -166,6 +166,28 @@ async fn each_role_may_do_its_own_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn a_handler_with_few_rights_can_not_choose_what_its_caller_runs() {
+    let (database, _store) = fresh().await;
+    database
+        .run(
+            "create schema low; create table public.loot (who text);
+             create function low.eq(bigint, integer) returns boolean language plpgsql as $$ begin
+                 insert into public.loot values (current_user);
+                 return true;
+             end $$;
+             create operator low.= (leftarg = bigint, rightarg = integer, function = low.eq);
+             create function low.spoil(payload jsonb) returns void language sql as $$
+                 select set_config('search_path', 'low, pg_catalog', false)
+             $$;
+             select kinfolk.register_command('spoil', 'q', handler => 'low.spoil');
+             select kinfolk.enqueue('spoil');
+             call kinfolk.process_tasks('q', until_idle => true)",
+        )
+        .await;
+    assert_eq!(database.texts("select who from public.loot").await, [""; 0]);
+}
+
+#[tokio::test]
 async fn a_hundred_thousand_row_changes_in_one_statement_become_one_task() {
     let (database, store) = fresh().await;
     database

@@ -21,7 +21,7 @@ begin
     loop
         perform pg_catalog.set_config('lock_timeout', '10ms', true);
         v_ran := kinfolk.process_round(v_worker, queue, v_patience);
-        exit when v_ran = 0 or not until_idle;
+        exit when v_ran operator(pg_catalog.=) 0 or not until_idle;
     end loop;
     perform kinfolk.leave(v_worker);
     perform pg_catalog.set_config('lock_timeout', v_patience, true);
@@ -111,7 +111,7 @@ begin
                 v_table = table_name,
                 v_column = column_name,
                 v_constraint = constraint_name;
-            if v_is_engine and v_code = '55P03' then
+            if v_is_engine and v_code operator(pg_catalog.=) '55P03' then
                 raise;
             end if;
             perform kinfolk.settle(array[p_task], array[p_token], array[f.outcome], array[null::jsonb], array[f.failure],
@@ -131,9 +131,17 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_commands text[] := array(select c.name from kinfolk.command c where c.handler is not null order by c.name);
+    v_queue record;
 begin
-    if not exists (select from kinfolk.queue q where q.name = p_queue) then
+    select q.id, q.family_limit is not null or q.child_limit is not null as is_limited
+    into v_queue
+    from kinfolk.queue q
+    where q.name = p_queue;
+    if not found then
         perform kinfolk.refuse('KF002', format('there is no queue %s', p_queue));
+    elsif v_queue.is_limited and not pg_try_advisory_xact_lock(1263160904, v_queue.id) then
+        -- A claim would wait a moment for it, and then take nothing.
+        raise lock_not_available;
     end if;
     perform kinfolk.register_worker(p_worker, 'process_tasks', array[p_queue], v_commands, kinfolk.lease_max_us());
     return v_commands;
