@@ -1,6 +1,6 @@
 //! What must hold of families after every fault.
 //!
-//! Every task of [`FAMILY`](crate::victim::FAMILY) carries its plan, so that each can be asked whether it has made what it
+//! Every task of [`FAMILY`] carries its plan, so that each can be asked whether it has made what it
 //! was to make, all of it, once, and whether the journal agrees: nothing here trusts the counts that a store keeps.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -13,8 +13,9 @@ use tokio_postgres::{Error, Row};
 use crate::fault::Fault;
 
 const RUN: &str = "select kinfolk.run_task($1, $2)";
-const BEGIN: &str = "select call_name, has_answer, payload::text from kinfolk.begin_procedure($1, $2)";
-const END: &str = "select kinfolk.end_procedure($1, $2, $3::text::jsonb)";
+// Types are named with their schema: what ran before may have left a search path of its own.
+const BEGIN: &str = "select call_name, has_answer, payload::pg_catalog.text from kinfolk.begin_procedure($1, $2)";
+const END: &str = "select kinfolk.end_procedure($1, $2, $3::pg_catalog.text::pg_catalog.jsonb)";
 const DEPART: &str = "select kinfolk.depart($1)";
 
 /// Runs a function and settles its task, in one transaction. Answers the state the task is in then.
@@ -67,7 +68,7 @@ async fn in_session(line: &Line, ctx: &Ctx, statement_timeout: Option<Duration>)
         client.batch_execute(&set_timeout("session", statement_timeout)).await.map_err(Fault::of)?;
     }
     // The name is from the catalogue, quoted by the database. It can't commit unless it is called by itself.
-    let call = format!("call {name}($1::text::jsonb)");
+    let call = format!("call {name}($1::pg_catalog.text::pg_catalog.jsonb)");
     let rows = client.query_typed(&call, &[(&payload, Type::TEXT)]).await.map_err(Fault::of)?;
     if statement_timeout.is_some() {
         client.batch_execute(&set_timeout("session", None)).await.map_err(Fault::of)?;

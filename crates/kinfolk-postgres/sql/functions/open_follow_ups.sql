@@ -50,16 +50,25 @@ begin
     into v_waiting, v_settled
     from looked_at l;
 
-    -- What a family that has ended well has to say to a follow-up that waits for others too is said.
+    -- point: follow_ups.looked
+    -- What a family that has ended well has to say to a follow-up that waits for others too is said. Whether it still waits is
+    -- asked again in this very statement: what is open in its snapshot is not deleted by it, so one entry always remains.
     delete from kinfolk.follow_up f
     where (f.root_id, f.task_id) in (
         select e.root_id, e.task_id
-        from kinfolk.follow_up e
-        where e.task_id = any (v_waiting)
-            and e.ended is not null
+        from unnest(v_waiting) as w(id)
+        cross join lateral (
+            select
+            from kinfolk.follow_up o
+            where o.task_id = w.id
+                and o.ended is null
+            limit 1
+        ) o
+        join kinfolk.follow_up e on e.task_id = w.id
+        where e.ended is not null
             and (e.ended = 'completed' or not e.needs_completed)
         limit kinfolk.sweep_page()
-        for update skip locked);
+        for update of e skip locked);
 
     with settled as materialized (
         select t.id

@@ -114,7 +114,7 @@ begin
             if v_is_engine and v_code operator(pg_catalog.=) '55P03' then
                 raise;
             end if;
-            perform kinfolk.settle(array[p_task], array[p_token], array[f.outcome], array[null::jsonb], array[f.failure],
+            perform kinfolk.settle(array[p_task], array[p_token], array[f.outcome], array[null::pg_catalog.jsonb], array[f.failure],
                 array[f.delay_us])
             from kinfolk.failure_of(v_code, v_message, v_detail, v_hint, v_context, v_schema, v_table, v_column,
                 v_constraint) f;

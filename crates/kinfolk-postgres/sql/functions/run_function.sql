@@ -24,7 +24,9 @@ begin
     else
         execute pg_catalog.format('select %s($1)', v_routine.call_name) using payload;
     end if;
-    perform pg_catalog.set_config('search_path', v_path, false);
+    if pg_catalog.current_setting('search_path') operator(pg_catalog.<>) v_path then
+        perform pg_catalog.set_config('search_path', v_path, false);
+    end if;
     return v_answer;
 end
 $$;

@@ -21,7 +21,7 @@ begin
     where f.id = any (p_fan_outs);
     perform kinfolk.point('ended.counted');
     if v_over then
-        perform kinfolk.join_owners(p_fan_outs, p_now);
+        perform kinfolk.join_owners(p_fan_outs);
     end if;
 end
 $$;
