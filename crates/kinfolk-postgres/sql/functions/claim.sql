@@ -113,9 +113,19 @@ begin
         end if;
     end if;
     if v_queue.id is null or v_queue.paused_at is not null or cardinality(p_commands) = 0 then
+        -- What a repeated call took before stays taken, also while the queue is paused.
         return query select null::bigint, null, null::jsonb, null::integer, null::integer, null::bigint, null,
-            null::integer, null::timestamptz, null::timestamptz, false, null::bigint, null::bigint, null::integer, null,
-            null::bigint;
+            null::integer, null::timestamptz,
+            (
+                select t.due
+                from kinfolk.task t
+                where v_taken > 0
+                    and t.queue_id = v_queue.id
+                    and t.gate = 'time'
+                order by t.due
+                limit 1
+            ),
+            false, null::bigint, null::bigint, null::integer, null, null::bigint;
         return;
     end if;
 
