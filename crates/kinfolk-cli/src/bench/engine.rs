@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use kinfolk::{Command, CommandName, Ctx, Due, Event, Kinfolk, NewTask, QueueName, State, WorkerBuilder, WorkerId};
-use kinfolk_core::WorkerSpec;
+use kinfolk_core::{SqlHandler, WorkerSpec};
+use kinfolk_runner::SqlCommands;
 use serde::de::IgnoredAny;
 use tokio::sync::mpsc;
 use uuid::Uuid;
@@ -16,9 +17,11 @@ use super::load::{ENQUEUE_BATCH, Timed, payload};
 use super::scratch::Scratch;
 
 /// What the worker handles, and does nothing about.
-const NOOP: &str = "bench.noop";
+pub(super) const NOOP: &str = "bench.noop";
 /// What no worker handles here.
 const OTHER: &str = "bench.other";
+/// What a function in the database handles, by doing nothing.
+pub(super) const SQL_NOOP: &str = "bench.sql";
 /// What spawns as many children as its payload says.
 const PARENT: &str = "bench.parent";
 pub(super) const QUEUE: &str = "default";
@@ -39,6 +42,7 @@ const TICK: Duration = Duration::from_millis(20);
 /// A store with the commands of the bench in it.
 pub(super) struct Engine {
     kinfolk: Kinfolk,
+    url: String,
 }
 
 /// What became of a steady load.
@@ -61,7 +65,16 @@ impl Engine {
         let serial = kinfolk::Policy { family_limit: Some(1), ..kinfolk::Policy::default() };
         kinfolk.store().set_queue(&QueueName::new(SERIAL)?, &serial).await?;
         kinfolk.store().set_queue(&QueueName::new(PAUSED)?, &kinfolk::Policy::default()).await?;
-        Ok(Self { kinfolk })
+        if kinfolk.store().kind() == "postgres" {
+            let (client, _) = bare_postgres::connect(url).await?;
+            client
+                .batch_execute("create function public.bench_noop(payload jsonb) returns void language sql as ''")
+                .await?;
+            let function = "public.bench_noop".to_owned();
+            let handler = Some(SqlHandler { function, before: None, after: None, statement_timeout: None });
+            kinfolk.register(&[Command { handler, ..Command::new(CommandName::new(SQL_NOOP)?) }]).await?;
+        }
+        Ok(Self { kinfolk, url: url.to_owned() })
     }
 
     /// Enqueues `n` tasks that the worker handles; the time of each call comes along.
@@ -121,8 +134,8 @@ impl Engine {
     }
 
     /// Enqueues `n` tasks onto the queue that runs one family at a time.
-    pub(super) async fn enqueue_serial(&self, n: usize) -> anyhow::Result<()> {
-        let (noop, serial) = (CommandName::new(NOOP)?, QueueName::new(SERIAL)?);
+    pub(super) async fn enqueue_serial(&self, n: usize, command: &str) -> anyhow::Result<()> {
+        let (noop, serial) = (CommandName::new(command)?, QueueName::new(SERIAL)?);
         let task = |n| NewTask { queue: Some(serial.clone()), ..NewTask::new(noop.clone(), payload(n)) };
         for from in (0..n).step_by(100_000) {
             self.enqueue_all((from..n.min(from + 100_000)).map(task).collect()).await?;
@@ -141,7 +154,11 @@ impl Engine {
             }
         };
         let start = Instant::now();
-        let worker = self.worker(capacity, || {}).queue(SERIAL, capacity).on_event(listener).start().await?;
+        let mut worker = self.worker(capacity, || {}).queue(SERIAL, capacity).on_event(listener);
+        if self.kinfolk.store().kind() == "postgres" {
+            worker = worker.commands_from(SqlCommands::open(&self.url, 2)?);
+        }
+        let worker = worker.start().await?;
         worker.wait_idle().await;
         let took = start.elapsed();
         worker.stop().await?;

@@ -1,7 +1,7 @@
 //! Families: one parent with many children to its completion, and a queue that runs one family at a time.
 
 use super::BenchArgs;
-use super::engine::Engine;
+use super::engine::{Engine, NOOP, SERIAL, SQL_NOOP};
 use super::figure::{Figure, Output};
 use super::rounds::{Sample, interleave};
 use super::scratch::Scratch;
@@ -44,15 +44,30 @@ pub(super) async fn fan_out(args: &BenchArgs, sites: &Sites, output: &mut Output
     Ok(())
 }
 
-/// Top-level tasks on a queue with `family_limit` 1: strictly one after another; half of N.
+/// Top-level tasks on a queue with `family_limit` 1: strictly one after another; half of N. On PostgreSQL also with a function
+/// in the database as their handler.
 pub(super) async fn serial(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow::Result<()> {
+    one_by_one("serial", NOOP, args, sites, output).await?;
+    if sites.store() == "postgres" {
+        one_by_one("serial-sql", SQL_NOOP, args, sites, output).await?;
+    }
+    behind(args, sites, output).await
+}
+
+async fn one_by_one(
+    scenario: &str,
+    command: &str,
+    args: &BenchArgs,
+    sites: &Sites,
+    output: &mut Output,
+) -> anyhow::Result<()> {
     let n = (args.n / 2).max(1);
-    output.progress(&format!("serial, {n} tasks a round"));
+    output.progress(&format!("{scenario}, {n} tasks a round"));
     let site = sites.make(output).await?;
     let mut busy = Vec::new();
     let rounds = interleave(
         args.rounds,
-        "serial",
+        scenario,
         output,
         async || {
             site.bare.enqueue(n).await?;
@@ -60,7 +75,7 @@ pub(super) async fn serial(args: &BenchArgs, sites: &Sites, output: &mut Output)
             Ok(Sample { rate: per_second(n, site.bare.one_by_one(n).await?), times: Vec::new() })
         },
         async || {
-            site.engine.enqueue_serial(n).await?;
+            site.engine.enqueue_serial(n, command).await?;
             site.calm().await?;
             let (took, in_handlers) = site.engine.serial(n, args.capacity).await?;
             busy.push(1.0 - in_handlers.as_secs_f64() / took.as_secs_f64());
@@ -70,10 +85,9 @@ pub(super) async fn serial(args: &BenchArgs, sites: &Sites, output: &mut Output)
     .await?;
     let share = super::stats::median(busy) * 100.0;
     let baseline = "claim 1, complete 1, on one connection";
-    let figure = Figure::new("serial", sites.store(), n, baseline, rounds.comparison());
-    output.figure(figure.note(format!("{share:.0} % of the time in the engine")))?;
-    sites.give_back(site).await?;
-    behind(args, sites, output).await
+    let figure = Figure::new(scenario, sites.store(), n, baseline, rounds.comparison());
+    output.figure(figure.note(format!("{share:.0} % of the time outside of handlers")))?;
+    sites.give_back(site).await
 }
 
 /// What a claim looks at when very many top-level tasks wait behind a family at work.
@@ -95,7 +109,7 @@ async fn behind(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow:
 
 async fn buffers_behind(engine: &Engine, scratch: &Scratch, many: usize) -> anyhow::Result<Option<f64>> {
     engine.start_family().await?;
-    engine.enqueue_serial(many).await?;
+    engine.enqueue_serial(many, NOOP).await?;
     scratch.calm().await?;
-    engine.buffers_per_claim(scratch, super::engine::SERIAL).await
+    engine.buffers_per_claim(scratch, SERIAL).await
 }

@@ -25,7 +25,7 @@ fn every_scenario_prints_its_figures_as_lines_of_json(db: &Db) {
     let names: Vec<_> = figures.iter().map(|figure| figure["scenario"].as_str().unwrap()).collect();
     let mut expected =
         vec!["enqueue", "enqueue", "drain", "drain", "latency", "latency", "fan-out", "fan-out", "serial"];
-    expected.extend(server.then_some("serial-behind"));
+    expected.extend(server.then_some(["serial-sql", "serial-behind"]).into_iter().flatten());
     expected.push("flat");
     expected.extend(server.then_some(["buffers", "wal"]).into_iter().flatten());
     expected.push("horizon");
