@@ -67,14 +67,20 @@ impl Crew {
             tokio::time::sleep(LOOK).await;
             // A database that can't be asked now is asked again: the workers say what is wrong.
             let Ok(queues) = self.queues().await else { continue };
-            for queue in queues.difference(&known) {
+            for queue in queues {
+                if known.contains(&queue) {
+                    continue;
+                }
                 let worker = self.worker()?.queue(queue.as_str(), self.capacity).maintenance(false);
                 match worker.start().await {
-                    Ok(worker) => self.take_on(worker),
+                    Ok(worker) => {
+                        self.take_on(worker);
+                        known.insert(queue);
+                    }
+                    // Not known yet: it is tried again at the next look.
                     Err(fault) => tracing::warn!(%queue, %fault, "could not begin to work on a new queue"),
                 }
             }
-            known = queues;
         }
     }
 
