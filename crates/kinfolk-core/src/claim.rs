@@ -58,4 +58,6 @@ pub struct ClaimedTask {
     pub root: TaskId,
     /// Generations between it and its root.
     pub depth: u16,
+    /// How many checkpoints it has: if any, its handler is resumed with its history.
+    pub steps: u32,
 }

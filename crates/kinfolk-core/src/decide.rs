@@ -88,10 +88,11 @@ pub fn settle(facts: &Facts, outcome: &Outcome) -> Next {
     }
 }
 
-/// Where a task goes whose own work has ended in `own`, a terminal state, and which has these children: it waits for those
-/// that are open, and a failed one fails it.
-pub const fn join(own: State, children: &Tally) -> State {
-    if children.open() > 0 {
+/// Where a task goes whose own work has ended in `own`, a terminal state, and which has spawned these children: it waits for
+/// those that are open, and a failed one fails it. `awaited`: open children of fan-outs that its handler awaited. It waits
+/// for those too, but how they end is for the handler to judge.
+pub const fn join(own: State, children: &Tally, awaited: u64) -> State {
+    if children.open() > 0 || awaited > 0 {
         State::Waiting
     } else if matches!(own, State::Completed) && children.failed > 0 {
         State::Failed
@@ -244,13 +245,14 @@ mod tests {
     #[test]
     fn a_parent_waits_for_every_child_and_fails_with_any() {
         let mut tally = Tally { total: 2, ..Tally::default() };
-        assert_eq!(join(State::Completed, &tally), State::Waiting);
+        assert_eq!(join(State::Completed, &tally, 0), State::Waiting);
         tally.count(State::Failed);
-        assert_eq!(join(State::Completed, &tally), State::Waiting, "siblings are not interrupted");
+        assert_eq!(join(State::Completed, &tally, 0), State::Waiting, "siblings are not interrupted");
         tally.count(State::Cancelled);
-        assert_eq!(join(State::Completed, &tally), State::Failed);
-        assert_eq!(join(State::Cancelled, &tally), State::Cancelled);
-        assert_eq!(join(State::Completed, &Tally { total: 1, cancelled: 1, ..Tally::default() }), State::Completed);
+        assert_eq!(join(State::Completed, &tally, 0), State::Failed);
+        assert_eq!(join(State::Cancelled, &tally, 0), State::Cancelled);
+        assert_eq!(join(State::Completed, &Tally { total: 1, cancelled: 1, ..Tally::default() }, 0), State::Completed);
+        assert_eq!(join(State::Failed, &Tally::default(), 1), State::Waiting, "whoever is awaited is waited for");
     }
 
     #[test]

@@ -30,6 +30,17 @@ impl FromStr for TaskId {
     }
 }
 
+/// The number of a fan-out. It is never the number of a task other than the one whose own children it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FanOutId(pub i64);
+
+impl fmt::Display for FanOutId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// One worker process since its start. A restarted process has another id, so nobody can mistake it
 /// for the one that died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

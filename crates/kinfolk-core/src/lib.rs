@@ -11,6 +11,7 @@ pub mod claim;
 pub mod command;
 pub mod crash;
 pub mod decide;
+pub mod durable;
 pub mod enqueue;
 pub mod error;
 pub mod event;
@@ -34,13 +35,17 @@ pub mod worker;
 
 pub use claim::{Claim, Claimed, ClaimedTask};
 pub use command::{Command, SqlHandler};
+pub use durable::{
+    Await, Checkpoint, ChildResult, FanOut, History, Key, NewFanOut, ReadBy, Record, Recorded, Report, Rule, Signalled,
+    StepKind, Suspend, Taken, Verdict,
+};
 pub use enqueue::{Due, Enqueued, NewTask, Rejection};
 pub use error::{Advice, InputError, StoreError};
 pub use event::Event;
 pub use family::{ChildOrder, FollowUp, Made, Progress, Retried, Status, Tally, When};
-pub use ids::{TaskId, Token, WorkerId};
+pub use ids::{FanOutId, TaskId, Token, WorkerId};
 pub use json::Json;
-pub use name::{CommandName, QueueName, ScheduleName, StatusName};
+pub use name::{CommandName, QueueName, ScheduleName, SignalName, StatusName};
 pub use queue::{Policy, Queue, Retention};
 pub use retry::RetryPolicy;
 pub use schedule::{Missed, Overlap, Schedule};

@@ -57,3 +57,15 @@ pub const MADE_MAX: usize = 100_000;
 pub const STATUS_COMMANDS_MAX: usize = 1_000;
 /// Longest name of an SQL function that handles a command, in bytes.
 pub const FUNCTION_BYTES_MAX: usize = 256;
+/// Most checkpoints that one task may have.
+pub const STEPS_MAX: usize = 10_000;
+/// Most checkpoints in one call.
+pub const RECORD_BATCH_MAX: usize = 1_000;
+/// Fan-outs of at most this many children have their results in the history that a handler is resumed with.
+pub const INLINE_RESULTS_MAX: usize = 32;
+/// Most signals of one task that nobody has taken yet.
+pub const SIGNALS_KEPT_MAX: usize = 1_000;
+/// Most signals that one suspended handler waits for.
+pub const SIGNALS_AWAITED_MAX: usize = 100;
+/// Longest note in a report of progress, in bytes.
+pub const PROGRESS_NOTE_BYTES_MAX: usize = 1_000;

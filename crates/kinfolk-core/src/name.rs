@@ -1,4 +1,4 @@
-//! Names of commands, queues, schedules and statuses: short, visible, safe in a URL, a log line and a channel. A copy shares the
+//! Names of commands, queues, schedules, statuses and signals: short, visible, safe in a URL, a log line and a channel. A copy shares the
 //! text, so names can go along with every task and event.
 
 use std::fmt;
@@ -103,6 +103,11 @@ name!(
     /// A status that a front end watches.
     StatusName,
     "status"
+);
+name!(
+    /// What a handler waits for and someone else sends.
+    SignalName,
+    "signal"
 );
 
 impl Default for QueueName {

@@ -96,6 +96,8 @@ pub enum FailureKind {
     Refused,
     /// Not run, because something before it did not end well.
     Skipped,
+    /// The code of a resumed handler has changed under its recorded history; never retried.
+    Diverged,
 }
 
 /// What became of a settle.
@@ -215,6 +217,7 @@ impl FailureKind {
             Self::Children => "children",
             Self::Refused => "refused",
             Self::Skipped => "skipped",
+            Self::Diverged => "diverged",
         }
     }
 }

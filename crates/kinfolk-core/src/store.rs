@@ -8,12 +8,14 @@ use async_trait::async_trait;
 
 use crate::claim::{Claim, Claimed};
 use crate::command::Command;
+use crate::durable::{ChildResult, FanOut, History, Key, ReadBy, Record, Recorded, Report, Signalled, Suspend, Taken};
 use crate::enqueue::{Enqueued, NewTask};
 use crate::error::StoreError;
 use crate::family::{Progress, Retried, Status, Tally};
-use crate::ids::{TaskId, WorkerId};
+use crate::ids::{FanOutId, TaskId, Token, WorkerId};
 use crate::inspect::{Filter, Finding, Page, Stats, Violation};
-use crate::name::{CommandName, QueueName, ScheduleName, StatusName};
+use crate::json::Json;
+use crate::name::{CommandName, QueueName, ScheduleName, SignalName, StatusName};
 use crate::operate::{Cancelled, Migrated, Migration};
 use crate::queue::{Policy, Queue};
 use crate::schedule::{Fired, Plan, Schedule};
@@ -60,6 +62,24 @@ pub trait Work: Send + Sync {
 
     /// Record how attempts ended and all that follows from it. One answer each; a stale one does not disturb the rest.
     async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>>;
+
+    /// Write checkpoints of running attempts. One answer each; a stale one does not disturb the rest. A task that has more
+    /// than [`crate::limits::STEPS_MAX`] is refused.
+    async fn record(&self, records: &[Record]) -> Answer<Vec<Recorded>>;
+
+    /// Suspend handlers: write what they have made and recorded, and let their tasks wait without a worker, at no cost. What
+    /// is there already resumes a task at once: it is pending then. One answer each; a stale one does not disturb the rest.
+    async fn suspend(&self, suspends: &[Suspend]) -> Answer<Vec<Settled>>;
+
+    /// Give up a fan-out whose deadline has passed, and cancel its open children, unless it is settled already. The fan-out
+    /// as it is then; `None` when the token no longer holds. Before its deadline this changes nothing.
+    async fn expire(&self, task: TaskId, token: Token, fan_out: FanOutId) -> Answer<Option<FanOut>>;
+
+    /// Take the oldest signal of this name, and record it under this key.
+    async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<Taken>;
+
+    /// Say how far a running attempt has come. `false` when the token no longer holds.
+    async fn report(&self, task: TaskId, token: Token, report: &Report) -> Answer<bool>;
 
     /// Take care of the tasks of workers whose lease has ended, one page of them. Only a worker that has itself renewed
     /// without a gap for a full lease may judge others; for one that has not, this does nothing.
@@ -136,6 +156,13 @@ pub trait Inspect: Send + Sync {
     /// All statuses, by name, as they were last looked at.
     async fn statuses(&self) -> Answer<Vec<Status>>;
 
+    /// What the handler of a task has recorded, and what has become of what it waited for. Empty for most.
+    async fn history(&self, id: TaskId) -> Answer<History>;
+
+    /// The children of a fan-out in this order, from this one on (0 is the first), at most this many and at most
+    /// [`crate::limits::PAGE_MAX`].
+    async fn results(&self, fan_out: FanOutId, by: ReadBy, from: u32, limit: usize) -> Answer<Vec<ChildResult>>;
+
     /// Counts.
     async fn stats(&self) -> Answer<Stats>;
 
@@ -171,6 +198,10 @@ pub trait Operate: Send + Sync {
     /// Let what failed in a task's family run again: its root must have failed. Tasks that failed by themselves become
     /// pending with fresh attempts, parents that failed because of them wait again.
     async fn retry_family(&self, id: TaskId) -> Answer<Retried>;
+
+    /// Send a task a signal: its handler gets it when it asks, or now if it waits for it. Refused when the task has ended, or
+    /// has too many that it did not ask for.
+    async fn signal(&self, id: TaskId, name: &SignalName, value: &Json) -> Answer<Signalled>;
 
     /// Make a queue, or change its policy.
     async fn set_queue(&self, queue: &QueueName, policy: &Policy) -> Answer<()>;

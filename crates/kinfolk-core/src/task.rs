@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::durable::Report;
 use crate::ids::{TaskId, WorkerId};
 use crate::json::Json;
-use crate::name::{CommandName, QueueName};
+use crate::name::{CommandName, QueueName, SignalName};
 use crate::settle::Failure;
 use crate::state::{Gate, State};
 use crate::time::Timestamp;
@@ -68,6 +69,12 @@ pub struct Task {
     pub depth: u16,
     /// How its own work ended, while it waits for its children and if it failed only because of them.
     pub outcome: Option<State>,
+    /// How many checkpoints its handler has recorded.
+    pub steps: u32,
+    /// The signals that its suspended handler waits for.
+    pub signals: Vec<SignalName>,
+    /// How far it has come, in its handler's own words.
+    pub report: Option<Report>,
 }
 
 /// One try of a task that has ended. A task that was completed at its first attempt has none: the task says it all.

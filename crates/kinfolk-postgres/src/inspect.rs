@@ -35,6 +35,20 @@ const DOCTOR: &str = "select * from kinfolk.doctor($1)";
 
 #[async_trait]
 impl Inspect for PgStore {
+    async fn history(&self, _id: kinfolk_core::TaskId) -> Answer<kinfolk_core::History> {
+        Err(crate::work::not_yet())
+    }
+
+    async fn results(
+        &self,
+        _fan_out: kinfolk_core::FanOutId,
+        _by: kinfolk_core::ReadBy,
+        _from: u32,
+        _limit: usize,
+    ) -> Answer<Vec<kinfolk_core::ChildResult>> {
+        Err(crate::work::not_yet())
+    }
+
     async fn now(&self) -> Answer<Timestamp> {
         let rows = self.look(NOW, &[]).await?;
         Ok(rows.first().map(|row| row.get::<_, Moment>(0).0).unwrap_or_default())

@@ -153,6 +153,7 @@ mod tests {
 
     fn taken(command: &str, id: i64) -> Taken {
         let task = ClaimedTask {
+            steps: 0,
             id: TaskId(id),
             parent: None,
             root: TaskId(id),

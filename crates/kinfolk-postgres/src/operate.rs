@@ -30,6 +30,15 @@ const REMOVE_SCHEDULE: &str = "select kinfolk.remove_schedule($1)";
 
 #[async_trait]
 impl Operate for PgStore {
+    async fn signal(
+        &self,
+        _id: kinfolk_core::TaskId,
+        _name: &kinfolk_core::SignalName,
+        _value: &kinfolk_core::Json,
+    ) -> Answer<kinfolk_core::Signalled> {
+        Err(crate::work::not_yet())
+    }
+
     async fn cancel(&self, id: TaskId) -> Answer<Cancelled> {
         point("cancel.before");
         let row = self.row(CANCEL, &[(&id.0, Type::INT8)]).await?;

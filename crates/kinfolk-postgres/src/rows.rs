@@ -68,6 +68,9 @@ fn command_names(row: &Row, place: usize) -> Answer<Vec<CommandName>> {
 
 pub(crate) fn task(row: &Row) -> Answer<Task> {
     Ok(Task {
+        steps: 0,
+        signals: Vec::new(),
+        report: None,
         id: TaskId(get(row, 0)?),
         command: CommandName::new(get(row, 1)?)?,
         queue: QueueName::new(get(row, 2)?)?,

@@ -35,6 +35,42 @@ const PRUNE: &str = "select kinfolk.prune()";
 
 #[async_trait]
 impl Work for PgStore {
+    async fn record(&self, _records: &[kinfolk_core::Record]) -> Answer<Vec<kinfolk_core::Recorded>> {
+        Err(not_yet())
+    }
+
+    async fn suspend(&self, _suspends: &[kinfolk_core::Suspend]) -> Answer<Vec<kinfolk_core::Settled>> {
+        Err(not_yet())
+    }
+
+    async fn expire(
+        &self,
+        _task: kinfolk_core::TaskId,
+        _token: kinfolk_core::Token,
+        _fan_out: kinfolk_core::FanOutId,
+    ) -> Answer<Option<kinfolk_core::FanOut>> {
+        Err(not_yet())
+    }
+
+    async fn take_signal(
+        &self,
+        _task: kinfolk_core::TaskId,
+        _token: kinfolk_core::Token,
+        _key: &kinfolk_core::Key,
+        _name: &kinfolk_core::SignalName,
+    ) -> Answer<kinfolk_core::Taken> {
+        Err(not_yet())
+    }
+
+    async fn report(
+        &self,
+        _task: kinfolk_core::TaskId,
+        _token: kinfolk_core::Token,
+        _report: &kinfolk_core::Report,
+    ) -> Answer<bool> {
+        Err(not_yet())
+    }
+
     async fn register_worker(&self, worker: &WorkerSpec) -> Answer<()> {
         worker.check()?;
         let queues: Vec<&str> = worker.queues.iter().map(QueueName::as_str).collect();
@@ -213,6 +249,7 @@ fn claimed_task(claim: &Claim, id: i64, row: &Row) -> Answer<ClaimedTask> {
         StoreError::Fault { code: "claim".to_owned(), detail: format!("task {id} of a command not asked for") }
     })?;
     Ok(ClaimedTask {
+        steps: 0,
         id: TaskId(id),
         token: claim.token,
         command,
@@ -225,4 +262,13 @@ fn claimed_task(claim: &Claim, id: i64, row: &Row) -> Answer<ClaimedTask> {
         root: TaskId(row.get(12)),
         depth: small(13),
     })
+}
+
+/// Durable handlers come with the next commits.
+pub(crate) fn not_yet() -> kinfolk_core::StoreError {
+    kinfolk_core::StoreError::Unsupported {
+        store: "postgres",
+        ability: "durable handlers",
+        remedy: "use a newer version",
+    }
 }

@@ -54,6 +54,9 @@ pub(crate) fn task(row: &Row<'_>, catalogue: &Catalogue, now: Timestamp) -> Resu
     let outcome: Option<String> = row.get("outcome")?;
     let key_until: Option<i64> = row.get("key_until")?;
     Ok(Task {
+        steps: 0,
+        signals: Vec::new(),
+        report: None,
         id: TaskId(row.get("id")?),
         command: catalogue.command_name(row.get("command_id")?)?.clone(),
         queue: catalogue.queue_name(row.get("queue_id")?)?.clone(),

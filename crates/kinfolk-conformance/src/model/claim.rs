@@ -138,6 +138,7 @@ impl Engine {
         let task = |id: &TaskId| {
             let task = &self.tasks[id].task;
             ClaimedTask {
+                steps: 0,
                 id: *id,
                 token: claim.token,
                 command: task.command.clone(),

@@ -95,7 +95,7 @@ impl Engine {
         if children.open() > 0 {
             return;
         }
-        let state = decide::join(own, &children);
+        let state = decide::join(own, &children, 0);
         let failure = match state {
             State::Failed => Some(Failure::children(&children)),
             State::Cancelled => Some(Failure::cancelled()),

@@ -102,6 +102,9 @@ impl Engine {
             root: parent.map_or(id, |parent| parent.root),
             depth: parent.map_or(0, |parent| parent.depth + 1),
             outcome: None,
+            steps: 0,
+            signals: Vec::new(),
+            report: None,
         };
         let row = Row {
             task,

@@ -78,6 +78,42 @@ impl Produce for Model {
 
 #[async_trait]
 impl Work for Model {
+    async fn record(&self, _records: &[kinfolk_core::Record]) -> Answer<Vec<kinfolk_core::Recorded>> {
+        Err(not_yet())
+    }
+
+    async fn suspend(&self, _suspends: &[kinfolk_core::Suspend]) -> Answer<Vec<kinfolk_core::Settled>> {
+        Err(not_yet())
+    }
+
+    async fn expire(
+        &self,
+        _task: kinfolk_core::TaskId,
+        _token: kinfolk_core::Token,
+        _fan_out: kinfolk_core::FanOutId,
+    ) -> Answer<Option<kinfolk_core::FanOut>> {
+        Err(not_yet())
+    }
+
+    async fn take_signal(
+        &self,
+        _task: kinfolk_core::TaskId,
+        _token: kinfolk_core::Token,
+        _key: &kinfolk_core::Key,
+        _name: &kinfolk_core::SignalName,
+    ) -> Answer<kinfolk_core::Taken> {
+        Err(not_yet())
+    }
+
+    async fn report(
+        &self,
+        _task: kinfolk_core::TaskId,
+        _token: kinfolk_core::Token,
+        _report: &kinfolk_core::Report,
+    ) -> Answer<bool> {
+        Err(not_yet())
+    }
+
     async fn register_worker(&self, worker: &WorkerSpec) -> Answer<()> {
         self.engine().register_worker(worker)
     }
@@ -130,6 +166,20 @@ impl Work for Model {
 
 #[async_trait]
 impl Inspect for Model {
+    async fn history(&self, _id: kinfolk_core::TaskId) -> Answer<kinfolk_core::History> {
+        Err(not_yet())
+    }
+
+    async fn results(
+        &self,
+        _fan_out: kinfolk_core::FanOutId,
+        _by: kinfolk_core::ReadBy,
+        _from: u32,
+        _limit: usize,
+    ) -> Answer<Vec<kinfolk_core::ChildResult>> {
+        Err(not_yet())
+    }
+
     async fn now(&self) -> Answer<Timestamp> {
         Ok(self.engine().now)
     }
@@ -197,6 +247,15 @@ impl Inspect for Model {
 
 #[async_trait]
 impl Operate for Model {
+    async fn signal(
+        &self,
+        _id: kinfolk_core::TaskId,
+        _name: &kinfolk_core::SignalName,
+        _value: &kinfolk_core::Json,
+    ) -> Answer<kinfolk_core::Signalled> {
+        Err(not_yet())
+    }
+
     async fn cancel(&self, id: TaskId) -> Answer<Cancelled> {
         self.engine().cancel(id)
     }
@@ -250,4 +309,9 @@ impl Operate for Model {
     async fn pending_migrations(&self) -> Answer<Vec<Migration>> {
         Ok(Vec::new())
     }
+}
+
+/// Durable handlers come with the next commits.
+pub(crate) fn not_yet() -> kinfolk_core::StoreError {
+    kinfolk_core::StoreError::Unsupported { store: "model", ability: "durable handlers", remedy: "use a newer version" }
 }

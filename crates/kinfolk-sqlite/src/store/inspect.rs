@@ -14,6 +14,20 @@ use crate::verb::schedule;
 
 #[async_trait]
 impl Inspect for SqliteStore {
+    async fn history(&self, _id: kinfolk_core::TaskId) -> Answer<kinfolk_core::History> {
+        Err(super::work::not_yet())
+    }
+
+    async fn results(
+        &self,
+        _fan_out: kinfolk_core::FanOutId,
+        _by: kinfolk_core::ReadBy,
+        _from: u32,
+        _limit: usize,
+    ) -> Answer<Vec<kinfolk_core::ChildResult>> {
+        Err(super::work::not_yet())
+    }
+
     async fn now(&self) -> Answer<Timestamp> {
         self.read(|snapshot| Ok(snapshot.now)).await
     }

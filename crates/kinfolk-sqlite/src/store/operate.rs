@@ -14,6 +14,15 @@ use crate::writer::Verb;
 
 #[async_trait]
 impl Operate for SqliteStore {
+    async fn signal(
+        &self,
+        _id: kinfolk_core::TaskId,
+        _name: &kinfolk_core::SignalName,
+        _value: &kinfolk_core::Json,
+    ) -> Answer<kinfolk_core::Signalled> {
+        Err(super::work::not_yet())
+    }
+
     async fn cancel(&self, id: TaskId) -> Answer<Cancelled> {
         self.write(Verb::Cancel, move |session| cancel::cancel(session, id)).await
     }

@@ -123,6 +123,7 @@ fn take(session: &Session<'_>, claim: &Claim, line: &[Taken], room: &Room) -> Re
 /// A task as its worker sees it; the columns are those of `sql/claim/taken.sql`.
 fn claimed(session: &Session<'_>, row: &Row<'_>, token: Token) -> Result<ClaimedTask> {
     Ok(ClaimedTask {
+        steps: 0,
         id: TaskId(row.get(0)?),
         token,
         command: session.catalogue.command_name(row.get(1)?)?.clone(),

@@ -82,7 +82,7 @@ fn join_one(session: &mut Session<'_>, fan_out_id: i64) -> Result<Option<(Kin, S
     fan_out.waits = false;
     session.fan_outs.put(fan_out_id, fan_out);
     let (owner, outcome) = owner(session, fan_out.task_id)?;
-    let state = decide::join(outcome, &fan_out.tally);
+    let state = decide::join(outcome, &fan_out.tally, 0);
     let failure = match state {
         State::Failed => Some(failure_text(&Failure::children(&fan_out.tally))?),
         State::Cancelled => Some(failure_text(&Failure::cancelled())?),

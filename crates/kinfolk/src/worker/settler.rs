@@ -310,6 +310,7 @@ mod tests {
     fn ended(id: i32, children: usize) -> Ended {
         let id = i64::from(id);
         let task = ClaimedTask {
+            steps: 0,
             id: TaskId(id),
             token: Token(Uuid::nil()),
             command: "work".parse().unwrap(),

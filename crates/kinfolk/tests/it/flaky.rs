@@ -11,7 +11,9 @@ use kinfolk::core::store::Answer;
 use kinfolk::core::task::Attempt;
 use kinfolk::core::worker::WorkerView;
 use kinfolk::core::{
-    Claim, Claimed, Heartbeat, Inspect, Operate, Produce, Recovered, Settle, Settled, WakeSource, Work, WorkerSpec,
+    ChildResult, Claim, Claimed, FanOut, FanOutId, Heartbeat, History, Inspect, Json, Key, Operate, Produce, ReadBy,
+    Record, Recorded, Recovered, Report, Settle, Settled, SignalName, Signalled, Suspend, Taken, Token, WakeSource,
+    Work, WorkerSpec,
 };
 use kinfolk::{
     Command, CommandName, Enqueued, Error, NewTask, Policy, Progress, Queue, QueueName, Retried, Schedule,
@@ -65,6 +67,21 @@ impl Store for Flaky {
 
 #[async_trait]
 impl Work for Flaky {
+    async fn record(&self, records: &[Record]) -> Answer<Vec<Recorded>> {
+        self.pass("record", &[], self.inner.record(records)).await
+    }
+    async fn suspend(&self, suspends: &[Suspend]) -> Answer<Vec<Settled>> {
+        self.pass("suspend", &[], self.inner.suspend(suspends)).await
+    }
+    async fn expire(&self, task: TaskId, token: Token, fan_out: FanOutId) -> Answer<Option<FanOut>> {
+        self.pass("expire", &[], self.inner.expire(task, token, fan_out)).await
+    }
+    async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<Taken> {
+        self.pass("take_signal", &[], self.inner.take_signal(task, token, key, name)).await
+    }
+    async fn report(&self, task: TaskId, token: Token, report: &Report) -> Answer<bool> {
+        self.pass("report", &[], self.inner.report(task, token, report)).await
+    }
     async fn register_worker(&self, worker: &WorkerSpec) -> Answer<()> {
         self.pass("register_worker", &[], self.inner.register_worker(worker)).await
     }
@@ -125,6 +142,8 @@ hand_on!(Inspect {
     now() -> Timestamp;
     task(id: TaskId) -> Option<TaskView>;
     attempts(id: TaskId) -> Vec<Attempt>;
+    history(id: TaskId) -> History;
+    results(fan_out: FanOutId, by: ReadBy, from: u32, limit: usize) -> Vec<ChildResult>;
     list(filter: &Filter) -> Page;
     children(parent: TaskId, from: u64, limit: usize) -> Vec<TaskView>;
     tally(parent: TaskId) -> Tally;
@@ -141,6 +160,7 @@ hand_on!(Inspect {
 });
 
 hand_on!(Operate {
+    signal(id: TaskId, name: &SignalName, value: &Json) -> Signalled;
     cancel(id: TaskId) -> Cancelled;
     retry(id: TaskId) -> TaskView;
     retry_family(id: TaskId) -> Retried;
