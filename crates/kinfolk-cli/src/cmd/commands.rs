@@ -20,8 +20,9 @@ pub(crate) async fn run(session: &Session) -> Result<(), Fault> {
     let views: Vec<CommandView<'_>> =
         commands.iter().map(|command| CommandView::new(command, handlers(&command.name))).collect();
     session.out.list(&views, "no commands yet: a worker registers its own, or `kinfolk register COMMAND`", || {
-        let mut table = Table::new(&["command", "queue", "priority", "attempts", "backoff", "timeout", "workers"])
-            .numbers(&[2, 3, 6]);
+        let mut table =
+            Table::new(&["command", "queue", "priority", "attempts", "backoff", "timeout", "handler", "workers"])
+                .numbers(&[2, 3, 7]);
         for (command, view) in commands.iter().zip(&views) {
             table.row(row(command, view.workers));
         }
@@ -38,6 +39,7 @@ fn row(command: &Command, workers: usize) -> Vec<comfy_table::Cell> {
         table::text(command.retry.max_attempts),
         table::text(format_args!("{} to {}", millis(command.retry.base_ms), millis(command.retry.cap_ms))),
         table::text(command.timeout.map_or_else(|| "-".to_owned(), span::show)),
+        table::text(command.handler.as_ref().map_or("-", |handler| handler.function.as_str())),
         table::number(workers as u64),
     ]
 }

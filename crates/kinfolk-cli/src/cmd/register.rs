@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kinfolk_core::{Command, CommandName, QueueName};
+use kinfolk_core::{Command, CommandName, QueueName, SqlHandler};
 
 use crate::fault::Fault;
 use crate::out::view::CommandView;
@@ -42,6 +42,30 @@ pub(crate) struct Args {
     /// How long one attempt may run
     #[arg(long, value_name = "SPAN", value_parser = span::parse, allow_hyphen_values = true)]
     timeout: Option<Duration>,
+
+    #[command(flatten)]
+    handler: Handler,
+}
+
+/// The function in the database that runs the tasks.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Handler in the database (PostgreSQL)")]
+struct Handler {
+    /// Function or procedure that runs its tasks, as schema.name; it takes the payload as jsonb
+    #[arg(long = "handler", value_name = "FUNCTION")]
+    function: Option<String>,
+
+    /// Function called with the payload before it, in the same transaction
+    #[arg(long = "before-handler", value_name = "FUNCTION")]
+    before: Option<String>,
+
+    /// Function called with the payload after it, in the same transaction
+    #[arg(long = "after-handler", value_name = "FUNCTION")]
+    after: Option<String>,
+
+    /// How long one statement of the handler may run
+    #[arg(long, value_name = "SPAN", value_parser = span::parse, allow_hyphen_values = true)]
+    statement_timeout: Option<Duration>,
 }
 
 /// Runs it.
@@ -74,8 +98,30 @@ impl Args {
         if let Some(cap) = self.backoff_cap {
             retry.cap_ms = whole_millis(cap)?;
         }
+        command.handler = self.handler.changed(command.handler)?;
         command.check()?;
         Ok(command)
+    }
+}
+
+impl Handler {
+    fn changed(&self, known: Option<SqlHandler>) -> Result<Option<SqlHandler>, Fault> {
+        let Some(function) = self.function.clone().or_else(|| known.as_ref().map(|known| known.function.clone()))
+        else {
+            let is_given = self.before.is_some() || self.after.is_some() || self.statement_timeout.is_some();
+            return match is_given {
+                true => Err(Fault::input("there is no handler for this to go with; name it with --handler")),
+                false => Ok(None),
+            };
+        };
+        let (before, after, statement_timeout) =
+            known.map_or((None, None, None), |known| (known.before, known.after, known.statement_timeout));
+        Ok(Some(SqlHandler {
+            function,
+            before: self.before.clone().or(before),
+            after: self.after.clone().or(after),
+            statement_timeout: self.statement_timeout.or(statement_timeout),
+        }))
     }
 }
 

@@ -138,11 +138,17 @@ pub(crate) struct CommandView<'a> {
     pub(crate) jitter_pct: u8,
     #[serde(serialize_with = "millis")]
     pub(crate) timeout_ms: Option<Duration>,
+    pub(crate) handler: Option<&'a str>,
+    pub(crate) before_handler: Option<&'a str>,
+    pub(crate) after_handler: Option<&'a str>,
+    #[serde(serialize_with = "millis")]
+    pub(crate) statement_timeout_ms: Option<Duration>,
     pub(crate) workers: usize,
 }
 
 impl<'a> CommandView<'a> {
     pub(crate) fn new(command: &'a Command, workers: usize) -> Self {
+        let handler = command.handler.as_ref();
         Self {
             name: command.name.as_str(),
             queue: command.queue.as_str(),
@@ -152,6 +158,10 @@ impl<'a> CommandView<'a> {
             backoff_cap_ms: command.retry.cap_ms,
             jitter_pct: command.retry.jitter_pct,
             timeout_ms: command.timeout,
+            handler: handler.map(|handler| handler.function.as_str()),
+            before_handler: handler.and_then(|handler| handler.before.as_deref()),
+            after_handler: handler.and_then(|handler| handler.after.as_deref()),
+            statement_timeout_ms: handler.and_then(|handler| handler.statement_timeout),
             workers,
         }
     }

@@ -87,3 +87,37 @@ fn a_config_file_that_makes_no_sense_is_refused_and_changes_nothing() {
     }
     assert!(db.json(&["queue", "list"]).iter().all(|queue| queue["name"] != "mail"));
 }
+
+#[test]
+fn a_handler_is_named_by_register_and_shown_by_commands() {
+    let db = postgres().migrated();
+    db.sql(
+        "create schema app; create function app.double(p jsonb) returns jsonb language sql as $$ select p $$;
+        create function app.note(p jsonb) returns void language sql as $$ select $$",
+    );
+    db.ok(&[
+        "register",
+        "double",
+        "--handler",
+        "app.double",
+        "--before-handler",
+        "app.note",
+        "--statement-timeout",
+        "5s",
+    ]);
+    db.ok(&["register", "double", "--max-attempts", "2"]);
+    let command = &db.json(&["commands"])[0];
+    assert_eq!((&command["handler"], &command["before_handler"]), (&"app.double".into(), &"app.note".into()));
+    assert_eq!((&command["statement_timeout_ms"], &command["max_attempts"]), (&5000.into(), &2.into()));
+    assert!(db.ok(&["commands"]).contains("app.double"));
+    let refused = db.run(&["register", "triple", "--handler", "app.triple"]);
+    assert!(refused.code != 0 && refused.stderr.contains("app.triple"), "{refused:?}");
+}
+
+#[test]
+fn a_handler_in_the_database_is_refused_where_there_is_none() {
+    let refused = sqlite().migrated().run(&["register", "double", "--handler", "app.double"]);
+    assert!(refused.code != 0 && refused.stderr.contains("PostgreSQL"), "{refused:?}");
+    let refused = sqlite().migrated().run(&["register", "double", "--before-handler", "app.note"]);
+    assert!(refused.code != 0 && refused.stderr.contains("--handler"), "{refused:?}");
+}
