@@ -105,6 +105,27 @@ async fn every_planted_mistake_breaks_a_contract() {
             Bug::ScheduledTaskIsActive => {
                 breaks(bug, async |w| status::active_is_what_is_at_work_or_ready(w).await).await;
             }
+            // Their contracts come with the stores that keep them.
+            Bug::StaleRecordIsWritten
+            | Bug::RepeatedRecordIsWrittenTwice
+            | Bug::RepeatedSuspensionMakesTwice
+            | Bug::SuspensionCostsAnAttempt
+            | Bug::SuspensionBeatsCancel
+            | Bug::WhatIsThereAlreadyIsMissed
+            | Bug::ResumptionCostsAnAttempt
+            | Bug::ResumptionLosesThePlace
+            | Bug::DeadlineDoesNotWake
+            | Bug::ExpiryComesEarly
+            | Bug::ExpiryLeavesChildrenRunning
+            | Bug::VerdictIsTakenAgain
+            | Bug::CancelledChildIsForgiven
+            | Bug::ThresholdRoundsDown
+            | Bug::EndedOrderRunsBackwards
+            | Bug::OwnersFailureIsNotPassedOn
+            | Bug::SignalDoesNotWake
+            | Bug::LatestSignalComesFirst
+            | Bug::SignalIsTakenTwice
+            | Bug::RepairReplaysTheFailure => {}
         }
     }
 }

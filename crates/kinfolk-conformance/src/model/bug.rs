@@ -73,11 +73,51 @@ pub enum Bug {
     ChildIsPrunedAlone,
     /// A scheduled task makes its status active.
     ScheduledTaskIsActive,
+    /// A checkpoint is written whatever its token.
+    StaleRecordIsWritten,
+    /// A checkpoint sent again after a lost answer is written again.
+    RepeatedRecordIsWrittenTwice,
+    /// A suspension sent again makes its fan-outs again.
+    RepeatedSuspensionMakesTwice,
+    /// A suspension uses up an attempt.
+    SuspensionCostsAnAttempt,
+    /// A suspension wins against an earlier request to cancel.
+    SuspensionBeatsCancel,
+    /// A suspension does not look at what has come before it.
+    WhatIsThereAlreadyIsMissed,
+    /// A resumption uses up an attempt.
+    ResumptionCostsAnAttempt,
+    /// A resumed task goes to the end of the line.
+    ResumptionLosesThePlace,
+    /// A fan-out's deadline does not resume its handler.
+    DeadlineDoesNotWake,
+    /// A fan-out is given up before its deadline.
+    ExpiryComesEarly,
+    /// The children of a fan-out that was given up go on.
+    ExpiryLeavesChildrenRunning,
+    /// A verdict changes with the children that end after it.
+    VerdictIsTakenAgain,
+    /// A cancelled child counts as completed.
+    CancelledChildIsForgiven,
+    /// A threshold is rounded down.
+    ThresholdRoundsDown,
+    /// Children that end at once are told of in the wrong order.
+    EndedOrderRunsBackwards,
+    /// The failure of a handler leaves the children running that should end with it.
+    OwnersFailureIsNotPassedOn,
+    /// A signal does not resume the handler that waits for it.
+    SignalDoesNotWake,
+    /// Signals are taken in the wrong order.
+    LatestSignalComesFirst,
+    /// A taken signal stays in line.
+    SignalIsTakenTwice,
+    /// A repaired handler replays the failure of its fan-out.
+    RepairReplaysTheFailure,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 55] = [
         Self::StaleSettleGoesThrough,
         Self::SnoozeCostsAnAttempt,
         Self::RetryLosesThePlace,
@@ -113,5 +153,25 @@ impl Bug {
         Self::RepairIgnoresTheFamilyLimit,
         Self::ChildIsPrunedAlone,
         Self::ScheduledTaskIsActive,
+        Self::StaleRecordIsWritten,
+        Self::RepeatedRecordIsWrittenTwice,
+        Self::RepeatedSuspensionMakesTwice,
+        Self::SuspensionCostsAnAttempt,
+        Self::SuspensionBeatsCancel,
+        Self::WhatIsThereAlreadyIsMissed,
+        Self::ResumptionCostsAnAttempt,
+        Self::ResumptionLosesThePlace,
+        Self::DeadlineDoesNotWake,
+        Self::ExpiryComesEarly,
+        Self::ExpiryLeavesChildrenRunning,
+        Self::VerdictIsTakenAgain,
+        Self::CancelledChildIsForgiven,
+        Self::ThresholdRoundsDown,
+        Self::EndedOrderRunsBackwards,
+        Self::OwnersFailureIsNotPassedOn,
+        Self::SignalDoesNotWake,
+        Self::LatestSignalComesFirst,
+        Self::SignalIsTakenTwice,
+        Self::RepairReplaysTheFailure,
     ];
 }

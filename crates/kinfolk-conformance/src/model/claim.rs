@@ -113,13 +113,18 @@ impl Engine {
         let mut due: Vec<_> = self.tasks.values().filter(shut).map(|row| (row.task.due, row.task.id)).collect();
         due.sort_unstable();
         for (_, id) in due.into_iter().take(SWEEP_PAGE) {
-            self.row_mut(id).task.gate = Some(Gate::Open);
+            if self.tasks[&id].is_suspended() {
+                self.resume_suspended(id);
+            } else {
+                self.row_mut(id).task.gate = Some(Gate::Open);
+            }
         }
     }
 
     fn start(&mut self, id: TaskId, claim: &Claim) {
         let now = self.now;
         let limited = self.queues[&claim.queue].policy.family_limit.is_some();
+        let admitted = limited && self.tasks[&id].task.parent.is_none() && !self.tasks[&id].at_work;
         let row = self.row_mut(id);
         if matches!(row.unique.as_ref().map(|unique| unique.scope), Some(UniqueScope::Pending)) {
             row.key_given_up = true;
@@ -132,13 +137,15 @@ impl Engine {
         row.task.attempt += 1;
         row.task.started_at = Some(now);
         row.task.worker = Some(claim.worker);
+        if admitted {
+            self.open_limited(id);
+        }
     }
 
     fn claimed(&self, taken: &[TaskId], claim: &Claim) -> Claimed {
         let task = |id: &TaskId| {
             let task = &self.tasks[id].task;
             ClaimedTask {
-                steps: 0,
                 id: *id,
                 token: claim.token,
                 command: task.command.clone(),
@@ -150,6 +157,7 @@ impl Engine {
                 parent: task.parent,
                 root: task.root,
                 depth: task.depth,
+                steps: task.steps,
             }
         };
         let shut = |row: &&Row| row.task.gate == Some(Gate::Time) && row.task.queue == claim.queue;

@@ -2,17 +2,22 @@
 
 use kinfolk_core::limits::{PAGE_MAX, SWEEP_PAGE};
 use kinfolk_core::store::Answer;
-use kinfolk_core::{ChildOrder, Failure, Gate, Progress, State, Tally, Task, TaskId, decide};
+use kinfolk_core::{ChildOrder, Failure, Gate, Json, Progress, State, Tally, Task, TaskId, decide};
 
 use super::{Bug, Engine, Row};
 
 impl Engine {
-    /// The children of a task, first made first.
+    /// The children of a task: first those that it spawned, then those of the fan-outs that it awaited.
     pub(super) fn children_of(&self, parent: TaskId) -> Vec<TaskId> {
         let rows = self.tasks.values().filter(|row| row.task.parent == Some(parent));
-        let mut children: Vec<_> = rows.map(|row| (row.nth, row.task.id)).collect();
+        let mut children: Vec<_> = rows.map(|row| (row.fan_out, row.nth, row.task.id)).collect();
         children.sort_unstable();
-        children.into_iter().map(|(_, id)| id).collect()
+        children.into_iter().map(|(_, _, id)| id).collect()
+    }
+
+    /// The children that a task spawned, first made first.
+    pub(super) fn spawned_by(&self, parent: TaskId) -> Vec<TaskId> {
+        self.children_of(parent).into_iter().filter(|id| self.tasks[id].fan_out.is_none()).collect()
     }
 
     /// A task and all its descendants, parents before children.
@@ -30,6 +35,23 @@ impl Engine {
         self.count(|row| row.task.parent == Some(parent))
     }
 
+    pub(super) fn is_open(&self, id: TaskId) -> bool {
+        !self.tasks[&id].task.state.is_terminal()
+    }
+
+    /// What follows when a task's own work has ended: with children it waits for those that are open.
+    pub(super) fn over(&mut self, id: TaskId, own: State, result: Option<Json>, failure: Option<Failure>) {
+        if self.children_of(id).is_empty() {
+            self.row_mut(id).task.result = result.filter(|_| own == State::Completed);
+            return self.end(id, own, failure);
+        }
+        self.row_mut(id).go_waiting(own, result, failure);
+        if own == State::Failed {
+            self.cancel_with_owner(id);
+        }
+        self.join(id);
+    }
+
     /// Ends a task for good, with all that follows.
     pub(super) fn end(&mut self, id: TaskId, state: State, failure: Option<Failure>) {
         let now = self.now;
@@ -42,7 +64,7 @@ impl Engine {
     pub(super) fn ended(&mut self, id: TaskId) {
         let row = self.row_mut(id);
         row.at_work = false;
-        let (state, parent) = (row.task.state, row.task.parent);
+        let (state, parent, fan_out, nth) = (row.task.state, row.task.parent, row.fan_out, row.nth);
         self.follow_ups.remove(&id);
         match parent {
             None => {
@@ -51,7 +73,10 @@ impl Engine {
                 }
             }
             Some(parent) => {
-                self.go_on_in_order(parent, state);
+                match fan_out {
+                    Some(fan_out) => drop(self.just_ended.entry(fan_out).or_default().insert(nth)),
+                    None => self.go_on_in_order(parent, state),
+                }
                 self.join(parent);
             }
         }
@@ -63,7 +88,7 @@ impl Engine {
         if order == ChildOrder::Together {
             return;
         }
-        let children = self.children_of(parent);
+        let children = self.spawned_by(parent);
         let behind: Vec<_> =
             children.iter().copied().filter(|id| self.tasks[id].task.gate == Some(Gate::After)).collect();
         let stop = order == ChildOrder::InOrderUntilFailure && ended == State::Failed;
@@ -74,7 +99,7 @@ impl Engine {
             }
             return;
         }
-        let at_it = children.iter().any(|id| !self.tasks[id].task.state.is_terminal() && !behind.contains(id));
+        let at_it = children.iter().any(|id| self.is_open(*id) && !behind.contains(id));
         if !at_it {
             let many = if self.has(Bug::InOrderOpensTwo) { 2 } else { 1 };
             behind.into_iter().take(many).for_each(|id| self.open(id));
@@ -86,22 +111,22 @@ impl Engine {
         let Some(own) = self.tasks[&id].task.outcome.filter(|_| self.tasks[&id].task.state == State::Waiting) else {
             return;
         };
-        let mut children = self.tally_of(id);
+        let mut children = self.count(|row| row.task.parent == Some(id) && row.fan_out.is_none());
+        let awaited = self.tally_of(id).open() - children.open();
         let early = self.has(Bug::JoinMissesAChild) && children.total > 1 && children.open() == 1;
         children.total -= u64::from(early);
         if self.has(Bug::FirstFailureEndsTheParent) && children.failed > 0 {
             children.total = children.ended();
         }
-        if children.open() > 0 {
-            return;
-        }
-        let state = decide::join(own, &children, 0);
+        let state = decide::join(own, &children, awaited);
         let failure = match state {
-            State::Failed => Some(Failure::children(&children)),
+            State::Waiting => return,
+            State::Failed if own == State::Completed => Some(Failure::children(&children)),
+            State::Failed => self.tasks[&id].task.failure.clone(),
             State::Cancelled => Some(Failure::cancelled()),
             _ => None,
         };
-        if state != State::Failed {
+        if state == own {
             self.row_mut(id).task.outcome = None;
         }
         self.end(id, state, failure);
@@ -110,7 +135,7 @@ impl Engine {
     /// Opens the gate of a pending task, as far as the time and its family's place among those at work allow.
     pub(super) fn open(&mut self, id: TaskId) {
         let task = &self.tasks[&id].task;
-        let gate = if !self.may_work(task.root) {
+        let gate = if task.parent.is_some() && !self.may_work(task.root) {
             Gate::Limit
         } else if task.due > self.now {
             Gate::Time
@@ -124,7 +149,7 @@ impl Engine {
     pub(super) fn may_work(&self, root: TaskId) -> bool {
         let row = &self.tasks[&root];
         let limited = self.queues[&row.task.queue].policy.family_limit.is_some();
-        let shut_out = limited && row.task.state == State::Waiting && !row.at_work;
+        let shut_out = limited && !row.task.state.is_terminal() && !row.at_work;
         !shut_out || self.has(Bug::RepairIgnoresTheFamilyLimit)
     }
 
@@ -155,15 +180,24 @@ impl Engine {
     }
 
     pub(super) fn sweep(&mut self) -> u64 {
-        let stuck = |row: &&Row| row.task.state == State::Waiting && self.tally_of(row.task.id).open() == 0;
+        let stuck = |row: &&Row| match row.task.state {
+            State::Waiting if row.is_suspended() => self.has_come(row.task.id),
+            State::Waiting => self.tally_of(row.task.id).open() == 0,
+            _ => false,
+        };
         let stuck: Vec<_> = self.tasks.values().filter(stuck).map(|row| row.task.id).take(SWEEP_PAGE).collect();
         for id in &stuck {
-            self.join(*id);
+            if self.tasks[id].is_suspended() {
+                self.wake(*id);
+            } else {
+                self.join(*id);
+            }
         }
+        self.decide_fan_outs();
         stuck.len() as u64
     }
 
-    fn count(&self, of: impl Fn(&Row) -> bool) -> Tally {
+    pub(super) fn count(&self, of: impl Fn(&Row) -> bool) -> Tally {
         let mut tally = Tally::default();
         for row in self.tasks.values().filter(|row| of(row)) {
             tally.total += 1;

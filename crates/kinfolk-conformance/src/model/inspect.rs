@@ -90,7 +90,12 @@ impl Engine {
                 }
             };
             let (pending, running) = (task.state == State::Pending, task.state == State::Running);
-            must(task.gate.is_some() == pending, "pending tasks, and only they, have a gate");
+            let suspended = row.is_suspended();
+            must(!pending || task.gate.is_some(), "pending tasks have a gate");
+            must(
+                task.gate.is_none() || pending || suspended && task.gate == Some(Gate::Time),
+                "only pending tasks have a gate, and suspended ones that wait for a time",
+            );
             must(task.worker.is_some() == running, "running tasks, and only they, have a worker");
             must(!running || row.token.is_some(), "a running task has a token");
             must(task.finished_at.is_some() == task.state.is_terminal(), "terminal tasks, and only they, have an end");
@@ -101,14 +106,32 @@ impl Engine {
             must(task.attempt <= task.max_attempts, "no task has more attempts than it may");
             let open_children = parents.get(&task.id).is_some_and(|tally| tally.open() > 0);
             let waiting = task.state == State::Waiting;
-            must(waiting == open_children, "tasks that wait, and only they, have open children");
-            must(!waiting || task.outcome.is_some(), "a waiting task's own work has ended");
+            must(!waiting || suspended || open_children, "a task whose own work has ended waits for open children");
+            must(!task.state.is_terminal() || !open_children, "a task that has ended has no open children");
+            let awaits = self.fan_outs_of(task.id).iter().any(|id| self.fan_outs[id].wake_at.is_some());
+            must(
+                !suspended || task.gate.is_some() || !task.signals.is_empty() || awaits,
+                "a suspended task waits for something",
+            );
+            must(suspended || !awaits && task.signals.is_empty(), "only a suspended task awaits");
+            must(task.steps as usize == row.checkpoints.len(), "the steps of a task are its checkpoints");
             let parent = task.parent.and_then(|parent| self.tasks.get(&parent));
             must(
                 parent.is_none_or(|parent| parent.task.depth + 1 == task.depth),
                 "a child is one deeper than its parent",
             );
             must(!row.at_work || task.parent.is_none() && !task.state.is_terminal(), "only an open root is at work");
+        }
+        for (id, row) in &self.fan_outs {
+            let tally = self.count(|child| child.fan_out == Some(*id));
+            let sound = tally.ended() == u64::from(row.many_ended())
+                && row.verdict.is_some() == row.decided_at.is_some()
+                && row.verdict.is_some() == row.decided_step.is_some();
+            if !sound {
+                let detail = format!("fan-out {id} of task {}", row.owner);
+                let invariant = "the order of ends is whole, and a verdict says when it was found".to_owned();
+                found.push(Violation { invariant, detail, task: Some(row.owner) });
+            }
         }
         found
     }

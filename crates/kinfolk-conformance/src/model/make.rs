@@ -3,14 +3,15 @@
 use kinfolk_core::store::Answer;
 use kinfolk_core::{ChildOrder, Failure, FollowUp, Gate, Made, NewTask, QueueName, Rejection, State, TaskId, When};
 
-use super::produce::Birth;
+use super::produce::{Birth, Kin};
 use super::{Bug, Engine, Entry};
 
 impl Engine {
     /// The first of these that can't be made, in the order of making.
     pub(super) fn refusal(&self, maker: TaskId, made: &Made) -> Option<Rejection> {
         let task = &self.tasks[&maker].task;
-        let siblings = made.siblings.iter().map(|new| match task.parent {
+        let parent = task.parent.filter(|_| self.tasks[&maker].fan_out.is_none());
+        let siblings = made.siblings.iter().map(|new| match parent {
             None => Some(Rejection::NoParent(maker)),
             Some(parent) => self.refused_child(parent, new),
         });
@@ -25,10 +26,7 @@ impl Engine {
         if !self.has(Bug::SiblingComesTooLate) {
             self.make_siblings(maker, made)?;
         }
-        self.row_mut(maker).order = made.order;
-        for new in &made.children {
-            self.make_child(maker, new)?;
-        }
+        self.make_children(maker, made)?;
         for follow_up in &made.follow_ups {
             self.make_follow_up(maker, follow_up)?;
         }
@@ -46,7 +44,27 @@ impl Engine {
         Ok(())
     }
 
-    fn refused_child(&self, parent: TaskId, new: &NewTask) -> Option<Rejection> {
+    /// The order given last is that of all that have not begun.
+    fn make_children(&mut self, maker: TaskId, made: &Made) -> Answer<()> {
+        let before = (self.spawned_by(maker).len(), self.tasks[&maker].order);
+        self.row_mut(maker).order = made.order;
+        for new in &made.children {
+            self.make_child(maker, new)?;
+        }
+        let spawned = self.spawned_by(maker);
+        if spawned.len() == before.0 {
+            self.row_mut(maker).order = before.1;
+        } else if made.order == ChildOrder::Together {
+            for id in spawned {
+                if self.tasks[&id].task.gate == Some(Gate::After) {
+                    self.open(id);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn refused_child(&self, parent: TaskId, new: &NewTask) -> Option<Rejection> {
         if let Some(why) = self.rejection(new) {
             return Some(why);
         }
@@ -69,15 +87,17 @@ impl Engine {
             self.duplicate(holder, new)?;
             return Ok(());
         }
-        let row = &self.tasks[&parent];
-        let nth = self.children_of(parent).len() as u64;
-        let behind = row.order != ChildOrder::Together && nth > 0;
-        let mut birth = Birth {
-            priority: row.task.priority,
-            place: self.tasks[&row.task.root].task.place,
-            gate: behind.then_some(Gate::After),
-            kin: Some((parent, nth)),
-        };
+        let spawned = self.spawned_by(parent);
+        let behind = self.tasks[&parent].order != ChildOrder::Together && spawned.iter().any(|id| self.is_open(*id));
+        let kin = Kin { parent, fan_out: None, nth: u32::try_from(spawned.len()).expect("few enough") };
+        self.insert_child(new, kin, behind.then_some(Gate::After));
+        Ok(())
+    }
+
+    pub(super) fn insert_child(&mut self, new: &NewTask, kin: Kin, gate: Option<Gate>) {
+        let row = &self.tasks[&kin.parent];
+        let place = self.tasks[&row.task.root].task.place;
+        let mut birth = Birth { priority: row.task.priority, place, gate, kin: Some(kin) };
         if self.has(Bug::ChildPriorityFromTheCommand) {
             birth.priority = self.commands[&new.command].priority;
         }
@@ -85,7 +105,6 @@ impl Engine {
             birth.place = new.due.at(self.now).max(self.now);
         }
         self.insert(new, birth);
-        Ok(())
     }
 
     /// A follow-up is a new task that waits for the maker's family, or one that pends under its key and waits for this

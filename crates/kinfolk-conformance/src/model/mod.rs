@@ -12,13 +12,16 @@ use std::time::Duration;
 use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
 use kinfolk_core::{
-    Attempt, ChildOrder, Command, CommandName, Failure, Gate, Json, Queue, QueueName, Schedule, ScheduleName, State,
-    Status, StatusName, StoreError, Task, TaskId, Timestamp, Token, Unique, UniqueScope, WorkerId, WorkerSpec,
+    Attempt, Checkpoint, ChildOrder, Command, CommandName, Failure, FanOutId, Gate, Json, Queue, QueueName, Schedule,
+    ScheduleName, SignalName, State, Status, StatusName, StoreError, Task, TaskId, Timestamp, Token, Unique,
+    UniqueScope, WorkerId, WorkerSpec,
 };
 
 mod bug;
 mod claim;
+mod durable;
 mod family;
+mod fan_out;
 mod inspect;
 mod make;
 mod operate;
@@ -27,6 +30,7 @@ mod repair;
 mod settle;
 mod status;
 mod store;
+mod suspend;
 mod work;
 
 pub use bug::Bug;
@@ -45,8 +49,14 @@ struct Engine {
     statuses: BTreeMap<StatusName, Status>,
     /// The families that pending follow-ups wait for: by follow-up, then by root.
     follow_ups: BTreeMap<TaskId, BTreeMap<TaskId, Entry>>,
+    /// The fan-outs that handlers await or awaited.
+    fan_outs: BTreeMap<FanOutId, fan_out::FanRow>,
+    /// The children of awaited fan-outs that the call at hand has ended.
+    just_ended: BTreeMap<FanOutId, BTreeSet<u32>>,
     /// Numbers for the next tasks, when someone else has chosen them.
     ids: VecDeque<TaskId>,
+    /// The same for fan-outs.
+    fan_out_ids: VecDeque<FanOutId>,
     last_id: i64,
 }
 
@@ -61,10 +71,18 @@ struct Row {
     runs: u32,
     token: Option<Token>,
     attempts: Vec<Attempt>,
-    /// Which child of its parent it is; 0 is the first.
-    nth: u64,
-    /// How its children run.
+    /// Which child of its fan-out it is; 0 is the first.
+    nth: u32,
+    /// The fan-out that it belongs to, if a handler awaited it.
+    fan_out: Option<FanOutId>,
+    /// How the children that it spawned run.
     order: ChildOrder,
+    /// What its handler has recorded.
+    checkpoints: Vec<Checkpoint>,
+    /// Signals that nobody has taken yet, oldest first.
+    kept: Vec<(SignalName, Json)>,
+    /// It has been suspended at least once.
+    parked: bool,
     /// It is a root whose family holds a place in its queue's family limit.
     at_work: bool,
 }
@@ -144,14 +162,20 @@ impl Row {
         self.task.worker = None;
     }
 
-    /// Waiting for its children; its own work is done.
-    fn go_waiting(&mut self, result: Option<Json>) {
+    /// Waiting for its children; its own work has ended in this state. A cancelled one keeps nothing of what it said.
+    fn go_waiting(&mut self, own: State, result: Option<Json>, failure: Option<Failure>) {
         self.task.state = State::Waiting;
         self.task.gate = None;
         self.task.worker = None;
-        self.task.failure = None;
-        self.task.result = result;
-        self.task.outcome = Some(State::Completed);
+        self.task.signals.clear();
+        self.task.failure = failure.filter(|_| own == State::Failed);
+        self.task.result = result.filter(|_| own == State::Completed);
+        self.task.outcome = Some(own);
+    }
+
+    /// Whether its handler is suspended.
+    fn is_suspended(&self) -> bool {
+        self.task.state == State::Waiting && self.task.outcome.is_none()
     }
 
     /// Completed, failed or cancelled, for good unless someone retries it.
@@ -159,6 +183,7 @@ impl Row {
         self.task.state = state;
         self.task.gate = None;
         self.task.worker = None;
+        self.task.signals.clear();
         self.task.failure = failure;
         self.task.finished_at = Some(now);
         self.key_given_up = true;

@@ -9,40 +9,48 @@ use super::{Bug, Engine, Row};
 impl Engine {
     /// Asks for the end of a task and of everything below it.
     pub(super) fn cancel(&mut self, id: TaskId) -> Answer<Cancelled> {
-        let (now, state) = (self.now, self.row(id)?.task.state);
+        let state = self.row(id)?.task.state;
         if state.is_terminal() {
             return Ok(Cancelled::TooLate(state));
         }
-        let mut members = self.subtree(id);
+        self.cancel_from(&[id]);
+        self.decide_fan_outs();
+        let now_ended = self.tasks[&id].task.state.is_terminal();
+        Ok(if now_ended { Cancelled::Now } else { Cancelled::Requested })
+    }
+
+    /// Asks for the end of these and of everything below them.
+    pub(super) fn cancel_from(&mut self, tops: &[TaskId]) {
+        let mut members: Vec<_> = tops.iter().flat_map(|top| self.subtree(*top)).collect();
         if self.has(Bug::CancelStopsAtChildren) {
-            members.retain(|member| *member == id || self.tasks[member].task.parent == Some(id));
+            let near =
+                |id: &TaskId| tops.contains(id) || self.tasks[id].task.parent.is_some_and(|id| tops.contains(&id));
+            members.retain(near);
         }
-        let completes = self.has(Bug::CancelledParentCompletes);
         let mut ended = Vec::new();
         for member in members {
+            let busy = self.tally_of(member).open() > 0;
+            let (now, completes) = (self.now, self.has(Bug::CancelledParentCompletes));
             let row = self.row_mut(member);
-            match row.task.state {
-                State::Pending => {
-                    row.go_terminal(State::Cancelled, Some(Failure::cancelled()), now);
-                    ended.push(member);
-                }
-                State::Running => {
-                    row.task.cancel_requested_at.get_or_insert(now);
-                }
-                State::Waiting => {
-                    row.task.cancel_requested_at.get_or_insert(now);
-                    row.task.result = None;
-                    row.task.outcome = Some(if completes { State::Completed } else { State::Cancelled });
-                }
-                _ => {}
+            if row.task.state.is_terminal() {
+                continue;
+            }
+            let (pends, runs) = (row.task.state == State::Pending, row.task.state == State::Running);
+            if !pends || busy {
+                row.task.cancel_requested_at.get_or_insert(now);
+            }
+            if !runs && busy {
+                row.go_waiting(if completes { State::Completed } else { State::Cancelled }, None, None);
+            } else if !runs {
+                row.task.outcome = None;
+                row.go_terminal(State::Cancelled, Some(Failure::cancelled()), now);
+                ended.push(member);
             }
         }
         // Only when all of them have ended is it said what follows: nothing of a cancelled family is opened.
         for member in ended.into_iter().rev() {
             self.ended(member);
         }
-        let now_ended = self.tasks[&id].task.state.is_terminal();
-        Ok(if now_ended { Cancelled::Now } else { Cancelled::Requested })
     }
 
     pub(super) fn set_queue(&mut self, name: &QueueName, policy: Policy) {

@@ -3,8 +3,8 @@
 use kinfolk_core::limits::{ENQUEUE_BATCH_MAX, PAYLOAD_BYTES_MAX};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    ChildOrder, Command, Enqueued, Gate, InputError, NewTask, OnDuplicate, Policy, Queue, QueueName, Rejection, State,
-    Task, TaskId, Timestamp,
+    ChildOrder, Command, Enqueued, FanOutId, Gate, InputError, NewTask, OnDuplicate, Policy, Queue, QueueName,
+    Rejection, State, Task, TaskId, Timestamp,
 };
 
 use super::{Engine, Row};
@@ -18,8 +18,18 @@ pub(super) struct Birth {
     pub(super) place: Timestamp,
     /// What holds it, if not the time.
     pub(super) gate: Option<Gate>,
-    /// Its parent, and which child of it this is.
-    pub(super) kin: Option<(TaskId, u64)>,
+    /// Where it stands in a family, if it is a child.
+    pub(super) kin: Option<Kin>,
+}
+
+/// Where a child stands in its family.
+#[derive(Clone, Copy)]
+pub(super) struct Kin {
+    pub(super) parent: TaskId,
+    /// The fan-out it belongs to, if a handler awaits it.
+    pub(super) fan_out: Option<FanOutId>,
+    /// Which child of that fan-out, or of those that its parent spawned.
+    pub(super) nth: u32,
 }
 
 impl Engine {
@@ -73,7 +83,7 @@ impl Engine {
         let id = self.next_id();
         let command = &self.commands[&new.command];
         let due = new.due.at(self.now);
-        let parent = birth.kin.map(|(parent, _)| &self.tasks[&parent].task);
+        let parent = birth.kin.map(|kin| &self.tasks[&kin.parent].task);
         let task = Task {
             id,
             command: command.name.clone(),
@@ -113,8 +123,12 @@ impl Engine {
             runs: 0,
             token: None,
             attempts: Vec::new(),
-            nth: birth.kin.map_or(0, |(_, nth)| nth),
+            nth: birth.kin.map_or(0, |kin| kin.nth),
+            fan_out: birth.kin.and_then(|kin| kin.fan_out),
             order: ChildOrder::Together,
+            checkpoints: Vec::new(),
+            kept: Vec::new(),
+            parked: false,
             at_work: false,
         };
         self.tasks.insert(id, row);
@@ -154,6 +168,12 @@ impl Engine {
     pub(super) fn make_queue(&mut self, name: &QueueName) {
         let fresh = || Queue { name: name.clone(), paused_at: None, policy: Policy::default() };
         self.queues.entry(name.clone()).or_insert_with(fresh);
+    }
+
+    pub(super) fn next_fan_out_id(&mut self) -> FanOutId {
+        let id = self.fan_out_ids.pop_front().unwrap_or(FanOutId(self.last_id + 1));
+        self.last_id = self.last_id.max(id.0);
+        id
     }
 
     fn next_id(&mut self) -> TaskId {

@@ -1,7 +1,9 @@
 //! Setting what has failed going again.
 
+use std::collections::BTreeSet;
+
 use kinfolk_core::store::Answer;
-use kinfolk_core::{ChildOrder, FailureKind, Gate, Retried, State, StoreError, Task, TaskId};
+use kinfolk_core::{ChildOrder, FailureKind, FanOutId, Gate, Retried, State, StoreError, Task, TaskId, Verdict};
 
 use super::{Bug, Engine};
 
@@ -14,7 +16,8 @@ impl Engine {
             return refused("only failed and cancelled tasks can be retried");
         }
         let parent_ended = parent.is_some_and(|parent| self.tasks[&parent].task.state.is_terminal());
-        if parent_ended || !self.children_of(id).is_empty() {
+        let awaited = self.tasks[&id].fan_out.is_some();
+        if parent_ended || awaited || !self.children_of(id).is_empty() {
             return refused("retry its family instead");
         }
         self.start_afresh(id);
@@ -29,41 +32,34 @@ impl Engine {
             return Err(StoreError::WrongState { task: root, state, remedy });
         }
         let mut done = Retried::default();
-        self.revive(root, &mut done);
+        self.revive(root, false, &mut done);
         Ok(done)
     }
 
-    /// Revives a task that failed, or was skipped because another one did, and whatever failed below it.
-    fn revive(&mut self, id: TaskId, done: &mut Retried) -> bool {
+    /// Revives a task that failed, or was skipped because another one did, and whatever failed below it. `cancelled`: also
+    /// if it was cancelled, since it is awaited again.
+    fn revive(&mut self, id: TaskId, cancelled: bool, done: &mut Retried) -> bool {
         let row = &self.tasks[&id];
         let skipped = row.task.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Skipped);
+        let has_children = !self.children_of(id).is_empty();
+        let was_cancelled = row.task.state == State::Cancelled;
         match (row.task.state, row.task.outcome) {
-            (State::Failed, Some(_)) => {
-                done.waiting += 1;
-                let order = row.order;
-                self.wait_again(id);
-                self.revive_children(id, order, done);
-                true
-            }
-            (State::Failed, None) => {
-                done.pending += 1;
-                self.start_afresh(id);
-                true
-            }
-            (State::Cancelled, _) if skipped => {
-                done.pending += 1;
-                self.start_afresh(id);
-                true
-            }
-            _ => false,
+            (State::Failed, Some(_)) => self.wait_again(id, done),
+            (State::Failed, None) => self.begin_again(id, done),
+            (State::Cancelled, _) if cancelled && has_children && !row.parked => self.wait_again(id, done),
+            (State::Cancelled, _) if skipped || cancelled => self.begin_again(id, done),
+            _ => return false,
         }
+        self.revive_spawned(id, was_cancelled, done);
+        true
     }
 
-    /// Revives children; in order, only the first of them may start at once.
-    fn revive_children(&mut self, parent: TaskId, order: ChildOrder, done: &mut Retried) {
+    /// Revives the children that a task spawned; in order, only the first of them may start at once.
+    fn revive_spawned(&mut self, parent: TaskId, cancelled: bool, done: &mut Retried) {
+        let order = self.tasks[&parent].order;
         let mut first = true;
-        for id in self.children_of(parent) {
-            if !self.revive(id, done) {
+        for id in self.spawned_by(parent) {
+            if !self.revive(id, cancelled, done) {
                 continue;
             }
             let row = self.row_mut(id);
@@ -74,16 +70,59 @@ impl Engine {
         }
     }
 
-    fn wait_again(&mut self, id: TaskId) {
+    /// Lets a parent whose own work is done wait for its children again.
+    fn wait_again(&mut self, id: TaskId, done: &mut Retried) {
+        done.waiting += 1;
         let forgotten = self.has(Bug::RetryFamilyForgetsTheRoot);
         let row = self.row_mut(id);
         if row.task.depth == 0 && forgotten {
             return;
         }
         row.task.state = State::Waiting;
+        row.task.outcome = Some(State::Completed);
         row.task.failure = None;
         row.task.finished_at = None;
         row.task.cancel_requested_at = None;
+    }
+
+    /// Lets a task whose own work failed begin again: from the first of its fan-outs that did not end well, if there is
+    /// one, and else from what it has recorded.
+    fn begin_again(&mut self, id: TaskId, done: &mut Retried) {
+        let bad =
+            |fan_out: &FanOutId| matches!(self.fan_outs[fan_out].verdict, Some(Verdict::Failed | Verdict::TimedOut));
+        let bad: Vec<_> = self.fan_outs_of(id).into_iter().filter(bad).filter(|f| self.step_of(*f).is_some()).collect();
+        let cut = bad.iter().filter_map(|fan_out| self.fan_outs[fan_out].decided_step).min();
+        self.start_afresh(id);
+        let Some(cut) = cut.filter(|_| !self.has(Bug::RepairReplaysTheFailure)) else {
+            done.pending += 1;
+            return;
+        };
+        done.waiting += 1;
+        let reopened: Vec<_> = bad.into_iter().filter(|f| self.step_of(*f).is_some_and(|step| step < cut)).collect();
+        let row = self.row_mut(id);
+        row.checkpoints.truncate(cut as usize);
+        row.task.steps = cut;
+        row.task.state = State::Waiting;
+        row.task.gate = None;
+        for fan_out in reopened {
+            self.reopen(fan_out, done);
+        }
+    }
+
+    fn reopen(&mut self, id: FanOutId, done: &mut Retried) {
+        let children = self.children_in(id);
+        for child in &children {
+            self.revive(*child, true, done);
+        }
+        let ended: BTreeSet<_> = children.iter().filter(|child| !self.is_open(**child)).collect();
+        let ended: BTreeSet<_> = ended.iter().map(|child| self.tasks[child].nth).collect();
+        let row = self.fan_out_mut(id);
+        row.ended.retain(|nth| ended.contains(nth));
+        row.verdict = None;
+        row.decided_at = None;
+        row.decided_step = None;
+        row.deadline = None;
+        row.wake_at = u32::try_from(children.len()).ok();
     }
 
     /// Pending as if it had never run, at its old place.

@@ -4,7 +4,7 @@ use kinfolk_core::decide::{self, Facts, Next};
 use kinfolk_core::limits::SETTLE_BATCH_MAX;
 use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
-use kinfolk_core::{Failure, Gate, InputError, Outcome, Retry, RetryPolicy, Settle, Settled, State, TaskId};
+use kinfolk_core::{Failure, Gate, InputError, Outcome, Rejection, Retry, RetryPolicy, Settle, Settled, State, TaskId};
 
 use super::{Bug, Engine, Row, gate_after};
 
@@ -14,7 +14,11 @@ impl Engine {
             return Err(InputError::Batch { what: "settles", given: settles.len(), max: SETTLE_BATCH_MAX }.into());
         }
         settles.iter().try_for_each(Settle::check)?;
-        self.whole(|engine| settles.iter().map(|settle| engine.settle_one(settle)).collect())
+        self.whole(|engine| {
+            let answers = settles.iter().map(|settle| engine.settle_one(settle)).collect();
+            engine.decide_fan_outs();
+            answers
+        })
     }
 
     pub(super) fn facts(&self, id: TaskId) -> Facts {
@@ -55,12 +59,7 @@ impl Engine {
             return Ok(Settled::Recorded(self.tasks[&settle.task].task.state));
         };
         match self.refusal(settle.task, made).filter(|_| !self.has(Bug::RefusalMakesTheRest)) {
-            Some(why) => {
-                let retry = if why.may_pass() { Retry::Policy } else { Retry::Never };
-                let refused = Outcome::Failed { failure: Failure::refused(&why), retry };
-                let next = decide::settle(&self.facts(settle.task), &refused);
-                self.carry_out(settle.task, &refused, &next);
-            }
+            Some(why) => self.refuse(settle.task, &why),
             None => {
                 self.make(settle.task, made)?;
                 self.carry_out(settle.task, &settle.outcome, &next);
@@ -72,57 +71,61 @@ impl Engine {
         Ok(Settled::Recorded(self.tasks[&settle.task].task.state))
     }
 
+    /// Ends an attempt that made what can't be made.
+    pub(super) fn refuse(&mut self, id: TaskId, why: &Rejection) {
+        let retry = if why.may_pass() { Retry::Policy } else { Retry::Never };
+        let refused = Outcome::Failed { failure: Failure::refused(why), retry };
+        let next = decide::settle(&self.facts(id), &refused);
+        self.carry_out(id, &refused, &next);
+    }
+
     /// Writes down the end of an attempt and moves the task to where it goes next.
     pub(super) fn carry_out(&mut self, id: TaskId, outcome: &Outcome, next: &Next) {
-        let (now, displaced, keeps) = (self.now, self.has(Bug::RetryLosesThePlace), self.has(Bug::YieldKeepsThePlace));
-        let open_children = next.state == State::Completed && self.tally_of(id).open() > 0;
+        let (now, displaced) = (self.now, self.has(Bug::RetryLosesThePlace));
+        let keeps = self.has(Bug::YieldKeepsThePlace) || self.tally_of(id).open() > 0;
         let row = self.row_mut(id);
         let failure = match outcome {
             Outcome::Failed { failure, .. } => Some(failure.clone()),
             _ => None,
         };
+        row.record(ending(outcome, next.state), failure_kept(outcome, next.state), now);
+        row.take_counts(next);
         match (next.state, outcome) {
-            (State::Completed, Outcome::Done(result)) => {
-                row.record(Ending::Completed, None, now);
-                if open_children {
-                    row.go_waiting(result.clone());
-                } else {
-                    row.go_terminal(State::Completed, None, now);
-                    row.task.result.clone_from(result);
-                }
-            }
-            (State::Failed, _) => {
-                row.record(Ending::Failed, failure.clone(), now);
-                row.go_terminal(State::Failed, failure, now);
-            }
-            (State::Cancelled, _) => {
-                row.record(Ending::Cancelled, Some(Failure::cancelled()), now);
-                row.go_terminal(State::Cancelled, Some(Failure::cancelled()), now);
-            }
-            (_, Outcome::Release) => {
-                row.record(Ending::Released, None, now);
-                row.go_pending(Gate::Open);
-            }
-            (_, Outcome::Failed { .. }) => {
-                row.record(Ending::Retried, failure.clone(), now);
+            (State::Completed, Outcome::Done(result)) => self.over(id, State::Completed, result.clone(), None),
+            (State::Failed, _) => self.over(id, State::Failed, None, failure),
+            (State::Cancelled, _) => self.over(id, State::Cancelled, None, Some(Failure::cancelled())),
+            (_, Outcome::Release) => row.go_pending(Gate::Open),
+            _ => {
                 row.go_pending(gate_after(next.delay));
                 row.task.due = now.plus(next.delay);
-                row.task.failure = failure;
-                if displaced {
+                row.task.failure = failure.or(row.task.failure.take());
+                if displaced && matches!(outcome, Outcome::Failed { .. }) {
                     row.task.place = row.task.due;
                 }
-            }
-            _ => {
-                row.record(Ending::Snoozed, None, now);
-                row.go_pending(gate_after(next.delay));
-                row.task.due = now.plus(next.delay);
                 row.at_work &= !matches!(outcome, Outcome::YieldPlace(_)) || keeps;
             }
         }
-        row.take_counts(next);
-        if row.task.state.is_terminal() {
-            self.ended(id);
-        }
+    }
+}
+
+/// How the attempt is written down.
+fn ending(outcome: &Outcome, state: State) -> Ending {
+    match (state, outcome) {
+        (State::Completed, _) => Ending::Completed,
+        (State::Failed, _) => Ending::Failed,
+        (State::Cancelled, _) => Ending::Cancelled,
+        (_, Outcome::Release) => Ending::Released,
+        (_, Outcome::Failed { .. }) => Ending::Retried,
+        _ => Ending::Snoozed,
+    }
+}
+
+/// What is written down with it as having gone wrong.
+fn failure_kept(outcome: &Outcome, state: State) -> Option<Failure> {
+    match outcome {
+        _ if state == State::Cancelled => Some(Failure::cancelled()),
+        Outcome::Failed { failure, .. } => Some(failure.clone()),
+        _ => None,
     }
 }
 

@@ -9,9 +9,10 @@ use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
-    Attempt, Claim, Claimed, Command, CommandName, Enqueued, Heartbeat, Inspect, NewTask, Operate, Policy, Produce,
-    Progress, Queue, QueueName, Recovered, Retried, Schedule, ScheduleName, Settle, Settled, Status, StatusName, Store,
-    Tally, Task, TaskId, Timestamp, WakeSource, Work, WorkerId, WorkerSpec,
+    Attempt, ChildResult, Claim, Claimed, Command, CommandName, Enqueued, FanOut, FanOutId, Heartbeat, History,
+    Inspect, Json, Key, NewTask, Operate, Policy, Produce, Progress, Queue, QueueName, ReadBy, Record, Recorded,
+    Recovered, Report, Retried, Schedule, ScheduleName, Settle, Settled, SignalName, Signalled, Status, StatusName,
+    Store, Suspend, Taken, Tally, Task, TaskId, Timestamp, Token, WakeSource, Work, WorkerId, WorkerSpec,
 };
 
 use super::{Bug, Engine};
@@ -54,6 +55,11 @@ impl Model {
         self.engine().ids = ids.into_iter().collect();
     }
 
+    /// The next fan-outs get these numbers, as another store has given them out.
+    pub fn number_next_fan_outs(&self, ids: impl IntoIterator<Item = FanOutId>) {
+        self.engine().fan_out_ids = ids.into_iter().collect();
+    }
+
     fn engine(&self) -> MutexGuard<'_, Engine> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -78,40 +84,24 @@ impl Produce for Model {
 
 #[async_trait]
 impl Work for Model {
-    async fn record(&self, _records: &[kinfolk_core::Record]) -> Answer<Vec<kinfolk_core::Recorded>> {
-        Err(not_yet())
+    async fn record(&self, records: &[Record]) -> Answer<Vec<Recorded>> {
+        self.engine().record(records)
     }
 
-    async fn suspend(&self, _suspends: &[kinfolk_core::Suspend]) -> Answer<Vec<kinfolk_core::Settled>> {
-        Err(not_yet())
+    async fn suspend(&self, suspends: &[Suspend]) -> Answer<Vec<Settled>> {
+        self.engine().suspend(suspends)
     }
 
-    async fn expire(
-        &self,
-        _task: kinfolk_core::TaskId,
-        _token: kinfolk_core::Token,
-        _fan_out: kinfolk_core::FanOutId,
-    ) -> Answer<Option<kinfolk_core::FanOut>> {
-        Err(not_yet())
+    async fn expire(&self, task: TaskId, token: Token, fan_out: FanOutId) -> Answer<Option<FanOut>> {
+        self.engine().expire(task, token, fan_out)
     }
 
-    async fn take_signal(
-        &self,
-        _task: kinfolk_core::TaskId,
-        _token: kinfolk_core::Token,
-        _key: &kinfolk_core::Key,
-        _name: &kinfolk_core::SignalName,
-    ) -> Answer<kinfolk_core::Taken> {
-        Err(not_yet())
+    async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<Taken> {
+        self.engine().take_signal(task, token, key, name)
     }
 
-    async fn report(
-        &self,
-        _task: kinfolk_core::TaskId,
-        _token: kinfolk_core::Token,
-        _report: &kinfolk_core::Report,
-    ) -> Answer<bool> {
-        Err(not_yet())
+    async fn report(&self, task: TaskId, token: Token, report: &Report) -> Answer<bool> {
+        self.engine().report(task, token, report)
     }
 
     async fn register_worker(&self, worker: &WorkerSpec) -> Answer<()> {
@@ -166,18 +156,12 @@ impl Work for Model {
 
 #[async_trait]
 impl Inspect for Model {
-    async fn history(&self, _id: kinfolk_core::TaskId) -> Answer<kinfolk_core::History> {
-        Err(not_yet())
+    async fn history(&self, id: TaskId) -> Answer<History> {
+        Ok(self.engine().history(id))
     }
 
-    async fn results(
-        &self,
-        _fan_out: kinfolk_core::FanOutId,
-        _by: kinfolk_core::ReadBy,
-        _from: u32,
-        _limit: usize,
-    ) -> Answer<Vec<kinfolk_core::ChildResult>> {
-        Err(not_yet())
+    async fn results(&self, fan_out: FanOutId, by: ReadBy, from: u32, limit: usize) -> Answer<Vec<ChildResult>> {
+        self.engine().results(fan_out, by, from, limit)
     }
 
     async fn now(&self) -> Answer<Timestamp> {
@@ -247,13 +231,8 @@ impl Inspect for Model {
 
 #[async_trait]
 impl Operate for Model {
-    async fn signal(
-        &self,
-        _id: kinfolk_core::TaskId,
-        _name: &kinfolk_core::SignalName,
-        _value: &kinfolk_core::Json,
-    ) -> Answer<kinfolk_core::Signalled> {
-        Err(not_yet())
+    async fn signal(&self, id: TaskId, name: &SignalName, value: &Json) -> Answer<Signalled> {
+        self.engine().signal(id, name, value)
     }
 
     async fn cancel(&self, id: TaskId) -> Answer<Cancelled> {
@@ -309,9 +288,4 @@ impl Operate for Model {
     async fn pending_migrations(&self) -> Answer<Vec<Migration>> {
         Ok(Vec::new())
     }
-}
-
-/// Durable handlers come with the next commits.
-pub(crate) fn not_yet() -> kinfolk_core::StoreError {
-    kinfolk_core::StoreError::Unsupported { store: "model", ability: "durable handlers", remedy: "use a newer version" }
 }

@@ -1,5 +1,7 @@
 //! What a worker may do.
 
+use std::collections::BTreeSet;
+
 use kinfolk_core::decide::{self};
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::schedule::{Fired, Plan};
@@ -43,6 +45,7 @@ impl Engine {
             self.carry_out(id, &Outcome::Release, &next);
         }
         self.workers.remove(&worker);
+        self.decide_fan_outs();
     }
 
     pub(super) fn recover(&mut self, judge: WorkerId) -> Answer<Recovered> {
@@ -62,6 +65,7 @@ impl Engine {
                 _ => done.returned += 1,
             }
         }
+        self.decide_fan_outs();
         for worker in lost {
             if self.running_on(worker).is_empty() {
                 self.workers.remove(&worker);
@@ -129,6 +133,8 @@ impl Engine {
         }
         gone.truncate(SWEEP_PAGE);
         gone.retain(|id| self.tasks.remove(id).is_some());
+        let left: BTreeSet<_> = self.tasks.keys().copied().collect();
+        self.fan_outs.retain(|_, fan_out| left.contains(&fan_out.owner));
         gone.len() as u64
     }
 
@@ -139,19 +145,16 @@ impl Engine {
         let row = self.row_mut(id);
         let lost = Failure::lost(row.task.worker.expect("a running task has a worker"));
         row.record(Ending::Lost, Some(lost.clone()), now);
+        row.token = None;
+        row.take_counts(&next);
         match next.verdict {
-            Some(FailureKind::Cancelled) => row.go_terminal(next.state, Some(Failure::cancelled()), now),
-            Some(_) => row.go_terminal(next.state, Some(Failure::poison()), now),
+            Some(FailureKind::Cancelled) => self.over(id, next.state, None, Some(Failure::cancelled())),
+            Some(_) => self.over(id, next.state, None, Some(Failure::poison())),
             None => {
                 row.go_pending(Gate::Open);
                 row.task.failure = Some(lost);
                 row.key_given_up &= !regains;
             }
-        }
-        row.token = None;
-        row.take_counts(&next);
-        if next.state.is_terminal() {
-            self.ended(id);
         }
         next.state
     }
