@@ -1,7 +1,8 @@
 //! Named places where a test may kill the process: before and after each commit.
 //!
 //! Without the feature `crash-points` a point is nothing at all. With it, the variable `KINFOLK_CRASH_AT` names the
-//! point at which the process aborts, and with `:n` behind it, at its n-th passing. The fault tests walk [`POINTS`].
+//! point at which the process aborts, and with `:n` behind it, at its n-th passing. The fault tests walk [`POINTS`]
+//! and [`DURABLE_POINTS`].
 
 /// Every crash point there is, as `verb.moment`. `before`: nothing is committed yet. `after`: it is committed, and
 /// nobody has been told.
@@ -36,6 +37,20 @@ pub const POINTS: &[&str] = &[
     "handler.after",
 ];
 
+/// The crash points that only durable handlers pass.
+pub const DURABLE_POINTS: &[&str] = &[
+    "record.before",
+    "record.after",
+    "suspend.before",
+    "suspend.after",
+    "expire.before",
+    "expire.after",
+    "take_signal.before",
+    "take_signal.after",
+    "signal.before",
+    "signal.after",
+];
+
 /// Passes a crash point.
 #[cfg(not(feature = "crash-points"))]
 #[inline]
@@ -52,7 +67,7 @@ pub fn point(name: &'static str) {
         let (name, passings) = told.split_once(':').unwrap_or((&told, "1"));
         Some((name.to_owned(), AtomicU64::new(passings.parse().unwrap_or(1))))
     });
-    debug_assert!(POINTS.contains(&name), "unlisted crash point {name}");
+    debug_assert!(POINTS.contains(&name) || DURABLE_POINTS.contains(&name), "unlisted crash point {name}");
     if let Some((target, left)) = &*TARGET
         && target == name
         && left.fetch_sub(1, Ordering::SeqCst) == 1
