@@ -9,8 +9,8 @@ use rusqlite::{Connection, OpenFlags};
 use crate::error::{Fault, Result, is_busy};
 use crate::options::Options;
 
-/// The oldest SQLite that does not lose data when the write-ahead log starts over.
-const SQLITE_OLDEST: i32 = 3_051_003;
+/// The oldest SQLite that does not lose data when the write-ahead log starts over, and that can change a constraint.
+const SQLITE_OLDEST: i32 = 3_053_000;
 /// Statements kept prepared on each connection; more than there are.
 const STATEMENTS: usize = 128;
 /// Memory for pages on each connection, in KiB.
@@ -68,8 +68,8 @@ fn refuse_old_sqlite(version: i32) -> Result<()> {
     if version < SQLITE_OLDEST {
         return Err(Fault::Store(StoreError::Unsupported {
             store: "sqlite",
-            ability: "this SQLite can corrupt a file in WAL mode",
-            remedy: "link SQLite 3.51.3 or newer",
+            ability: "this SQLite is too old, and can corrupt a file in WAL mode",
+            remedy: "link SQLite 3.53.0 or newer",
         }));
     }
     Ok(())

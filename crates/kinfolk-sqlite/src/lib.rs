@@ -12,6 +12,7 @@
 mod catalogue;
 mod clock;
 mod connect;
+mod ended_page;
 mod error;
 mod fan_out;
 mod locks;

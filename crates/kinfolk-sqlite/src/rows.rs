@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kinfolk_core::settle::Failure;
 use kinfolk_core::task::{Attempt, Ending, Task};
-use kinfolk_core::{Json, TaskId, Timestamp, WorkerId};
+use kinfolk_core::{Json, SignalName, TaskId, Timestamp, WorkerId};
 use rusqlite::Row;
 use uuid::Uuid;
 
@@ -43,6 +43,11 @@ pub(crate) fn worker_from(bytes: [u8; 16]) -> WorkerId {
     WorkerId(Uuid::from_bytes(bytes))
 }
 
+/// Stored names of signals.
+pub(crate) fn names(text: &str) -> Result<Vec<SignalName>> {
+    serde_json::from_str(text).map_err(|_| unreadable("signals", text))
+}
+
 fn failure_or_none(row: &Row<'_>) -> Result<Option<Failure>> {
     row.get::<_, Option<String>>("failure")?.map(|text| failure_from(&text)).transpose()
 }
@@ -53,10 +58,8 @@ pub(crate) fn task(row: &Row<'_>, catalogue: &Catalogue, now: Timestamp) -> Resu
     let gate: Option<String> = row.get("gate")?;
     let outcome: Option<String> = row.get("outcome")?;
     let key_until: Option<i64> = row.get("key_until")?;
+    let (signals, report): (Option<String>, Option<String>) = (row.get("signals")?, row.get("report")?);
     Ok(Task {
-        steps: 0,
-        signals: Vec::new(),
-        report: None,
         id: TaskId(row.get("id")?),
         command: catalogue.command_name(row.get("command_id")?)?.clone(),
         queue: catalogue.queue_name(row.get("queue_id")?)?.clone(),
@@ -84,6 +87,9 @@ pub(crate) fn task(row: &Row<'_>, catalogue: &Catalogue, now: Timestamp) -> Resu
         root: TaskId(row.get("root_id")?),
         depth: row.get("depth")?,
         outcome: outcome.map(|state| state.parse()).transpose()?,
+        steps: row.get("steps")?,
+        signals: signals.map_or(Ok(Vec::new()), |text| names(&text))?,
+        report: report.map(|text| serde_json::from_str(&text).map_err(|_| unreadable("report", &text))).transpose()?,
     })
 }
 

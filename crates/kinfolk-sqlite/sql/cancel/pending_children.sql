@@ -1,5 +1,5 @@
--- pending_children: all pending children of a fan-out are cancelled at once, the one in line and those behind it. Keys
--- that are not held for a time window are given up.
+-- pending_children: all pending children of a fan-out that have none of their own are cancelled at once, the one in line
+-- and those behind it. Keys that are not held for a time window are given up.
 -- params: 1 fan_out_id, 2 now, 3 failure
 -- index:  task_child_idx
 update task
@@ -12,3 +12,4 @@ set state       = 'cancelled',
 where fan_out_id = ?1
   and fan_out_id is not null
   and state = 'pending'
+  and parked = 0

@@ -1,8 +1,14 @@
--- waiting: a waiting task has nothing more to say, and ends as cancelled with its last child; the first asking is kept.
+-- waiting: a task that waits, or is in line and has open children, has nothing more to say, and ends as cancelled with
+-- its last child; the first asking is kept.
 -- params: 1 id, 2 now
 -- index:  by number
 update task
-set outcome             = 'cancelled',
+set state               = 'waiting',
+    gate                = null,
+    outcome             = 'cancelled',
     result              = null,
-    cancel_requested_at = coalesce(cancel_requested_at, ?2)
+    failure             = null,
+    signals             = null,
+    cancel_requested_at = coalesce(cancel_requested_at, ?2),
+    shelf               = iif(shelf = 'outside', shelf, 'waiting')
 where id = ?1

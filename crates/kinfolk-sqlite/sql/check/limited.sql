@@ -1,4 +1,4 @@
--- limited: tasks that wait until their family is let in, though its root does not wait.
+-- limited: tasks that wait until their family is let in, though its root is neither waiting nor in line outside.
 -- params: none
 -- index:  task_held_idx; roots by number
 select task.id,
@@ -7,4 +7,4 @@ select task.id,
 from task
 left join task as root on root.id = task.root_id
 where task.gate = 'limit'
-  and (root.state is not 'waiting' or root.lane <> 'top')
+  and not (root.lane is 'top' and (root.state = 'waiting' or (root.state = 'pending' and root.parked = 1)))

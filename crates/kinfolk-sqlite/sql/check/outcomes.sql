@@ -1,8 +1,9 @@
--- outcomes: tasks with an outcome beside their state that should have none, or the other way round.
+-- outcomes: tasks with an outcome beside their state that should have none.
 -- params: none
 -- index:  the whole table
 select id,
        'is ' || state || ' with outcome ' || coalesce(outcome, 'none')
 from task
-where (state = 'waiting' and outcome is null)
-   or (outcome is not null and state <> 'waiting' and not (state = 'failed' and outcome = 'completed'))
+where outcome is not null
+  and state <> 'waiting'
+  and not (state = 'failed' and outcome = 'completed')

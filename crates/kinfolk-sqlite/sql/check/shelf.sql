@@ -6,7 +6,7 @@ select id,
        || coalesce(shelf, 'none')
 from task
 where replace(shelf, 'outside', 'waiting') is not case
-          when state = 'waiting' then 'waiting'
+          when state = 'waiting' then iif(gate = 'time', 'asleep', 'waiting')
           when gate = 'open' and suspect = 0 and lane <> 'top' then lane
           when gate = 'time' and runs > 0 then 'backoff'
           when gate = 'after' or gate = 'limit' then gate

@@ -1,10 +1,11 @@
--- waiting: tasks that wait for no open child.
+-- waiting: tasks whose own work is done that wait for no open child.
 -- params: none
 -- index:  the whole table; fan-outs by task
 select task.id,
        'waits for nothing'
 from task
 where task.state = 'waiting'
+  and task.outcome is not null
   and not exists (
       select 1
       from fan_out

@@ -1,15 +1,16 @@
--- open: open the gate of what is due on a queue, one page, earliest first.
+-- open: open the gate of what is due on a queue, one page, earliest first. Suspended tasks are resumed apart.
 -- params: 1 queue_id, 2 now, 3 page
 -- index:  task_due_idx
 update task
 set gate  = 'open',
     shelf = iif(lane = 'top' or suspect = 1, null, lane)
-where id in (
-    select id
-    from task
-    where queue_id = ?1
-      and gate = 'time'
-      and due <= ?2
-    order by due, id
-    limit ?3
-)
+where state = 'pending'
+  and id in (
+      select id
+      from task
+      where queue_id = ?1
+        and gate = 'time'
+        and due <= ?2
+      order by due, id
+      limit ?3
+  )

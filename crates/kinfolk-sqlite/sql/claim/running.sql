@@ -10,7 +10,8 @@ select id,
        payload,
        parent_id,
        root_id,
-       depth
+       depth,
+       steps
 from task_shown
 where worker = ?1
   and token = ?2

@@ -10,6 +10,7 @@ select id,
        payload,
        parent_id,
        root_id,
-       depth
+       depth,
+       steps
 from task_shown
 where id = ?1

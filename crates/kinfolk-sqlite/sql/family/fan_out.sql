@@ -10,6 +10,16 @@ select task_id,
        failed,
        cancelled,
        held,
-       waits
+       waits,
+       rule,
+       parts,
+       verdict,
+       decided_at,
+       decided_step,
+       wake_at,
+       deadline,
+       cancel_on_failure,
+       created_at,
+       id
 from fan_out
 where id = ?1

@@ -5,6 +5,8 @@ select state,
        outcome,
        queue_id,
        fan_out_id,
-       lane
+       lane,
+       nth,
+       parked
 from task
 where id = ?1

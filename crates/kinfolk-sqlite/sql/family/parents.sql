@@ -1,5 +1,4 @@
--- waiting_children: the next children of a fan-out that wait for children of their own, in their order, behind a given
--- one.
+-- parents: the next children of a fan-out that may have open children of their own, in their order, behind a given one.
 -- params: 1 fan_out_id, 2 nth, 3 page
 -- index:  task_child_idx
 select id,
@@ -8,6 +7,6 @@ from task
 where fan_out_id = ?1
   and fan_out_id is not null
   and nth > ?2
-  and state = 'waiting'
+  and (state = 'waiting' or (parked = 1 and (state = 'pending' or state = 'running')))
 order by nth
 limit ?3

@@ -9,6 +9,8 @@ select state,
        parent_id,
        coalesce(root_id, id),
        lane,
-       outcome
+       outcome,
+       nth,
+       parked
 from task
 where id = ?1

@@ -1,5 +1,6 @@
 -- counts: how many tasks there are by queue, command and state; every branch reads one index alone, and together they
--- hold each task once. (Tasks to be tried again are both behind the gate time and on a shelf.)
+-- hold each task once. (Tasks to be tried again are both behind the gate time and on a shelf. Suspended ones that have a
+-- timer are too: they do not count as pending, and are taken off again.)
 -- params: none
 -- index:  task_ready_idx, task_suspect_idx, task_due_idx, task_finished_idx, task_shelf_idx; running tasks by
 --         task_running_idx
@@ -32,6 +33,15 @@ group by queue_id, command_id
 union all
 select queue_id,
        command_id,
+       'pending',
+       -count(*)
+from task
+where shelf = 'asleep'
+  and shelf is not null
+group by queue_id, command_id
+union all
+select queue_id,
+       command_id,
        'running',
        count(*)
 from task
@@ -51,7 +61,7 @@ select queue_id,
        command_id,
        case
            when shelf in ('completed', 'failed', 'cancelled', 'waiting') then shelf
-           when shelf = 'outside' then 'waiting'
+           when shelf = 'outside' or shelf = 'asleep' then 'waiting'
            else 'pending'
        end,
        count(*)

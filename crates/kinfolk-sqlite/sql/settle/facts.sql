@@ -17,6 +17,9 @@ select state,
        failure,
        lane,
        fan_out_id,
-       slot
+       slot,
+       nth,
+       steps,
+       parked
 from task
 where id = ?1

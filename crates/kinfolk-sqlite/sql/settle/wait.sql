@@ -1,14 +1,15 @@
 -- wait: a running task has done its own work and waits for its children.
--- params: 1 id, 2 result, 3 attempt, 4 suspect, 5 strikes
+-- params: 1 id, 2 outcome, 3 result, 4 failure, 5 attempt, 6 suspect, 7 strikes, 8 token
 -- index:  by number
 update task
 set state   = 'waiting',
-    outcome = 'completed',
-    result  = ?2,
-    failure = null,
-    attempt = ?3,
-    suspect = ?4,
-    strikes = ?5,
+    outcome = ?2,
+    result  = ?3,
+    failure = ?4,
+    attempt = ?5,
+    suspect = ?6,
+    strikes = ?7,
+    token   = ?8,
     worker  = null,
     slot    = 0,
     shelf   = 'waiting'

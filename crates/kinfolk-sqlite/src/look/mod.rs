@@ -3,6 +3,7 @@
 pub(crate) mod activity;
 pub(crate) mod check;
 pub(crate) mod doctor;
+pub(crate) mod durable;
 pub(crate) mod family;
 pub(crate) mod stats;
 pub(crate) mod tasks;

@@ -14,17 +14,18 @@ use crate::rows;
 /// Counts at one moment.
 pub(crate) fn stats(snapshot: &Snapshot<'_>) -> Result<Stats> {
     let catalogue = &snapshot.catalogue;
-    let mut tasks: BTreeMap<(i64, i64, State), u64> = BTreeMap::new();
+    let mut tasks: BTreeMap<(i64, i64, State), i64> = BTreeMap::new();
     let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/counts.sql"))?;
     let mut rows = statement.query(())?;
     while let Some(row) = rows.next()? {
         let state: String = row.get(2)?;
-        *tasks.entry((row.get(0)?, row.get(1)?, state.parse()?)).or_default() += row.get::<_, u64>(3)?;
+        *tasks.entry((row.get(0)?, row.get(1)?, state.parse()?)).or_default() += row.get::<_, i64>(3)?;
     }
+    tasks.retain(|_, tasks| *tasks > 0);
     let mut counts = Vec::with_capacity(tasks.len());
     for (&(queue, command, state), &tasks) in &tasks {
         let (queue, command) = (catalogue.queue_name(queue)?.clone(), catalogue.command_name(command)?.clone());
-        counts.push(Count { queue, command, state, tasks });
+        counts.push(Count { queue, command, state, tasks: tasks.unsigned_abs() });
     }
     counts.sort();
     let pending = tasks.keys().filter(|(_, _, state)| *state == State::Pending).map(|&(q, c, _)| (q, c));

@@ -5,29 +5,18 @@ use kinfolk_core::inspect::{Filter, Finding, Page, Stats, Violation};
 use kinfolk_core::store::{Answer, Inspect};
 use kinfolk_core::task::{Attempt, Task};
 use kinfolk_core::worker::WorkerView;
-use kinfolk_core::{Command, CommandName, Progress, Queue, Schedule, Status, Tally, TaskId, Timestamp};
+use kinfolk_core::{
+    ChildResult, Command, CommandName, FanOutId, History, Progress, Queue, ReadBy, Schedule, Status, Tally, TaskId,
+    Timestamp,
+};
 
 use super::SqliteStore;
 use crate::look::activity::Activity;
-use crate::look::{activity, check, doctor, family, stats, tasks};
+use crate::look::{activity, check, doctor, durable, family, stats, tasks};
 use crate::verb::schedule;
 
 #[async_trait]
 impl Inspect for SqliteStore {
-    async fn history(&self, _id: kinfolk_core::TaskId) -> Answer<kinfolk_core::History> {
-        Err(super::work::not_yet())
-    }
-
-    async fn results(
-        &self,
-        _fan_out: kinfolk_core::FanOutId,
-        _by: kinfolk_core::ReadBy,
-        _from: u32,
-        _limit: usize,
-    ) -> Answer<Vec<kinfolk_core::ChildResult>> {
-        Err(super::work::not_yet())
-    }
-
     async fn now(&self) -> Answer<Timestamp> {
         self.read(|snapshot| Ok(snapshot.now)).await
     }
@@ -64,6 +53,14 @@ impl Inspect for SqliteStore {
 
     async fn statuses(&self) -> Answer<Vec<Status>> {
         self.read(|snapshot| activity::statuses(snapshot.conn)).await
+    }
+
+    async fn history(&self, id: TaskId) -> Answer<History> {
+        self.read(move |snapshot| durable::history(snapshot, id)).await
+    }
+
+    async fn results(&self, fan_out: FanOutId, by: ReadBy, from: u32, limit: usize) -> Answer<Vec<ChildResult>> {
+        self.read(move |snapshot| durable::results(snapshot, fan_out, by, from, limit)).await
     }
 
     async fn stats(&self) -> Answer<Stats> {

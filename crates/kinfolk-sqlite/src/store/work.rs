@@ -7,26 +7,18 @@ use kinfolk_core::limits::SETTLE_BATCH_MAX;
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::{Answer, Work};
 use kinfolk_core::{
-    Claim, Claimed, Heartbeat, InputError, QueueName, Recovered, Schedule, Settle, Settled, Status, WakeSource,
-    WorkerId, WorkerSpec,
+    Claim, Claimed, Heartbeat, InputError, QueueName, Record, Recorded, Recovered, Schedule, Settle, Settled, Status,
+    Suspend, WakeSource, WorkerId, WorkerSpec,
 };
 
 use super::{SqliteStore, closed};
 use crate::look::activity::turned;
-use crate::verb::{claim, prune, recover, schedule, settle, status, sweep, worker};
+use crate::verb::{claim, prune, record, recover, schedule, settle, status, suspend, sweep, worker};
 use crate::wake::Hub;
 use crate::writer::Verb;
 
 #[async_trait]
 impl Work for SqliteStore {
-    async fn record(&self, _records: &[kinfolk_core::Record]) -> Answer<Vec<kinfolk_core::Recorded>> {
-        Err(not_yet())
-    }
-
-    async fn suspend(&self, _suspends: &[kinfolk_core::Suspend]) -> Answer<Vec<kinfolk_core::Settled>> {
-        Err(not_yet())
-    }
-
     async fn expire(
         &self,
         _task: kinfolk_core::TaskId,
@@ -83,6 +75,24 @@ impl Work for SqliteStore {
         settles.iter().try_for_each(Settle::check)?;
         let settles = settles.to_vec();
         self.write(Verb::Settle, move |session| settle::settle(session, &settles)).await
+    }
+
+    async fn record(&self, records: &[Record]) -> Answer<Vec<Recorded>> {
+        if records.len() > SETTLE_BATCH_MAX {
+            return Err(InputError::Batch { what: "records", given: records.len(), max: SETTLE_BATCH_MAX }.into());
+        }
+        records.iter().try_for_each(Record::check)?;
+        let records = records.to_vec();
+        self.write(Verb::Record, move |session| record::record(session, &records)).await
+    }
+
+    async fn suspend(&self, suspends: &[Suspend]) -> Answer<Vec<Settled>> {
+        if suspends.len() > SETTLE_BATCH_MAX {
+            return Err(InputError::Batch { what: "suspends", given: suspends.len(), max: SETTLE_BATCH_MAX }.into());
+        }
+        suspends.iter().try_for_each(Suspend::check)?;
+        let suspends = suspends.to_vec();
+        self.write(Verb::Suspend, move |session| suspend::suspend(session, &suspends)).await
     }
 
     async fn recover(&self, worker: WorkerId) -> Answer<Recovered> {

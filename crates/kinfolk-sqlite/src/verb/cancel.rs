@@ -1,68 +1,76 @@
 //! Asking for the end of a task and of all its descendants, in one transaction.
 //!
 //! What is pending ends now, what runs is asked to, and what waits ends with its last child. The work is done fan-out
-//! by fan-out, so that a family of a million costs time in proportion and no memory to speak of.
+//! by fan-out, so that a family of a million costs time in proportion and little memory.
 
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::operate::Cancelled;
 use kinfolk_core::settle::Failure;
-use kinfolk_core::{State, TaskId};
+use kinfolk_core::{Gate, State, TaskId};
 
 use crate::error::Result;
 use crate::rows::{failure_text, worker_from};
 use crate::session::Session;
-use crate::verb::{family, whereabouts};
+use crate::verb::whereabouts::Whereabouts;
+use crate::verb::{family, verdict, whereabouts};
 
 /// Asks for the end of a task and its descendants.
 pub(crate) fn cancel(session: &mut Session<'_>, id: TaskId) -> Result<Cancelled> {
     let task = whereabouts::of(session, id)?;
-    match task.state {
-        State::Completed | State::Failed | State::Cancelled => return Ok(Cancelled::TooLate(task.state)),
-        State::Pending => {
-            let failure = failure_text(&Failure::cancelled())?;
-            let mut statement = session.sql(include_str!("../../sql/cancel/pending.sql"))?;
-            statement.execute((id.0, session.micros(), failure))?;
-            family::left_line(session, &task)?;
-            family::ended(session, &task.kin, State::Cancelled)?;
-            return Ok(Cancelled::Now);
-        }
-        State::Running => {
-            session.sql(include_str!("../../sql/cancel/running.sql"))?.execute((id.0, session.micros()))?;
-            session.news.cancels.extend(task.worker.map(worker_from));
-        }
-        State::Waiting => waiting(session, id.0)?,
+    if task.state.is_terminal() {
+        return Ok(Cancelled::TooLate(task.state));
     }
+    member(session, &task)?;
     let now = whereabouts::of(session, id)?.state;
     Ok(if now.is_terminal() { Cancelled::Now } else { Cancelled::Requested })
 }
 
-/// A waiting task has nothing more to say, and its descendants are to end.
-fn waiting(session: &mut Session<'_>, id: i64) -> Result<()> {
+/// Asks for the end of one task that is not terminal, and of what is below it.
+fn member(session: &mut Session<'_>, task: &Whereabouts) -> Result<()> {
+    let id = task.kin.id;
+    let open = if task.parked || task.state == State::Waiting { verdict::open_fan_outs(session, id)? } else { vec![] };
+    match task.state {
+        State::Pending if open.is_empty() => {
+            let failure = failure_text(&Failure::cancelled())?;
+            let mut statement = session.sql(include_str!("../../sql/cancel/pending.sql"))?;
+            statement.execute((id, session.micros(), failure))?;
+            family::left_line(session, task)?;
+            return family::ended(session, &task.kin, State::Cancelled);
+        }
+        State::Running => {
+            session.sql(include_str!("../../sql/cancel/running.sql"))?.execute((id, session.micros()))?;
+            session.news.cancels.extend(task.worker.map(worker_from));
+            return open.into_iter().try_for_each(|fan_out_id| children(session, fan_out_id));
+        }
+        State::Pending => family::left_line(session, task)?,
+        _ => verdict::stop_waiting(session, id)?,
+    }
+    // It has nothing more to say, and ends with its last child.
     session.sql(include_str!("../../sql/cancel/waiting.sql"))?.execute((id, session.micros()))?;
-    let mut statement = session.sql(include_str!("../../sql/family/fan_outs.sql"))?;
-    let fan_outs: Vec<i64> = statement.query_map([id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    fan_outs.into_iter().try_for_each(|fan_out_id| children(session, fan_out_id))
+    for fan_out_id in open {
+        let mut fan_out = session.fan_out(fan_out_id)?;
+        fan_out.waits = true;
+        session.fan_outs.put(fan_out_id, fan_out);
+        children(session, fan_out_id)?;
+    }
+    family::join_task(session, id)
 }
 
-fn children(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
-    let (now, failure) = (session.micros(), failure_text(&Failure::cancelled())?);
-    let mut statement = session.sql(include_str!("../../sql/cancel/pending_children.sql"))?;
-    let pending = statement.execute((fan_out_id, now, failure))? as u64;
-    let mut fan_out = session.fan_out(fan_out_id)?;
-    fan_out.tally.cancelled += pending;
-    fan_out.held = 0;
-    session.fan_outs.put(fan_out_id, fan_out);
+/// Asks for the end of all children of a fan-out.
+pub(crate) fn children(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
+    in_line(session, fan_out_id)?;
     let mut statement = session.sql(include_str!("../../sql/cancel/running_children.sql"))?;
-    if statement.execute((fan_out_id, now))? > 0 {
+    if statement.execute((fan_out_id, session.micros()))? > 0 {
         let mut statement = session.sql(include_str!("../../sql/cancel/workers.sql"))?;
         let workers = statement.query_map([fan_out_id], |row| Ok(worker_from(row.get(0)?)))?;
         session.news.cancels.extend(workers.collect::<rusqlite::Result<Vec<_>>>()?);
     }
     let mut behind = -1;
     loop {
-        let page = family::waiting_children(session, fan_out_id, behind, SWEEP_PAGE)?;
+        let page = family::parents(session, fan_out_id, behind, SWEEP_PAGE)?;
         for &(child, _) in &page {
-            waiting(session, child)?;
+            let child = whereabouts::of(session, TaskId(child))?;
+            member(session, &child)?;
         }
         match page.last() {
             Some(&(_, nth)) => behind = nth,
@@ -71,4 +79,25 @@ fn children(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
     }
     // The last of the waiting ones may have ended the parent already.
     family::join(session, fan_out_id)
+}
+
+/// Cancels the children of a fan-out that are pending and have none of their own.
+fn in_line(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
+    let mut fan_out = session.fan_out(fan_out_id)?;
+    let (mut nths, mut held) = (Vec::new(), 0);
+    let mut statement = session.sql(include_str!("../../sql/cancel/in_line.sql"))?;
+    let mut rows = statement.query([fan_out_id])?;
+    while let Some(row) = rows.next()? {
+        if fan_out.awaited.is_some() {
+            nths.push(row.get(0)?);
+        }
+        held += u64::from(row.get_ref(1)?.as_str_or_null().is_ok_and(|gate| gate == Some(Gate::After.as_str())));
+    }
+    let failure = failure_text(&Failure::cancelled())?;
+    let mut statement = session.sql(include_str!("../../sql/cancel/pending_children.sql"))?;
+    fan_out.tally.cancelled += statement.execute((fan_out_id, session.micros(), failure))? as u64;
+    fan_out.held -= held;
+    session.fan_outs.put(fan_out_id, fan_out);
+    session.fan_outs.ended(fan_out_id, nths);
+    verdict::look(session, fan_out_id)
 }

@@ -15,7 +15,7 @@ use crate::rows::span_from;
 use crate::session::Session;
 use crate::verb::admit::{self, Room};
 use crate::verb::line::{self, Taken};
-use crate::verb::{follow_up, worker};
+use crate::verb::{follow_up, verdict, worker};
 
 /// Takes open tasks for a worker, in the order of priority, place and number.
 pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Claimed> {
@@ -84,11 +84,16 @@ fn running(session: &Session<'_>, claim: &Claim) -> Result<Vec<ClaimedTask>> {
 }
 
 /// Opens what is due, and gives back what will be due next.
-fn open(session: &Session<'_>, queue_id: i64) -> Result<Option<Timestamp>> {
+fn open(session: &mut Session<'_>, queue_id: i64) -> Result<Option<Timestamp>> {
     let next = next_due(session, queue_id)?;
     if next.is_none_or(|due| due > session.now) {
         return Ok(next);
     }
+    let mut statement = session.sql(include_str!("../../sql/claim/due_suspended.sql"))?;
+    let suspended: Vec<i64> = statement
+        .query_map((queue_id, session.micros(), SWEEP_PAGE), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    suspended.into_iter().try_for_each(|id| verdict::time_has_come(session, id))?;
     let mut statement = session.sql(include_str!("../../sql/claim/open.sql"))?;
     statement.execute((queue_id, session.micros(), SWEEP_PAGE))?;
     next_due(session, queue_id)
@@ -123,7 +128,6 @@ fn take(session: &Session<'_>, claim: &Claim, line: &[Taken], room: &Room) -> Re
 /// A task as its worker sees it; the columns are those of `sql/claim/taken.sql`.
 fn claimed(session: &Session<'_>, row: &Row<'_>, token: Token) -> Result<ClaimedTask> {
     Ok(ClaimedTask {
-        steps: 0,
         id: TaskId(row.get(0)?),
         token,
         command: session.catalogue.command_name(row.get(1)?)?.clone(),
@@ -135,5 +139,6 @@ fn claimed(session: &Session<'_>, row: &Row<'_>, token: Token) -> Result<Claimed
         parent: row.get::<_, Option<i64>>(7)?.map(TaskId),
         root: TaskId(row.get(8)?),
         depth: row.get(9)?,
+        steps: row.get(10)?,
     })
 }

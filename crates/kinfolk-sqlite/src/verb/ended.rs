@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::rows::worker_from;
 use crate::session::Session;
 use crate::verb::family::{self, Kin, Lane};
+use crate::verb::{cancel, verdict, whereabouts};
 
 /// A task whose attempt has ended.
 pub(crate) struct Ended {
@@ -26,11 +27,16 @@ pub(crate) struct Ended {
     strikes: u16,
     started_at: Option<i64>,
     pub(crate) due: i64,
-    cancel_requested: bool,
+    pub(crate) cancel_requested: bool,
     pub(crate) failure: Option<String>,
     lane: Lane,
     pub(crate) fan_out_id: Option<i64>,
     slot: bool,
+    nth: Option<u32>,
+    /// Checkpoints written.
+    pub(crate) steps: u32,
+    /// It has been suspended, and may have children.
+    pub(crate) parked: bool,
 }
 
 impl Ended {
@@ -61,6 +67,9 @@ impl Ended {
             lane: Lane::from_word(row.get_ref(14)?.as_str()?).ok_or(rusqlite::Error::InvalidQuery)?,
             fan_out_id: row.get(15)?,
             slot: row.get(16)?,
+            nth: row.get(17)?,
+            steps: row.get(18)?,
+            parked: row.get(19)?,
         })
     }
 
@@ -123,21 +132,65 @@ impl Ended {
         Ok(())
     }
 
-    /// Lets other families of the queue go first while this one's root is in line again.
+    /// Lets other families of the queue go first while this one's root is in line again, unless a child is open.
     pub(crate) fn yield_place(&self, session: &mut Session<'_>) -> Result<()> {
+        if self.parked && !verdict::open_fan_outs(session, self.id.0)?.is_empty() {
+            return Ok(());
+        }
         family::leave_place(session, &self.kin())
     }
 
-    /// The task has done its own work, and waits for its children.
-    pub(crate) fn wait(&self, session: &mut Session<'_>, next: &Next, result: Option<&str>) -> Result<()> {
-        let mut statement = session.sql(include_str!("../../sql/settle/wait.sql"))?;
-        statement.execute((self.id.0, result, next.attempt, next.suspect, next.strikes))?;
+    /// The task's own work is over: it ends, with all that follows for its kin, or waits for its open children first.
+    pub(crate) fn end(
+        &self,
+        session: &mut Session<'_>,
+        next: &Next,
+        result: Option<&str>,
+        failure: Option<&str>,
+        token: Option<Token>,
+    ) -> Result<State> {
+        if self.parked {
+            return self.end_with_family(session, next, result, failure, token);
+        }
+        self.finish(session, next, result, failure, token)?;
+        Ok(next.state)
+    }
+
+    /// The own work of a task is over that may have children.
+    pub(crate) fn end_with_family(
+        &self,
+        session: &mut Session<'_>,
+        next: &Next,
+        result: Option<&str>,
+        failure: Option<&str>,
+        token: Option<Token>,
+    ) -> Result<State> {
+        let failure = failure.filter(|_| next.state == State::Failed);
+        session.sql(include_str!("../../sql/settle/wait.sql"))?.execute((
+            self.id.0,
+            next.state.as_str(),
+            result,
+            failure,
+            next.attempt,
+            next.suspect,
+            next.strikes,
+            token.map(|token| token.0.into_bytes()),
+        ))?;
         self.slot_is_free(session);
-        Ok(())
+        for fan_out_id in verdict::open_fan_outs(session, self.id.0)? {
+            let mut fan_out = session.fan_out(fan_out_id)?;
+            fan_out.waits = true;
+            session.fan_outs.put(fan_out_id, fan_out);
+            if next.state == State::Failed && fan_out.awaited.is_some_and(|awaited| awaited.cancel_on_failure) {
+                cancel::children(session, fan_out_id)?;
+            }
+        }
+        family::join_task(session, self.id.0)?;
+        Ok(whereabouts::of(session, self.id)?.state)
     }
 
     /// The task becomes terminal, with all that follows for its kin.
-    pub(crate) fn finish(
+    fn finish(
         &self,
         session: &mut Session<'_>,
         next: &Next,
@@ -165,13 +218,13 @@ impl Ended {
     }
 
     /// Another child of the queue may run.
-    fn slot_is_free(&self, session: &mut Session<'_>) {
+    pub(crate) fn slot_is_free(&self, session: &mut Session<'_>) {
         if self.slot {
             session.news.queues.insert(self.queue_id);
         }
     }
 
     fn kin(&self) -> Kin {
-        Kin { id: self.id.0, queue_id: self.queue_id, fan_out_id: self.fan_out_id, lane: self.lane }
+        Kin { id: self.id.0, queue_id: self.queue_id, fan_out_id: self.fan_out_id, nth: self.nth, lane: self.lane }
     }
 }

@@ -4,14 +4,14 @@
 //! no parent ends before its last child, and none is left waiting.
 
 use kinfolk_core::settle::Failure;
-use kinfolk_core::{ChildOrder, Gate, State, Timestamp, decide};
+use kinfolk_core::{ChildOrder, Gate, State, Tally, Timestamp, decide};
 
 use crate::error::{Result, unreadable};
 use crate::rows::failure_text;
 use crate::session::Session;
 use crate::verb::enqueue::gate_of;
-use crate::verb::follow_up;
 use crate::verb::whereabouts::Whereabouts;
+use crate::verb::{follow_up, verdict};
 
 /// In which line a task stands on its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +47,8 @@ pub(crate) struct Kin {
     pub(crate) queue_id: i64,
     /// Which children of its parent it was one of; `None` for a root.
     pub(crate) fan_out_id: Option<i64>,
+    /// The how-many-eth of them it was.
+    pub(crate) nth: Option<u32>,
     pub(crate) lane: Lane,
 }
 
@@ -56,65 +58,74 @@ pub(crate) struct Kin {
 /// sees to that itself.
 pub(crate) fn ended(session: &mut Session<'_>, kin: &Kin, state: State) -> Result<()> {
     let Some(fan_out_id) = kin.fan_out_id else { return leave_place(session, kin) };
-    count(session, fan_out_id, state)?;
+    count(session, fan_out_id, kin.nth, state)?;
     join(session, fan_out_id)
 }
 
 /// Ends whoever waits for nothing but a fan-out all of whose children have ended, and so on up to the root.
 pub(crate) fn join(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
-    let mut fan_out_id = fan_out_id;
-    while let Some((owner, state)) = join_one(session, fan_out_id)? {
-        let Some(above) = owner.fan_out_id else {
-            leave_place(session, &owner)?;
-            return follow_up::family_ended(session, owner.id, state);
-        };
-        count(session, above, state)?;
-        fan_out_id = above;
-    }
-    Ok(())
-}
-
-fn join_one(session: &mut Session<'_>, fan_out_id: i64) -> Result<Option<(Kin, State)>> {
     let mut fan_out = session.fan_out(fan_out_id)?;
     if !fan_out.waits || fan_out.tally.open() > 0 {
-        return Ok(None);
+        return Ok(());
     }
     fan_out.waits = false;
     session.fan_outs.put(fan_out_id, fan_out);
-    let (owner, outcome) = owner(session, fan_out.task_id)?;
-    let state = decide::join(outcome, &fan_out.tally, 0);
+    join_task(session, fan_out.task_id)
+}
+
+/// Ends a task that has done its own work, unless a child of it is open, and whoever waits for nothing but that.
+pub(crate) fn join_task(session: &mut Session<'_>, id: i64) -> Result<()> {
+    let Some((owner, outcome)) = owner(session, id)? else { return Ok(()) };
+    let spawned = session.fan_outs.find(session.conn, id)?.map_or(Tally::default(), |fan_out| fan_out.tally);
+    let state = decide::join(outcome, &spawned, 0);
     let failure = match state {
-        State::Failed => Some(failure_text(&Failure::children(&fan_out.tally))?),
+        State::Waiting => return Ok(()),
+        State::Failed if outcome == State::Completed => Some(failure_text(&Failure::children(&spawned))?),
         State::Cancelled => Some(failure_text(&Failure::cancelled())?),
         _ => None,
     };
     let mut statement = session.sql(include_str!("../../sql/family/join.sql"))?;
-    statement.execute((owner.id, state.as_str(), session.micros(), failure))?;
-    Ok(Some((owner, state)))
+    statement.execute((id, state.as_str(), session.micros(), failure))?;
+    let Some(above) = owner.fan_out_id else {
+        leave_place(session, &owner)?;
+        return follow_up::family_ended(session, id, state);
+    };
+    count(session, above, owner.nth, state)?;
+    join(session, above)
 }
 
 /// Counts a child that has ended, and lets the next one go where they run in order.
-fn count(session: &mut Session<'_>, fan_out_id: i64, state: State) -> Result<()> {
+fn count(session: &mut Session<'_>, fan_out_id: i64, nth: Option<u32>, state: State) -> Result<()> {
     let mut fan_out = session.fan_out(fan_out_id)?;
     fan_out.tally.count(state);
     session.fan_outs.put(fan_out_id, fan_out);
-    go_on(session, fan_out_id, state)
+    if fan_out.awaited.is_none() {
+        return go_on(session, fan_out_id, state);
+    }
+    session.fan_outs.ended(fan_out_id, nth);
+    verdict::look(session, fan_out_id)
 }
 
-/// A waiting task, and how its own work ended.
-fn owner(session: &Session<'_>, id: i64) -> Result<(Kin, State)> {
+/// A task that has done its own work and waits for no open child, and how that work ended.
+fn owner(session: &mut Session<'_>, id: i64) -> Result<Option<(Kin, State)>> {
     let mut statement = session.sql(include_str!("../../sql/family/owner.sql"))?;
-    let (outcome, queue_id, fan_out_id, lane): (Option<String>, _, _, String) =
-        statement.query_row([id], |row| Ok((row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?;
-    let outcome = outcome.ok_or_else(|| unreadable("outcome of a waiting task", &id.to_string()))?.parse()?;
+    let (state, outcome, parked, lane, kin) = statement.query_row([id], |row| {
+        let kin = Kin { id, queue_id: row.get(2)?, fan_out_id: row.get(3)?, nth: row.get(5)?, lane: Lane::Top };
+        Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?, row.get(6)?, row.get::<_, String>(4)?, kin))
+    })?;
+    let Some(outcome) = outcome.filter(|_| state == State::Waiting.as_str()) else { return Ok(None) };
+    // A task that has never been suspended has no other fan-out than the one that has just run out.
+    if parked && !verdict::open_fan_outs(session, id)?.is_empty() {
+        return Ok(None);
+    }
     let lane = Lane::from_word(&lane).ok_or_else(|| unreadable("lane", &lane))?;
-    Ok((Kin { id, queue_id, fan_out_id, lane }, outcome))
+    Ok(Some((Kin { lane, ..kin }, outcome.parse()?)))
 }
 
 /// In an in-order fan-out: lets the next child go when none is open, or skips the rest after a failure.
 fn go_on(session: &mut Session<'_>, fan_out_id: i64, state: State) -> Result<()> {
     let mut fan_out = session.fan_out(fan_out_id)?;
-    if !fan_out.in_order() || fan_out.held == 0 {
+    if fan_out.held == 0 {
         return Ok(());
     }
     if fan_out.order == ChildOrder::InOrderUntilFailure && state == State::Failed {
@@ -143,17 +154,22 @@ pub(crate) fn left_line(session: &mut Session<'_>, task: &Whereabouts) -> Result
     Ok(())
 }
 
-/// A page of the children of a fan-out that wait for children of their own: their numbers, and the how-many-eth they
-/// are.
-pub(crate) fn waiting_children(
-    session: &Session<'_>,
-    fan_out_id: i64,
-    behind: i64,
-    page: usize,
-) -> Result<Vec<(i64, i64)>> {
-    let mut statement = session.sql(include_str!("../../sql/family/waiting_children.sql"))?;
+/// A page of the children of a fan-out that may have open children of their own: their numbers, and the how-many-eth
+/// they are.
+pub(crate) fn parents(session: &Session<'_>, fan_out_id: i64, behind: i64, page: usize) -> Result<Vec<(i64, i64)>> {
+    let mut statement = session.sql(include_str!("../../sql/family/parents.sql"))?;
     let rows = statement.query_map((fan_out_id, behind, page), |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Lets all children go that wait for an earlier one: they need not be in order any more.
+pub(crate) fn release(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
+    let mut fan_out = session.fan_out(fan_out_id)?;
+    for _ in 0..std::mem::take(&mut fan_out.held) {
+        open_next(session, fan_out_id, fan_out.root_id)?;
+    }
+    session.fan_outs.put(fan_out_id, fan_out);
+    Ok(())
 }
 
 fn open_next(session: &mut Session<'_>, fan_out_id: i64, root_id: i64) -> Result<()> {
@@ -171,13 +187,12 @@ pub(crate) fn gate_in_family(session: &Session<'_>, root_id: i64, due: Timestamp
     Ok(if is_at_work(session, root_id)? { gate_of(due, session.now) } else { Gate::Limit })
 }
 
-/// Whether the family of a root may run: not while its root waits outside of a queue that limits families.
+/// Whether the family of a root may run: not while its root is outside of those at work on a queue that limits them.
 fn is_at_work(session: &Session<'_>, root_id: i64) -> Result<bool> {
     let mut statement = session.sql(include_str!("../../sql/family/owner.sql"))?;
-    let (state, queue_id, lane): (String, i64, String) =
-        statement.query_row([root_id], |row| Ok((row.get(0)?, row.get(2)?, row.get(4)?)))?;
+    let (queue_id, lane): (i64, String) = statement.query_row([root_id], |row| Ok((row.get(2)?, row.get(4)?)))?;
     let limit = session.catalogue.queue_by_id(queue_id)?.policy.family_limit;
-    Ok(limit.is_none() || state != State::Waiting.as_str() || lane == Lane::Root.as_str())
+    Ok(limit.is_none() || lane == Lane::Root.as_str())
 }
 
 /// Takes a root's family out of those at work, if it is among them; another may come in.

@@ -1,16 +1,16 @@
 //! What a handler made: checked as a whole, then written with the settle of its attempt.
 
 use kinfolk_core::limits::DEPTH_MAX;
-use kinfolk_core::{ChildOrder, Gate, Made, NewTask, Rejection, Tally, TaskId, Timestamp};
+use kinfolk_core::{ChildOrder, FanOutId, Gate, Made, NewTask, Rejection, Tally, TaskId, Timestamp};
 
 use rusqlite::CachedStatement;
 
 use crate::error::Result;
-use crate::fan_out::FanOut;
+use crate::fan_out::{Awaited, FanOut};
 use crate::session::Session;
 use crate::verb::ended::Ended;
 use crate::verb::enqueue::{self, Birth, Stand, gate_of, holder, joined, put, target};
-use crate::verb::follow_up;
+use crate::verb::{family, follow_up};
 
 /// A task that has made something, and what it hands down to that.
 pub(crate) struct Maker {
@@ -41,11 +41,33 @@ impl Maker {
             })
         })?)
     }
+
+    /// A fan-out of this task that has no children yet.
+    fn fan_out(&self, order: ChildOrder, awaited: Option<Awaited>) -> FanOut {
+        FanOut {
+            task_id: self.id.0,
+            root_id: self.root_id,
+            depth: self.depth,
+            order,
+            tally: Tally::default(),
+            held: 0,
+            waits: false,
+            awaited,
+        }
+    }
 }
 
-/// Why nothing of this can be made: the first thing that is refused, in the order of making.
-pub(crate) fn refusal(session: &Session<'_>, maker: &Maker, made: &Made) -> Result<Option<Rejection>> {
-    if maker.parent_id.is_none() && !made.siblings.is_empty() {
+/// Why nothing of this can be made: the first thing that is refused, in the order of making, the children of awaited
+/// fan-outs last.
+pub(crate) fn refusal<'t>(
+    session: &mut Session<'_>,
+    maker: &Maker,
+    made: Option<&Made>,
+    awaited: impl IntoIterator<Item = &'t NewTask>,
+) -> Result<Option<Rejection>> {
+    let none = Made::default();
+    let made = made.unwrap_or(&none);
+    if !made.siblings.is_empty() && !may_have_siblings(session, maker)? {
         return Ok(Some(Rejection::NoParent(maker.id)));
     }
     let catalogue = session.catalogue;
@@ -62,11 +84,18 @@ pub(crate) fn refusal(session: &Session<'_>, maker: &Maker, made: &Made) -> Resu
     let others = made.follow_ups.iter().map(|follow_up| &follow_up.task).chain(&made.tasks);
     let checked = siblings
         .and_then(|()| made.children.iter().try_for_each(|task| child(task, maker.depth + 1)))
-        .and_then(|()| others.into_iter().try_for_each(|task| target(catalogue, task).map(drop)));
+        .and_then(|()| others.into_iter().try_for_each(|task| target(catalogue, task).map(drop)))
+        .and_then(|()| awaited.into_iter().try_for_each(|task| child(task, maker.depth + 1)));
     Ok(checked.err())
 }
 
-/// Writes what a task has made, nothing of which is refused. Whether it has children to wait for.
+/// Whether a task may give its parent more children: not a root, and not one whose parent has counted what it awaits.
+fn may_have_siblings(session: &mut Session<'_>, maker: &Maker) -> Result<bool> {
+    let Some(fan_out_id) = maker.fan_out_id else { return Ok(false) };
+    Ok(session.fan_out(fan_out_id)?.awaited.is_none())
+}
+
+/// Writes what a task has made, nothing of which is refused. Whether it has new children.
 pub(crate) fn make(session: &mut Session<'_>, maker: &Maker, made: &Made) -> Result<bool> {
     siblings(session, maker, &made.siblings)?;
     let waits = children(session, maker, &made.children, made.order)?;
@@ -94,33 +123,47 @@ fn siblings(session: &mut Session<'_>, maker: &Maker, tasks: &[NewTask]) -> Resu
     Ok(())
 }
 
-/// Makes the children of a task; whether there are any.
+/// Makes children of a task, beside those that it may have already; whether there are any new ones.
 fn children(session: &mut Session<'_>, maker: &Maker, tasks: &[NewTask], order: ChildOrder) -> Result<bool> {
-    let nest = Nest {
-        parent_id: maker.id.0,
-        depth: maker.depth + 1,
-        priority: maker.priority,
-        place: maker.place,
-        fan_out_id: maker.id.0,
-    };
-    let mut fan_out = FanOut {
-        task_id: maker.id.0,
-        root_id: maker.root_id,
-        depth: maker.depth,
-        order,
-        tally: Tally::default(),
-        held: 0,
-        waits: true,
-    };
+    if tasks.is_empty() {
+        return Ok(false);
+    }
+    let nest = Nest::of(maker, maker.id.0);
+    let known = session.fan_outs.find(session.conn, nest.fan_out_id)?;
+    let mut fan_out = known.unwrap_or_else(|| maker.fan_out(order, None));
+    let before = fan_out.tally.total;
     let mut insert = session.sql(include_str!("../../sql/enqueue/insert_child.sql"))?;
     for task in tasks {
-        let held = fan_out.in_order() && fan_out.tally.total > 0;
+        let held = order != ChildOrder::Together && fan_out.tally.open() > 0;
         nest.hatch(session, &mut insert, &mut fan_out, task, held)?;
     }
-    if fan_out.tally.total > 0 {
-        session.fan_outs.put(nest.fan_out_id, fan_out);
+    if fan_out.tally.total == before {
+        return Ok(false);
     }
-    Ok(fan_out.tally.total > 0)
+    fan_out.order = order;
+    session.fan_outs.put(nest.fan_out_id, fan_out);
+    if !fan_out.in_order() {
+        family::release(session, nest.fan_out_id)?;
+    }
+    Ok(true)
+}
+
+/// Begins a fan-out that a task awaits. Its number.
+pub(crate) fn fan_out(
+    session: &mut Session<'_>,
+    maker: &Maker,
+    tasks: &[NewTask],
+    awaited: Awaited,
+) -> Result<FanOutId> {
+    let id = session.next_task().0;
+    let nest = Nest::of(maker, id);
+    let mut fan_out = maker.fan_out(ChildOrder::Together, Some(awaited));
+    let mut insert = session.sql(include_str!("../../sql/enqueue/insert_child.sql"))?;
+    for task in tasks {
+        nest.hatch(session, &mut insert, &mut fan_out, task, false)?;
+    }
+    session.fan_outs.put(id, fan_out);
+    Ok(FanOutId(id))
 }
 
 /// Where children come from, and what they inherit.
@@ -134,6 +177,11 @@ struct Nest {
 }
 
 impl Nest {
+    /// A nest for children of this task.
+    fn of(maker: &Maker, fan_out_id: i64) -> Self {
+        Self { parent_id: maker.id.0, depth: maker.depth + 1, priority: maker.priority, place: maker.place, fan_out_id }
+    }
+
     /// Makes one more child, unless another task holds its key.
     fn hatch(
         &self,

@@ -51,10 +51,10 @@ fn follow_made(session: &mut Session<'_>, task: &Ended, outcome: &Outcome, made:
         return follow(session, task, outcome);
     }
     let maker = Maker::of(session, task)?;
-    if let Some(why) = make::refusal(session, &maker, made)? {
+    if let Some(why) = make::refusal(session, &maker, Some(made), [])? {
         return follow(session, task, &refused(&why));
     }
-    if !make::make(session, &maker, made)? {
+    if !make::make(session, &maker, made)? && !task.parked {
         let state = follow(session, task, outcome)?;
         if maker.parent_id.is_none() && !made.follow_ups.is_empty() {
             follow_up::family_ended(session, maker.root_id, state)?;
@@ -62,17 +62,17 @@ fn follow_made(session: &mut Session<'_>, task: &Ended, outcome: &Outcome, made:
         return Ok(state);
     }
     task.keep_attempt(session, Ending::Completed, None)?;
-    task.wait(session, &next, result.as_ref().map(|result| result.as_str()))?;
-    Ok(State::Waiting)
+    task.end_with_family(session, &next, result.as_ref().map(|result| result.as_str()), None, task.token)
 }
 
 /// How an attempt ends that made what can't be made.
-fn refused(why: &Rejection) -> Outcome {
+pub(crate) fn refused(why: &Rejection) -> Outcome {
     let retry = if why.may_pass() { Retry::Policy } else { Retry::Never };
     Outcome::Failed { failure: Failure::refused(why), retry }
 }
 
-fn follow(session: &mut Session<'_>, task: &Ended, outcome: &Outcome) -> Result<State> {
+/// Records the end of an attempt that made nothing; where the task goes.
+pub(crate) fn follow(session: &mut Session<'_>, task: &Ended, outcome: &Outcome) -> Result<State> {
     let next = decide::settle(&task.facts(session)?, outcome);
     let told = match outcome {
         Outcome::Failed { failure, .. } => Some(failure_text(failure)?),
@@ -97,14 +97,13 @@ fn follow(session: &mut Session<'_>, task: &Ended, outcome: &Outcome) -> Result<
         if matches!(outcome, Outcome::YieldPlace(_)) {
             task.yield_place(session)?;
         }
-    } else {
-        let result = match outcome {
-            Outcome::Done(Some(result)) if next.state == State::Completed => Some(result.as_str()),
-            _ => None,
-        };
-        task.finish(session, &next, result, kept.as_deref(), task.token)?;
+        return Ok(next.state);
     }
-    Ok(next.state)
+    let result = match outcome {
+        Outcome::Done(Some(result)) if next.state == State::Completed => Some(result.as_str()),
+        _ => None,
+    };
+    task.end(session, &next, result, kept.as_deref(), task.token)
 }
 
 /// Carries out what follows from the loss of a task's worker; the token holds no longer.
@@ -119,9 +118,11 @@ pub(crate) fn lose(session: &mut Session<'_>, id: TaskId) -> Result<Option<State
     match next.verdict {
         None => task.put_back(session, &next, task.due, Some(&lost), None)?,
         Some(FailureKind::Poison) => {
-            task.finish(session, &next, None, Some(&failure_text(&Failure::poison())?), None)?;
+            task.end(session, &next, None, Some(&failure_text(&Failure::poison())?), None)?;
         }
-        Some(_) => task.finish(session, &next, None, Some(&failure_text(&Failure::cancelled())?), None)?,
+        Some(_) => {
+            task.end(session, &next, None, Some(&failure_text(&Failure::cancelled())?), None)?;
+        }
     }
     Ok(Some(next.state))
 }

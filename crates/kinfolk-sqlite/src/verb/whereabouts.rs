@@ -15,6 +15,8 @@ pub(crate) struct Whereabouts {
     pub(crate) root_id: i64,
     /// How its own work ended, where that is not how it ended itself.
     pub(crate) outcome: Option<String>,
+    /// It has been suspended, and may have children in any state.
+    pub(crate) parked: bool,
     pub(crate) kin: Kin,
 }
 
@@ -37,6 +39,7 @@ pub(crate) fn look_up(session: &Session<'_>, id: TaskId) -> Result<Option<Wherea
         parent_id: row.get(5)?,
         root_id: row.get(6)?,
         outcome: row.get(8)?,
-        kin: Kin { id: id.0, queue_id: row.get(3)?, fan_out_id: row.get(4)?, lane },
+        parked: row.get(10)?,
+        kin: Kin { id: id.0, queue_id: row.get(3)?, fan_out_id: row.get(4)?, nth: row.get(9)?, lane },
     }))
 }

@@ -2,6 +2,7 @@
 
 mod conformance;
 mod contention;
+mod durable;
 mod families;
 mod inspect;
 mod open;

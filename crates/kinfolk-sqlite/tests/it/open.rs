@@ -168,7 +168,7 @@ async fn a_file_of_the_first_version_is_brought_up_to_date_and_goes_on() {
     let folder = scratch();
     let path = folder.path().join("kinfolk.db");
     first_version(&path);
-    assert_eq!(kinfolk_sqlite::pending_migrations(&path).unwrap().len(), 1);
+    assert_eq!(kinfolk_sqlite::pending_migrations(&path).unwrap().len(), 2);
     let clock = crate::support::HandClock::at(Timestamp::from_micros(4_102_444_800_000_000));
     let store = quick(&path, clock.clone());
     assert_eq!(store.check().await.unwrap(), []);

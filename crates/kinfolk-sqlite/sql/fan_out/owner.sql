@@ -1,0 +1,7 @@
+-- owner: what a verdict needs to know of the task whose children they are.
+-- params: 1 id
+-- index:  by number
+select steps,
+       queue_id
+from task
+where id = ?1

@@ -1,0 +1,12 @@
+-- all: what a task has recorded, in the order of writing.
+-- params: 1 task_id
+-- index:  checkpoint_key_idx
+select branch,
+       name,
+       occurrence,
+       kind,
+       digest,
+       value
+from checkpoint
+where task_id = ?1
+order by id

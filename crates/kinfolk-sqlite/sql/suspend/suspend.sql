@@ -1,0 +1,17 @@
+-- suspend: a running task waits without a worker, at no cost; its worker lived, so it is no suspect.
+-- params: 1 id, 2 steps, 3 timer or null, 4 signals or null
+-- index:  by number
+update task
+set state   = 'waiting',
+    gate    = iif(?3 is null, null, 'time'),
+    due     = coalesce(?3, due),
+    attempt = max(attempt - 1, 0),
+    suspect = 0,
+    strikes = 0,
+    worker  = null,
+    slot    = 0,
+    steps   = ?2,
+    parked  = 1,
+    signals = ?4,
+    shelf   = iif(?3 is null, 'waiting', 'asleep')
+where id = ?1

@@ -1,0 +1,83 @@
+//! Awaited fan-outs: when they are settled, and resuming the handlers that wait for them.
+//!
+//! The verdict is taken in the transaction that ends the child, from the counts as they are then, once.
+
+use rusqlite::Statement;
+
+use crate::error::Result;
+use crate::session::Session;
+
+/// Comes to a verdict over a fan-out if there is one and none stands yet, and resumes the task if it waits for that, or
+/// for as many children as have ended now.
+pub(crate) fn look(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
+    let mut fan_out = session.fan_out(fan_out_id)?;
+    let Some(awaited) = &mut fan_out.awaited else { return Ok(()) };
+    if awaited.verdict.is_none() {
+        awaited.verdict = awaited.rule.verdict(&fan_out.tally);
+        if awaited.verdict.is_some() {
+            awaited.decided_step = Some(owner(session, fan_out.task_id)?.0);
+            session.fan_outs.put(fan_out_id, fan_out);
+        }
+    }
+    let ended = fan_out.tally.ended();
+    if fan_out.awaited.is_some_and(|awaited| {
+        awaited.wake_at.is_some_and(|wake_at| awaited.verdict.is_some() || ended >= u64::from(wake_at))
+    }) {
+        resume(session, fan_out.task_id)?;
+    }
+    Ok(())
+}
+
+/// What a suspended task waited for has come: it is in line again.
+pub(crate) fn resume(session: &mut Session<'_>, task_id: i64) -> Result<()> {
+    session.sql(include_str!("../../sql/suspend/resume.sql"))?.execute((task_id, session.micros()))?;
+    let (_, queue_id) = owner(session, task_id)?;
+    session.news.queues.insert(queue_id);
+    stop_waiting(session, task_id)
+}
+
+/// The time of a suspended task has come: it is in line again, and due since then.
+pub(crate) fn time_has_come(session: &mut Session<'_>, task_id: i64) -> Result<()> {
+    session.sql(include_str!("../../sql/suspend/wake.sql"))?.execute([task_id])?;
+    stop_waiting(session, task_id)
+}
+
+/// A task is not, or no longer, to be resumed by any fan-out.
+pub(crate) fn stop_waiting(session: &mut Session<'_>, task_id: i64) -> Result<()> {
+    let mut statement = session.sql(include_str!("../../sql/fan_out/awaited.sql"))?;
+    for fan_out_id in numbers(&mut statement, task_id)? {
+        let mut fan_out = session.fan_out(fan_out_id)?;
+        if let Some(awaited) = &mut fan_out.awaited {
+            awaited.wake_at = None;
+            session.fan_outs.put(fan_out_id, fan_out);
+        }
+    }
+    Ok(())
+}
+
+/// The fan-outs of a task that have open children.
+pub(crate) fn open_fan_outs(session: &mut Session<'_>, task_id: i64) -> Result<Vec<i64>> {
+    let mut statement = session.sql(include_str!("../../sql/fan_out/open.sql"))?;
+    let mut found = numbers(&mut statement, task_id)?;
+    // Children spawned in this very call are not in the file yet.
+    if found.first() != Some(&task_id) {
+        found.insert(0, task_id);
+    }
+    let mut open = Vec::new();
+    for fan_out_id in found {
+        if session.fan_outs.find(session.conn, fan_out_id)?.is_some_and(|fan_out| fan_out.tally.open() > 0) {
+            open.push(fan_out_id);
+        }
+    }
+    Ok(open)
+}
+
+/// How many checkpoints a task has, and its queue.
+fn owner(session: &Session<'_>, task_id: i64) -> Result<(u32, i64)> {
+    let mut statement = session.sql(include_str!("../../sql/fan_out/owner.sql"))?;
+    Ok(statement.query_row([task_id], |row| Ok((row.get(0)?, row.get(1)?)))?)
+}
+
+fn numbers(statement: &mut Statement<'_>, task_id: i64) -> Result<Vec<i64>> {
+    Ok(statement.query_map([task_id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
+}
