@@ -19,6 +19,10 @@ pub enum Event {
     LeaseLost { worker: WorkerId },
     /// An attempt begins.
     Started { task: TaskId, command: CommandName, queue: QueueName, attempt: u16 },
+    /// An attempt begins with what its handler has recorded before.
+    Resumed { task: TaskId, command: CommandName, queue: QueueName, attempt: u16, steps: u32 },
+    /// A handler waits for something, and its task was suspended; that is not the end of the attempt.
+    Suspended { task: TaskId, command: CommandName, queue: QueueName, attempt: u16, took: Duration },
     /// An attempt ended well, and the task is completed.
     Completed { task: TaskId, command: CommandName, queue: QueueName, attempt: u16, took: Duration },
     /// An attempt ended badly, and the task will be tried again.
@@ -51,11 +55,13 @@ pub enum Event {
 
 impl Event {
     /// The stable names of all events, in the order of the list above.
-    pub const NAMES: [&'static str; 18] = [
+    pub const NAMES: [&'static str; 20] = [
         "worker_started",
         "worker_stopped",
         "lease_lost",
         "started",
+        "resumed",
+        "suspended",
         "completed",
         "retried",
         "failed",
@@ -79,6 +85,8 @@ impl Event {
             Self::WorkerStopped { .. } => "worker_stopped",
             Self::LeaseLost { .. } => "lease_lost",
             Self::Started { .. } => "started",
+            Self::Resumed { .. } => "resumed",
+            Self::Suspended { .. } => "suspended",
             Self::Completed { .. } => "completed",
             Self::Retried { .. } => "retried",
             Self::Failed { .. } => "failed",

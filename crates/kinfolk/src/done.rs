@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use kinfolk_core::{Failure, FailureKind, Json, Outcome, Retry, State};
+use kinfolk_core::{Failure, FailureKind, Json, Outcome, Retry, State, Suspend};
 use serde::Serialize;
 
 use crate::task_error::TaskError;
@@ -95,6 +95,8 @@ impl<T> Done<T> {
 pub(crate) enum Verdict {
     /// To be recorded.
     Settle(Outcome),
+    /// Not ended: it waits, and is to be suspended.
+    Suspend(Box<Suspend>),
     /// Recorded already, in the handler's own transaction; the task is in this state.
     Committed(State),
     /// Not ours to record: the lease was lost.

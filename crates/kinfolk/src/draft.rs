@@ -40,6 +40,11 @@ impl Draft {
         }
     }
 
+    /// The command, if it was named well.
+    pub(crate) fn command(&self) -> Option<&CommandName> {
+        self.0.as_ref().ok().map(|task| &task.command)
+    }
+
     pub(crate) fn into_task(self) -> Result<NewTask, InputError> {
         self.0
     }
@@ -48,13 +53,15 @@ impl Draft {
 /// The options of a task, for a builder that keeps a [`Draft`] in its field `draft`.
 macro_rules! task_options {
     () => {
-        fn with(self, change: impl FnOnce(&mut kinfolk_core::NewTask)) -> Self {
-            Self { draft: self.draft.with(change), ..self }
+        fn with(mut self, change: impl FnOnce(&mut kinfolk_core::NewTask)) -> Self {
+            self.draft = self.draft.with(change);
+            self
         }
 
         /// Wait on this queue.
-        pub fn queue(self, queue: impl AsRef<str>) -> Self {
-            Self { draft: self.draft.on_queue(queue.as_ref()), ..self }
+        pub fn queue(mut self, queue: impl AsRef<str>) -> Self {
+            self.draft = self.draft.on_queue(queue.as_ref());
+            self
         }
 
         /// Lower goes first.

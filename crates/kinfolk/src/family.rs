@@ -1,21 +1,19 @@
 //! What a handler makes: children, siblings, follow-ups, and tasks that stand alone.
 //!
-//! All of it is kept with the attempt and written by the settle that records its success, in the same transaction: an
-//! attempt that ends in an error, a snooze, a release or a cancellation has made nothing. What can never be made is
+//! All of it is kept with the attempt ([`crate::made`]) and written by the settle that records its success, or by its
+//! suspension, in the same transaction: an attempt that ends in an error, a snooze, a release or a cancellation has made nothing. What can never be made is
 //! refused when it is asked for; what only the store can know (an unknown command, a queue that takes no children) is
 //! refused by the settle, which then records a failed attempt of kind `refused`.
 
 use std::future::{IntoFuture, Ready, ready};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use kinfolk_core::limits::{DEPTH_MAX, MADE_MAX};
-use kinfolk_core::{
-    ChildOrder, FollowUp as NewFollowUp, InputError, Made, NewTask, Rejection, StoreError, TaskId, When,
-};
+use kinfolk_core::limits::DEPTH_MAX;
+use kinfolk_core::{ChildOrder, FollowUp as NewFollowUp, InputError, NewTask, Rejection, StoreError, TaskId, When};
 use serde::Serialize;
 
 use crate::ctx::Ctx;
 use crate::draft::{Draft, task_options};
+use crate::made::Kin;
 use crate::task::Task;
 
 impl Ctx {
@@ -81,10 +79,7 @@ impl Ctx {
 
     /// How the children that this attempt spawns run: side by side unless this is called.
     pub fn in_order(&self, order: ChildOrder) {
-        let mut kept = self.attempt.made.kept();
-        if order != ChildOrder::default() || kept.made.is_some() {
-            kept.made.get_or_insert_default().order = order;
-        }
+        self.attempt.made.in_order(order);
     }
 
     /// The task's parent, if it has one.
@@ -112,7 +107,7 @@ impl Ctx {
 
     /// Whether the task has children that have not ended, or has spawned some in this attempt.
     pub async fn has_pending_children(&self) -> Result<bool, StoreError> {
-        let spawned = self.attempt.made.kept().made.as_ref().is_some_and(|made| !made.children.is_empty());
+        let spawned = self.attempt.made.has_children();
         Ok(spawned || self.kinfolk().tally(self.task()).await?.open() > 0)
     }
 }
@@ -125,6 +120,7 @@ pub struct Make<'a> {
     ctx: &'a Ctx,
     kin: Kin,
     draft: Draft,
+    name: Option<String>,
 }
 
 /// A task that starts after the family of its maker, about to be made by a handler. Nothing is kept until it is awaited,
@@ -135,14 +131,7 @@ pub struct FollowUp<'a> {
     ctx: &'a Ctx,
     when: When,
     draft: Draft,
-}
-
-/// What a new task is to the one that makes it.
-#[derive(Clone, Copy, Debug)]
-enum Kin {
-    Child,
-    Sibling,
-    None,
+    name: Option<String>,
 }
 
 /// Why a handler can't make something. Trying again would not help, so an attempt that ends with it fails for good.
@@ -161,14 +150,22 @@ pub enum MakeError {
     /// The handler has ended, or has settled in a transaction of its own: nothing more can be written with it.
     #[error("the attempt of task {0} is over, so nothing more can be made by it; make it before the handler ends")]
     Over(TaskId),
+    /// The code has changed under the recorded history of the task.
+    #[error("{0}")]
+    Diverged(String),
 }
 
 impl<'a> Make<'a> {
     fn new(ctx: &'a Ctx, kin: Kin, draft: Draft) -> Self {
-        Self { ctx, kin, draft: draft.traced(ctx.trace()) }
+        Self { ctx, kin, draft: draft.traced(ctx.trace()), name: None }
     }
 
     task_options!();
+
+    /// The name of this operation among those of a durable handler. Default: what it does and the command.
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()), ..self }
+    }
 
     fn keep(self) -> Result<(), MakeError> {
         let task = checked(self.draft)?;
@@ -176,18 +173,14 @@ impl<'a> Make<'a> {
         match self.kin {
             Kin::Sibling if ctx.parent().is_none() => Err(Rejection::NoParent(ctx.task()).into()),
             Kin::Child if ctx.depth() >= DEPTH_MAX => Err(MakeError::TooDeep(ctx.task())),
-            kin => ctx.attempt.made.add(ctx.task(), |made| match kin {
-                Kin::Child => made.children.push(task),
-                Kin::Sibling => made.siblings.push(task),
-                Kin::None => made.tasks.push(task),
-            }),
+            kin => ctx.make(kin, self.name, NewFollowUp { task, when: When::default() }),
         }
     }
 }
 
 impl<'a> FollowUp<'a> {
     fn new(ctx: &'a Ctx, draft: Draft) -> Self {
-        Self { ctx, when: When::Settled, draft: draft.traced(ctx.trace()) }
+        Self { ctx, when: When::Settled, draft: draft.traced(ctx.trace()), name: None }
     }
 
     task_options!();
@@ -197,9 +190,14 @@ impl<'a> FollowUp<'a> {
         Self { when: When::Completed, ..self }
     }
 
+    /// The name of this operation among those of a durable handler. Default: what it does and the command.
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()), ..self }
+    }
+
     fn keep(self) -> Result<(), MakeError> {
         let follow_up = NewFollowUp { task: checked(self.draft)?, when: self.when };
-        self.ctx.attempt.made.add(self.ctx.task(), |made| made.follow_ups.push(follow_up))
+        self.ctx.make(Kin::FollowUp, self.name, follow_up)
     }
 }
 
@@ -224,62 +222,5 @@ impl IntoFuture for FollowUp<'_> {
 
     fn into_future(self) -> Self::IntoFuture {
         ready(self.keep())
-    }
-}
-
-/// What the handler of one attempt has made so far.
-#[derive(Debug, Default)]
-pub(crate) struct Buffer(Mutex<Kept>);
-
-#[derive(Debug, Default)]
-struct Kept {
-    made: Option<Box<Made>>,
-    over: bool,
-}
-
-impl Buffer {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn add(&self, task: TaskId, add: impl FnOnce(&mut Made)) -> Result<(), MakeError> {
-        let mut kept = self.kept();
-        if kept.over {
-            return Err(MakeError::Over(task));
-        }
-        let made = kept.made.get_or_insert_default();
-        if made.len() >= MADE_MAX {
-            let given = made.len() + 1;
-            return Err(InputError::Batch { what: "tasks made by one handler", given, max: MADE_MAX }.into());
-        }
-        add(made);
-        Ok(())
-    }
-
-    /// The attempt has ended: all that it made, for the settle. Nothing can be added from now on.
-    pub(crate) fn close(&self) -> Option<Box<Made>> {
-        let mut kept = self.kept();
-        kept.over = true;
-        kept.made.take().filter(|made| !made.is_empty())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use kinfolk_core::Json;
-
-    #[test]
-    fn one_attempt_makes_only_so_many_tasks_and_nothing_after_its_end() {
-        let buffer = Buffer::default();
-        let task = NewTask::new("work".parse().unwrap(), Json::null());
-        let add = || buffer.add(TaskId(1), |made| made.children.push(task.clone()));
-        for _ in 0..MADE_MAX {
-            add().unwrap();
-        }
-        assert!(matches!(add(), Err(MakeError::Input(InputError::Batch { max: MADE_MAX, .. }))));
-        assert_eq!(buffer.close().map(|made| made.len()), Some(MADE_MAX));
-        assert!(matches!(add(), Err(MakeError::Over(TaskId(1)))));
-        assert_eq!(buffer.close(), None);
     }
 }

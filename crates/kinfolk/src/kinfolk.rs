@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use kinfolk_core::operate::{Cancelled, Migrated};
 use kinfolk_core::{
-    Command, Enqueued, NewTask, Policy, Progress, QueueName, Retried, Store, StoreError, Tally, TaskId,
+    Command, Enqueued, History, Json, NewTask, Policy, Progress, QueueName, Retried, SignalName, Signalled, Store,
+    StoreError, Tally, TaskId,
 };
 use serde::Serialize;
 
@@ -120,6 +121,19 @@ impl Kinfolk {
     /// failed because of them wait again. The root must have failed.
     pub async fn retry_family(&self, id: TaskId) -> Result<Retried, StoreError> {
         self.store.retry_family(id).await
+    }
+
+    /// Sends a task a signal: its handler gets it from `Ctx::wait_signal`, now if it waits for it, else when it asks.
+    pub async fn signal<V>(&self, id: TaskId, name: impl AsRef<str>, value: &V) -> Result<Signalled, StoreError>
+    where
+        V: Serialize + ?Sized,
+    {
+        self.store.signal(id, &SignalName::new(name.as_ref())?, &Json::of(value)?).await
+    }
+
+    /// What the handler of a task has recorded, and what has become of what it waited for.
+    pub async fn history(&self, id: TaskId) -> Result<History, StoreError> {
+        self.store.history(id).await
     }
 
     /// Makes a queue, or changes its policy: retention, how many families and children are at work at once, how deep

@@ -46,10 +46,12 @@ mod backoff;
 mod ctx;
 mod done;
 mod draft;
+mod durable;
 mod enqueue;
 mod family;
 mod handler;
 mod kinfolk;
+mod made;
 mod observe;
 mod open;
 #[cfg(feature = "postgres")]
@@ -71,6 +73,9 @@ pub use kinfolk_core::{
 
 pub use crate::ctx::Ctx;
 pub use crate::done::{Done, IntoDone};
+pub use crate::durable::{
+    Call, CallError, FanOut, FanOutError, FanOutStream, Random, Replay, ReplayEnd, Results, Sub, SubFailure, SubResult,
+};
 pub use crate::enqueue::Enqueue;
 pub use crate::family::{FollowUp, Make, MakeError};
 pub use crate::handler::IntoCommand;

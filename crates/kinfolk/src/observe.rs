@@ -68,7 +68,29 @@ impl Observer {
         }
         let task = &attempt.task;
         let (command, queue) = (task.command.clone(), queue.clone());
-        self.emit(&Event::Started { task: task.id, command, queue, attempt: task.attempt });
+        let (task, attempt, steps) = (task.id, task.attempt, task.steps);
+        self.emit(&match steps {
+            0 => Event::Started { task, command, queue, attempt },
+            _ => Event::Resumed { task, command, queue, attempt, steps },
+        });
+    }
+
+    /// A write of a running attempt came too late.
+    pub(crate) fn stale(&self, attempt: &Attempt, queue: &QueueName) {
+        let (task, attempt, command) = (attempt.task.id, attempt.task.attempt, attempt.task.command.clone());
+        self.emit(&Event::Stale { task, command, queue: queue.clone(), attempt });
+    }
+
+    /// The store has answered to the suspension of an attempt. One whose end was asked for, or that made what can't be
+    /// made, has ended instead.
+    pub(crate) fn suspended(&self, attempt: &Attempt, queue: &QueueName, took: Duration, answer: Settled) {
+        match answer {
+            Settled::Recorded(State::Waiting | State::Pending) | Settled::Repeated(State::Waiting | State::Pending) => {
+                let (task, attempt, command) = (attempt.task.id, attempt.task.attempt, attempt.task.command.clone());
+                self.emit(&Event::Suspended { task, command, queue: queue.clone(), attempt, took });
+            }
+            answer => self.settled(attempt, queue, took, &Outcome::Done(None), answer),
+        }
     }
 
     /// A call to the store failed and is repeated.
@@ -133,6 +155,7 @@ impl Observer {
             | Event::Failed { command, queue, took, .. }
             | Event::Waiting { command, queue, took, .. }
             | Event::Snoozed { command, queue, took, .. }
+            | Event::Suspended { command, queue, took, .. }
             | Event::Released { command, queue, took, .. }
             | Event::Cancelled { command, queue, took, .. } => self.with_meters(command, queue, |meters| {
                 meters.seconds.record(took.as_secs_f64());
@@ -186,7 +209,7 @@ impl Meters {
         Self {
             seconds: histogram!("kinfolk_attempt_seconds", &labels),
             stale: counter!("kinfolk_stale_writes_total", &labels),
-            endings: ["completed", "retried", "failed", "waiting", "snoozed", "released", "cancelled"]
+            endings: ["completed", "retried", "failed", "waiting", "suspended", "snoozed", "released", "cancelled"]
                 .map(ending)
                 .into(),
         }
@@ -206,7 +229,10 @@ fn log(event: &Event) {
         }
         Event::LeaseLost { worker } => warn!(target: "kinfolk", event = name, %worker, "its work is dropped"),
         Event::Started { task, command, .. } => trace!(target: "kinfolk", event = name, %task, %command),
-        Event::Completed { task, command, took, .. } | Event::Waiting { task, command, took, .. } => {
+        Event::Resumed { task, command, steps, .. } => trace!(target: "kinfolk", event = name, %task, %command, steps),
+        Event::Completed { task, command, took, .. }
+        | Event::Suspended { task, command, took, .. }
+        | Event::Waiting { task, command, took, .. } => {
             trace!(target: "kinfolk", event = name, %task, %command, ?took);
         }
         Event::Snoozed { task, command, .. }

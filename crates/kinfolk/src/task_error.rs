@@ -10,6 +10,7 @@ use std::time::Duration;
 use kinfolk_core::{Failure, FailureKind, Json, Outcome, Retry};
 use serde::Serialize;
 
+use crate::durable::{CallError, FanOutError};
 use crate::family::MakeError;
 
 /// Why an attempt failed, and whether and when the task may be tried again.
@@ -35,22 +36,29 @@ use crate::family::MakeError;
 pub struct TaskError {
     failure: Failure,
     retry: Retry,
+    cause: Option<Box<Cause>>,
+}
+
+/// What went wrong with sub-tasks, for a handler that wants to go on.
+enum Cause {
+    FanOut(FanOutError),
+    Call(CallError),
 }
 
 impl TaskError {
     /// An error in words.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { failure: Failure::new(FailureKind::Error, message), retry: Retry::Policy }
+        Self { failure: Failure::new(FailureKind::Error, message), retry: Retry::Policy, cause: None }
     }
 
     /// The payload or the business rules forbid it: the task fails at once and is never retried.
     pub fn validation(message: impl Into<String>) -> Self {
-        Self { failure: Failure::new(FailureKind::Validation, message), retry: Retry::Never }
+        Self { failure: Failure::new(FailureKind::Validation, message), retry: Retry::Never, cause: None }
     }
 
     /// A failure as it will be kept, and whether and when the task may be tried again.
     pub fn of(failure: Failure, retry: Retry) -> Self {
-        Self { failure, retry }
+        Self { failure, retry, cause: None }
     }
 
     /// Try again after this span instead of the policy's, if the policy still allows an attempt.
@@ -79,8 +87,30 @@ impl TaskError {
         &self.failure
     }
 
+    /// What went wrong in the fan-out that this error comes from, if it comes from one.
+    pub fn fan_out(&self) -> Option<&FanOutError> {
+        match self.cause.as_deref() {
+            Some(Cause::FanOut(fault)) => Some(fault),
+            _ => None,
+        }
+    }
+
+    /// What went wrong in the call that this error comes from, if it comes from one.
+    pub fn call(&self) -> Option<&CallError> {
+        match self.cause.as_deref() {
+            Some(Cause::Call(fault)) => Some(fault),
+            _ => None,
+        }
+    }
+
     pub(crate) fn of_kind(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { failure: Failure::new(kind, message), retry: Retry::Policy }
+        Self { failure: Failure::new(kind, message), retry: Retry::Policy, cause: None }
+    }
+
+    /// What sub-tasks did not do, they would not do the next time either: they have had their attempts.
+    fn of_cause(words: String, detail: &impl Serialize, cause: Cause) -> Self {
+        let error = Self::new(words).do_not_retry().detail(detail);
+        Self { cause: Some(Box::new(cause)), ..error }
     }
 
     pub(crate) fn into_outcome(self) -> Outcome {
@@ -95,9 +125,23 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for TaskError {
     fn from(error: E) -> Self {
         let error = error.into();
         let words = with_causes(&*error);
-        match error.downcast_ref::<MakeError>() {
-            Some(_) => Self::of_kind(FailureKind::Refused, words).do_not_retry(),
-            None => Self::new(words),
+        let error = match error.downcast::<MakeError>() {
+            Ok(fault) => {
+                let kind = match *fault {
+                    MakeError::Diverged(_) => FailureKind::Diverged,
+                    _ => FailureKind::Refused,
+                };
+                return Self::of_kind(kind, words).do_not_retry();
+            }
+            Err(error) => error,
+        };
+        let error = match error.downcast::<FanOutError>() {
+            Ok(fault) => return Self::of_cause(words, &fault.detail(), Cause::FanOut(*fault)),
+            Err(error) => error,
+        };
+        match error.downcast::<CallError>() {
+            Ok(fault) => Self::of_cause(words, &fault.clone(), Cause::Call(*fault)),
+            Err(_) => Self::new(words),
         }
     }
 }

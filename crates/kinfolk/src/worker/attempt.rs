@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use kinfolk_core::{ClaimedTask, TaskId, Token, WorkerId};
 use tokio::sync::Notify;
 
-use crate::family::Buffer;
+use crate::durable::book::Durable;
+use crate::made::Buffer;
 
 /// An attempt from its claim until it is settled.
 #[derive(Debug)]
@@ -18,12 +19,14 @@ pub(crate) struct Attempt {
     pub(crate) calls: Calls,
     /// What its handler has made so far.
     pub(crate) made: Buffer,
+    /// Its durable operations, if it has any.
+    pub(crate) durable: Durable,
 }
 
 impl Attempt {
     /// An attempt that has not begun.
     pub(crate) fn new(task: ClaimedTask, lane: usize) -> Self {
-        Self { task, lane, calls: Calls::default(), made: Buffer::default() }
+        Self { task, lane, calls: Calls::default(), made: Buffer::default(), durable: Durable::default() }
     }
 }
 

@@ -23,6 +23,7 @@ use super::claimer::Claimer;
 use super::heart::Heart;
 use super::lookout::{self, Lookout};
 use super::pruner::Pruner;
+use super::recorder::Recorder;
 use super::recoverer::Recoverer;
 use super::scheduler::Scheduler;
 use super::settler::Settler;
@@ -130,6 +131,7 @@ impl Services {
     fn start(shared: &Arc<Shared>, heart: Heart) -> Self {
         let mut others = vec![
             until_end(shared, Settler::new(Arc::clone(shared)).run()),
+            until_end(shared, Recorder::new(Arc::clone(shared)).run()),
             until_end(shared, heart.run()),
             until_end(shared, Waker::new(Arc::clone(shared)).run()),
             until_end(shared, Lookout::new(Arc::clone(shared)).run()),

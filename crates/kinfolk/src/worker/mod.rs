@@ -2,7 +2,7 @@
 //!
 //! One worker is a handful of services around shared state, each in its own file and of the same shape (`run` for good,
 //! until the worker ends it; `run_once` for one step): the [`claimer`], a [`runner`] for each attempt, the [`settler`], the
-//! [`heart`], the [`wake`]-ups, the [`catalogue`] of commands, the [`lookout`], and for maintenance the [`recoverer`], the
+//! [`recorder`], the [`heart`], the [`wake`]-ups, the [`catalogue`] of commands, the [`lookout`], and for maintenance the [`recoverer`], the
 //! [`sweeper`], the [`scheduler`] and the [`pruner`].
 
 pub(crate) mod attempt;
@@ -12,8 +12,9 @@ mod handle;
 mod heart;
 mod lookout;
 mod pruner;
+mod recorder;
 mod recoverer;
-mod runner;
+pub(crate) mod runner;
 mod scheduler;
 pub(crate) mod settler;
 mod slots;
@@ -35,6 +36,7 @@ use tokio::time::Instant;
 use self::catalogue::Commands;
 pub use self::handle::WorkerHandle;
 use self::heart::Heart;
+use self::recorder::Records;
 use self::settler::Inbox;
 use self::state::{Lane, Looks, Options, Shared, Stops};
 use crate::ctx::Ctx;
@@ -242,29 +244,59 @@ impl WorkerBuilder {
         if queues.is_empty() {
             queues.extend(registered.into_iter().map(|command| (command.queue, CAPACITY)));
         }
-        let sum = queues.values().sum::<usize>().min(Semaphore::MAX_PERMITS);
-        Ok(Shared {
-            kinfolk: self.kinfolk,
-            options: self.options,
-            commands: Commands::new(self.handlers.commands(), sourced),
-            handlers: self.handlers,
-            lanes: queues.into_iter().map(|(queue, capacity)| Lane::new(queue, capacity)).collect(),
-            total: self.capacity.filter(|total| *total < sum).map(Semaphore::new),
-            roster: attempt::Roster::default(),
-            inbox: Inbox::default(),
-            observer: self.observer,
-            stops: Stops::default(),
-            looks: Looks::default(),
-            heart: Notify::new(),
-            renamed: Notify::new(),
-            recover: Notify::new(),
-            stirred: Notify::new(),
-            has_statuses: AtomicBool::new(false),
-        })
+        Ok(shared(self.kinfolk, self.options, self.handlers, self.observer, queues, self.capacity, sourced))
+    }
+
+    /// A worker that the store has never heard of, for one queue.
+    pub(crate) fn unregistered(self, queue: QueueName) -> Result<Shared, InputError> {
+        match self.mistake {
+            Some(mistake) => Err(mistake),
+            None => {
+                let queues = BTreeMap::from([(queue, 1)]);
+                Ok(shared(self.kinfolk, self.options, self.handlers, self.observer, queues, None, Vec::new()))
+            }
+        }
+    }
+
+    pub(crate) fn kinfolk(&self) -> &Kinfolk {
+        &self.kinfolk
     }
 
     fn mistaken(&mut self, fault: InputError) {
         self.mistake.get_or_insert(fault);
+    }
+}
+
+/// A worker as its services see it.
+fn shared(
+    kinfolk: Kinfolk,
+    options: Options,
+    handlers: Handlers,
+    observer: Observer,
+    queues: BTreeMap<QueueName, usize>,
+    capacity: Option<usize>,
+    sourced: Vec<CommandName>,
+) -> Shared {
+    let sum = queues.values().sum::<usize>().min(Semaphore::MAX_PERMITS);
+    Shared {
+        kinfolk,
+        options,
+        commands: Commands::new(handlers.commands(), sourced),
+        handlers,
+        lanes: queues.into_iter().map(|(queue, capacity)| Lane::new(queue, capacity)).collect(),
+        total: capacity.filter(|total| *total < sum).map(Semaphore::new),
+        roster: attempt::Roster::default(),
+        inbox: Inbox::default(),
+        records: Records::default(),
+        trunk: "".into(),
+        observer,
+        stops: Stops::default(),
+        looks: Looks::default(),
+        heart: Notify::new(),
+        renamed: Notify::new(),
+        recover: Notify::new(),
+        stirred: Notify::new(),
+        has_statuses: AtomicBool::new(false),
     }
 }
 

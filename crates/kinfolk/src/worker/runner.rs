@@ -2,9 +2,12 @@
 //!
 //! It is one tokio task and does nothing but drive the handler, under a timeout if the task has one, and listen for
 //! calls: a cancellation gives the handler the grace to end by itself, a stop or a lost lease drops it at once. A panic
-//! is a failure like any other. Whatever happens, the slot is given back and the settler is told.
+//! is a failure like any other. A handler that is pending, waits for something durable and has nothing in flight is
+//! dropped, and its task is suspended. One that has recorded something before gets its history first. Whatever happens,
+//! the slot is given back and the settler is told.
 
 use std::any::Any;
+use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::task::Poll;
@@ -20,6 +23,7 @@ use super::settler::Ended;
 use super::state::Shared;
 use crate::ctx::Ctx;
 use crate::done::Verdict;
+use crate::durable::book::suspension;
 use crate::task_error::TaskError;
 
 /// Runs one attempt and hands its end to the settler.
@@ -36,17 +40,34 @@ pub(crate) async fn run(shared: Arc<Shared>, attempt: Arc<Attempt>) {
 }
 
 /// Drives the handler to its end, or drops it.
-async fn drive(shared: &Arc<Shared>, attempt: &Arc<Attempt>) -> Verdict {
+pub(crate) async fn drive(shared: &Arc<Shared>, attempt: &Arc<Attempt>) -> Verdict {
     let Some(handler) = shared.handlers.get(&attempt.task.command) else {
         // The store gave us what we did not ask for; someone else may have a handler.
         return Verdict::Settle(Outcome::Release);
     };
-    let ctx = Ctx { attempt: Arc::clone(attempt), worker: Arc::clone(shared) };
-    let work = AssertUnwindSafe(async { handler(ctx).await }).catch_unwind();
+    let ctx = Ctx::new(attempt, shared);
+    let work = AssertUnwindSafe(async {
+        if attempt.task.steps > 0 {
+            load(&ctx).await?;
+        }
+        Ok(handler(ctx).await)
+    });
+    let work = work.catch_unwind();
     tokio::pin!(work);
+    let mut seen = None;
+    // Ends with the handler, or when it has come as far as it can without what it waits for.
+    let mut work = poll_fn(move |cx| match work.as_mut().poll(cx) {
+        Poll::Ready(Ok(ended)) => {
+            Poll::Ready(ended.unwrap_or_else(|fault: TaskError| Verdict::Settle(fault.into_outcome())))
+        }
+        Poll::Ready(Err(panic)) => Poll::Ready(panicked(&*panic)),
+        Poll::Pending => {
+            attempt.durable.poll_parked(&mut seen, cx).map(|()| Verdict::Suspend(Box::new(suspension(attempt))))
+        }
+    });
     // Most short handlers are through at once: then nothing else has to be set up.
     if let Poll::Ready(ended) = poll!(&mut work) {
-        return ended.unwrap_or_else(|panic| panicked(&*panic));
+        return ended;
     }
     let mut deadline = attempt.task.timeout.map(|timeout| Instant::now() + timeout);
     let mut heard = Call::None;
@@ -63,13 +84,20 @@ async fn drive(shared: &Arc<Shared>, attempt: &Arc<Attempt>) -> Verdict {
                 Call::Stop => return Verdict::Settle(Outcome::Release),
                 Call::Over => return Verdict::Dropped,
             },
-            ended = &mut work => return ended.unwrap_or_else(|panic| panicked(&*panic)),
+            ended = &mut work => return ended,
             () = at(deadline) => return match heard {
                 Call::None => timed_out(attempt),
                 _ => Verdict::Settle(Outcome::Cancelled),
             },
         }
     }
+}
+
+/// Reads what the task has recorded before its handler asks for it.
+async fn load(ctx: &Ctx) -> Result<(), TaskError> {
+    let history = ctx.ask("history", |store| store.history(ctx.task())).await?;
+    ctx.with_book(|book| book.load(history));
+    Ok(())
 }
 
 /// Waits until a deadline; forever when there is none.

@@ -1,8 +1,8 @@
 //! The settler: records how attempts ended, in batches that grow with the load.
 //!
 //! When nothing is in flight, what has come in goes out at once; while a call is in flight, more gathers, and a second
-//! call starts only for a large batch. An attempt that made many tasks goes out in a call of its own, beside the others: it
-//! takes longer, and they need not wait for it. A call that the store could not carry out is repeated as it was: settles are
+//! call starts only for a large batch. Suspensions go out beside the ends of the same batch. An attempt that made many tasks
+//! goes out in a call of its own, beside the others: it takes longer, and they need not wait for it. A call that the store could not carry out is repeated as it was: settles are
 //! fenced and recognised. One that the store refuses is split, so that each outcome is its own; an outcome that can't be
 //! recorded at all becomes a failure that says so.
 
@@ -15,7 +15,7 @@ use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use kinfolk_core::limits::SETTLE_BATCH_MAX;
-use kinfolk_core::{Advice, Made, Settle, Settled, State, StoreError};
+use kinfolk_core::{Advice, Made, Outcome, Settle, Settled, State, StoreError, Suspend};
 use tokio::sync::Notify;
 
 use super::attempt::Attempt;
@@ -45,8 +45,12 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
+    /// Rows beside its own.
     fn made(&self) -> usize {
-        self.made.as_ref().map_or(0, |made| made.len())
+        match &self.verdict {
+            Verdict::Suspend(suspend) => suspend.iter().count() + suspend.checkpoints.len(),
+            _ => self.made.as_ref().map_or(0, |made| made.len()),
+        }
     }
 }
 
@@ -194,6 +198,7 @@ impl Settler {
         let mut settles = Vec::with_capacity(count);
         let mut attempts = Vec::with_capacity(count);
         let mut over: Vec<Arc<Attempt>> = Vec::new();
+        let mut parked = Parked::default();
         for Ended { attempt, verdict, made, took } in batch {
             match verdict {
                 Verdict::Settle(outcome) => {
@@ -201,6 +206,14 @@ impl Settler {
                     settles.push(recordable(settle));
                     attempts.push(Settling { attempt, took });
                 }
+                Verdict::Suspend(suspend) => match suspend.check() {
+                    Ok(()) => parked.push(*suspend, Settling { attempt, took }),
+                    Err(fault) => {
+                        let outcome = unrecordable(&fault.to_string());
+                        settles.push(Settle::new(attempt.task.id, attempt.task.token, outcome));
+                        attempts.push(Settling { attempt, took });
+                    }
+                },
                 Verdict::Committed(state) => {
                     let lane = &self.shared.lanes[attempt.lane].queue;
                     self.shared.observer.committed(&attempt, lane, took, state);
@@ -212,10 +225,17 @@ impl Settler {
                 Verdict::Dropped => over.push(attempt),
             }
         }
-        if !settles.is_empty() {
-            self.settle(&mut settles, &attempts).await;
+        match (settles.is_empty(), parked.suspends.is_empty()) {
+            (true, true) => {}
+            (false, true) => self.settle(&mut settles, &attempts).await,
+            (true, false) => self.suspend(&parked.suspends, &parked.attempts).await,
+            (false, false) => {
+                let suspended = self.suspend(&parked.suspends, &parked.attempts);
+                tokio::join!(self.settle(&mut settles, &attempts), suspended);
+            }
         }
-        let ended = attempts.iter().map(|settling| &*settling.attempt).chain(over.iter().map(|attempt| &**attempt));
+        let ended = attempts.iter().chain(&parked.attempts).map(|settling| &*settling.attempt);
+        let ended = ended.chain(over.iter().map(|attempt| &**attempt));
         self.shared.roster.forget(ended);
         self.shared.observer.ended_running(count);
         self.shared.inbox.recorded(count);
@@ -266,6 +286,44 @@ impl Settler {
         }
     }
 
+    fn suspend<'a>(&'a self, suspends: &'a [Suspend], attempts: &'a [Settling]) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let mut backoff = Backoff::for_trouble();
+            let fault = loop {
+                match self.shared.store().suspend(suspends).await {
+                    Ok(answers) => return self.report_suspended(suspends, attempts, &answers),
+                    Err(fault) => {
+                        self.shared.observer.trouble("suspend", &fault);
+                        if is_about_one_of_them(&fault) {
+                            break fault;
+                        }
+                    }
+                }
+                tokio::time::sleep(backoff.pause(2)).await;
+            };
+            if let [one] = suspends {
+                let mut failed = Settle::new(one.task, one.token, Outcome::Release);
+                return self.settle_instead(&mut failed, attempts, &fault).await;
+            }
+            let half = suspends.len() / 2;
+            self.suspend(&suspends[..half], &attempts[..half]).await;
+            self.suspend(&suspends[half..], &attempts[half..]).await;
+        })
+    }
+
+    fn report_suspended(&self, suspends: &[Suspend], attempts: &[Settling], answers: &[Settled]) {
+        for ((suspend, settling), answer) in suspends.iter().zip(attempts).zip(answers) {
+            let lane = &self.shared.lanes[settling.attempt.lane];
+            self.shared.observer.suspended(&settling.attempt, &lane.queue, settling.took, *answer);
+            lane.took(settling.took);
+            if suspend.iter().next().is_some() {
+                self.shared.wake_all();
+            } else if matches!(answer, Settled::Recorded(State::Pending) | Settled::Repeated(State::Pending)) {
+                lane.wake.notify_one();
+            }
+        }
+    }
+
     fn report(&self, settles: &[Settle], attempts: &[Settling], answers: &[Settled]) {
         for ((settle, settling), answer) in settles.iter().zip(attempts).zip(answers) {
             let lane = &self.shared.lanes[settling.attempt.lane];
@@ -287,6 +345,20 @@ struct Settling {
     took: Duration,
 }
 
+/// Attempts that are to be suspended.
+#[derive(Default)]
+struct Parked {
+    suspends: Vec<Suspend>,
+    attempts: Vec<Settling>,
+}
+
+impl Parked {
+    fn push(&mut self, suspend: Suspend, settling: Settling) {
+        self.suspends.push(suspend);
+        self.attempts.push(settling);
+    }
+}
+
 /// The settle, or a failure in its place that says why no store would keep it.
 fn recordable(settle: Settle) -> Settle {
     match settle.check() {
@@ -296,7 +368,7 @@ fn recordable(settle: Settle) -> Settle {
 }
 
 /// Whether the fault may lie with one settle of the batch, rather than with the store as a whole.
-fn is_about_one_of_them(fault: &StoreError) -> bool {
+pub(super) fn is_about_one_of_them(fault: &StoreError) -> bool {
     fault.advice() == Advice::FixInput || matches!(fault, StoreError::Fault { .. })
 }
 
@@ -304,7 +376,7 @@ fn is_about_one_of_them(fault: &StoreError) -> bool {
 mod tests {
     use super::*;
     use kinfolk_core::limits::RESULT_BYTES_MAX;
-    use kinfolk_core::{ClaimedTask, Json, NewTask, Outcome, TaskId, Token};
+    use kinfolk_core::{ClaimedTask, Json, NewTask, TaskId, Token};
     use uuid::Uuid;
 
     fn ended(id: i32, children: usize) -> Ended {

@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::attempt::Roster;
 use super::catalogue::Commands;
+use super::recorder::Records;
 use super::settler::Inbox;
 use super::slots::Slots;
 use crate::handler::Handlers;
@@ -40,6 +41,9 @@ pub(crate) struct Shared {
     pub(crate) total: Option<Semaphore>,
     pub(crate) roster: Roster,
     pub(crate) inbox: Inbox,
+    pub(crate) records: Records,
+    /// The name of the branch that every handler begins in: none.
+    pub(crate) trunk: Arc<str>,
     pub(crate) observer: Observer,
     pub(crate) stops: Stops,
     pub(crate) looks: Looks,

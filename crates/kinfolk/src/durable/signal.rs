@@ -1,0 +1,61 @@
+//! Waiting for a word from outside: an approval, a callback, a person.
+
+use std::time::Duration;
+
+use kinfolk_core::{Checkpoint, Json, SignalName, StepKind, Taken, Timestamp};
+use serde::de::DeserializeOwned;
+
+use super::book::Wait;
+use crate::ctx::Ctx;
+use crate::task_error::TaskError;
+
+impl Ctx {
+    /// Waits without a worker for a signal of this name (`Kinfolk::signal`, `kinfolk signal`), for this long at most, by
+    /// the store's clock; `None` when none has come by then. Signals that came before are kept, and taken in the order in
+    /// which they came.
+    pub async fn wait_signal<T: DeserializeOwned>(
+        &self,
+        name: impl AsRef<str>,
+        timeout: Option<Duration>,
+    ) -> Result<Option<T>, TaskError> {
+        let name = SignalName::new(name.as_ref()).map_err(|fault| TaskError::from(fault).do_not_retry())?;
+        let (op, recorded) = self.begin(&format!("signal {name}"), StepKind::Signal, String::new())?;
+        if let Some(value) = recorded {
+            let [signal]: [Json; 1] = match op.read::<Vec<Json>>(&value)?.try_into() {
+                Ok(signal) => signal,
+                Err(_) => return Ok(None),
+            };
+            return op.read(&signal).map(Some);
+        }
+        op.stop_if_dry().await?;
+        let (task, token) = (self.task(), self.token());
+        match self.ask("take_signal", |store| store.take_signal(task, token, &op.key, &name)).await? {
+            Taken::Signal(signal) => return op.read(&signal).map(Some),
+            Taken::Stale => return Err(self.lost().await),
+            Taken::Nothing => {}
+        }
+        let (key, begun) = op.find_beside(&format!("wait {name}"), StepKind::Wait)?;
+        let until: Option<Timestamp> = match begun {
+            Some(until) => op.read(&until)?,
+            None => {
+                let until = match timeout {
+                    Some(span) => Some(self.clock().await?.plus(span)),
+                    None => None,
+                };
+                let value = Json::of(&until)?;
+                self.with_book(|book| {
+                    book.keep(Checkpoint { key, kind: StepKind::Wait, digest: String::new(), value });
+                });
+                until
+            }
+        };
+        if let Some(until) = until
+            && self.has_passed(until).await?
+        {
+            // Given up: so it stays, even if a signal comes later.
+            op.record(Json::of(&[(); 0])?).await?;
+            return Ok(None);
+        }
+        Err(op.wait(Wait::Signal(name, until)).await)
+    }
+}

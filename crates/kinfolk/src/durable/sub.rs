@@ -1,0 +1,116 @@
+//! Sub-tasks: the children of a fan-out before they exist, and the options they share.
+
+use std::time::Duration;
+
+use kinfolk_core::{InputError, NewTask, QueueName, Rule};
+use serde::Serialize;
+
+use super::key::Asked;
+use crate::ctx::Ctx;
+use crate::draft::{Draft, task_options};
+use crate::task::Task;
+use crate::task_error::TaskError;
+
+/// A sub-task to be: the command, what it is given, and how it runs. What is not said comes from the fan-out, then from
+/// the parent or the command.
+#[derive(Debug)]
+pub struct Sub {
+    pub(crate) draft: Draft,
+}
+
+impl Sub {
+    /// A sub-task for a command by its name.
+    pub fn new<P: Serialize + ?Sized>(command: impl AsRef<str>, args: &P) -> Self {
+        Self { draft: Draft::of_command(command.as_ref(), args) }
+    }
+
+    /// A typed sub-task. It has no unique key, even if its type has one: a result that is awaited is its own.
+    pub fn of<T: Task>(task: &T) -> Self {
+        Self { draft: Draft::of_command(T::COMMAND, task) }
+    }
+
+    task_options!();
+}
+
+/// What was said about a fan-out.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Terms {
+    pub(crate) rule: Option<Rule>,
+    pub(crate) queue: Option<QueueName>,
+    pub(crate) priority: Option<i32>,
+    pub(crate) max_attempts: Option<u16>,
+    pub(crate) sub_task_timeout: Option<Duration>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) cancel_on_failure: bool,
+    pub(crate) name: Option<String>,
+    pub(crate) page: Option<u32>,
+    pub(crate) mistake: Option<InputError>,
+}
+
+impl Terms {
+    pub(crate) fn threshold(&mut self, share: f64) {
+        if (0.0..=1.0).contains(&share) {
+            // Parts in a million, so that no float decides anything later.
+            self.rule = Some(Rule::Threshold((share * 1e6).round() as u32));
+        } else {
+            let words = format!("a threshold of {share} is out of range; it must be 0 to 1");
+            self.mistake.get_or_insert(InputError::Other(words));
+        }
+    }
+
+    pub(crate) fn on_queue(&mut self, queue: &str) {
+        match QueueName::new(queue) {
+            Ok(queue) => self.queue = Some(queue),
+            Err(fault) => drop(self.mistake.get_or_insert(fault)),
+        }
+    }
+}
+
+/// Sub-tasks as they were asked for.
+pub(crate) struct Children {
+    /// The name of the operation.
+    pub(crate) name: String,
+    pub(crate) digest: String,
+    /// How many there are.
+    pub(crate) total: u32,
+    /// The tasks themselves, unless they were made before.
+    pub(crate) tasks: Vec<NewTask>,
+}
+
+impl Children {
+    /// Reads the sub-tasks once; `None` when there are none. Those that were made before are not kept: they may be many.
+    pub(crate) fn gather(ctx: &Ctx, terms: &Terms, subs: impl Iterator<Item = Sub>) -> Result<Option<Self>, TaskError> {
+        let refused = |fault: InputError| TaskError::from(fault).do_not_retry();
+        if let Some(mistake) = &terms.mistake {
+            return Err(refused(mistake.clone()));
+        }
+        let mut asked = Asked::default();
+        let mut gathered: Option<(Self, bool)> = None;
+        for sub in subs {
+            let child = sub.draft.into_task().map_err(refused)?;
+            asked.child(&child);
+            let (children, new) = gathered.get_or_insert_with(|| {
+                let name = terms.name.clone().unwrap_or_else(|| child.command.to_string());
+                let new = !ctx.with_book(|book| book.knows_next(&ctx.spot(&name)));
+                (Self { name, digest: String::new(), total: 0, tasks: Vec::new() }, new)
+            });
+            children.total += 1;
+            if *new {
+                let child = fitted(ctx, terms, child);
+                child.check().map_err(refused)?;
+                children.tasks.push(child);
+            }
+        }
+        Ok(gathered.map(|(children, _)| Self { digest: asked.digest(), ..children }))
+    }
+}
+
+/// A child with what the fan-out and the parent say about it.
+fn fitted(ctx: &Ctx, terms: &Terms, mut child: NewTask) -> NewTask {
+    child.queue = child.queue.or_else(|| terms.queue.clone());
+    child.priority = child.priority.or(terms.priority);
+    child.max_attempts = child.max_attempts.or(terms.max_attempts).or(Some(ctx.max_attempts()));
+    child.timeout = child.timeout.or(terms.sub_task_timeout);
+    child.trace = child.trace.or_else(|| ctx.trace().map(str::to_owned));
+    child
+}
