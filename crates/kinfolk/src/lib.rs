@@ -60,6 +60,8 @@ mod source;
 mod status;
 mod task;
 mod task_error;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod wait;
 mod worker;
 

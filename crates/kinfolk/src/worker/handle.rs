@@ -105,6 +105,18 @@ impl WorkerHandle {
         self.kill().await
     }
 
+    /// Ends as if the process had died: handlers are dropped, and the store hears nothing more. The id it had.
+    #[cfg(feature = "testing")]
+    pub(crate) async fn vanish(self) -> Option<WorkerId> {
+        let worker = self.shared.roster.worker();
+        self.shared.stops.end.cancel();
+        if let Some(worker) = worker {
+            self.shared.roster.lose(worker);
+        }
+        let _ = timeout(DROPPING, self.shared.wait_no_handler()).await;
+        worker
+    }
+
     async fn wait_ended(&self) -> Result<(), StoreError> {
         let mut ended = self.ended.clone();
         let Ok(answer) = ended.wait_for(Option::is_some).await else { return Ok(()) };

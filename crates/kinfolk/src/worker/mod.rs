@@ -90,6 +90,7 @@ impl Worker {
                 grace: Duration::from_secs(10),
                 stop_grace: Duration::from_secs(20),
                 maintenance: true,
+                wakeups: true,
             },
             mistake: None,
         }
@@ -208,6 +209,13 @@ impl WorkerBuilder {
     /// Be told of everything that happens. Called from many threads; be short.
     pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.observer.listen(listener);
+        self
+    }
+
+    /// Hear no wake-ups: only polling finds work.
+    #[cfg(feature = "testing")]
+    pub(crate) fn deaf(mut self) -> Self {
+        self.options.wakeups = false;
         self
     }
 

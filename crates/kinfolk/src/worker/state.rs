@@ -28,6 +28,8 @@ pub(crate) struct Options {
     pub(crate) grace: Duration,
     pub(crate) stop_grace: Duration,
     pub(crate) maintenance: bool,
+    /// Whether idle lanes listen for wake-ups; always, except in tests of the polling behind them.
+    pub(crate) wakeups: bool,
 }
 
 /// One worker, as its services see it.

@@ -45,7 +45,7 @@ impl<'a> Idle<'a> {
             pause = pause.min(due.since(now) + Duration::from_millis(1));
         }
         tokio::select! {
-            () = lane.wake.notified() => {}
+            () = lane.wake.notified(), if self.shared.options.wakeups => {}
             () = tokio::time::sleep(pause) => {}
             () = self.shared.stops.drain.cancelled() => {}
         }

@@ -7,6 +7,7 @@ mod endings;
 mod events;
 mod examples;
 mod families;
+mod fan_outs;
 mod flaky;
 mod handlers;
 mod lab;
