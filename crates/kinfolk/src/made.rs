@@ -7,7 +7,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kinfolk_core::limits::MADE_MAX;
-use kinfolk_core::{Checkpoint, ChildOrder, FollowUp, InputError, Json, Made, NewTask, StepKind};
+use kinfolk_core::{Checkpoint, ChildOrder, Failure, FailureKind, FollowUp, InputError, Json, Made, NewTask, StepKind};
 
 use crate::ctx::Ctx;
 use crate::durable::book::{Book, Durable};
@@ -68,8 +68,9 @@ impl Ctx {
                     if recorded == digest {
                         return Ok(());
                     }
-                    let key = spot.key(number);
-                    return Err(MakeError::Diverged(diverged(self.task(), &key, StepKind::Make, None)));
+                    let words = diverged(self.task(), &spot.key(number), StepKind::Make, None);
+                    book.mistaken(Failure::new(FailureKind::Diverged, words.clone()));
+                    return Err(MakeError::Diverged(words));
                 }
                 kept.marks.push(Mark { spot, number, digest });
             }

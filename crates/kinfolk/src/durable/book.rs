@@ -12,11 +12,12 @@ use std::task::{Context, Poll};
 
 use futures_util::task::AtomicWaker;
 use kinfolk_core::{
-    Await, Checkpoint, ChildResult, FanOut, FanOutId, History, Json, Key, NewFanOut, SignalName, StepKind, Suspend,
-    Timestamp,
+    Await, Checkpoint, ChildResult, Failure, FanOut, FanOutId, History, Json, Key, NewFanOut, Outcome, Retry,
+    SignalName, StepKind, Suspend, Timestamp,
 };
 
 use super::key::Spot;
+use crate::done::Verdict;
 use crate::made::Buffer;
 use crate::worker::attempt::Attempt;
 
@@ -55,6 +56,8 @@ pub(crate) struct Book {
     version: u64,
     /// Where a dry run came to its end.
     stopped: Vec<(Key, StepKind)>,
+    /// What the handler's code did wrong first.
+    mistake: Option<Failure>,
     missed: bool,
     unseen: usize,
     /// The store's clock, as it was last read in this attempt.
@@ -324,14 +327,27 @@ impl Book {
         self.waits.remove(&wait);
     }
 
+    pub(crate) fn mistaken(&mut self, failure: Failure) {
+        self.mistake.get_or_insert(failure);
+    }
+
     /// Where a dry run came to its end.
     pub(crate) fn take_stopped(&mut self) -> Vec<(Key, StepKind)> {
         std::mem::take(&mut self.stopped)
     }
 }
 
-/// Everything that goes out with the suspension of an attempt.
-pub(crate) fn suspension(attempt: &Attempt) -> Suspend {
+/// How an attempt goes on that has come as far as it can: suspended, with everything that goes out with it, or failed for a
+/// mistake in its code.
+pub(crate) fn parked(attempt: &Attempt) -> Verdict {
+    let mistake = attempt.durable.try_book().and_then(|mut book| book.mistake.take());
+    match mistake {
+        Some(failure) => Verdict::Settle(Outcome::Failed { failure, retry: Retry::Never }),
+        None => Verdict::Suspend(Box::new(suspension(attempt))),
+    }
+}
+
+fn suspension(attempt: &Attempt) -> Suspend {
     let (made, marks) = attempt.made.close_marked();
     let mut suspend = Suspend::new(attempt.task.id, attempt.task.token);
     suspend.made = made;

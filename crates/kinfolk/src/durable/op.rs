@@ -9,7 +9,8 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    Advice, Checkpoint, FailureKind, Json, Key, Record, Recorded, StepKind, Store, StoreError, TaskId, Timestamp,
+    Advice, Checkpoint, Failure, FailureKind, Json, Key, Record, Recorded, Retry, StepKind, Store, StoreError, TaskId,
+    Timestamp,
 };
 
 use super::book::{Book, Found, Wait};
@@ -49,17 +50,24 @@ impl Ctx {
     ) -> Result<(Op<'_>, Option<Json>), TaskError> {
         let spot = self.spot(name);
         let Some(number) = self.with_book(|book| book.enter(&spot)) else {
-            return Err(TaskError::new(format!(
-                "two operations called {name:?} are open at once in {}; give each parallel branch a context of its own \
-                 with ctx.branch(name), or give one of them another name",
-                if self.branch.is_empty() { "the handler".to_owned() } else { format!("branch {:?}", self.branch) },
-            ))
-            .do_not_retry());
+            let here = if self.branch.is_empty() { "the handler" } else { &self.branch };
+            let words = format!(
+                "two operations called {name:?} are open at once in {here}; give each parallel branch a context of its own \
+                 with ctx.branch(name), or give one of them another name"
+            );
+            return Err(self.mistaken(Failure::new(FailureKind::Error, words)));
         };
         let key = spot.key(number);
         let op = Op { ctx: self, spot, key, kind, digest };
         let recorded = op.find()?;
         Ok((op, recorded))
+    }
+
+    /// The handler's code is at fault. It hears so, and if it goes on to wait for something all the same, or another
+    /// branch of it waits, the attempt fails with this instead of being suspended.
+    pub(crate) fn mistaken(&self, failure: Failure) -> TaskError {
+        self.with_book(|book| book.mistaken(failure.clone()));
+        TaskError::of(failure, Retry::Never)
     }
 
     /// Asks the store, again and again while it can't answer. An attempt that is over gets no answer.
@@ -147,11 +155,10 @@ impl Op<'_> {
         match self.ctx.with_book(|book| book.find(&self.key, self.kind, &self.digest)) {
             Found::Nothing => Ok(None),
             Found::Value(value) => Ok(Some(value)),
-            Found::Other { kind, same_kind } => Err(TaskError::of_kind(
-                FailureKind::Diverged,
-                diverged(self.ctx.task(), &self.key, kind, (!same_kind).then_some(self.kind)),
-            )
-            .do_not_retry()),
+            Found::Other { kind, same_kind } => {
+                let words = diverged(self.ctx.task(), &self.key, kind, (!same_kind).then_some(self.kind));
+                Err(self.ctx.mistaken(Failure::new(FailureKind::Diverged, words)))
+            }
         }
     }
 

@@ -80,15 +80,15 @@ impl TestKit {
     ) -> Result<Self, StoreError> {
         let clock = Arc::new(TestClock::default());
         let store = kinfolk_sqlite::SqliteStore::temporary(clock.clone(), kinfolk_sqlite::Options::default())?;
-        Ok(Self { clock, ..Self::on(Arc::new(store), configure) })
+        Ok(Self { clock, ..Self::on(Arc::new(store), configure).await? })
     }
 
     /// A kit on a store of yours, whose clock it can't move.
-    pub fn on(
+    pub async fn on(
         store: Arc<dyn Store>,
         configure: impl Fn(WorkerBuilder) -> WorkerBuilder + Send + Sync + 'static,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, StoreError> {
+        let kit = Self {
             kinfolk: Kinfolk::new(store),
             clock: Arc::default(),
             configure: Box::new(configure),
@@ -96,7 +96,14 @@ impl TestKit {
             worker: None,
             wakeups: true,
             crashes: 0,
-        }
+        };
+        kit.introduce().await?;
+        Ok(kit)
+    }
+
+    /// Makes the commands known that the worker will handle, so that their tasks can be enqueued before it runs.
+    async fn introduce(&self) -> Result<(), StoreError> {
+        (self.configure)(self.kinfolk.worker()).register().await
     }
 
     /// The worker hears no wake-ups from now on, neither of the store nor its own: only its polling finds work.
@@ -130,7 +137,7 @@ impl TestKit {
             worker.kill().await?;
         }
         self.configure = Box::new(configure);
-        Ok(())
+        self.introduce().await
     }
 
     /// Lets the worker die at a commit to come, counted from 1 for the first one since the kit was made. Another worker

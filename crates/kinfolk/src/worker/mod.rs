@@ -212,6 +212,15 @@ impl WorkerBuilder {
         self
     }
 
+    /// Makes the commands known, and starts nothing.
+    #[cfg(feature = "testing")]
+    pub(crate) async fn register(&self) -> Result<(), StoreError> {
+        match &self.mistake {
+            Some(mistake) => Err(mistake.clone().into()),
+            None => register_commands(&self.kinfolk, &self.handlers, &[]).await.map(drop),
+        }
+    }
+
     /// Hear no wake-ups: only polling finds work.
     #[cfg(feature = "testing")]
     pub(crate) fn deaf(mut self) -> Self {

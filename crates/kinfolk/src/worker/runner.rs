@@ -23,7 +23,7 @@ use super::settler::Ended;
 use super::state::Shared;
 use crate::ctx::Ctx;
 use crate::done::Verdict;
-use crate::durable::book::suspension;
+use crate::durable::book::parked;
 use crate::task_error::TaskError;
 
 /// Runs one attempt and hands its end to the settler.
@@ -61,9 +61,7 @@ pub(crate) async fn drive(shared: &Arc<Shared>, attempt: &Arc<Attempt>) -> Verdi
             Poll::Ready(ended.unwrap_or_else(|fault: TaskError| Verdict::Settle(fault.into_outcome())))
         }
         Poll::Ready(Err(panic)) => Poll::Ready(panicked(&*panic)),
-        Poll::Pending => {
-            attempt.durable.poll_parked(&mut seen, cx).map(|()| Verdict::Suspend(Box::new(suspension(attempt))))
-        }
+        Poll::Pending => attempt.durable.poll_parked(&mut seen, cx).map(|()| parked(attempt)),
     });
     // Most short handlers are through at once: then nothing else has to be set up.
     if let Poll::Ready(ended) = poll!(&mut work) {

@@ -3,6 +3,8 @@
 mod cancelling;
 mod capacity;
 mod committing;
+mod crashes;
+mod durable;
 mod endings;
 mod events;
 mod examples;
@@ -15,6 +17,7 @@ mod leases;
 mod making;
 mod orders;
 mod postgres;
+mod replaying;
 mod schedules;
 mod serial;
 mod statuses;
