@@ -164,6 +164,7 @@ impl FanOuts {
                 && awaited.decided_at.is_none()
             {
                 awaited.decided_at = Some(known.now.tally.ended());
+                known.changed = true;
             }
             if known.changed {
                 write(conn, id, &known.now)?;

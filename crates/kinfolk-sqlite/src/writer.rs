@@ -34,6 +34,10 @@ pub(crate) enum Verb {
     Settle,
     Record,
     Suspend,
+    Expire,
+    TakeSignal,
+    Report,
+    Signal,
     Recover,
     Leave,
     Fire,
@@ -42,7 +46,7 @@ pub(crate) enum Verb {
     Retry,
     RetryFamily,
     Sweep,
-    /// Changes to commands, queues, schedules and statuses: no crash points.
+    /// Changes to commands, queues, schedules and statuses: no crash points, nor are there for a report.
     Arrange,
 }
 
@@ -302,6 +306,9 @@ impl Verb {
             Self::Settle => ("settle.before", "settle.after"),
             Self::Record => ("record.before", "record.after"),
             Self::Suspend => ("suspend.before", "suspend.after"),
+            Self::Expire => ("expire.before", "expire.after"),
+            Self::TakeSignal => ("take_signal.before", "take_signal.after"),
+            Self::Signal => ("signal.before", "signal.after"),
             Self::Recover => ("recover.before", "recover.after"),
             Self::Leave => ("leave.before", "leave.after"),
             Self::Fire => ("fire.before", "fire.after"),
@@ -310,7 +317,7 @@ impl Verb {
             Self::Retry => ("retry.before", "retry.after"),
             Self::RetryFamily => ("retry_family.before", "retry_family.after"),
             Self::Sweep => ("sweep.before", "sweep.after"),
-            Self::Arrange => return None,
+            Self::Report | Self::Arrange => return None,
         })
     }
 }

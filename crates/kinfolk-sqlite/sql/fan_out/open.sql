@@ -1,8 +1,8 @@
 -- open: the fan-outs of a task that have open children.
 -- params: 1 task_id
--- index:  fan_out_open_idx, alone
+-- index:  fan_out_open_idx
 select id
 from fan_out
 where task_id = ?1
-  and completed + failed + cancelled < total
+  and total > completed + failed + cancelled
 order by id

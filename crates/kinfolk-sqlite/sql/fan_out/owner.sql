@@ -2,6 +2,7 @@
 -- params: 1 id
 -- index:  by number
 select steps,
-       queue_id
+       queue_id,
+       root_id
 from task
 where id = ?1

@@ -1,5 +1,5 @@
--- children: the children that a task has spawned, in the order in which they were made, from the nth on.
--- params: 1 parent_id, 2 nth, 3 page
+-- children: the children of a fan-out, in the order in which they were made, from the nth on.
+-- params: 1 fan_out_id, 2 nth, 3 page
 -- index:  task_child_idx
 select *
 from task_shown

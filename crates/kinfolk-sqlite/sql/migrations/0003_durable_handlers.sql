@@ -34,7 +34,7 @@ where wake_at is not null;
 
 -- Those that have open children.
 create index fan_out_open_idx on fan_out (task_id)
-where completed + failed + cancelled < total;
+where total > completed + failed + cancelled;
 
 -- What handlers have recorded. The rows of a task lie in the order of writing.
 create table checkpoint (

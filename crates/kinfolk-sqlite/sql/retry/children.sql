@@ -1,7 +1,8 @@
--- children: those children of a fan-out that failed by themselves, or were skipped because of that, get fresh attempts,
--- at their old places. They do not get their unique keys back.
--- params: 1 fan_out_id, 2 now, 3 gate of the first, 4 gate of the others, 5 nth of the first
--- index:  task_child_idx
+-- children: those children of a fan-out that failed by themselves and have no children, or were skipped because of that
+-- (or cancelled, if those are to run again too), get fresh attempts, at their old places. They do not get their unique
+-- keys back.
+-- params: 1 fan_out_id, 2 now, 3 gate of the first, 4 gate of the others, 5 nth of the first, 6 whether cancelled ones too
+-- index:  task_child_idx; fan-outs by task
 update task
 set state               = 'pending',
     gate                = iif(nth = ?5, ?3, ?4),
@@ -20,5 +21,10 @@ where fan_out_id = ?1
   and fan_out_id is not null
   and (
       (state = 'failed' and outcome is null)
-      or (state = 'cancelled' and failure ->> '$.kind' = 'skipped')
+      or (state = 'cancelled' and (?6 or failure ->> '$.kind' = 'skipped'))
+  )
+  and not exists (
+      select 1
+      from fan_out
+      where fan_out.task_id = task.id
   )

@@ -1,7 +1,7 @@
--- revivable: how many children of a fan-out failed by themselves, how many were skipped because of that, and which is
--- the first of both.
--- params: 1 fan_out_id
--- index:  task_child_idx
+-- revivable: how many children of a fan-out failed by themselves and have no children, how many were skipped because of
+-- that (or cancelled, if those are to run again too), and which is the first of them.
+-- params: 1 fan_out_id, 2 whether cancelled ones too
+-- index:  task_child_idx; fan-outs by task
 select coalesce(sum(state = 'failed'), 0),
        coalesce(sum(state = 'cancelled'), 0),
        min(nth)
@@ -10,5 +10,10 @@ where fan_out_id = ?1
   and fan_out_id is not null
   and (
       (state = 'failed' and outcome is null)
-      or (state = 'cancelled' and failure ->> '$.kind' = 'skipped')
+      or (state = 'cancelled' and (?2 or failure ->> '$.kind' = 'skipped'))
+  )
+  and not exists (
+      select 1
+      from fan_out
+      where fan_out.task_id = task.id
   )

@@ -1,10 +1,10 @@
 -- resume: a suspended task is in line again, at its old place; if it had a timer, it is due now.
--- params: 1 id, 2 now
+-- params: 1 id, 2 now, 3 gate
 -- index:  by number
 update task
 set state   = 'pending',
-    gate    = 'open',
+    gate    = ?3,
     due     = iif(gate is null, due, ?2),
     signals = null,
-    shelf   = iif(lane = 'top', null, lane)
+    shelf   = iif(?3 = 'open', iif(lane = 'top', null, lane), ?3)
 where id = ?1

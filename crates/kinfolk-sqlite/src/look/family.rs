@@ -9,15 +9,29 @@ use crate::error::Result;
 use crate::readers::Snapshot;
 use crate::rows;
 
-/// The children of a task in the order in which they were made, from this one on.
+/// The children of a task from this one on, fan-out by fan-out, each in the order in which they were made.
 pub(crate) fn children(snapshot: &Snapshot<'_>, parent: TaskId, from: u64, limit: usize) -> Result<Vec<Task>> {
     root_of(snapshot, parent)?;
-    let from = i64::try_from(from).unwrap_or(i64::MAX);
+    let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/fan_outs.sql"))?;
+    let fan_outs: Vec<(i64, u64)> =
+        statement.query_map([parent.0], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
     let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/children.sql"))?;
-    let rows = statement.query_map((parent.0, from, limit.min(PAGE_MAX)), |row| {
-        Ok(rows::task(row, &snapshot.catalogue, snapshot.now))
-    })?;
-    rows.collect::<rusqlite::Result<Result<_>>>()?
+    let (mut skip, limit) = (from, limit.min(PAGE_MAX));
+    let mut children = Vec::new();
+    for (fan_out_id, total) in fan_outs {
+        if skip >= total {
+            skip -= total;
+            continue;
+        }
+        let rows = statement.query_map((fan_out_id, std::mem::take(&mut skip), limit - children.len()), |row| {
+            Ok(rows::task(row, &snapshot.catalogue, snapshot.now))
+        })?;
+        children.extend(rows.collect::<rusqlite::Result<Result<Vec<_>>>>()??);
+        if children.len() == limit {
+            break;
+        }
+    }
+    Ok(children)
 }
 
 /// How the children of a task are doing.

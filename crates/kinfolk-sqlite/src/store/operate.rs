@@ -1,28 +1,22 @@
 //! What an operator may do.
 
 use async_trait::async_trait;
-use kinfolk_core::limits::STATUS_COMMANDS_MAX;
+use kinfolk_core::limits::{PAYLOAD_BYTES_MAX, STATUS_COMMANDS_MAX};
 use kinfolk_core::operate::{Cancelled, Migrated, Migration};
 use kinfolk_core::store::{Answer, Operate, Store};
 use kinfolk_core::task::Task;
-use kinfolk_core::{CommandName, InputError, Policy, QueueName, Retried, Schedule, ScheduleName, StatusName, TaskId};
+use kinfolk_core::{
+    CommandName, InputError, Json, Policy, QueueName, Retried, Schedule, ScheduleName, SignalName, Signalled,
+    StatusName, TaskId,
+};
 
 use super::SqliteStore;
 use crate::migrate;
-use crate::verb::{cancel, queue, retry, retry_family, schedule, status};
+use crate::verb::{cancel, queue, retry, retry_family, schedule, signal, status};
 use crate::writer::Verb;
 
 #[async_trait]
 impl Operate for SqliteStore {
-    async fn signal(
-        &self,
-        _id: kinfolk_core::TaskId,
-        _name: &kinfolk_core::SignalName,
-        _value: &kinfolk_core::Json,
-    ) -> Answer<kinfolk_core::Signalled> {
-        Err(super::work::not_yet())
-    }
-
     async fn cancel(&self, id: TaskId) -> Answer<Cancelled> {
         self.write(Verb::Cancel, move |session| cancel::cancel(session, id)).await
     }
@@ -33,6 +27,15 @@ impl Operate for SqliteStore {
 
     async fn retry_family(&self, id: TaskId) -> Answer<Retried> {
         self.write(Verb::RetryFamily, move |session| retry_family::retry_family(session, id)).await
+    }
+
+    async fn signal(&self, id: TaskId, name: &SignalName, value: &Json) -> Answer<Signalled> {
+        if value.bytes() > PAYLOAD_BYTES_MAX {
+            let (what, bytes) = ("signal", value.bytes());
+            return Err(InputError::TooLarge { what, bytes, max: PAYLOAD_BYTES_MAX }.into());
+        }
+        let (name, value) = (name.clone(), value.clone());
+        self.write(Verb::Signal, move |session| signal::signal(session, id, &name, &value)).await
     }
 
     async fn set_queue(&self, queue: &QueueName, policy: &Policy) -> Answer<()> {

@@ -7,46 +7,21 @@ use kinfolk_core::limits::SETTLE_BATCH_MAX;
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::{Answer, Work};
 use kinfolk_core::{
-    Claim, Claimed, Heartbeat, InputError, QueueName, Record, Recorded, Recovered, Schedule, Settle, Settled, Status,
-    Suspend, WakeSource, WorkerId, WorkerSpec,
+    Checkpoint, Claim, Claimed, FanOut, FanOutId, Heartbeat, InputError, Json, Key, QueueName, Record, Recorded,
+    Recovered, Report, Schedule, Settle, Settled, SignalName, Status, StepKind, Suspend, Taken, TaskId, Token,
+    WakeSource, WorkerId, WorkerSpec,
 };
 
 use super::{SqliteStore, closed};
 use crate::look::activity::turned;
-use crate::verb::{claim, prune, record, recover, schedule, settle, status, suspend, sweep, worker};
+use crate::verb::{
+    claim, expire, prune, record, recover, report, schedule, settle, signal, status, suspend, sweep, worker,
+};
 use crate::wake::Hub;
 use crate::writer::Verb;
 
 #[async_trait]
 impl Work for SqliteStore {
-    async fn expire(
-        &self,
-        _task: kinfolk_core::TaskId,
-        _token: kinfolk_core::Token,
-        _fan_out: kinfolk_core::FanOutId,
-    ) -> Answer<Option<kinfolk_core::FanOut>> {
-        Err(not_yet())
-    }
-
-    async fn take_signal(
-        &self,
-        _task: kinfolk_core::TaskId,
-        _token: kinfolk_core::Token,
-        _key: &kinfolk_core::Key,
-        _name: &kinfolk_core::SignalName,
-    ) -> Answer<kinfolk_core::Taken> {
-        Err(not_yet())
-    }
-
-    async fn report(
-        &self,
-        _task: kinfolk_core::TaskId,
-        _token: kinfolk_core::Token,
-        _report: &kinfolk_core::Report,
-    ) -> Answer<bool> {
-        Err(not_yet())
-    }
-
     async fn register_worker(&self, worker: &WorkerSpec) -> Answer<()> {
         worker.check()?;
         // The lock comes first: nobody may see a worker that does not hold its lock.
@@ -95,6 +70,24 @@ impl Work for SqliteStore {
         self.write(Verb::Suspend, move |session| suspend::suspend(session, &suspends)).await
     }
 
+    async fn expire(&self, task: TaskId, token: Token, fan_out: FanOutId) -> Answer<Option<FanOut>> {
+        self.write(Verb::Expire, move |session| expire::expire(session, task, token, fan_out)).await
+    }
+
+    async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<Taken> {
+        let (value, kind) = (Json::null(), StepKind::Signal);
+        let checkpoint = Checkpoint { key: key.clone(), kind, digest: String::new(), value };
+        Record { task, token, checkpoints: vec![checkpoint] }.check()?;
+        let (key, name) = (key.clone(), name.clone());
+        self.write(Verb::TakeSignal, move |session| signal::take(session, task, token, &key, &name)).await
+    }
+
+    async fn report(&self, task: TaskId, token: Token, report: &Report) -> Answer<bool> {
+        report.check()?;
+        let report = report.clone();
+        self.write(Verb::Report, move |session| report::report(session, task, token, &report)).await
+    }
+
     async fn recover(&self, worker: WorkerId) -> Answer<Recovered> {
         self.write(Verb::Recover, move |session| recover::recover(session, worker)).await
     }
@@ -136,14 +129,5 @@ impl Work for SqliteStore {
         let watching = self.0.watcher.attend(self.shared(), &self.sender()?)?;
         watching.await.map_err(|_| closed())?;
         Ok(Some(Box::new(wakes)))
-    }
-}
-
-/// Durable handlers come with the next commits.
-pub(crate) fn not_yet() -> kinfolk_core::StoreError {
-    kinfolk_core::StoreError::Unsupported {
-        store: "sqlite",
-        ability: "durable handlers",
-        remedy: "use a newer version",
     }
 }

@@ -75,12 +75,14 @@ pub(crate) fn admit(session: &mut Session<'_>, queue_id: i64, room: &mut Room) -
     Ok(!roots.is_empty())
 }
 
-/// Lets all families in whose root waits outside: the queue limits them no longer.
+/// Lets all families in whose root is outside: the queue limits them no longer.
 pub(crate) fn admit_all(session: &mut Session<'_>, queue_id: i64) -> Result<()> {
     for root in outside(session, queue_id, usize::MAX)? {
         enter(session, root, Lane::Top)?;
     }
-    Ok(())
+    let mut statement = session.sql(include_str!("../../sql/queue/limited_families.sql"))?;
+    let roots: Vec<i64> = statement.query_map([queue_id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    roots.into_iter().try_for_each(|root| open_family(session, root))
 }
 
 fn outside(session: &Session<'_>, queue_id: i64, page: usize) -> Result<Vec<i64>> {
@@ -93,8 +95,16 @@ fn outside(session: &Session<'_>, queue_id: i64, page: usize) -> Result<Vec<i64>
 /// The family of a root that waits outside may run, from this lane.
 fn enter(session: &mut Session<'_>, root: i64, lane: Lane) -> Result<()> {
     session.sql(include_str!("../../sql/claim/enter.sql"))?.execute((root, lane.as_str()))?;
+    open_family(session, root)
+}
+
+/// Lets the tasks of a family run that waited until it may; most have none.
+pub(crate) fn open_family(session: &mut Session<'_>, root: i64) -> Result<()> {
     let mut statement = session.sql(include_str!("../../sql/claim/limited_queues.sql"))?;
     let queues = statement.query_map([root], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
+    if queues.is_empty() {
+        return Ok(());
+    }
     session.news.queues.extend(queues);
     session.sql(include_str!("../../sql/claim/open_family.sql"))?.execute((root, session.micros()))?;
     Ok(())

@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::rows::span_from;
 use crate::session::Session;
 use crate::verb::admit::{self, Room};
+use crate::verb::family::Lane;
 use crate::verb::line::{self, Taken};
 use crate::verb::{follow_up, verdict, worker};
 
@@ -104,19 +105,22 @@ fn next_due(session: &Session<'_>, queue_id: i64) -> Result<Option<Timestamp>> {
     Ok(statement.query_row([queue_id], |row| row.get(0)).optional()?.map(Timestamp::from_micros))
 }
 
-fn take(session: &Session<'_>, claim: &Claim, line: &[Taken], room: &Room) -> Result<Vec<ClaimedTask>> {
+fn take(session: &mut Session<'_>, claim: &Claim, line: &[Taken], room: &Room) -> Result<Vec<ClaimedTask>> {
     let mut take = session.sql(include_str!("../../sql/claim/take.sql"))?;
     let mut taken = session.sql(include_str!("../../sql/claim/taken.sql"))?;
     let (worker, token) = (claim.worker.0.as_bytes(), claim.token.0.as_bytes());
     let mut tasks = Vec::with_capacity(line.len());
     for &Taken { id, lane } in line {
         match room.held(lane) {
-            None => take.execute((id, session.micros(), worker, token))?,
-            Some((lane, slot)) => {
+            None => drop(take.execute((id, session.micros(), worker, token))?),
+            Some((held, slot)) => {
                 let mut take_kin = session.sql(include_str!("../../sql/claim/take_kin.sql"))?;
-                take_kin.execute((id, session.micros(), worker, token, lane.as_str(), slot))?
+                take_kin.execute((id, session.micros(), worker, token, held.as_str(), slot))?;
+                if lane == Lane::Top {
+                    admit::open_family(session, id)?;
+                }
             }
-        };
+        }
         let mut rows = taken.query([id])?;
         while let Some(row) = rows.next()? {
             tasks.push(claimed(session, row, claim.token)?);

@@ -6,6 +6,7 @@ use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::{State, Timestamp};
 use rusqlite::CachedStatement;
 
+use crate::ended_page;
 use crate::error::Result;
 use crate::session::Session;
 
@@ -45,6 +46,8 @@ struct Sweep<'a> {
     left: usize,
     fan_outs: CachedStatement<'a>,
     attempts: CachedStatement<'a>,
+    checkpoints: CachedStatement<'a>,
+    signals: CachedStatement<'a>,
     payload: CachedStatement<'a>,
     task: CachedStatement<'a>,
 }
@@ -55,6 +58,8 @@ impl<'a> Sweep<'a> {
             left: SWEEP_PAGE,
             fan_outs: session.sql(include_str!("../../sql/prune/fan_outs.sql"))?,
             attempts: session.sql(include_str!("../../sql/prune/attempts.sql"))?,
+            checkpoints: session.sql(include_str!("../../sql/prune/checkpoints.sql"))?,
+            signals: session.sql(include_str!("../../sql/prune/signals.sql"))?,
             payload: session.sql(include_str!("../../sql/prune/payload.sql"))?,
             task: session.sql(include_str!("../../sql/prune/task.sql"))?,
         })
@@ -87,6 +92,9 @@ impl<'a> Sweep<'a> {
             .query_map((fan_out_id, self.left), |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<rusqlite::Result<_>>()?;
         let mut fan_out = session.fan_out(fan_out_id)?;
+        if fan_out.awaited.is_some() {
+            ended_page::remove(session.conn, fan_out_id)?;
+        }
         for (id, state) in page {
             self.remove(id)?;
             fan_out.tally.total -= 1;
@@ -108,6 +116,8 @@ impl<'a> Sweep<'a> {
     fn remove(&mut self, id: i64) -> Result<()> {
         self.left -= 1;
         self.attempts.execute([id])?;
+        self.checkpoints.execute([id])?;
+        self.signals.execute([id])?;
         self.payload.execute([id])?;
         self.task.execute([id])?;
         Ok(())

@@ -9,17 +9,17 @@ use crate::session::Session;
 use crate::verb::family;
 use crate::verb::whereabouts::{self, Whereabouts};
 
-/// Lets a failed or cancelled task run again. One that has children, or whose parent has ended, is not alone in that.
+/// Lets a failed or cancelled task run again. One that has children, or whose parent has
+/// ended or awaited it, is not alone in that.
 pub(crate) fn retry(session: &mut Session<'_>, id: TaskId) -> Result<Task> {
     let task = whereabouts::of(session, id)?;
     let refuse = |remedy| Err(StoreError::WrongState { task: id, state: task.state, remedy }.into());
     if !matches!(task.state, State::Failed | State::Cancelled) {
         return refuse("only failed and cancelled tasks can be retried");
     }
-    if has_children(session, id.0)? || !parent_waits(session, &task)? {
+    if has_children(session, id.0)? || !uncount(session, &task)? {
         return refuse("retry its family instead");
     }
-    uncount(session, &task)?;
     let gate = match task.parent_id {
         Some(_) => family::gate_in_family(session, task.root_id, session.now)?,
         None => Gate::Open,
@@ -37,25 +37,25 @@ pub(crate) fn revive(session: &mut Session<'_>, task: &Whereabouts, gate: Gate) 
     Ok(())
 }
 
-fn has_children(session: &Session<'_>, id: i64) -> Result<bool> {
+/// Whether a task has any children.
+pub(crate) fn has_children(session: &Session<'_>, id: i64) -> Result<bool> {
     Ok(session.sql(include_str!("../../sql/family/fan_outs.sql"))?.exists([id])?)
 }
 
-/// Whether nothing above a task has ended: it has no parent, or one that waits.
-fn parent_waits(session: &Session<'_>, task: &Whereabouts) -> Result<bool> {
-    let Some(parent) = task.parent_id else { return Ok(true) };
+/// Takes an ended child out of its parent's counts. False when it can't be: its parent has ended, or has been told how it
+/// ended.
+fn uncount(session: &mut Session<'_>, task: &Whereabouts) -> Result<bool> {
+    let (Some(fan_out_id), Some(parent)) = (task.kin.fan_out_id, task.parent_id) else { return Ok(true) };
     let parent = whereabouts::of(session, TaskId(parent))?;
-    Ok(!parent.state.is_terminal())
-}
-
-/// Takes an ended child out of its parent's counts.
-fn uncount(session: &mut Session<'_>, task: &Whereabouts) -> Result<()> {
-    let Some(fan_out_id) = task.kin.fan_out_id else { return Ok(()) };
     let mut fan_out = session.fan_out(fan_out_id)?;
+    if parent.state.is_terminal() || fan_out.awaited.is_some() {
+        return Ok(false);
+    }
     match task.state {
         State::Failed => fan_out.tally.failed -= 1,
         _ => fan_out.tally.cancelled -= 1,
     }
+    fan_out.waits = parent.state == State::Waiting && parent.outcome.is_some();
     session.fan_outs.put(fan_out_id, fan_out);
-    Ok(())
+    Ok(true)
 }

@@ -1,5 +1,5 @@
 //! Repairing a family that has failed: what failed by itself runs again, and the parents that failed with it wait
-//! again.
+//! again. A durable handler goes on from the first of its fan-outs that did not end well.
 //!
 //! Only what is reached from the root through failed tasks is touched: nothing below a task that has ended otherwise
 //! may open again. The work is done fan-out by fan-out, as in `cancel`.
@@ -9,9 +9,11 @@ use kinfolk_core::{Gate, Retried, State, StoreError, TaskId};
 
 use crate::error::Result;
 use crate::session::Session;
+use crate::verb::reopen;
+use crate::verb::whereabouts::Whereabouts;
 use crate::verb::{retry, whereabouts};
 
-/// The shelf of a task that waits for its children.
+/// The shelf of a task that waits.
 const WAITING: &str = "waiting";
 /// The shelf of a root that does so, and whose family has to be let in again.
 const OUTSIDE: &str = "outside";
@@ -24,14 +26,10 @@ pub(crate) fn retry_family(session: &mut Session<'_>, id: TaskId) -> Result<Retr
     if root.state != State::Failed {
         return refuse("only a failed family can be retried");
     }
-    if root.outcome.is_none() {
-        retry::revive(session, &root, Gate::Open)?;
-        return Ok(Retried { pending: 1, waiting: 0 });
-    }
     // A family that the queue has to let in again waits outside until a claim does so.
     let limited = session.catalogue.queue_by_id(root.kin.queue_id)?.policy.family_limit.is_some();
     let mut repair = Repair { gate: if limited { Gate::Limit } else { Gate::Open }, retried: Retried::default() };
-    repair.wait_again(session, root_id.0, if limited { OUTSIDE } else { WAITING })?;
+    repair.revive(session, &root, Gate::Open, if limited { OUTSIDE } else { WAITING })?;
     session.news.queues.insert(root.kin.queue_id);
     if repair.retried.pending == 0 {
         return refuse("its failed tasks have been removed by retention, enqueue it anew");
@@ -46,64 +44,113 @@ struct Repair {
 }
 
 impl Repair {
-    /// A task that failed with its children waits for them again.
-    fn wait_again(&mut self, session: &mut Session<'_>, id: i64, shelf: &str) -> Result<()> {
-        session.sql(include_str!("../../sql/retry/wait_again.sql"))?.execute((id, shelf))?;
-        self.retried.waiting += 1;
-        let mut statement = session.sql(include_str!("../../sql/family/fan_outs.sql"))?;
-        let fan_outs: Vec<i64> = statement.query_map([id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-        fan_outs.into_iter().try_for_each(|fan_out_id| self.children(session, fan_out_id))
+    /// Revives a task that did not end well, and what is below it. Whether it is pending now.
+    fn revive(&mut self, session: &mut Session<'_>, task: &Whereabouts, gate: Gate, shelf: &str) -> Result<bool> {
+        let id = task.kin.id;
+        let cancelled = task.state == State::Cancelled;
+        // Its own work was done, and need not be done again.
+        let was_done = task.outcome.is_some() || (cancelled && !task.parked);
+        let is_parent = retry::has_children(session, id)?;
+        let pending = if was_done && is_parent {
+            session.sql(include_str!("../../sql/retry/wait_again.sql"))?.execute((id, shelf))?;
+            false
+        } else {
+            self.begin_again(session, task, gate, shelf)?
+        };
+        match pending {
+            true => self.retried.pending += 1,
+            false => self.retried.waiting += 1,
+        }
+        if session.fan_outs.find(session.conn, id)?.is_some() {
+            self.children(session, id, cancelled)?;
+            let mut fan_out = session.fan_out(id)?;
+            fan_out.waits = was_done && is_parent;
+            session.fan_outs.put(id, fan_out);
+        }
+        Ok(pending)
     }
 
-    fn children(&mut self, session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
-        let mut page = failed_parents(session, fan_out_id, -1)?;
-        self.revive(session, fan_out_id, page.first().map(|&(_, nth)| nth))?;
+    /// Lets a task whose own work failed begin again: suspended, from the first of its fan-outs that did not end well, or
+    /// else from what it has recorded. Whether it is pending now.
+    fn begin_again(&mut self, session: &mut Session<'_>, task: &Whereabouts, gate: Gate, shelf: &str) -> Result<bool> {
+        let id = task.kin.id;
+        let Some((cut, fan_outs)) = reopen::what_failed(session, id)?.filter(|_| task.parked) else {
+            retry::revive(session, task, gate)?;
+            return Ok(true);
+        };
+        session.sql(include_str!("../../sql/retry/forget.sql"))?.execute((id, cut))?;
+        let mut statement = session.sql(include_str!("../../sql/retry/suspend_again.sql"))?;
+        statement.execute((id, session.micros(), cut, shelf))?;
+        for fan_out_id in fan_outs {
+            self.children(session, fan_out_id, true)?;
+            reopen::reopen(session, fan_out_id)?;
+        }
+        Ok(false)
+    }
+
+    /// Revives the children of a fan-out that did not end well; cancelled ones only where they are awaited again.
+    fn children(&mut self, session: &mut Session<'_>, fan_out_id: i64, cancelled: bool) -> Result<()> {
+        let mut page = parents(session, fan_out_id, -1, cancelled)?;
+        let first_parent = page.first().map(|&(_, nth)| nth);
+        let first = self.leaves(session, fan_out_id, first_parent, cancelled)?;
         while let Some(&(_, behind)) = page.last() {
-            for &(child, _) in &page {
+            for &(child, nth) in &page {
+                let task = whereabouts::of(session, TaskId(child))?;
+                let in_order = session.fan_out(fan_out_id)?.in_order();
+                let held = in_order && first.is_some_and(|first| nth > first);
+                let pending = self.revive(session, &task, if held { Gate::After } else { self.gate }, WAITING)?;
                 let mut fan_out = session.fan_out(fan_out_id)?;
-                fan_out.tally.failed -= 1;
+                match task.state {
+                    State::Failed => fan_out.tally.failed -= 1,
+                    _ => fan_out.tally.cancelled -= 1,
+                }
+                fan_out.held += u64::from(held && pending);
                 session.fan_outs.put(fan_out_id, fan_out);
-                self.wait_again(session, child, WAITING)?;
             }
-            page = failed_parents(session, fan_out_id, behind)?;
+            page = parents(session, fan_out_id, behind, cancelled)?;
         }
         Ok(())
     }
 
     /// Children that failed by themselves or were skipped are in line again. Of those in order only the first is open,
-    /// unless one before it waits again.
-    fn revive(&mut self, session: &mut Session<'_>, fan_out_id: i64, first_parent: Option<i64>) -> Result<()> {
+    /// unless one before it is a parent. Which child is the first of all that are revived.
+    fn leaves(
+        &mut self,
+        session: &mut Session<'_>,
+        fan_out_id: i64,
+        first_parent: Option<i64>,
+        cancelled: bool,
+    ) -> Result<Option<i64>> {
         let mut statement = session.sql(include_str!("../../sql/retry/revivable.sql"))?;
-        let (failed, skipped, first): (u64, u64, Option<i64>) =
-            statement.query_row([fan_out_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let (failed, ended_otherwise, first): (u64, u64, Option<i64>) =
+            statement.query_row((fan_out_id, cancelled), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let Some(first) = first else { return Ok(first_parent) };
         let mut fan_out = session.fan_out(fan_out_id)?;
-        fan_out.waits = true;
-        if let Some(first) = first {
-            let leads = first_parent.is_none_or(|parent| first < parent);
-            let (gate, others) = match (fan_out.in_order(), leads) {
-                (false, _) => (self.gate, self.gate),
-                (true, true) => (self.gate, Gate::After),
-                (true, false) => (Gate::After, Gate::After),
-            };
-            let mut statement = session.sql(include_str!("../../sql/retry/children.sql"))?;
-            statement.execute((fan_out_id, session.micros(), gate.as_str(), others.as_str(), first))?;
-            fan_out.tally.failed -= failed;
-            fan_out.tally.cancelled -= skipped;
-            fan_out.held = if fan_out.in_order() { failed + skipped - u64::from(leads) } else { 0 };
-            self.retried.pending += failed + skipped;
-            let mut statement = session.sql(include_str!("../../sql/retry/queues.sql"))?;
-            let queues = statement.query_map([fan_out_id], |row| row.get(0))?;
-            session.news.queues.extend(queues.collect::<rusqlite::Result<Vec<i64>>>()?);
-        }
+        let leads = first_parent.is_none_or(|parent| first < parent);
+        let (gate, others) = match (fan_out.in_order(), leads) {
+            (false, _) => (self.gate, self.gate),
+            (true, true) => (self.gate, Gate::After),
+            (true, false) => (Gate::After, Gate::After),
+        };
+        let mut statement = session.sql(include_str!("../../sql/retry/children.sql"))?;
+        statement.execute((fan_out_id, session.micros(), gate.as_str(), others.as_str(), first, cancelled))?;
+        fan_out.tally.failed -= failed;
+        fan_out.tally.cancelled -= ended_otherwise;
+        fan_out.held = if fan_out.in_order() { failed + ended_otherwise - u64::from(leads) } else { 0 };
         session.fan_outs.put(fan_out_id, fan_out);
-        Ok(())
+        self.retried.pending += failed + ended_otherwise;
+        let mut statement = session.sql(include_str!("../../sql/retry/queues.sql"))?;
+        let queues = statement.query_map([fan_out_id], |row| row.get(0))?;
+        session.news.queues.extend(queues.collect::<rusqlite::Result<Vec<i64>>>()?);
+        Ok(Some(first_parent.map_or(first, |parent| parent.min(first))))
     }
 }
 
-/// A page of the children of a fan-out that failed with children of their own: their numbers, and the how-many-eth they
-/// are.
-fn failed_parents(session: &Session<'_>, fan_out_id: i64, behind: i64) -> Result<Vec<(i64, i64)>> {
-    let mut statement = session.sql(include_str!("../../sql/retry/failed_parents.sql"))?;
-    let rows = statement.query_map((fan_out_id, behind, SWEEP_PAGE), |row| Ok((row.get(0)?, row.get(1)?)))?;
+/// A page of the children of a fan-out that have children of their own and are to be revived: their numbers, and the
+/// how-many-eth they are.
+fn parents(session: &Session<'_>, fan_out_id: i64, behind: i64, cancelled: bool) -> Result<Vec<(i64, i64)>> {
+    let mut statement = session.sql(include_str!("../../sql/retry/parents.sql"))?;
+    let page = (fan_out_id, behind, SWEEP_PAGE, cancelled);
+    let rows = statement.query_map(page, |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

@@ -2,10 +2,12 @@
 //!
 //! The verdict is taken in the transaction that ends the child, from the counts as they are then, once.
 
+use kinfolk_core::Gate;
 use rusqlite::Statement;
 
 use crate::error::Result;
 use crate::session::Session;
+use crate::verb::family;
 
 /// Comes to a verdict over a fan-out if there is one and none stands yet, and resumes the task if it waits for that, or
 /// for as many children as have ended now.
@@ -15,7 +17,7 @@ pub(crate) fn look(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
     if awaited.verdict.is_none() {
         awaited.verdict = awaited.rule.verdict(&fan_out.tally);
         if awaited.verdict.is_some() {
-            awaited.decided_step = Some(owner(session, fan_out.task_id)?.0);
+            awaited.decided_step = Some(Owner::of(session, fan_out.task_id)?.steps);
             session.fan_outs.put(fan_out_id, fan_out);
         }
     }
@@ -30,15 +32,23 @@ pub(crate) fn look(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
 
 /// What a suspended task waited for has come: it is in line again.
 pub(crate) fn resume(session: &mut Session<'_>, task_id: i64) -> Result<()> {
-    session.sql(include_str!("../../sql/suspend/resume.sql"))?.execute((task_id, session.micros()))?;
-    let (_, queue_id) = owner(session, task_id)?;
-    session.news.queues.insert(queue_id);
+    let owner = Owner::of(session, task_id)?;
+    let gate = owner.gate(session)?;
+    let mut statement = session.sql(include_str!("../../sql/suspend/resume.sql"))?;
+    statement.execute((task_id, session.micros(), gate.as_str()))?;
+    session.news.queues.insert(owner.queue_id);
     stop_waiting(session, task_id)
+}
+
+/// Whether a task has been sent a signal that it waits for.
+pub(crate) fn is_signalled(session: &Session<'_>, task_id: i64) -> Result<bool> {
+    Ok(session.sql(include_str!("../../sql/signal/there.sql"))?.exists([task_id])?)
 }
 
 /// The time of a suspended task has come: it is in line again, and due since then.
 pub(crate) fn time_has_come(session: &mut Session<'_>, task_id: i64) -> Result<()> {
-    session.sql(include_str!("../../sql/suspend/wake.sql"))?.execute([task_id])?;
+    let gate = Owner::of(session, task_id)?.gate(session)?;
+    session.sql(include_str!("../../sql/suspend/wake.sql"))?.execute((task_id, gate.as_str()))?;
     stop_waiting(session, task_id)
 }
 
@@ -72,10 +82,25 @@ pub(crate) fn open_fan_outs(session: &mut Session<'_>, task_id: i64) -> Result<V
     Ok(open)
 }
 
-/// How many checkpoints a task has, and its queue.
-fn owner(session: &Session<'_>, task_id: i64) -> Result<(u32, i64)> {
-    let mut statement = session.sql(include_str!("../../sql/fan_out/owner.sql"))?;
-    Ok(statement.query_row([task_id], |row| Ok((row.get(0)?, row.get(1)?)))?)
+/// A task that awaits a fan-out.
+struct Owner {
+    steps: u32,
+    queue_id: i64,
+    /// `None` for a root.
+    root_id: Option<i64>,
+}
+
+impl Owner {
+    fn of(session: &Session<'_>, task_id: i64) -> Result<Self> {
+        let mut statement = session.sql(include_str!("../../sql/fan_out/owner.sql"))?;
+        Ok(statement
+            .query_row([task_id], |row| Ok(Self { steps: row.get(0)?, queue_id: row.get(1)?, root_id: row.get(2)? }))?)
+    }
+
+    /// What holds it once it is resumed.
+    fn gate(&self, session: &Session<'_>) -> Result<Gate> {
+        self.root_id.map_or(Ok(Gate::Open), |root_id| family::gate_in_family(session, root_id, session.now))
+    }
 }
 
 fn numbers(statement: &mut Statement<'_>, task_id: i64) -> Result<Vec<i64>> {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use kinfolk_conformance::{START, TestStore, history};
+use kinfolk_conformance::{START, TestStore};
 use kinfolk_core::{Store, Timestamp};
 use kinfolk_sqlite::SqliteStore;
 use tempfile::TempDir;
@@ -53,7 +53,7 @@ impl TestStore for Lane {
 #[tokio::test(flavor = "multi_thread")]
 async fn histories() {
     let lanes = (0..2).map(|_| Arc::new(Lane::new()) as Arc<dyn TestStore>).collect();
-    history::run("kinfolk-sqlite", lanes).await;
+    kinfolk_conformance::history::run("kinfolk-sqlite", lanes).await;
 }
 
 async fn fixture() -> Lane {

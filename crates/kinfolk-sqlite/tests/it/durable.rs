@@ -48,10 +48,10 @@ async fn a_suspended_handler_is_resumed_with_its_history_when_its_fan_out_is_set
         value: Json::parse("1.50").unwrap(),
     };
     let record = Record { task: first.id, token: first.token, checkpoints: vec![step.clone()] };
-    assert_eq!(place.store.record(&[record.clone()]).await.unwrap(), [Recorded::Written]);
+    assert_eq!(place.store.record(std::slice::from_ref(&record)).await.unwrap(), [Recorded::Written]);
     assert_eq!(place.store.record(&[record]).await.unwrap(), [Recorded::Written]);
     let suspend = awaiting(&first, vec![fan_out("items", vec![task("echo"); 3], Rule::CollectAll)]);
-    assert_eq!(place.store.suspend(&[suspend.clone()]).await.unwrap(), [Settled::Recorded(State::Waiting)]);
+    assert_eq!(place.store.suspend(std::slice::from_ref(&suspend)).await.unwrap(), [Settled::Recorded(State::Waiting)]);
     assert_eq!(place.store.suspend(&[suspend]).await.unwrap(), [Settled::Repeated(State::Waiting)]);
     assert_eq!(place.store.check().await.unwrap(), []);
     let children = claim(&place.store, worker, &["echo"], 3).await;

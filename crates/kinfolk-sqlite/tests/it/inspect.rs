@@ -71,13 +71,13 @@ async fn check_names_what_someone_broke_in_a_family() {
         &[
             ("update fan_out set completed = completed + 1 where child_order = 'together'", "counts its children"),
             ("update fan_out set held = held - 1 where held > 0", "counts its children"),
-            ("update fan_out set waits = 0", "has an open child"),
+            ("update fan_out set waits = 0", "has an open one"),
             ("update fan_out set task_id = 99", "has a waiting task"),
             ("update task set state = 'completed', finished_at = 9, shelf = null where state = 'waiting'", "outlives"),
             ("update task set depth = 7 where parent_id is not null", "fits its parent"),
             ("update task set root_id = 99 where parent_id is not null", "fits its parent"),
             ("update task set nth = 5 where parent_id is null", "nobody's child"),
-            ("update task set outcome = null where state = 'waiting'", "has an outcome"),
+            ("update task set outcome = null where state = 'waiting'", "waits for something"),
             ("update task set shelf = null where state = 'waiting'", "shelf it belongs"),
             ("update task set slot = 1 where state = 'waiting'", "takes a slot"),
             ("update task set state = 'completed', finished_at = 9 where lane = 'root'", "not at work"),
@@ -91,7 +91,7 @@ async fn check_names_what_someone_broke_in_a_family() {
             ),
             ("delete from follow_up", "waits for a family"),
             ("update follow_up set task_id = 1", "waits for a family"),
-            ("update task set gate = 'limit', shelf = 'limit' where gate is not null", "let in has a waiting root"),
+            ("update task set gate = 'limit', shelf = 'limit' where gate is not null", "let in has a root outside"),
         ],
     )
     .await;

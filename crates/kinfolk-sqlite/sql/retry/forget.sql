@@ -1,0 +1,6 @@
+-- forget: remove what a task has recorded from a step on.
+-- params: 1 task_id, 2 seq
+-- index:  checkpoint_key_idx
+delete from checkpoint
+where task_id = ?1
+  and seq >= ?2

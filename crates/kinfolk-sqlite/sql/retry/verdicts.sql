@@ -1,0 +1,25 @@
+-- verdicts: the fan-outs that a task has awaited, that did not end well and whose checkpoints stand: which checkpoint that
+-- is, and up to which one nothing of what was recorded follows from how they ended: neither from the verdict nor, for a
+-- stream, from the order of the children.
+-- params: 1 task_id
+-- index:  fan_out_task_idx, checkpoint_key_idx
+select fan_out.id,
+       begun.seq,
+       min(
+           fan_out.decided_step,
+           coalesce(
+               (
+                   select min(fold.seq)
+                   from checkpoint as fold
+                   where fold.task_id = ?1
+                     and fold.kind = 'fold'
+                     and fold.seq > begun.seq
+               ),
+               fan_out.decided_step
+           )
+       )
+from fan_out
+join checkpoint as begun on begun.task_id = ?1 and begun.kind = 'fan_out' and begun.value = cast(fan_out.id as text)
+where fan_out.task_id = ?1
+  and (fan_out.verdict = 'failed' or fan_out.verdict = 'timed_out')
+order by fan_out.id
