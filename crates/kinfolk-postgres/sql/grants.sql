@@ -23,8 +23,8 @@ begin
                 'register_commands', 'wake']),
             ('kinfolk_worker', array['register_worker', 'heartbeat', 'leave', 'claim', 'settle', 'settle_made',
                 'lock_settled', 'recover', 'due_schedules', 'fire', 'sweep', 'prune', 'refresh_statuses', 'statuses', 'queues',
-                'get_task', 'tally']),
-            ('kinfolk_viewer', array['get_task', 'get_attempts', 'list_tasks', 'children', 'tally', 'progress', 'stats',
+                'get_task', 'tally', 'record', 'suspend', 'expire', 'take_signal', 'report', 'history', 'results']),
+            ('kinfolk_viewer', array['get_task', 'history', 'results', 'get_attempts', 'list_tasks', 'children', 'tally', 'progress', 'stats',
                 'count_tasks', 'queues', 'commands', 'workers', 'schedules', 'check_invariants', 'doctor', 'folded', 'holds',
                 'is_active', 'statuses']),
             -- Those who run handlers in the database.
@@ -35,7 +35,7 @@ begin
                 'in_order', 'has_failed_siblings', 'has_pending_children', 'snooze', 'retry_after', 'give_up']),
             ('kinfolk_viewer', array['has_failed_siblings', 'has_pending_children']),
             ('kinfolk_operator', array['set_limits', 'register_command', 'register_commands']),
-            ('kinfolk_operator', array['cancel', 'retry', 'retry_family', 'set_queue', 'pause', 'resume', 'put_schedule',
+            ('kinfolk_operator', array['signal', 'cancel', 'retry', 'retry_family', 'set_queue', 'pause', 'resume', 'put_schedule',
                 'pause_schedule', 'remove_schedule', 'get_task', 'put_status', 'remove_status'])
         ) as r(role, verbs)
         join pg_catalog.pg_proc p on p.proname = any (r.verbs)

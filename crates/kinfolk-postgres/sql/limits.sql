@@ -96,3 +96,27 @@ as $$ select 1000::integer $$;
 create or replace function kinfolk.function_bytes_max() returns integer
 language sql immutable parallel safe
 as $$ select 256::integer $$;
+
+create or replace function kinfolk.steps_max() returns integer
+language sql immutable parallel safe
+as $$ select 10000::integer $$;
+
+create or replace function kinfolk.record_batch_max() returns integer
+language sql immutable parallel safe
+as $$ select 1000::integer $$;
+
+create or replace function kinfolk.inline_results_max() returns integer
+language sql immutable parallel safe
+as $$ select 32::integer $$;
+
+create or replace function kinfolk.signals_kept_max() returns integer
+language sql immutable parallel safe
+as $$ select 1000::integer $$;
+
+create or replace function kinfolk.signals_awaited_max() returns integer
+language sql immutable parallel safe
+as $$ select 100::integer $$;
+
+create or replace function kinfolk.progress_note_bytes_max() returns integer
+language sql immutable parallel safe
+as $$ select 1000::integer $$;

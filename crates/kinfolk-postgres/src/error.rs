@@ -1,7 +1,7 @@
 //! From SQLSTATEs and broken connections to errors that say what to do next. The only place that knows the codes.
 
 use deadpool_postgres::{HookError, PoolError};
-use kinfolk_core::limits::PAYLOAD_BYTES_MAX;
+use kinfolk_core::limits::{PAYLOAD_BYTES_MAX, SIGNALS_KEPT_MAX, STEPS_MAX};
 use kinfolk_core::{InputError, State, StoreError, WorkerId};
 use tokio_postgres::error::DbError;
 
@@ -24,11 +24,19 @@ const POOLED: &[&str] = &["26000", "42P05"];
 const BAD_VALUE: &[&str] = &["22008", "22021", "22P05", "22P02", "22023", "54000", "54001"];
 
 /// What to do about a task in the wrong state: the hints of KF003.
-const REMEDIES: [&str; 3] = [
+const REMEDIES: [&str; 4] = [
     "only failed and cancelled tasks can be retried",
     "retry its family instead",
     "only a failed family can be retried",
+    "a task that has ended gets no signals",
 ];
+
+/// What there is too much of, and how much of it there may be: the messages of KF008.
+const TOO_MANY: [(&str, usize); 2] =
+    [("checkpoints of one task", STEPS_MAX), ("signals kept for one task", SIGNALS_KEPT_MAX)];
+
+/// What is too large, as the messages of KF006 name it.
+const TOO_LARGE: [&str; 4] = ["recorded value", "result", "signal", "payload"];
 
 /// What a failed call means. Public for those who call the SQL functions in transactions of their own.
 pub fn store_error(fault: &tokio_postgres::Error) -> StoreError {
@@ -88,10 +96,15 @@ fn from_db(db: &DbError) -> StoreError {
         "KF004" => StoreError::LeaseLost { worker: WorkerId(uuid::Uuid::nil()) },
         "KF005" => StoreError::Fault { code: code.to_owned(), detail: advised() },
         "KF006" => StoreError::Input(InputError::TooLarge {
-            what: if detail.contains("result") { "result" } else { "payload" },
+            what: TOO_LARGE.into_iter().find(|what| detail.contains(what)).unwrap_or("payload"),
             bytes: db.detail().and_then(|bytes| bytes.parse().ok()).unwrap_or_default(),
             max: PAYLOAD_BYTES_MAX,
         }),
+        "KF008" => {
+            let (what, max) = TOO_MANY.into_iter().find(|(what, _)| *what == detail).unwrap_or(TOO_MANY[0]);
+            let given = db.detail().and_then(|given| given.parse().ok()).unwrap_or_default();
+            StoreError::Input(InputError::Batch { what, given, max })
+        }
         "KF007" => StoreError::Busy { what: "work on the tasks of this queue" },
         _ if READ_ONLY.contains(&code) => StoreError::ReadOnly { detail },
         _ if FULL.contains(&code) => StoreError::Full { detail },

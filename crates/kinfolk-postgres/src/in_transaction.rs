@@ -1,10 +1,11 @@
-//! Enqueueing and settling inside a transaction of the caller's own.
+//! Enqueueing, recording and settling inside a transaction of the caller's own.
 
 use kinfolk_core::store::Answer;
-use kinfolk_core::{Enqueued, NewTask, Settle, Settled, Task, TaskId};
+use kinfolk_core::{Enqueued, NewTask, Record, Recorded, Settle, Settled, Task, TaskId};
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::Type;
 
+use crate::durable::record_by;
 use crate::error::store_error;
 use crate::inspect::TASK;
 use crate::produce::{self, Columns, ENQUEUE, TAKE_IDS};
@@ -28,6 +29,13 @@ pub async fn enqueue_in(client: &impl GenericClient, tasks: &[NewTask]) -> Answe
 /// a caller that is answered [`Settled::Stale`] must roll back.
 pub async fn settle_in(client: &impl GenericClient, settles: &[Settle]) -> Answer<Vec<Settled>> {
     settle_by(client, settles).await
+}
+
+/// Writes checkpoints in the caller's transaction, so that a step's effects and its record are one: exactly once. It should be
+/// the last act before the commit (the task's row is locked by it), the isolation level must be `read committed`, and a caller
+/// that is answered [`Recorded::Stale`] must roll back. Not in one transaction with a settle of the same task.
+pub async fn record_in(client: &impl GenericClient, records: &[Record]) -> Answer<Vec<Recorded>> {
+    record_by(client, records).await
 }
 
 /// One task as the caller's transaction sees it, such as after a settle that was not recorded as it was meant.

@@ -6,11 +6,13 @@ use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::store::Answer;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
-    Attempt, Command, CommandName, Inspect, Progress, Queue, QueueName, Schedule, State, Status, StoreError, Tally,
-    Task, TaskId, Timestamp,
+    Attempt, ChildResult, Command, CommandName, FanOutId, History, Inspect, Progress, Queue, QueueName, ReadBy,
+    Schedule, State, Status, StoreError, Tally, Task, TaskId, Timestamp,
 };
 use tokio_postgres::types::Type;
 
+use crate::call::Param;
+use crate::durable::no_such_fan_out;
 use crate::rows::{self, task_columns};
 use crate::store::PgStore;
 use crate::values::Moment;
@@ -31,24 +33,12 @@ const SCHEDULES: &str = "select * from kinfolk.schedules()";
 const CHECK: &str = "select * from kinfolk.check_invariants()";
 const IS_ACTIVE: &str = "select kinfolk.is_active($1)";
 const STATUSES: &str = "select name, commands, active, changed_at from kinfolk.statuses()";
+const HISTORY: &str = "select * from kinfolk.history($1)";
+const RESULTS: &str = "select * from kinfolk.results($1, $2, $3, $4)";
 const DOCTOR: &str = "select * from kinfolk.doctor($1)";
 
 #[async_trait]
 impl Inspect for PgStore {
-    async fn history(&self, _id: kinfolk_core::TaskId) -> Answer<kinfolk_core::History> {
-        Err(crate::work::not_yet())
-    }
-
-    async fn results(
-        &self,
-        _fan_out: kinfolk_core::FanOutId,
-        _by: kinfolk_core::ReadBy,
-        _from: u32,
-        _limit: usize,
-    ) -> Answer<Vec<kinfolk_core::ChildResult>> {
-        Err(crate::work::not_yet())
-    }
-
     async fn now(&self) -> Answer<Timestamp> {
         let rows = self.look(NOW, &[]).await?;
         Ok(rows.first().map(|row| row.get::<_, Moment>(0).0).unwrap_or_default())
@@ -117,6 +107,20 @@ impl Inspect for PgStore {
         self.look(STATUSES, &[]).await?.iter().map(rows::status).collect()
     }
 
+    async fn history(&self, id: TaskId) -> Answer<History> {
+        rows::history(&self.look(HISTORY, &[(&id.0, Type::INT8)]).await?)
+    }
+
+    async fn results(&self, fan_out: FanOutId, by: ReadBy, from: u32, limit: usize) -> Answer<Vec<ChildResult>> {
+        let by_ended = by == ReadBy::Ended;
+        let from = i32::try_from(from).unwrap_or(i32::MAX);
+        let limit = limit.min(PAGE_MAX) as i32;
+        let params: [Param<'_>; 4] =
+            [(&fan_out.0, Type::INT8), (&by_ended, Type::BOOL), (&from, Type::INT4), (&limit, Type::INT4)];
+        let rows = self.look(RESULTS, &params).await.map_err(|fault| no_such_fan_out(fault, fan_out))?;
+        rows.iter().map(|row| rows::child_result(fan_out, row, 0)).collect()
+    }
+
     async fn stats(&self) -> Answer<Stats> {
         let counts = self.look(COUNTS, &[]).await?.iter().map(rows::tasks_counted).collect::<Answer<Vec<_>>>()?;
         let mut stats = Stats { counts, ..Stats::default() };
@@ -156,7 +160,7 @@ impl Inspect for PgStore {
     }
 }
 
-fn no_such_task(fault: StoreError, id: TaskId) -> StoreError {
+pub(crate) fn no_such_task(fault: StoreError, id: TaskId) -> StoreError {
     match fault {
         StoreError::NotFound { what: "", .. } => StoreError::not_found("task", id),
         other => other,

@@ -7,6 +7,7 @@
 mod call;
 mod connect;
 mod connections;
+mod durable;
 mod error;
 mod in_transaction;
 mod inspect;
@@ -29,6 +30,6 @@ mod work;
 pub use connect::PgOptions;
 pub use connections::{Connections, Line};
 pub use error::store_error;
-pub use in_transaction::{enqueue_in, settle_in, task_in};
+pub use in_transaction::{enqueue_in, record_in, settle_in, task_in};
 pub use limits::limits_sql;
 pub use store::PgStore;

@@ -7,7 +7,7 @@ use kinfolk_core::limits as l;
 /// The text of `sql/limits.sql`, generated from `kinfolk_core::limits`. A test holds the file to it.
 pub fn limits_sql() -> String {
     let micros = |span: std::time::Duration| span.as_micros() as u64;
-    let limits: [(&str, &str, u64); 24] = [
+    let limits: [(&str, &str, u64); 30] = [
         ("name_bytes_max", "integer", l::NAME_BYTES_MAX as u64),
         ("unique_key_bytes_max", "integer", l::UNIQUE_KEY_BYTES_MAX as u64),
         ("payload_bytes_max", "bigint", l::PAYLOAD_BYTES_MAX as u64),
@@ -32,6 +32,12 @@ pub fn limits_sql() -> String {
         ("made_max", "integer", l::MADE_MAX as u64),
         ("status_commands_max", "integer", l::STATUS_COMMANDS_MAX as u64),
         ("function_bytes_max", "integer", l::FUNCTION_BYTES_MAX as u64),
+        ("steps_max", "integer", l::STEPS_MAX as u64),
+        ("record_batch_max", "integer", l::RECORD_BATCH_MAX as u64),
+        ("inline_results_max", "integer", l::INLINE_RESULTS_MAX as u64),
+        ("signals_kept_max", "integer", l::SIGNALS_KEPT_MAX as u64),
+        ("signals_awaited_max", "integer", l::SIGNALS_AWAITED_MAX as u64),
+        ("progress_note_bytes_max", "integer", l::PROGRESS_NOTE_BYTES_MAX as u64),
     ];
     let mut sql = String::from(
         "-- Every limit of the engine. Generated from kinfolk_core::limits: don't edit; a test compares the two, and\n\

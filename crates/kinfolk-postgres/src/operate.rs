@@ -2,20 +2,23 @@
 
 use async_trait::async_trait;
 use kinfolk_core::crash::point;
-use kinfolk_core::limits::STATUS_COMMANDS_MAX;
+use kinfolk_core::limits::{PAYLOAD_BYTES_MAX, STATUS_COMMANDS_MAX};
 use kinfolk_core::operate::{Cancelled, Migrated, Migration};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    CommandName, Due, InputError, Inspect, Operate, Policy, QueueName, Retried, Schedule, ScheduleName, StatusName,
-    StoreError, Task, TaskId, UniqueScope,
+    CommandName, Due, InputError, Inspect, Json, Operate, Policy, QueueName, Retried, Schedule, ScheduleName,
+    SignalName, Signalled, StatusName, StoreError, Task, TaskId, UniqueScope,
 };
 use tokio_postgres::types::Type;
 
+use crate::call::Param;
+use crate::inspect::no_such_task;
 use crate::rows::{self, task_columns};
 use crate::store::PgStore;
 use crate::values::{JsonIn, Moment, micros};
 
 const CANCEL: &str = "select kinfolk.cancel($1)";
+const SIGNAL: &str = "select kinfolk.signal($1, $2, $3)";
 const RETRY: &str = concat!("select ", task_columns!(), " from kinfolk.retry($1)");
 const RETRY_FAMILY: &str = "select pending, waiting from kinfolk.retry_family($1)";
 const SET_QUEUE: &str = "select kinfolk.set_queue($1, $2, $3, $4, $5, $6, $7)";
@@ -30,15 +33,6 @@ const REMOVE_SCHEDULE: &str = "select kinfolk.remove_schedule($1)";
 
 #[async_trait]
 impl Operate for PgStore {
-    async fn signal(
-        &self,
-        _id: kinfolk_core::TaskId,
-        _name: &kinfolk_core::SignalName,
-        _value: &kinfolk_core::Json,
-    ) -> Answer<kinfolk_core::Signalled> {
-        Err(crate::work::not_yet())
-    }
-
     async fn cancel(&self, id: TaskId) -> Answer<Cancelled> {
         point("cancel.before");
         let row = self.row(CANCEL, &[(&id.0, Type::INT8)]).await?;
@@ -53,11 +47,7 @@ impl Operate for PgStore {
 
     async fn retry(&self, id: TaskId) -> Answer<Task> {
         point("retry.before");
-        let row = self.row(RETRY, &[(&id.0, Type::INT8)]).await.map_err(|fault| match fault {
-            StoreError::NotFound { what: "", .. } => StoreError::not_found("task", id),
-            StoreError::WrongState { state, remedy, .. } => StoreError::WrongState { task: id, state, remedy },
-            other => other,
-        })?;
+        let row = self.row(RETRY, &[(&id.0, Type::INT8)]).await.map_err(|fault| of_task(fault, id))?;
         point("retry.after");
         rows::task(&row)
     }
@@ -76,6 +66,18 @@ impl Operate for PgStore {
         point("retry_family.after");
         let count = |place| u64::try_from(row.get::<_, i64>(place)).unwrap_or_default();
         Ok(Retried { pending: count(0), waiting: count(1) })
+    }
+
+    async fn signal(&self, id: TaskId, name: &SignalName, value: &Json) -> Answer<Signalled> {
+        if value.bytes() > PAYLOAD_BYTES_MAX {
+            return Err(InputError::TooLarge { what: "signal", bytes: value.bytes(), max: PAYLOAD_BYTES_MAX }.into());
+        }
+        let value = JsonIn(value.as_str());
+        let params: [Param<'_>; 3] = [(&id.0, Type::INT8), (&name.as_str(), Type::TEXT), (&value, Type::JSONB)];
+        point("signal.before");
+        let row = self.row(SIGNAL, &params).await.map_err(|fault| of_task(fault, id))?;
+        point("signal.after");
+        Ok(if row.get::<_, &str>(0) == "resumed" { Signalled::Resumed } else { Signalled::Kept })
     }
 
     async fn set_queue(&self, queue: &QueueName, policy: &Policy) -> Answer<()> {
@@ -196,6 +198,14 @@ impl Operate for PgStore {
 
     async fn pending_migrations(&self) -> Answer<Vec<Migration>> {
         self.steps_to_run().await
+    }
+}
+
+/// Puts the task's number into an error that lacks it.
+fn of_task(fault: StoreError, id: TaskId) -> StoreError {
+    match fault {
+        StoreError::WrongState { state, remedy, .. } => StoreError::WrongState { task: id, state, remedy },
+        other => no_such_task(other, id),
     }
 }
 

@@ -6,9 +6,10 @@ use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
-    Attempt, Command, CommandName, Due, Enqueued, Failure, Gate, InputError, Json, NewTask, OnDuplicate, Policy, Queue,
-    QueueName, Rejection, Retention, RetryPolicy, Schedule, ScheduleName, Settled, SqlHandler, State, Status,
-    StatusName, StoreError, Tally, Task, TaskId, Timestamp, Unique, UniqueScope, WorkerId,
+    Attempt, Checkpoint, ChildResult, Command, CommandName, Due, Enqueued, Failure, FanOut, FanOutId, Gate, History,
+    InputError, Json, Key, NewTask, OnDuplicate, Policy, Queue, QueueName, Rejection, Retention, RetryPolicy, Rule,
+    Schedule, ScheduleName, Settled, SignalName, SqlHandler, State, Status, StatusName, StepKind, StoreError, Tally,
+    Task, TaskId, Timestamp, Unique, UniqueScope, Verdict, WorkerId,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
@@ -21,7 +22,7 @@ macro_rules! task_columns {
     () => {
         "id, command, queue, state, gate, priority, due, place, attempt, max_attempts, timeout_us, payload, result, \
          failure, unique_key, created_at, started_at, finished_at, cancel_requested_at, worker, suspect, strikes, trace, \
-         parent, root, depth, outcome"
+         parent, root, depth, outcome, steps, signals, report"
     };
 }
 pub(crate) use task_columns;
@@ -46,6 +47,19 @@ fn small(row: &Row, place: usize) -> Answer<u16> {
     Ok(u16::try_from(get::<i16>(row, place)?).unwrap_or_default())
 }
 
+fn whole(row: &Row, place: usize) -> Answer<u32> {
+    Ok(u32::try_from(get::<i32>(row, place)?).unwrap_or_default())
+}
+
+fn maybe_whole(row: &Row, place: usize) -> Answer<Option<u32>> {
+    Ok(get::<Option<i32>>(row, place)?.and_then(|n| u32::try_from(n).ok()))
+}
+
+fn signal_names(row: &Row, place: usize) -> Answer<Vec<SignalName>> {
+    let names = get::<Option<Vec<&str>>>(row, place)?.unwrap_or_default();
+    Ok(names.into_iter().map(SignalName::new).collect::<Result<_, InputError>>()?)
+}
+
 fn count(row: &Row, place: usize) -> Answer<u64> {
     Ok(u64::try_from(get::<i64>(row, place)?).unwrap_or_default())
 }
@@ -68,9 +82,6 @@ fn command_names(row: &Row, place: usize) -> Answer<Vec<CommandName>> {
 
 pub(crate) fn task(row: &Row) -> Answer<Task> {
     Ok(Task {
-        steps: 0,
-        signals: Vec::new(),
-        report: None,
         id: TaskId(get(row, 0)?),
         command: CommandName::new(get(row, 1)?)?,
         queue: QueueName::new(get(row, 2)?)?,
@@ -98,6 +109,9 @@ pub(crate) fn task(row: &Row) -> Answer<Task> {
         root: TaskId(get(row, 24)?),
         depth: small(row, 25)?,
         outcome: get::<Option<&str>>(row, 26)?.map(str::parse::<State>).transpose()?,
+        steps: whole(row, 27)?,
+        signals: signal_names(row, 28)?,
+        report: json(row, 29)?.map(|json| json.to().map_err(StoreError::from)).transpose()?,
     })
 }
 
@@ -158,8 +172,6 @@ pub(crate) fn settled(many: usize, rows: &[Row]) -> Answer<Vec<Settled>> {
 }
 
 pub(crate) fn queue(row: &Row) -> Answer<Queue> {
-    let limit =
-        |place| -> Answer<Option<u32>> { Ok(get::<Option<i32>>(row, place)?.and_then(|n| u32::try_from(n).ok())) };
     Ok(Queue {
         name: QueueName::new(get(row, 0)?)?,
         paused_at: maybe_moment(row, 1)?,
@@ -169,8 +181,8 @@ pub(crate) fn queue(row: &Row) -> Answer<Queue> {
                 failed: get::<Option<i64>>(row, 3)?.map(span),
                 cancelled: get::<Option<i64>>(row, 4)?.map(span),
             },
-            family_limit: limit(5)?,
-            child_limit: limit(6)?,
+            family_limit: maybe_whole(row, 5)?,
+            child_limit: maybe_whole(row, 6)?,
             depth_limit: small(row, 7)?,
         },
     })
@@ -313,4 +325,62 @@ pub(crate) fn finding(row: &Row) -> Answer<Finding> {
         other => return Err(strange("health", other)),
     };
     Ok(Finding { subject: get(row, 0)?, health, found: get(row, 2)?, remedy: get(row, 3)? })
+}
+
+/// A row of `kinfolk.history`, by the part it stands in.
+pub(crate) fn history(rows: &[Row]) -> Answer<History> {
+    let mut history = History::default();
+    for row in rows {
+        match get::<i32>(row, 0)? {
+            1 => history.checkpoints.push(checkpoint(row)?),
+            2 => history.fan_outs.push(fan_out(row, 19, 7, 8)?),
+            _ => history.results.push(child_result(FanOutId(get(row, 7)?), row, 18)?),
+        }
+    }
+    Ok(history)
+}
+
+fn checkpoint(row: &Row) -> Answer<Checkpoint> {
+    let kind: &str = get(row, 4)?;
+    Ok(Checkpoint {
+        key: Key { branch: get(row, 1)?, name: get(row, 2)?, occurrence: whole(row, 3)? },
+        kind: StepKind::from_word(kind).ok_or_else(|| strange("kind", kind))?,
+        digest: get(row, 5)?,
+        value: get::<JsonOut>(row, 6)?.0,
+    })
+}
+
+/// A fan-out; its task, its number and the rest stand from these places on.
+pub(crate) fn fan_out(row: &Row, task: usize, id: usize, rest: usize) -> Answer<FanOut> {
+    let rule = match get::<&str>(row, rest)? {
+        "fail_fast" => Rule::FailFast,
+        "collect_all" => Rule::CollectAll,
+        "threshold" => Rule::Threshold(maybe_whole(row, rest + 1)?.unwrap_or_default()),
+        other => return Err(strange("rule", other)),
+    };
+    let verdict = get::<Option<&str>>(row, rest + 6)?;
+    Ok(FanOut {
+        id: FanOutId(get(row, id)?),
+        task: TaskId(get(row, task)?),
+        rule,
+        tally: tally(row, rest + 2)?,
+        verdict: verdict.map(|word| Verdict::from_word(word).ok_or_else(|| strange("verdict", word))).transpose()?,
+        decided_at: maybe_whole(row, rest + 7)?,
+        deadline: maybe_moment(row, rest + 8)?,
+        created_at: moment(row, rest + 9)?,
+    })
+}
+
+/// What has become of a child of this fan-out, from this place on.
+pub(crate) fn child_result(fan_out: FanOutId, row: &Row, place: usize) -> Answer<ChildResult> {
+    Ok(ChildResult {
+        fan_out,
+        index: whole(row, place)?,
+        task: TaskId(get(row, place + 1)?),
+        state: get::<&str>(row, place + 2)?.parse()?,
+        ended: maybe_whole(row, place + 3)?,
+        result: json(row, place + 4)?,
+        failure: failure(row, place + 5)?,
+        attempt: small(row, place + 6)?,
+    })
 }

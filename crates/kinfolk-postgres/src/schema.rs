@@ -1,7 +1,7 @@
 //! The SQL of the schema, in the order in which it is applied.
 
 /// The version of the schema that this program works with.
-pub(crate) const VERSION: i32 = 7;
+pub(crate) const VERSION: i32 = 8;
 
 macro_rules! files {
     ($($path:literal),+ $(,)?) => {
@@ -22,6 +22,8 @@ pub(crate) const SCHEMA: &[(&str, &str)] = files![
     "schema/duplicate.sql",
     "schema/schedule.sql",
     "schema/fan_out.sql",
+    "schema/checkpoint.sql",
+    "schema/signal.sql",
     "schema/follow_up.sql",
     "schema/status.sql",
     "schema/intent.sql",
@@ -37,6 +39,7 @@ pub(crate) const MIGRATIONS: &[(i32, &str, &str)] = &[
     (5, "families", include_str!("../sql/migrations/0005_families.sql")),
     (6, "SQL handlers", include_str!("../sql/migrations/0006_sql_handlers.sql")),
     (7, "find what is asked to end", include_str!("../sql/migrations/0007_find_what_is_asked_to_end.sql")),
+    (8, "durable handlers", include_str!("../sql/migrations/0008_durable_handlers.sql")),
 ];
 
 /// Everything that is replaced as a whole: views and functions.
@@ -87,9 +90,15 @@ pub(crate) const CODE: &[(&str, &str)] = files![
     "functions/settle.sql",
     "functions/settle_rest.sql",
     "functions/settle_made.sql",
+    "functions/make_all.sql",
     "functions/make_children.sql",
     "functions/ended.sql",
     "functions/take_turns.sql",
+    "functions/record.sql",
+    "functions/suspend.sql",
+    "functions/expire.sql",
+    "functions/signal.sql",
+    "functions/history.sql",
     "functions/cancel.sql",
     "functions/retry.sql",
     "functions/retry_family.sql",

@@ -22,10 +22,10 @@ use crate::rows;
 use crate::store::PgStore;
 use crate::values::{JsonIn, micros};
 
-const SETTLE: &str = "select nth, answer, state from kinfolk.settle($1, $2, $3, $4, $5, $6, $7)";
+const SETTLE: &str = "select nth, answer, state from kinfolk.settle($1, $2, $3, $4, $5, $6, $7, $8)";
 const SETTLE_MADE: &str = "select 1, answer, state from kinfolk.settle_made($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
     $12, $13, $14, $15, $16, $17, $18, $19)";
-const LOCK_SETTLED: &str = "select kinfolk.lock_settled($1, $2, $3)";
+pub(crate) const LOCK_SETTLED: &str = "select kinfolk.lock_settled($1, $2, $3)";
 
 /// More tasks than this are not remembered.
 const KIN_MAX: usize = 100_000;
@@ -33,31 +33,58 @@ const KIN_MAX: usize = 100_000;
 /// The families of the tasks that this process has claimed and not settled yet, so that a settle need not look them up.
 /// Nothing depends on it: what is not known here is looked up.
 #[derive(Default)]
-pub(crate) struct Kin(Mutex<HashMap<TaskId, Option<TaskId>>>);
+pub(crate) struct Kin(Mutex<HashMap<TaskId, Family>>);
+
+/// Which family a claimed task belongs to, and how its settle locks that.
+#[derive(Clone, Copy)]
+enum Family {
+    /// A root that never was suspended: no family is locked.
+    None,
+    /// Shared with others.
+    Of(TaskId),
+    /// As a whole: the task was suspended before, and may have children.
+    Whole(TaskId),
+}
+
+/// The roots of the families that a settle locks: shared, and whole.
+type Families = (Vec<i64>, Vec<i64>);
 
 impl Kin {
-    pub(crate) fn claimed<'a>(&self, tasks: impl Iterator<Item = &'a ClaimedTask>) {
+    /// Takes note of claimed tasks, and of whether each was suspended before.
+    pub(crate) fn claimed<'a>(&self, tasks: impl Iterator<Item = (&'a ClaimedTask, bool)>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() > KIN_MAX {
             known.clear();
         }
-        known.extend(tasks.map(|task| (task.id, task.parent.map(|_| task.root))));
+        known.extend(tasks.map(|(task, parked)| match task.parent {
+            _ if parked => (task.id, Family::Whole(task.root)),
+            Some(_) => (task.id, Family::Of(task.root)),
+            None => (task.id, Family::None),
+        }));
     }
 
-    /// The roots of those of these tasks that have a parent; `None` when one of them is not known.
-    fn families(&self, settles: &[Settle]) -> Option<Vec<i64>> {
+    /// The families of these tasks; `None` when one of them is not known.
+    fn families(&self, settles: &[Settle]) -> Option<Families> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let roots: Option<Vec<_>> = settles.iter().map(|settle| known.get(&settle.task).copied()).collect();
-        let mut families: Vec<i64> = roots?.into_iter().flatten().map(|root| root.0).collect();
-        families.sort_unstable();
-        families.dedup();
-        Some(families)
+        let (mut shared, mut whole) = (Vec::new(), Vec::new());
+        for settle in settles {
+            match known.get(&settle.task)? {
+                Family::None => {}
+                Family::Of(root) => shared.push(root.0),
+                Family::Whole(root) => whole.push(root.0),
+            }
+        }
+        for families in [&mut shared, &mut whole] {
+            families.sort_unstable();
+            families.dedup();
+        }
+        Some((shared, whole))
     }
 
-    fn settled(&self, settles: &[Settle]) {
+    pub(crate) fn settled(&self, tasks: impl Iterator<Item = TaskId>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for settle in settles {
-            known.remove(&settle.task);
+        for task in tasks {
+            known.remove(&task);
         }
     }
 }
@@ -73,7 +100,7 @@ impl PgStore {
             several => self.send_together(settles, several).await?,
         };
         point("settle.after");
-        self.kin.settled(settles);
+        self.kin.settled(settles.iter().map(|settle| settle.task));
         Ok(answers)
     }
 
@@ -132,7 +159,7 @@ enum Call<'a> {
     Made(Box<MadeBy<'a>>),
 }
 
-fn calls<'a>(settles: &'a [Settle], families: impl Fn(&[Settle]) -> Option<Vec<i64>>) -> Vec<Call<'a>> {
+fn calls<'a>(settles: &'a [Settle], families: impl Fn(&[Settle]) -> Option<Families>) -> Vec<Call<'a>> {
     fn made(settle: &Settle) -> Option<&Made> {
         settle.made.as_deref().filter(|made| !made.is_empty())
     }
@@ -186,6 +213,7 @@ struct Plain<'a> {
     failures: Vec<Option<FailureIn>>,
     delays: Vec<Option<i64>>,
     families: Option<Vec<i64>>,
+    parked: Option<Vec<i64>>,
 }
 
 #[derive(Debug)]
@@ -209,7 +237,8 @@ impl tokio_postgres::types::ToSql for FailureIn {
 
 impl<'a> Plain<'a> {
     /// The columns, and for each of their rows the place of its settle in the call.
-    fn sorted(settles: &'a [Settle], families: Option<Vec<i64>>) -> (Vec<usize>, Self) {
+    fn sorted(settles: &'a [Settle], families: Option<Families>) -> (Vec<usize>, Self) {
+        let (families, parked) = families.unzip();
         let mut order: Vec<usize> = (0..settles.len()).collect();
         order.sort_by_key(|place| settles[*place].task);
         let sorted = || order.iter().map(|place| &settles[*place]);
@@ -229,6 +258,7 @@ impl<'a> Plain<'a> {
                 _ => None,
             })),
             families,
+            parked,
         };
         (order, columns)
     }
@@ -243,6 +273,7 @@ impl<'a> Plain<'a> {
             (&self.failures, Type::JSONB_ARRAY),
             (&self.delays, Type::INT8_ARRAY),
             (&self.families, Type::INT8_ARRAY),
+            (&self.parked, Type::INT8_ARRAY),
         ]
     }
 }
@@ -260,12 +291,6 @@ struct MadeBy<'a> {
 
 impl<'a> MadeBy<'a> {
     fn of(settle: &'a Settle, made: &'a Made) -> Self {
-        let kinds = [
-            ("sibling", made.siblings.len()),
-            ("child", made.children.len()),
-            ("follow_up", made.follow_ups.len()),
-            ("task", made.tasks.len()),
-        ];
         let before = made.siblings.len() + made.children.len();
         let whens = made.follow_ups.iter().map(|follow_up| Some(follow_up.when.as_str()));
         Self {
@@ -273,7 +298,7 @@ impl<'a> MadeBy<'a> {
             token: settle.token.0,
             result: result(&settle.outcome),
             order: made.order.as_str(),
-            kinds: kinds.into_iter().flat_map(|(kind, many)| std::iter::repeat_n(kind, many)).collect(),
+            kinds: kinds(made),
             columns: Columns::over(&made.iter().collect::<Vec<_>>()),
             whens: emptied(std::iter::repeat_n(None, before).chain(whens)),
         }
@@ -294,6 +319,17 @@ impl<'a> MadeBy<'a> {
     }
 }
 
+/// What each of the tasks is that a handler made, in the order of making.
+pub(crate) fn kinds(made: &Made) -> Vec<&'static str> {
+    let kinds = [
+        ("sibling", made.siblings.len()),
+        ("child", made.children.len()),
+        ("follow_up", made.follow_ups.len()),
+        ("task", made.tasks.len()),
+    ];
+    kinds.into_iter().flat_map(|(kind, many)| std::iter::repeat_n(kind, many)).collect()
+}
+
 fn result(outcome: &Outcome) -> Option<JsonIn<'_>> {
     match outcome {
         Outcome::Done(Some(result)) => Some(JsonIn(result.as_str())),
@@ -301,7 +337,7 @@ fn result(outcome: &Outcome) -> Option<JsonIn<'_>> {
     }
 }
 
-fn emptied<T>(column: impl Iterator<Item = Option<T>>) -> Vec<Option<T>> {
+pub(crate) fn emptied<T>(column: impl Iterator<Item = Option<T>>) -> Vec<Option<T>> {
     let column: Vec<Option<T>> = column.collect();
     if column.iter().all(Option::is_none) { Vec::new() } else { column }
 }

@@ -7,8 +7,8 @@ use kinfolk_core::limits::CLAIM_BATCH_MAX;
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    Claim, Claimed, Heartbeat, QueueName, Recovered, Schedule, Settle, Settled, Status, StoreError, TaskId, Timestamp,
-    Token, WakeSource, Work, WorkerId, WorkerSpec,
+    Claim, Claimed, FanOut, FanOutId, Heartbeat, Key, QueueName, Record, Recorded, Recovered, Report, Schedule, Settle,
+    Settled, SignalName, Status, StoreError, Suspend, TaskId, Timestamp, Token, WakeSource, Work, WorkerId, WorkerSpec,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -25,7 +25,7 @@ const REGISTER_WORKER: &str = "select kinfolk.register_worker($1, $2, $3, $4, $5
 const HEARTBEAT: &str = "select id, token from kinfolk.heartbeat($1)";
 const LEAVE: &str = "select kinfolk.leave($1)";
 const CLAIM: &str = "select id, command, payload, attempt, max_attempts, timeout_us, trace, priority, place, next_due, \
-    again, parent, root, depth, lane, steps from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
+    again, parent, root, depth, lane, steps, recorded, parked from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
 const RECOVER: &str = "select returned, poisoned, cancelled, workers, more from kinfolk.recover($1)";
 const DUE_SCHEDULES: &str = "select * from kinfolk.due_schedules()";
 const FIRE: &str = "select tasks, overlapped, too_late from kinfolk.fire($1, $2, $3, $4)";
@@ -35,42 +35,6 @@ const PRUNE: &str = "select kinfolk.prune()";
 
 #[async_trait]
 impl Work for PgStore {
-    async fn record(&self, _records: &[kinfolk_core::Record]) -> Answer<Vec<kinfolk_core::Recorded>> {
-        Err(not_yet())
-    }
-
-    async fn suspend(&self, _suspends: &[kinfolk_core::Suspend]) -> Answer<Vec<kinfolk_core::Settled>> {
-        Err(not_yet())
-    }
-
-    async fn expire(
-        &self,
-        _task: kinfolk_core::TaskId,
-        _token: kinfolk_core::Token,
-        _fan_out: kinfolk_core::FanOutId,
-    ) -> Answer<Option<kinfolk_core::FanOut>> {
-        Err(not_yet())
-    }
-
-    async fn take_signal(
-        &self,
-        _task: kinfolk_core::TaskId,
-        _token: kinfolk_core::Token,
-        _key: &kinfolk_core::Key,
-        _name: &kinfolk_core::SignalName,
-    ) -> Answer<kinfolk_core::Taken> {
-        Err(not_yet())
-    }
-
-    async fn report(
-        &self,
-        _task: kinfolk_core::TaskId,
-        _token: kinfolk_core::Token,
-        _report: &kinfolk_core::Report,
-    ) -> Answer<bool> {
-        Err(not_yet())
-    }
-
     async fn register_worker(&self, worker: &WorkerSpec) -> Answer<()> {
         worker.check()?;
         let queues: Vec<&str> = worker.queues.iter().map(QueueName::as_str).collect();
@@ -123,6 +87,32 @@ impl Work for PgStore {
 
     async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>> {
         self.send_settles(settles).await
+    }
+
+    async fn record(&self, records: &[Record]) -> Answer<Vec<Recorded>> {
+        self.send_records(records).await
+    }
+
+    async fn suspend(&self, suspends: &[Suspend]) -> Answer<Vec<Settled>> {
+        self.send_suspends(suspends).await
+    }
+
+    async fn expire(&self, task: TaskId, token: Token, fan_out: FanOutId) -> Answer<Option<FanOut>> {
+        self.send_expire(task, token, fan_out).await
+    }
+
+    async fn take_signal(
+        &self,
+        task: TaskId,
+        token: Token,
+        key: &Key,
+        name: &SignalName,
+    ) -> Answer<kinfolk_core::Taken> {
+        self.send_take_signal(task, token, key, name).await
+    }
+
+    async fn report(&self, task: TaskId, token: Token, report: &Report) -> Answer<bool> {
+        self.send_report(task, token, report).await
     }
 
     async fn recover(&self, worker: WorkerId) -> Answer<Recovered> {
@@ -216,11 +206,13 @@ impl PgStore {
         let rows = self.rows(CLAIM, &params).await.map_err(|fault| worker_error(fault, claim.worker))?;
         point("claim.after");
         let mut steps = 0;
+        let mut parked = Vec::with_capacity(rows.len());
         let mut taken = Batch { tasks: Vec::with_capacity(rows.len()), next_due: None, again: false };
         for row in &rows {
             if let Some(id) = row.get::<_, Option<i64>>(0) {
                 let position = (row.get(7), row.get(8), id);
                 let lane = Lane::from_word(row.get(14));
+                parked.push(row.get(17));
                 taken.tasks.push(Taken { position, lane, task: claimed_task(claim, id, row)? });
             } else {
                 taken.next_due = row.get::<_, Option<Moment>>(9).map(|moment| moment.0);
@@ -228,7 +220,7 @@ impl PgStore {
                 steps = row.get::<_, Option<i64>>(15).and_then(|many| u64::try_from(many).ok()).unwrap_or_default();
             }
         }
-        self.kin.claimed(taken.tasks.iter().map(|one| &one.task));
+        self.kin.claimed(taken.tasks.iter().map(|one| &one.task).zip(parked));
         let cost = Cost { took: began.elapsed(), steps };
         self.low_water.after(claim, &low, &taken.tasks, cost, taken.again);
         Ok(taken)
@@ -249,7 +241,6 @@ fn claimed_task(claim: &Claim, id: i64, row: &Row) -> Answer<ClaimedTask> {
         StoreError::Fault { code: "claim".to_owned(), detail: format!("task {id} of a command not asked for") }
     })?;
     Ok(ClaimedTask {
-        steps: 0,
         id: TaskId(id),
         token: claim.token,
         command,
@@ -261,14 +252,6 @@ fn claimed_task(claim: &Claim, id: i64, row: &Row) -> Answer<ClaimedTask> {
         parent: row.get::<_, Option<i64>>(11).map(TaskId),
         root: TaskId(row.get(12)),
         depth: small(13),
+        steps: u32::try_from(row.get::<_, i32>(16)).unwrap_or_default(),
     })
-}
-
-/// Durable handlers come with the next commits.
-pub(crate) fn not_yet() -> kinfolk_core::StoreError {
-    kinfolk_core::StoreError::Unsupported {
-        store: "postgres",
-        ability: "durable handlers",
-        remedy: "use a newer version",
-    }
 }

@@ -15,9 +15,11 @@ as $$
     where t.state = 'running'
         and not exists (select from kinfolk.worker w where w.id = t.worker_id)
     union all
-    select 'a pending task has a gate, any other has none', format('%s, %s', t.state, coalesce(t.gate::text, 'none')), t.id
+    select 'a pending task has a gate, a suspended one only that of its timer, any other none',
+        format('%s, %s', t.state, coalesce(t.gate::text, 'none')), t.id
     from kinfolk.task t
     where (t.state = 'pending') <> (t.gate is not null)
+        and not (t.state = 'waiting' and t.outcome is null and t.gate = 'time')
     union all
     select 'an open gate means that the task is due', format('due %s', t.due), t.id
     from kinfolk.task t
@@ -105,14 +107,15 @@ as $$
     where n.total <> f.total
         or n.ended <> format('%s completed, %s failed, %s cancelled, %s held', f.completed, f.failed, f.cancelled, f.held)
     union all
-    select 'a fan-out waits when its owner does', t.state::text, f.task_id
+    select 'a fan-out waits when its owner does, with its own work done', t.state::text, f.task_id
     from kinfolk.fan_out f
     left join kinfolk.task t on t.id = f.task_id
-    where f.waits is distinct from (t.state = 'waiting')
+    where f.waits is distinct from (t.state = 'waiting' and t.outcome is not null)
     union all
-    select 'a waiting task has an open child', coalesce(t.outcome::text, 'no outcome'), t.id
+    select 'a waiting task whose own work is over has an open child', t.outcome::text, t.id
     from kinfolk.task t
     where t.state = 'waiting'
+        and t.outcome is not null
         and not exists (
             select
             from kinfolk.fan_out f
@@ -120,17 +123,20 @@ as $$
             where f.task_id = t.id
                 and c.state < 'completed')
     union all
-    select 'the parent of an open task waits', coalesce(p.state::text, 'gone'), t.id
+    select 'the parent of an open task waits, or was suspended and has not ended', coalesce(p.state::text, 'gone'), t.id
     from kinfolk.task t
     left join kinfolk.task p on p.id = t.parent_id
     where t.parent_id is not null
         and t.state < 'completed'
-        and p.state is distinct from 'waiting'
+        and coalesce(p.state >= 'completed' or (p.state <> 'waiting' and not p.parked), true)
     union all
-    select 'a task has an outcome of its own while it waits, and when its children have failed it', t.state::text, t.id
+    select 'a task has an outcome of its own while it waits, unless it is suspended, and when its children have failed it',
+        t.state::text, t.id
     from kinfolk.task t
-    where (t.outcome is not null)
-        <> (t.state = 'waiting' or (t.state = 'failed' and t.failure ->> 'kind' = 'children'))
+    where case
+        when t.outcome is not null then not (t.state = 'waiting' or (t.state = 'failed' and t.failure ->> 'kind' = 'children'))
+        else t.state = 'waiting' and not t.parked
+    end
     union all
     select 'a child stands one below its parent, in the same family', format('depth %s', t.depth), t.id
     from kinfolk.task t
@@ -175,5 +181,86 @@ as $$
     join kinfolk.task r on r.id = f.root_id
     where f.ended is null
         and r.state >= 'completed'
+    union all
+    select b.invariant, b.detail, b.task from kinfolk.check_durable() b
     order by 1, 3
+$$;
+
+-- The invariants of durable handlers.
+create or replace function kinfolk.check_durable() returns table (invariant text, detail text, task bigint)
+language sql stable
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+    select 'a suspended task waits for something', 'nothing', t.id
+    from kinfolk.task t
+    where t.state = 'waiting'
+        and t.outcome is null
+        and t.gate is null
+        and t.signals is null
+        and not exists (select from kinfolk.fan_out f where f.task_id = t.id and f.wake_at is not null)
+    union all
+    select 'what a suspended task waits for is not there', format('fan-out %s', f.id), t.id
+    from kinfolk.task t
+    join kinfolk.fan_out f on f.task_id = t.id
+    where t.state = 'waiting'
+        and t.outcome is null
+        and f.wake_at is not null
+        and (f.verdict is not null or f.completed + f.failed + f.cancelled >= f.wake_at)
+    union all
+    select 'no signal is kept that a suspended task waits for', s.name, t.id
+    from kinfolk.task t
+    join kinfolk.signal s on s.task_id = t.id
+    where s.name = any (t.signals)
+    union all
+    select 'only a suspended task waits for signals', t.state::text, t.id
+    from kinfolk.task t
+    where t.signals is not null
+        and (t.state <> 'waiting' or t.outcome is not null)
+    union all
+    select 'a task counts its checkpoints', format('%s of %s', n.many, t.steps), t.id
+    from kinfolk.task t
+    cross join lateral (select count(*) as many from kinfolk.checkpoint c where c.task_id = t.id) n
+    where n.many <> t.steps
+    union all
+    select 'checkpoints are numbered without a gap', format('up to %s', max(c.seq)), c.task_id
+    from kinfolk.checkpoint c
+    group by c.task_id
+    having max(c.seq) <> count(*) - 1
+    union all
+    select 'every checkpoint belongs to a task', c.name, c.task_id
+    from kinfolk.checkpoint c
+    where not exists (select from kinfolk.task t where t.id = c.task_id)
+    union all
+    select 'every signal belongs to a task', s.name, s.task_id
+    from kinfolk.signal s
+    where not exists (select from kinfolk.task t where t.id = s.task_id)
+    union all
+    select 'a fan-out that is awaited has a rule, and a number of its own', format('fan-out %s', f.id), f.task_id
+    from kinfolk.fan_out f
+    where (f.rule is not null) <> (f.id <> f.task_id)
+        or (f.rule = 'threshold') <> (f.parts is not null)
+    union all
+    select 'a fan-out is settled when its rule says so', format('fan-out %s: %s', f.id, coalesce(f.verdict, 'open')), f.task_id
+    from kinfolk.fan_out f
+    where (f.verdict is null) <> (f.decided_at is null)
+        or (f.verdict is null) <> (f.decided_step is null)
+        or f.decided_at > f.completed + f.failed + f.cancelled
+        or (f.verdict is null and kinfolk.verdict_of(f.rule, f.parts, f.total, f.completed, f.failed, f.cancelled) is not null)
+    union all
+    select 'the order in which children ended is complete', format('fan-out %s', f.id), f.task_id
+    from kinfolk.fan_out f
+    join kinfolk.task t on t.id = f.task_id
+    cross join lateral (
+        select coalesce(sum(cardinality(p.nths)), 0) as many, coalesce(max(p.first + cardinality(p.nths)), 0) as last
+        from kinfolk.ended_page p
+        where p.fan_out_id = f.id
+    ) n
+    where f.rule is not null
+        and t.state < 'completed'
+        and (n.many <> f.completed + f.failed + f.cancelled or n.last <> n.many)
+    union all
+    select 'every page of ended children belongs to a fan-out', format('fan-out %s', p.fan_out_id), null
+    from kinfolk.ended_page p
+    where not exists (select from kinfolk.fan_out f where f.id = p.fan_out_id)
 $$;

@@ -2,7 +2,8 @@
 -- handles. Answers the tasks taken, then one last row without id: when the next task of the queue becomes due, and
 -- whether to claim `again` at once (the worker has just been put down as idle: what was enqueued in that moment may
 -- have seen it as busy; or there may be more before the marks), and how many `steps` it made in `task_ready`: dead entries
--- that can't be removed yet count, so that a caller knows when marks are worth it.
+-- that can't be removed yet count, so that a caller knows when marks are worth it. Of a task `recorded` says how many checkpoints
+-- its handler has written, `parked` whether it was suspended before.
 --
 -- Never waits for a row: locks a shared try-lock of the queue (a pause, or a change of limits, takes it whole), the tasks
 -- it takes (`skip locked`), and the worker's row against its removal (`skip locked`). Only on a queue with limits do
@@ -29,7 +30,7 @@ create or replace function kinfolk.claim(
 ) returns table (
     id bigint, command text, payload jsonb, attempt integer, max_attempts integer, timeout_us bigint, trace text,
     priority integer, place timestamptz, next_due timestamptz, again boolean, parent bigint, root bigint, depth integer,
-    lane text, steps bigint
+    lane text, steps bigint, recorded integer, parked boolean
 )
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -83,7 +84,7 @@ begin
         select t.id, c.name,
             coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
             t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer, t.lane::text,
-            null::bigint
+            null::bigint, t.steps, t.parked
         from kinfolk.task t
         join kinfolk.command c on c.id = t.command_id
         where t.worker_id = p_worker
@@ -125,7 +126,7 @@ begin
                 order by t.due
                 limit 1
             ),
-            false, null::bigint, null::bigint, null::integer, null, null::bigint;
+            false, null::bigint, null::bigint, null::integer, null, null::bigint, null::integer, null::boolean;
         return;
     end if;
 
@@ -222,12 +223,12 @@ begin
             from unnest(v_ids) as picked(id)
             where t.id = picked.id
             returning t.id, t.command_id, t.payload, t.attempt, t.max_attempts, t.timeout_us, t.trace, t.priority, t.place,
-                t.parent_id, t.root_id, t.depth, t.lane
+                t.parent_id, t.root_id, t.depth, t.lane, t.steps, t.parked
         )
         select t.id, c.name,
             coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
             t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer,
-            case when t.id = any (v_tops) then 'top' else t.lane::text end, null::bigint
+            case when t.id = any (v_tops) then 'top' else t.lane::text end, null::bigint, t.steps, t.parked
         from taken t
         join kinfolk.command c on c.id = t.command_id
         order by t.priority, t.place, t.id;
@@ -269,7 +270,7 @@ begin
     return query select null::bigint, null, null::jsonb, null::integer, null::integer, null::bigint, null,
         null::integer, null::timestamptz, v_next_due,
         v_left or v_short or (v_taken < v_limit and not coalesce(v_idle, false)), null::bigint, null::bigint, null::integer, null,
-        pg_stat_get_xact_tuples_returned('kinfolk.task_ready'::regclass) - v_steps;
+        pg_stat_get_xact_tuples_returned('kinfolk.task_ready'::regclass) - v_steps, null::integer, null::boolean;
 end
 $$;
 

@@ -1,13 +1,15 @@
--- Counts tasks that have just become terminal in the fan-outs they belong to, and settles waiting parents whose last child
--- this was, and theirs, up to the root. `p_fan_outs`, `p_states`, `p_after`: for each of those tasks its fan-out, the state
--- it went to, and whether it was held behind the gate `after` until now. A state that is null only has the fan-out looked at.
+-- Counts tasks that have just become terminal in the fan-outs they belong to, takes the verdict over those that are awaited,
+-- and settles or resumes the waiting parents for whom that was the end, and theirs, up to the root. `p_fan_outs`, `p_nths`,
+-- `p_states`, `p_after`: for each of those tasks its fan-out, which child of it it is, the state it went to, and whether it was
+-- held behind the gate `after` until now. A state that is null only has the fan-out looked at.
 --
 -- The caller holds the family's lock and has locked all rows of its own. Locks go upwards from here: the fan-outs of one
 -- depth by id, then their waiting owners by id, then the next depth. The counts change only here, under the fan-out's lock,
--- and what follows is decided from the values which that update returns: two last children can't miss each other.
+-- and what follows for the fan-out is decided from the values which that update returns; what follows for the owner, which
+-- may have several fan-outs, from a statement that begins when its row is locked: two last children can't miss each other.
 
 create or replace function kinfolk.ended(
-    p_fan_outs bigint[], p_states kinfolk.state[], p_after boolean[], p_now timestamptz
+    p_fan_outs bigint[], p_nths integer[], p_states kinfolk.state[], p_after boolean[], p_now timestamptz
 ) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -17,7 +19,7 @@ declare
     v_next record;
     v_depth smallint;
     v_counted record;
-    v_joined bigint[];
+    v_owners bigint[];
     v_fan_out bigint;
 begin
     select array_agg(g.id) as ids, array_agg(f.depth) as depths, array_agg(g.completed) as completed,
@@ -55,31 +57,58 @@ begin
             where f.id = g.id
                 -- Said once more, so that no plan ever reads other fan-outs.
                 and f.id = any (v_level.ids)
-            returning f.id, f.waits, f.held, f.total - f.completed - f.failed - f.cancelled as open,
-                f.child_order = 'in_order_until_failure' and g.failed > 0 as is_over
+            returning f.id, f.task_id, f.waits, f.held, f.total - f.completed - f.failed - f.cancelled as open,
+                f.child_order = 'in_order_until_failure' and g.failed > 0 as is_over, f.rule is not null as is_awaited,
+                case
+                    when f.verdict is null
+                    then kinfolk.verdict_of(f.rule, f.parts, f.total, f.completed, f.failed, f.cancelled)
+                end as verdict,
+                f.wake_at is not null and (f.verdict is not null or f.completed + f.failed + f.cancelled >= f.wake_at)
+                    as is_awake,
+                f.wake_at
         )
         select array_agg(c.id order by c.id) filter (where c.held > 0 and c.is_over) as over,
             array_agg(c.id order by c.id) filter (where c.held > 0 and not c.is_over and c.open = c.held) as idle,
-            array_agg(c.id) filter (where c.waits and c.open = 0) as joined
+            bool_or(c.is_awaited) as is_awaited,
+            array_agg(c.id) filter (where c.verdict is not null) as decided,
+            array_agg(c.verdict) filter (where c.verdict is not null) as verdicts,
+            array_agg(c.task_id) filter (where (c.waits and c.open = 0) or c.is_awake
+                or (c.verdict is not null and c.wake_at is not null)) as owners
         into v_counted
         from counted c;
         -- point: ended.counted
-        v_joined := v_counted.joined;
+        v_owners := v_counted.owners;
+        if v_counted.is_awaited then
+            perform kinfolk.note_ends(p_fan_outs, p_nths, v_depth);
+        end if;
+        if v_counted.decided is not null then
+            update kinfolk.fan_out f
+            set
+                verdict = d.verdict,
+                decided_at = f.completed + f.failed + f.cancelled,
+                decided_step = (select t.steps from kinfolk.task t where t.id = f.task_id)
+            from unnest(v_counted.decided, v_counted.verdicts) as d(id, verdict)
+            where f.id = d.id
+                and f.id = any (v_counted.decided);
+        end if;
         foreach v_fan_out in array coalesce(v_counted.over, '{}') loop
             if kinfolk.skip_rest(v_fan_out, p_now) then
-                v_joined := v_joined || v_fan_out;
+                -- Only children that were spawned run in order: the fan-out has its owner's number.
+                v_owners := v_owners || v_fan_out;
             end if;
         end loop;
         foreach v_fan_out in array coalesce(v_counted.idle, '{}') loop
             perform kinfolk.open_next(v_fan_out, p_now);
         end loop;
-        exit when v_joined is null and v_depth = (select min(d) from unnest(v_level.depths) d);
+        exit when v_owners is null and v_depth = (select min(d) from unnest(v_level.depths) d);
 
         -- What is left of shallower fan-outs, and the parents that have ended with this level.
-        select array_agg(n.id) as ids, array_agg(n.depth) as depths, array_agg(n.completed) as completed,
-            array_agg(n.failed) as failed, array_agg(n.cancelled) as cancelled, array_agg(n.held) as held
-        into v_next
-        from (
+        with joined as materialized (
+            select j.fan_out_id, j.nth, j.depth, j.state
+            from kinfolk.settle_owners(v_owners) j
+            where v_owners is not null
+        ),
+        merged as (
             select m.id, m.depth, sum(m.completed)::integer as completed, sum(m.failed)::integer as failed,
                 sum(m.cancelled)::integer as cancelled, sum(m.held)::integer as held
             from (
@@ -90,21 +119,72 @@ begin
                 union all
                 select j.fan_out_id, j.depth, (j.state = 'completed')::integer, (j.state = 'failed')::integer,
                     (j.state = 'cancelled')::integer, 0
-                from kinfolk.join_owners(v_joined) j
-                where v_joined is not null
+                from joined j
             ) m
             group by m.id, m.depth
             order by m.id
-        ) n;
+        )
+        select array_agg(n.id) as ids, array_agg(n.depth) as depths, array_agg(n.completed) as completed,
+            array_agg(n.failed) as failed, array_agg(n.cancelled) as cancelled, array_agg(n.held) as held,
+            (select array_agg(j.fan_out_id) from joined j) as joined, (select array_agg(j.nth) from joined j) as joined_nths
+        into v_next
+        from merged n;
         v_level := v_next;
+        p_fan_outs := p_fan_outs || v_next.joined;
+        p_nths := p_nths || v_next.joined_nths;
     end loop;
 end
 $$;
 
--- Settles the waiting owners of fan-outs, which the caller has locked and seen to be over, as `kinfolk_core::decide::join`
--- decides. Answers for those that have a parent the fan-out they belong to, its depth, and the state they went to.
-create or replace function kinfolk.join_owners(p_fan_outs bigint[])
-returns table (fan_out_id bigint, depth smallint, state kinfolk.state)
+-- The verdict over an awaited fan-out with these counts, if there is one: as `kinfolk_core::durable::Rule::verdict` decides.
+create or replace function kinfolk.verdict_of(
+    p_rule text, p_parts integer, p_total integer, p_completed integer, p_failed integer, p_cancelled integer
+) returns text
+language sql immutable
+as $$
+    select case
+        when p_rule is null then null
+        when p_rule = 'fail_fast' and p_failed + p_cancelled > 0 then 'failed'
+        when p_rule = 'threshold'
+            and p_total - p_failed - p_cancelled < (p_total::bigint * p_parts + 999999) / 1000000 then 'failed'
+        when p_completed + p_failed + p_cancelled = p_total then 'completed'
+    end
+$$;
+
+-- Writes down which children of the awaited fan-outs of one depth, which the caller has locked and counted, have ended now: in
+-- the order of their `nth`, behind those that had ended before.
+create or replace function kinfolk.note_ends(p_fan_outs bigint[], p_nths integer[], p_depth smallint) returns void
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+    insert into kinfolk.ended_page (fan_out_id, first, nths)
+    select g.id, f.ended - cardinality(g.nths), g.nths
+    from (
+        select e.id, array_agg(e.nth order by e.nth) as nths
+        from unnest(p_fan_outs, p_nths) as e(id, nth)
+        where e.id is not null
+            and e.nth is not null
+        group by e.id
+    ) g
+    cross join lateral (
+        select f.completed + f.failed + f.cancelled as ended, f.depth, f.rule
+        from kinfolk.fan_out f
+        where f.id = g.id
+        offset 0
+    ) f
+    where f.depth = p_depth
+        and f.rule is not null
+$$;
+
+-- Looks at waiting tasks, one of whose fan-outs the caller has locked and seen to be over, or to be what a suspended handler
+-- waits for. One that is suspended is resumed: it is pending at its old place. One whose own work is over is settled, if none
+-- of its children is open, as `kinfolk_core::decide::join` decides: children that it spawned fail it, those that its handler
+-- awaited were for that to judge. Answers for those settled that have a parent their fan-out, which child of it they are, the
+-- fan-out's depth, and the state they went to.
+--
+-- Locks the tasks by number. One that is not waiting by now can't become so meanwhile: that takes the family's lock whole.
+create or replace function kinfolk.settle_owners(p_owners bigint[])
+returns table (fan_out_id bigint, nth integer, depth smallint, state kinfolk.state)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -114,11 +194,11 @@ declare
     v_ended record;
 begin
     perform
-    from (select f.task_id from kinfolk.fan_out f where f.id = any (p_fan_outs) order by f.task_id) o
+    from (select distinct o.id from unnest(p_owners) as o(id) order by o.id) o
     cross join lateral (
         select
         from kinfolk.task t
-        where t.id = o.task_id
+        where t.id = o.id
             and t.state = 'waiting'
         for update
     ) t;
@@ -126,27 +206,51 @@ begin
     v_now := kinfolk.clock();
 
     -- point: ended.joining
-    with over as materialized (
-        select t.*, f.failed, f.total,
-            case when t.outcome = 'completed' and f.failed > 0 then 'failed' else t.outcome end as next_state
-        from kinfolk.fan_out f
+    with owner as materialized (
+        select t.*
+        from (select distinct o.id from unnest(p_owners) as o(id)) o
         cross join lateral (
-            select t.id, t.queue_id, t.fan_out_id, t.depth, t.outcome
+            select t.id, t.queue_id, t.fan_out_id, t.nth, t.depth, t.outcome
             from kinfolk.task t
-            where t.id = f.task_id
+            where t.id = o.id
                 and t.state = 'waiting'
             offset 0
         ) t
-        where f.id = any (p_fan_outs)
+    ),
+    resumed as (
+        update kinfolk.task t
+        set
+            state = 'pending',
+            gate = 'open',
+            due = case when t.gate = 'time' then v_now else t.due end,
+            signals = null
+        from owner o
+        where t.id = o.id
+            and o.outcome is null
+        returning t.queue_id
+    ),
+    over as materialized (
+        select o.*, k.failed, k.total,
+            case when o.outcome = 'completed' and k.failed > 0 then 'failed' else o.outcome end as next_state
+        from owner o
+        cross join lateral (
+            select sum(f.total - f.completed - f.failed - f.cancelled) as open,
+                sum(f.failed) filter (where f.rule is null) as failed, sum(f.total) filter (where f.rule is null) as total
+            from kinfolk.fan_out f
+            where f.task_id = o.id
+        ) k
+        where o.outcome is not null
+            and k.open = 0
     ),
     ended as (
         update kinfolk.task t
         set
             state = o.next_state,
-            outcome = case when o.next_state = 'failed' then t.outcome end,
+            outcome = case when o.next_state = 'failed' and t.outcome = 'completed' then t.outcome end,
             failure = case o.next_state
                 when 'cancelled' then kinfolk.failure_cancelled()
-                when 'failed' then kinfolk.failure_children(o.failed, o.total)
+                when 'failed' then
+                    case when t.outcome = 'failed' then t.failure else kinfolk.failure_children(o.failed, o.total) end
             end,
             finished_at = v_now,
             unique_held = t.unique_held and t.unique_scope = 'window',
@@ -157,24 +261,30 @@ begin
     stilled as (
         update kinfolk.fan_out f
         set waits = false
-        where f.id = any (p_fan_outs)
+        from over o
+        where f.task_id = o.id
     )
     select array_agg(e.id) filter (where e.fan_out_id is null) as roots,
         array_agg(e.next_state) filter (where e.fan_out_id is null) as root_states,
         array_agg(distinct e.queue_id) filter (where e.fan_out_id is null) as root_queues,
         array_agg(e.fan_out_id) filter (where e.fan_out_id is not null) as fan_outs,
+        array_agg(e.nth) filter (where e.fan_out_id is not null) as nths,
         array_agg((e.depth - 1)::smallint) filter (where e.fan_out_id is not null) as depths,
-        array_agg(e.next_state) filter (where e.fan_out_id is not null) as states
+        array_agg(e.next_state) filter (where e.fan_out_id is not null) as states,
+        (select array_agg(distinct r.queue_id) from resumed r) as resumed
     into v_ended
     from over e;
 
+    if v_ended.resumed is not null then
+        perform kinfolk.notify_queues(v_ended.resumed, false);
+    end if;
     if v_ended.roots is not null then
         perform kinfolk.root_ended(v_ended.roots, v_ended.root_states);
         perform kinfolk.notify_limited(v_ended.root_queues);
     end if;
     return query
-    select u.fan_out_id, u.depth, u.state
-    from unnest(v_ended.fan_outs, v_ended.depths, v_ended.states) as u(fan_out_id, depth, state);
+    select u.fan_out_id, u.nth, u.depth, u.state
+    from unnest(v_ended.fan_outs, v_ended.nths, v_ended.depths, v_ended.states) as u(fan_out_id, nth, depth, state);
 end
 $$;
 

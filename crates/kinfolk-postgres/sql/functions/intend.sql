@@ -51,7 +51,8 @@ declare
     v_depth integer := p_task.depth + case p_kind when 'child' then 1 else 0 end;
     v_limit record;
 begin
-    if p_kind = 'sibling' and p_task.parent_id is null then
+    -- The children that a handler awaits are those it asked for, and no others.
+    if p_kind = 'sibling' and (p_task.parent_id is null or p_task.fan_out_id <> p_task.parent_id) then
         perform kinfolk.refuse('KF011', format('task %s has no parent, so it can''t have siblings', p_task.id),
             'spawn a child, or enqueue a task', 'no_parent');
     end if;

@@ -1,5 +1,6 @@
 -- Locks families until the transaction ends, given by their roots, before any row of them is locked. Shared: whoever settles,
--- recovers or gives back a member. Exclusively: whoever works on a family as a whole, and needs its shape to stand still.
+-- recovers or gives back a member. Exclusively: whoever works on a family as a whole, and needs its shape to stand still;
+-- whoever suspends a handler, or ends an attempt of a task that was suspended before.
 --
 -- There are 256 such locks for all families, taken in order: a call that settles a thousand families must not fill the
 -- server's table of locks. Two families that share a lock only wait for each other where one is locked exclusively.
@@ -16,6 +17,29 @@ begin
         perform pg_advisory_xact_lock_shared(1263160905, l.key)
         from (select distinct hashint8(r) & 255 as key from unnest(p_roots) r order by 1) l;
     end if;
+end
+$$;
+
+-- Locks some families shared and others exclusively, in the one order. One that is among both is locked exclusively.
+create or replace function kinfolk.lock_families(p_shared bigint[], p_whole bigint[]) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform case
+        when l.whole then pg_advisory_xact_lock(1263160905, l.key)
+        else pg_advisory_xact_lock_shared(1263160905, l.key)
+    end
+    from (
+        select hashint8(r.root) & 255 as key, bool_or(r.whole) as whole
+        from (
+            select s as root, false as whole from unnest(p_shared) s
+            union all
+            select w, true from unnest(p_whole) w
+        ) r
+        group by 1
+        order by 1
+    ) l;
 end
 $$;
 
@@ -39,6 +63,21 @@ begin
         where g.key is not null
         order by 1
     ) l;
+end
+$$;
+
+-- The same for those that are follow-ups among what a handler made, given by its kinds.
+create or replace function kinfolk.lock_follow_up_keys(p_kinds text[], p_commands text[], p_keys text[]) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_from integer := array_position(p_kinds, 'follow_up');
+    v_to integer := coalesce(array_position(p_kinds, 'task'), cardinality(p_kinds) + 1) - 1;
+begin
+    if v_from is not null then
+        perform kinfolk.lock_follow_up_keys(p_commands[v_from:v_to], p_keys[v_from:v_to]);
+    end if;
 end
 $$;
 

@@ -1,4 +1,4 @@
--- Opens the gate of what is due on a queue, one page of it. Answers whether any of it is for others: of a command that is
+-- Opens the gate of what is due on a queue, one page of it: suspended tasks whose time has come pend again. Answers whether any of it is for others: of a command that is
 -- not among those given. Reads `task_due`; passes over rows that someone else holds.
 
 create or replace function kinfolk.open_due(p_queue integer, p_commands text[], p_now timestamptz) returns boolean
@@ -20,7 +20,10 @@ begin
     ),
     opened as (
         update kinfolk.task t
-        set gate = 'open'
+        set
+            state = 'pending',
+            gate = 'open',
+            signals = null
         from due
         where t.id = due.id
         returning t.command_id

@@ -99,6 +99,7 @@ begin
                 and not exists (select from kinfolk.duplicate d where d.task_id = t.id)
             order by t.nth desc
             limit p_most - v_gone);
+        delete from kinfolk.ended_page p where p.fan_out_id = v_fan_out.id;
         -- What is left of it is counted, so that the numbers stay true.
         update kinfolk.fan_out f
         set
@@ -139,6 +140,8 @@ begin
     perform kinfolk.drop_intents(p_ids);
     delete from kinfolk.attempt a where a.task_id = any (p_ids);
     delete from kinfolk.body b where b.task_id = any (p_ids);
+    delete from kinfolk.checkpoint c where c.task_id = any (p_ids);
+    delete from kinfolk.signal s where s.task_id = any (p_ids);
     delete from kinfolk.task t where t.id = any (p_ids);
     get diagnostics v_gone = row_count;
     return v_gone;

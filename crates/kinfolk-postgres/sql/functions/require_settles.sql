@@ -50,7 +50,7 @@ begin
         where g.outcome in ('failed', 'never')
             and not coalesce(
                 g.failure ->> 'kind' in ('error', 'timeout', 'panic', 'validation', 'poison', 'lost', 'cancelled',
-                    'children', 'refused', 'skipped')
+                    'children', 'refused', 'skipped', 'diverged')
                 and jsonb_typeof(g.failure -> 'message') = 'string'
                 and octet_length(g.failure ->> 'message') <= kinfolk.error_bytes_max(), false))
     then

@@ -1,6 +1,6 @@
 -- Lets a failed or cancelled task run again with fresh attempts, at its old place, and answers it as it is then.
--- Errors: KF002 when there is no such task; KF003 (detail: its state) when it has not ended so, when it has children, or when
--- its parent has ended: then its family is retried as a whole.
+-- Errors: KF002 when there is no such task; KF003 (detail: its state) when it has not ended so, when it has children, when its
+-- parent has ended, or when its parent's handler awaits it: then its family is retried as a whole.
 -- Locks the family as a whole, then the task, then the fan-out it is counted in.
 
 create or replace function kinfolk.retry(p_task bigint) returns setof kinfolk.tasks
@@ -27,6 +27,8 @@ begin
             'only failed and cancelled tasks can be retried', v_task.state::text);
     elsif exists (select from kinfolk.fan_out f where f.task_id = p_task)
         or exists (select from kinfolk.task p where p.id = v_task.parent_id and p.state >= 'completed')
+        -- The handler that awaits it may have heard of its end.
+        or v_task.fan_out_id <> v_task.parent_id
     then
         perform kinfolk.refuse('KF003', format('task %s is %s, and not alone', p_task, v_task.state),
             'retry its family instead', v_task.state::text);

@@ -106,7 +106,8 @@ begin
 end
 $$;
 
--- Counts the children of fan-outs anew. The owners of these wait. Locks the fan-outs, deepest first, then by id.
+-- Counts the children of fan-outs anew, and sets right what is known of the order in which they ended. Locks the fan-outs,
+-- deepest first, then by id.
 create or replace function kinfolk.recount(p_fan_outs bigint[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -116,7 +117,7 @@ begin
     perform from kinfolk.fan_out f where f.id = any (p_fan_outs) order by f.depth desc, f.id for update;
     update kinfolk.fan_out f
     set
-        waits = true,
+        waits = n.waits,
         total = n.total,
         completed = n.completed,
         failed = n.failed,
@@ -128,11 +129,48 @@ begin
             count(*) filter (where c.state = 'completed') as completed,
             count(*) filter (where c.state = 'failed') as failed,
             count(*) filter (where c.state = 'cancelled') as cancelled,
-            count(*) filter (where c.gate = 'after') as held
+            count(*) filter (where c.gate = 'after') as held,
+            exists (
+                select
+                from kinfolk.fan_out o
+                join kinfolk.task t on t.id = o.task_id
+                where o.id = g.id
+                    and t.state = 'waiting'
+                    and t.outcome is not null) as waits
         from kinfolk.task c
         where c.fan_out_id = g.id
     ) n
     where f.id = g.id
         and f.id = any (p_fan_outs);
+    perform kinfolk.reorder(f.id) from kinfolk.fan_out f where f.id = any (p_fan_outs) and f.rule is not null;
+end
+$$;
+
+-- Writes the order anew in which the children of a fan-out ended that have: those that it knew of in their old order, then the
+-- others by `nth`.
+create or replace function kinfolk.reorder(p_fan_out bigint) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = on
+as $$
+declare
+    v_nths integer[] := array(
+        select c.nth
+        from kinfolk.task c
+        left join (
+            select n.nth, p.first + n.place as place
+            from kinfolk.ended_page p
+            cross join lateral unnest(p.nths) with ordinality as n(nth, place)
+            where p.fan_out_id = p_fan_out
+        ) o on o.nth = c.nth
+        where c.fan_out_id = p_fan_out
+            and c.state >= 'completed'
+        order by o.place, c.nth);
+begin
+    delete from kinfolk.ended_page p where p.fan_out_id = p_fan_out;
+    insert into kinfolk.ended_page (fan_out_id, first, nths)
+    select p_fan_out, i, v_nths[i + 1:i + kinfolk.page_max()]
+    from generate_series(0, cardinality(v_nths) - 1, kinfolk.page_max()) i;
 end
 $$;

@@ -6,7 +6,9 @@
 -- `settle_rest`. Locks the families of the tasks that have one (shared), then the tasks, plain completions first, each part in
 -- the order given: a caller sorts them by number. Then what `ended` locks, upwards.
 --
--- `p_families`: the roots of those tasks that have a parent, for a caller that knows; null has them looked up.
+-- `p_families`: the roots of those tasks that have a parent, for a caller that knows; null has them looked up. `p_parked`: the
+-- families, of these or beside them, of those tasks that were suspended before: they are locked whole, since the end of such a
+-- task is decided by fan-outs that its children still count in.
 
 create or replace function kinfolk.settle(
     p_ids bigint[],
@@ -15,7 +17,8 @@ create or replace function kinfolk.settle(
     p_results jsonb[] default '{}',
     p_failures jsonb[] default '{}',
     p_delays_us bigint[] default '{}',
-    p_families bigint[] default null
+    p_families bigint[] default null,
+    p_parked bigint[] default null
 ) returns table (nth integer, answer text, state text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -45,13 +48,16 @@ begin
     perform kinfolk.require_read_committed();
     perform kinfolk.require_settles(p_ids, p_tokens, p_outcomes, p_results, p_failures, p_delays_us);
     if v_families is null then
-        v_families := array(
-            select distinct t.root_id
-            from unnest(p_ids) as g(id)
-            join kinfolk.task t on t.id = g.id
-            where t.root_id is not null);
+        select coalesce(array_agg(distinct t.root_id) filter (where t.root_id is not null), '{}'),
+            array_agg(distinct coalesce(t.root_id, t.id)) filter (where t.parked)
+        into v_families, p_parked
+        from unnest(p_ids) as g(id)
+        join kinfolk.task t on t.id = g.id;
     end if;
-    if cardinality(v_families) > 0 then
+    if cardinality(p_parked) > 0 then
+        perform kinfolk.lock_families(v_families, p_parked);
+        v_families := v_families || p_parked;
+    elsif cardinality(v_families) > 0 then
         perform kinfolk.lock_families(v_families, false);
     end if;
     v_now := kinfolk.clock();
@@ -79,10 +85,11 @@ begin
             and t.worker_id is not null
             and t.runs = 1
             and t.cancel_requested_at is null
-        returning g.nth::integer as nth, t.queue_id, t.root_id, t.fan_out_id
+        returning g.nth::integer as nth, t.queue_id, t.root_id, t.fan_out_id, t.nth as child
     )
     select array_agg(d.nth) as items, array_agg(distinct d.queue_id) filter (where d.queue_id = any (v_limited)) as queues,
         array_agg(d.fan_out_id) filter (where d.fan_out_id is not null) as fan_outs,
+        array_agg(d.child) filter (where d.fan_out_id is not null) as children,
         array_agg(distinct d.root_id) filter (where d.root_id is not null) as families
     into v_done
     from done d;
@@ -94,10 +101,10 @@ begin
         return query
         select r.nth, r.answer, r.state
         from kinfolk.settle_rest(p_ids, p_tokens, p_outcomes, p_results, p_failures, p_delays_us, v_done.items, v_now,
-            v_families, v_done.fan_outs) r;
+            v_families, p_parked, v_done.fan_outs, v_done.children) r;
     elsif v_done.fan_outs is not null then
-        perform kinfolk.ended(v_done.fan_outs, array_fill('completed'::kinfolk.state, array[cardinality(v_done.fan_outs)]),
-            '{}', v_now);
+        perform kinfolk.ended(v_done.fan_outs, v_done.children,
+            array_fill('completed'::kinfolk.state, array[cardinality(v_done.fan_outs)]), '{}', v_now);
     end if;
     if v_done.queues is not null then
         perform kinfolk.notify_queues(v_done.queues, false);

@@ -1,13 +1,13 @@
 -- The part of `settle` that is not a plain completion. `p_done`: the items that are settled already.
--- Locks the tasks in the order of their numbers, then what `ended` locks, upwards. What is decided here is what
--- `kinfolk_core::decide::settle` decides.
+-- Locks the tasks in the order of their numbers, then what `cancel_members` and `ended` lock, upwards. What is decided here is
+-- what `kinfolk_core::decide::settle` decides, and, where it is over with a task that was suspended before, `join`.
 --
--- `p_families`: the families that the caller has locked. `p_fan_outs`: those of children that the caller has completed in
--- this call, to be counted with the rest.
+-- `p_families`: the families that the caller has locked; `p_parked`: those of them that it has locked whole. `p_fan_outs`,
+-- `p_children`: of children that the caller has completed in this call, to be counted with the rest.
 
 create or replace function kinfolk.settle_rest(
     p_ids bigint[], p_tokens uuid[], p_outcomes text[], p_results jsonb[], p_failures jsonb[], p_delays_us bigint[],
-    p_done integer[], p_now timestamptz, p_families bigint[], p_fan_outs bigint[]
+    p_done integer[], p_now timestamptz, p_families bigint[], p_parked bigint[], p_fan_outs bigint[], p_children integer[]
 ) returns table (nth integer, answer text, state text)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -15,6 +15,7 @@ as $$
 #variable_conflict use_column
 declare
     v_settled record;
+    v_gone record;
 begin
     -- point: settle_rest.begun
     with given as materialized (
@@ -27,7 +28,7 @@ begin
     held as materialized (
         select g.nth, g.outcome, g.result, g.failure as new_failure, g.delay_us, t.id, t.command_id, t.queue_id, t.runs,
             t.attempt, t.max_attempts, t.suspect, t.strikes, t.failure, t.due, t.started_at, t.worker_id,
-            t.root_id, t.fan_out_id, t.slot, t.lane,
+            t.root_id, t.fan_out_id, t.nth as child, t.slot, t.lane, t.parked,
             t.cancel_requested_at is not null or g.outcome = 'cancelled' as is_cancelled
         from given g
         join kinfolk.task t on t.id = g.id
@@ -44,10 +45,29 @@ begin
                 when h.outcome = 'never' then 'failed'
                 when h.outcome = 'failed' and (h.attempt >= h.max_attempts or h.new_failure ->> 'kind' = 'validation') then 'failed'
                 else 'pending'
-            end::kinfolk.state as next_state
+            end::kinfolk.state as own_state
         from held h
     ),
-    timed as (
+    -- A task that was suspended may have children whatever it does.
+    joined as (
+        select d.*, k.open > 0 as has_open, k.failed, k.total,
+            case
+                when d.own_state = 'pending' then 'pending'
+                when k.open > 0 then 'waiting'
+                when d.own_state = 'completed' and k.failed > 0 then 'failed'
+                else d.own_state
+            end::kinfolk.state as next_state
+        from decided d
+        cross join lateral (
+            select coalesce(sum(f.total - f.completed - f.failed - f.cancelled), 0) as open,
+                coalesce(sum(f.failed) filter (where f.rule is null), 0) as failed,
+                sum(f.total) filter (where f.rule is null) as total
+            from kinfolk.fan_out f
+            where d.parked
+                and f.task_id = d.id
+        ) k
+    ),
+    timed as materialized (
         select d.*,
             case
                 when d.next_state <> 'pending' or d.outcome = 'release' then 0
@@ -59,12 +79,15 @@ begin
             end as wait_us,
             d.next_state = 'pending' and d.outcome in ('snooze', 'yield', 'release') as is_free,
             d.next_state = 'pending' and d.outcome = 'release' as is_release
-        from decided d
+        from joined d
     ),
     moved as (
         update kinfolk.task t
         set
             state = d.next_state,
+            outcome = case
+                when d.next_state = 'waiting' or (d.next_state = 'failed' and d.own_state = 'completed') then d.own_state
+            end,
             gate = case
                 when d.next_state <> 'pending' then null
                 when d.wait_us > 0 then 'time'::kinfolk.gate
@@ -74,22 +97,24 @@ begin
                 when d.next_state = 'pending' and not d.is_release then p_now + d.wait_us * interval '1 microsecond'
                 else t.due
             end,
-            finished_at = case when d.next_state <> 'pending' then p_now end,
+            finished_at = case when d.next_state >= 'completed' then p_now end,
             worker_id = null,
             attempt = case when d.is_free then greatest(t.attempt - 1, 0) else t.attempt end,
             suspect = d.is_release and t.suspect,
             strikes = case when d.is_release then t.strikes else 0 end,
-            result = case when d.next_state = 'completed' then d.result end,
+            result = case when d.own_state = 'completed' then d.result end,
             failure = case
-                when d.next_state = 'completed' then null
-                when d.is_cancelled then kinfolk.failure_cancelled()
+                when d.own_state = 'completed' and d.next_state = 'failed' then kinfolk.failure_children(d.failed, d.total)
+                when d.own_state = 'completed' then null
+                when d.is_cancelled then case when d.next_state = 'cancelled' then kinfolk.failure_cancelled() end
                 when d.is_free then t.failure
                 else d.new_failure
             end,
-            unique_held = t.unique_held and (d.next_state = 'pending' or t.unique_scope = 'window'),
+            unique_held = t.unique_held and (d.next_state < 'completed' or t.unique_scope = 'window'),
             slot = false,
             lane = case
-                when t.parent_id is null and (d.next_state <> 'pending' or d.outcome = 'yield') then 'top'::kinfolk.lane
+                when t.parent_id is null and (d.next_state >= 'completed' or (d.outcome = 'yield' and not d.has_open))
+                then 'top'::kinfolk.lane
                 else t.lane
             end
         from timed d
@@ -100,8 +125,8 @@ begin
         select d.id, d.runs, d.attempt, d.started_at, p_now, d.worker_id,
             case
                 when d.is_cancelled then 'cancelled'
-                when d.next_state = 'completed' then 'completed'
-                when d.next_state = 'failed' then 'failed'
+                when d.own_state = 'completed' then 'completed'
+                when d.own_state = 'failed' then 'failed'
                 when d.outcome in ('snooze', 'yield') then 'snoozed'
                 when d.outcome = 'release' then 'released'
                 else 'retried'
@@ -111,22 +136,39 @@ begin
                 when d.outcome in ('failed', 'never') then d.new_failure
             end
         from timed d
-        where d.next_state <> 'completed' or d.runs > 1
+        where d.own_state <> 'completed' or d.runs > 1
     )
     select array_agg(d.nth::integer) as items,
         array_agg(d.id) as ids,
-        array_agg(distinct d.queue_id) filter (where d.next_state = 'pending' or d.slot or d.lane = 'root') as queues,
+        array_agg(distinct d.queue_id) filter (where d.next_state = 'pending' or d.slot
+            or (d.lane = 'root' and d.next_state <> 'waiting')) as queues,
         array_agg(distinct d.root_id) filter (where d.root_id is not null) as families,
-        array_agg(d.fan_out_id) filter (where d.fan_out_id is not null and d.next_state <> 'pending') as fan_outs,
-        array_agg(d.next_state) filter (where d.fan_out_id is not null and d.next_state <> 'pending') as states
+        array_agg(distinct coalesce(d.root_id, d.id)) filter (where d.parked) as parked,
+        array_agg(d.fan_out_id) filter (where d.fan_out_id is not null and d.next_state >= 'completed') as fan_outs,
+        array_agg(d.child) filter (where d.fan_out_id is not null and d.next_state >= 'completed') as children,
+        array_agg(d.next_state) filter (where d.fan_out_id is not null and d.next_state >= 'completed') as states,
+        array_agg(d.id) filter (where d.next_state = 'waiting') as waiting,
+        array_agg(d.id) filter (where d.next_state = 'waiting' and d.own_state = 'failed') as failed,
+        array_agg(d.id) filter (where d.parked and d.root_id is null and d.next_state >= 'completed') as roots,
+        array_agg(d.next_state) filter (where d.parked and d.root_id is null and d.next_state >= 'completed') as root_states
     into v_settled
     from timed d;
     perform kinfolk.require_locked(v_settled.families, p_families);
+    perform kinfolk.require_locked(v_settled.parked, p_parked);
     perform kinfolk.drop_intents(v_settled.ids);
-    if p_fan_outs is not null or v_settled.fan_outs is not null then
-        perform kinfolk.ended(v_settled.fan_outs || p_fan_outs,
-            v_settled.states || array_fill('completed'::kinfolk.state, array[coalesce(cardinality(p_fan_outs), 0)]),
-            '{}', p_now);
+    if v_settled.waiting is not null then
+        perform kinfolk.wait_for_family(v_settled.waiting);
+    end if;
+    select c.fan_outs, c.children, c.was_after into v_gone from kinfolk.cancel_with(v_settled.failed, p_now) c;
+    if p_fan_outs is not null or v_settled.fan_outs is not null or v_gone.fan_outs is not null then
+        perform kinfolk.ended(v_gone.fan_outs || v_settled.fan_outs || p_fan_outs,
+            v_gone.children || v_settled.children || p_children,
+            array_fill('cancelled'::kinfolk.state, array[coalesce(cardinality(v_gone.fan_outs), 0)]) || v_settled.states
+                || array_fill('completed'::kinfolk.state, array[coalesce(cardinality(p_fan_outs), 0)]),
+            v_gone.was_after, p_now);
+    end if;
+    if v_settled.roots is not null then
+        perform kinfolk.root_ended(v_settled.roots, v_settled.root_states);
     end if;
 
     -- point: settle_rest.moved
@@ -147,6 +189,41 @@ begin
 end
 $$;
 
+-- Has tasks, whose own work is over and whose families the caller has locked whole, settle with their last child.
+create or replace function kinfolk.wait_for_family(p_tasks bigint[]) returns void
+language sql volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$ update kinfolk.fan_out f set waits = true where f.task_id = any (p_tasks) $$;
+
+-- Cancels the open children of those fan-outs of tasks, which have failed and whose families the caller has locked whole, that
+-- are to go with them. Answers as `cancel_members` does; null where there are none.
+create or replace function kinfolk.cancel_with(
+    p_failed bigint[], p_now timestamptz, out fan_outs bigint[], out children integer[], out was_after boolean[]
+)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_cancelled bigint[];
+begin
+    if p_failed is null then
+        return;
+    end if;
+    v_cancelled := array(
+        select f.id
+        from kinfolk.fan_out f
+        where f.task_id = any (p_failed)
+            and f.cancel_on_failure
+            and f.completed + f.failed + f.cancelled < f.total);
+    if cardinality(v_cancelled) > 0 then
+        select c.fan_outs, c.children, c.was_after
+        into fan_outs, children, was_after
+        from kinfolk.cancel_members(kinfolk.members_below(v_cancelled), p_now) c;
+    end if;
+end
+$$;
+
 -- Refuses to go on when a task of a family was settled whose lock was not taken: whoever works on the family as a whole would
 -- not have been waited for.
 create or replace function kinfolk.require_locked(p_families bigint[], p_locked bigint[]) returns void
@@ -156,7 +233,7 @@ as $$
 begin
     if p_families is not null and exists (select unnest(p_families) except select unnest(p_locked)) then
         perform kinfolk.refuse('KF001', 'a task belongs to a family that was not named',
-            'name the roots of all tasks that have a parent, or none at all');
+            'name the roots of all tasks that have a parent, or that were suspended, or none at all');
     end if;
 end
 $$;

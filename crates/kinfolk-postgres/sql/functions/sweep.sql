@@ -1,5 +1,6 @@
--- Looks for parents that wait though all their children have ended, one page of them, and settles them as their last child
--- should have done. Answers how many there were: none, unless the engine has a bug.
+-- Looks for parents that wait though all their children have ended, and for suspended tasks for which something is there already,
+-- one page of each, and settles or resumes them as their last child, or their signal, should have done. Answers how many there
+-- were: none, unless the engine has a bug.
 --
 -- Looks unlocked first: a child's end and what follows from it are one transaction, so what is seen here is really stuck.
 -- Then locks the families concerned as a whole, looks again, and locks what `ended` locks. Reads `task_waiting`, and
@@ -20,30 +21,89 @@ declare
     v_fan_outs bigint[];
 begin
     perform kinfolk.require_read_committed();
-    select array_agg(s.id) as fan_outs, array_agg(distinct s.root_id) as roots
+    select array_agg(s.id) as tasks, array_agg(distinct s.root) as roots
     into v_stuck
     from (
-        select f.id, f.root_id
+        select t.id, coalesce(t.root_id, t.id) as root
         from kinfolk.task t
-        join kinfolk.fan_out f on f.task_id = t.id
         where t.state = 'waiting'
-            and not kinfolk.has_open_child(f.id)
+            and kinfolk.is_stuck(t)
         limit kinfolk.sweep_page()
     ) s;
-    if v_stuck.fan_outs is null then
+    if v_stuck.tasks is null then
         return 0;
     end if;
     perform kinfolk.lock_families(v_stuck.roots, true);
+    v_stuck.tasks := array(
+        select t.id
+        from unnest(v_stuck.tasks) as g(id)
+        join kinfolk.task t on t.id = g.id
+        where t.state = 'waiting'
+            and kinfolk.is_stuck(t));
     v_fan_outs := array(
         select f.id
-        from unnest(v_stuck.fan_outs) as g(id)
-        join kinfolk.fan_out f on f.id = g.id
-        join kinfolk.task t on t.id = f.task_id
-        where t.state = 'waiting'
-            and not kinfolk.has_open_child(f.id));
+        from unnest(v_stuck.tasks) as g(id)
+        join kinfolk.fan_out f on f.task_id = g.id
+        where not kinfolk.has_open_child(f.id)
+            or f.wake_at is not null);
     perform kinfolk.recount(v_fan_outs);
-    perform kinfolk.ended(v_fan_outs, '{}', '{}', kinfolk.clock());
-    return cardinality(v_fan_outs);
+    perform kinfolk.ended(v_fan_outs, '{}', '{}', '{}', kinfolk.clock());
+    perform kinfolk.resume_signalled(v_stuck.tasks);
+    return cardinality(v_stuck.tasks);
+end
+$$;
+
+-- Whether a waiting task waits for nothing. One whose time has merely come is opened by a claim.
+create or replace function kinfolk.is_stuck(p_task kinfolk.task) returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_task.outcome is not null then
+        return not exists (
+            select
+            from (select f.id from kinfolk.fan_out f where f.task_id = p_task.id offset 0) f
+            where kinfolk.has_open_child(f.id));
+    end if;
+    return exists (
+            select
+            from (select f.* from kinfolk.fan_out f where f.task_id = p_task.id offset 0) f
+            where f.wake_at is not null
+                and (f.verdict is not null or f.completed + f.failed + f.cancelled >= f.wake_at
+                    or not kinfolk.has_open_child(f.id)))
+        or (p_task.signals is not null and exists (
+            select
+            from (select s.name from kinfolk.signal s where s.task_id = p_task.id offset 0) s
+            where s.name = any (p_task.signals)));
+end
+$$;
+
+-- Resumes those of these suspended tasks for which a signal is kept that they wait for.
+create or replace function kinfolk.resume_signalled(p_tasks bigint[]) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_now timestamptz := kinfolk.clock();
+    v_queues integer[];
+begin
+    with resumed as (
+        update kinfolk.task t
+        set
+            state = 'pending',
+            gate = 'open',
+            due = case when t.gate = 'time' then v_now else t.due end,
+            signals = null
+        from unnest(p_tasks) as g(id)
+        where t.id = g.id
+            and exists (
+                select
+                from (select s.name from kinfolk.signal s where s.task_id = t.id offset 0) s
+                where s.name = any (t.signals))
+        returning t.queue_id
+    )
+    select array_agg(distinct r.queue_id) into v_queues from resumed r;
+    perform kinfolk.notify_queues(v_queues, false);
 end
 $$;
 

@@ -27,6 +27,29 @@ begin
 end
 $$;
 
+-- Opens all children of a fan-out, which the caller has locked, that are held back: from now on they run side by side.
+-- Reads `task_after`.
+create or replace function kinfolk.open_held(p_fan_out bigint, p_now timestamptz) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+    v_queues integer[];
+begin
+    with opened as (
+        update kinfolk.task t
+        set gate = kinfolk.gate_in_family(t.root_id, t.due, p_now)
+        where t.fan_out_id = p_fan_out
+            and t.gate = 'after'
+        returning t.queue_id
+    )
+    select array_agg(distinct o.queue_id) into v_queues from opened o;
+    update kinfolk.fan_out f set held = 0 where f.id = p_fan_out;
+    perform kinfolk.notify_queues(v_queues, false);
+end
+$$;
+
 -- Cancels all children of an in-order fan-out, which the caller has locked, that are held back: one before them has failed.
 -- Answers whether the owner waits and these were the last of its children. Reads `task_after`.
 create or replace function kinfolk.skip_rest(p_fan_out bigint, p_now timestamptz) returns boolean
@@ -75,7 +98,7 @@ as $$
     end::kinfolk.gate
 $$;
 
--- Cancels pending tasks, which the caller has locked, for this reason. What was enqueued under their unique keys is laid into
+-- Cancels pending or suspended tasks, which the caller has locked, for this reason. What was enqueued under their unique keys is laid into
 -- them; what is still on its way to them belongs to the next task.
 create or replace function kinfolk.end_pending(p_ids bigint[], p_failure jsonb, p_now timestamptz) returns void
 language plpgsql volatile
@@ -108,6 +131,8 @@ begin
     set
         state = 'cancelled',
         gate = null,
+        outcome = null,
+        signals = null,
         finished_at = p_now,
         failure = p_failure,
         unique_held = t.unique_held and t.unique_scope = 'window',

@@ -7,6 +7,9 @@
 -- `unique_held` ends when the key is given up for good; `unique_key` stays, for those who look.
 -- `root_id` is null for a root. `nth`: which child of its fan-out. `outcome`: how its own work ended, while it waits for
 -- its children, and after they have failed it. `slot`: holds one unit of its queue's `child_limit`, while it runs.
+-- `steps`: checkpoints that its handler has written. `parked`: its handler was suspended at least once, so that it may have
+-- fan-outs while it pends or runs. `signals`: those that a suspended handler waits for. A suspended task is `waiting` without
+-- an outcome; one with a timer has the gate `time`, and is opened by a claim as others are.
 -- A task without parent and children is in none of the indexes below `task_unique`, unless it is held back.
 
 create sequence kinfolk.task_id as bigint cache 1;
@@ -48,7 +51,11 @@ create table kinfolk.task (
     depth smallint not null default 0,
     slot boolean not null default false,
     lane kinfolk.lane not null default 'top',
-    outcome kinfolk.state
+    outcome kinfolk.state,
+    steps integer not null default 0,
+    parked boolean not null default false,
+    signals text[] collate "C",
+    report jsonb
 ) with (fillfactor = 70);
 
 create index task_ready on kinfolk.task (queue_id, lane, command_id, priority, place, id)

@@ -2,7 +2,7 @@
 -- fan-out's lock is taken. Two last children that end at once each see the other one open.
 
 create or replace function kinfolk.ended(
-    p_fan_outs bigint[], p_states kinfolk.state[], p_after boolean[], p_now timestamptz
+    p_fan_outs bigint[], p_nths integer[], p_states kinfolk.state[], p_after boolean[], p_now timestamptz
 ) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -21,7 +21,7 @@ begin
     where f.id = any (p_fan_outs);
     perform kinfolk.point('ended.counted');
     if v_over then
-        perform kinfolk.join_owners(p_fan_outs);
+        perform kinfolk.settle_owners(p_fan_outs);
     end if;
 end
 $$;

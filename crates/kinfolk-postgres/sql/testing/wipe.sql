@@ -3,6 +3,9 @@
 delete from kinfolk.intent;
 delete from kinfolk.status;
 delete from kinfolk.follow_up;
+delete from kinfolk.ended_page;
+delete from kinfolk.checkpoint;
+delete from kinfolk.signal;
 delete from kinfolk.fan_out;
 delete from kinfolk.schedule;
 delete from kinfolk.late;

@@ -35,7 +35,10 @@ select
     t.parent_id as parent,
     coalesce(t.root_id, t.id) as root,
     t.depth,
-    t.outcome::text as outcome
+    t.outcome::text as outcome,
+    t.steps,
+    t.signals,
+    t.report
 from kinfolk.task t
 join kinfolk.command c on c.id = t.command_id
 join kinfolk.queue q on q.id = t.queue_id;

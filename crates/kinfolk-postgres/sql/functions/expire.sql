@@ -1,0 +1,72 @@
+-- Gives up a fan-out that the handler of a running task awaits, if its deadline has passed and it is not settled: its open children
+-- are cancelled. Answers the fan-out as it is then, whatever was done; no row when the token no longer holds. KF002 when the task
+-- has no such fan-out.
+--
+-- Locks the family as a whole, so that no child ends meanwhile; then the task; then what `cancel` locks.
+
+create or replace function kinfolk.expire(p_task bigint, p_token uuid, p_fan_out bigint)
+returns table (
+    id bigint, task bigint, rule text, parts integer, total bigint, completed bigint, failed bigint, cancelled bigint,
+    verdict text, decided_at integer, deadline timestamptz, created_at timestamptz
+)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz;
+    v_steps integer;
+    v_gone record;
+begin
+    perform kinfolk.require_read_committed();
+    perform kinfolk.lock_families(array[coalesce(t.root_id, t.id)], true)
+    from kinfolk.task t
+    where t.id = p_task;
+    -- point: expire.begun
+    select t.steps
+    into v_steps
+    from kinfolk.task t
+    where t.id = p_task
+        and t.token = p_token
+        and t.worker_id is not null
+    for update;
+    if not found then
+        return;
+    end if;
+    if not exists (
+        select
+        from kinfolk.fan_out f
+        where f.id = p_fan_out
+            and f.task_id = p_task
+            and f.rule is not null)
+    then
+        perform kinfolk.refuse('KF002', format('there is no fan-out %s of task %s', p_fan_out, p_task));
+    end if;
+    v_now := kinfolk.clock();
+    update kinfolk.fan_out f
+    set
+        verdict = 'timed_out',
+        decided_at = f.completed + f.failed + f.cancelled,
+        decided_step = v_steps
+    where f.id = p_fan_out
+        and f.verdict is null
+        and f.deadline <= v_now;
+    -- point: expire.decided
+    if found then
+        select c.fan_outs, c.children, c.was_after
+        into v_gone
+        from kinfolk.cancel_members(kinfolk.members_below(array[p_fan_out]), v_now) c;
+        if v_gone.fan_outs is not null then
+            perform kinfolk.ended(v_gone.fan_outs, v_gone.children,
+                array_fill('cancelled'::kinfolk.state, array[cardinality(v_gone.fan_outs)]), v_gone.was_after, v_now);
+        end if;
+    end if;
+    return query
+    select f.id, f.task_id, f.rule, f.parts, f.total::bigint, f.completed::bigint, f.failed::bigint, f.cancelled::bigint,
+        f.verdict, f.decided_at, f.deadline, f.created_at
+    from kinfolk.fan_out f
+    where f.id = p_fan_out;
+end
+$$;

@@ -1,0 +1,139 @@
+-- Everything that a handler needs to run from the top again: what it has recorded (`part` 1), the fan-outs that it awaits or
+-- awaited (2), and the children of those settled ones among them that are small and not forgotten (3). Nothing for a task that
+-- has none of it. All as of one moment.
+--
+-- Reads `checkpoint` by its key, `fan_out_task`, `task_fan_out` and `ended_page`.
+
+create or replace function kinfolk.history(p_task bigint)
+returns table (
+    part integer, branch text, name text, occurrence integer, kind text, digest text, value jsonb,
+    fan_out bigint, rule text, parts integer, total bigint, completed bigint, failed bigint, cancelled bigint, verdict text,
+    decided_at integer, deadline timestamptz, created_at timestamptz,
+    nth integer, task bigint, state text, ended integer, result jsonb, failure jsonb, attempt smallint
+)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+    return query
+    select 1, c.branch, c.name, c.occurrence, c.kind, c.digest, c.value,
+        null::bigint, null, null::integer, null::bigint, null::bigint, null::bigint, null::bigint, null,
+        null::integer, null::timestamptz, null::timestamptz,
+        null::integer, null::bigint, null, null::integer, null::jsonb, null::jsonb, null::smallint
+    from kinfolk.checkpoint c
+    where c.task_id = p_task
+    order by c.seq;
+    return query
+    select 2, null, null, null::integer, null, null, null::jsonb,
+        f.id, f.rule, f.parts, f.total::bigint, f.completed::bigint, f.failed::bigint, f.cancelled::bigint, f.verdict,
+        f.decided_at, f.deadline, f.created_at,
+        null::integer, f.task_id, null, null::integer, null::jsonb, null::jsonb, null::smallint
+    from kinfolk.fan_out f
+    where f.task_id = p_task
+        and f.rule is not null
+    order by f.id;
+    if not found then
+        return;
+    end if;
+    return query
+    select 3, null, null, null::integer, null, null, null::jsonb,
+        f.id, null, null::integer, null::bigint, null::bigint, null::bigint, null::bigint, null,
+        null::integer, null::timestamptz, null::timestamptz,
+        r.nth, r.task, r.state, r.ended, r.result, r.failure, r.attempt
+    from (
+        select (c.value #>> '{}')::bigint as id
+        from kinfolk.checkpoint c
+        where c.task_id = p_task
+            and c.kind = 'fan_out'
+        order by 1
+    ) g
+    cross join lateral (
+        select f.id
+        from kinfolk.fan_out f
+        where f.id = g.id
+            and f.verdict is not null
+            and f.total <= kinfolk.inline_results_max()
+        offset 0
+    ) f
+    cross join lateral kinfolk.results_by_index(f.id, 0, kinfolk.inline_results_max()) r
+    order by f.id, r.nth;
+end
+$$;
+
+-- The children of an awaited fan-out, from this one on: as they were given, or (`p_by_ended`) those that have ended, in the order
+-- in which they did. KF002 when there is no such fan-out, or nobody awaits it.
+create or replace function kinfolk.results(p_fan_out bigint, p_by_ended boolean, p_from integer, p_limit integer)
+returns table (nth integer, task bigint, state text, ended integer, result jsonb, failure jsonb, attempt smallint)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_limit integer := least(greatest(p_limit, 0), kinfolk.page_max());
+begin
+    if not exists (select from kinfolk.fan_out f where f.id = p_fan_out and f.rule is not null) then
+        perform kinfolk.refuse('KF002', format('there is no fan-out %s', p_fan_out));
+    end if;
+    if not p_by_ended then
+        return query select r.* from kinfolk.results_by_index(p_fan_out, p_from, v_limit) r;
+        return;
+    end if;
+    return query
+    select e.nth, t.id, t.state::text, e.ended, t.result, t.failure, t.attempt
+    from (
+        select n.nth, (p.first + n.place - 1)::integer as ended
+        from kinfolk.ended_page p
+        cross join lateral unnest(p.nths) with ordinality as n(nth, place)
+        where p.fan_out_id = p_fan_out
+            and p.first < p_from::bigint + v_limit
+            -- The page that the first one stands on begins at or before it.
+            and p.first >= coalesce((
+                select max(b.first)
+                from kinfolk.ended_page b
+                where b.fan_out_id = p_fan_out
+                    and b.first <= p_from), 0)
+    ) e
+    cross join lateral (
+        select t.id, t.state, t.result, t.failure, t.attempt
+        from kinfolk.task t
+        where t.fan_out_id = p_fan_out
+            and t.nth = e.nth
+        offset 0
+    ) t
+    where e.ended >= p_from
+        and e.ended < p_from::bigint + v_limit
+    order by e.ended;
+end
+$$;
+
+-- The children of a fan-out as they were given, from this one on.
+create or replace function kinfolk.results_by_index(p_fan_out bigint, p_from integer, p_limit integer)
+returns table (nth integer, task bigint, state text, ended integer, result jsonb, failure jsonb, attempt smallint)
+language sql stable
+set search_path = pg_catalog, pg_temp
+set enable_hashjoin = on
+as $$
+    select t.nth, t.id, t.state::text, e.ended, t.result, t.failure, t.attempt
+    from kinfolk.task t
+    left join (
+        select n.nth, (p.first + n.place - 1)::integer as ended
+        from kinfolk.ended_page p
+        cross join lateral unnest(p.nths) with ordinality as n(nth, place)
+        where p.fan_out_id = p_fan_out
+            and n.nth >= p_from
+            and n.nth < p_from::bigint + p_limit
+    ) e on e.nth = t.nth
+    where t.fan_out_id = p_fan_out
+        and t.nth >= p_from
+        and t.nth < p_from::bigint + p_limit
+    order by t.nth
+$$;

@@ -1,0 +1,181 @@
+-- Writes checkpoints of running attempts, given as one array a property, `p_of` saying for each which attempt it is of (1 is the
+-- first). Answers for each attempt `written` or `stale`: each is fenced by task and token, and a stale one does not disturb the
+-- rest. What was written before by the very same call is left as it is; under the same key something else is refused, with the
+-- whole call.
+--
+-- Locks the tasks by number, and waits for nothing after that. Reads `checkpoint` by its keys.
+
+create or replace function kinfolk.record(
+    p_ids bigint[],
+    p_tokens uuid[],
+    p_of integer[],
+    p_branches text[],
+    p_names text[],
+    p_occurrences integer[],
+    p_kinds text[],
+    p_digests text[],
+    p_values jsonb[]
+) returns table (nth integer, answer text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_held integer[];
+begin
+    perform kinfolk.require_read_committed();
+    perform kinfolk.require_checkpoints(p_branches, p_names, p_digests, p_values);
+    -- point: record.begun
+    with held as materialized (
+        select g.nth
+        from (
+            select u.*
+            from unnest(p_ids, p_tokens) with ordinality as u(id, token, nth)
+            order by u.id, u.nth
+        ) g
+        cross join lateral (
+            select
+            from kinfolk.task t
+            where t.id = g.id
+                and t.token = g.token
+                and t.worker_id is not null
+            for update
+        ) t
+    )
+    select array_agg(h.nth::integer) into v_held from held h;
+    -- point: record.locked
+    perform kinfolk.write_checkpoints(array_agg(p_ids[g.of] order by g.nth), array_agg(g.branch order by g.nth),
+        array_agg(g.name order by g.nth), array_agg(g.occurrence order by g.nth), array_agg(g.kind order by g.nth),
+        array_agg(g.digest order by g.nth), array_agg(g.value order by g.nth))
+    from unnest(p_of, p_branches, p_names, p_occurrences, p_kinds, p_digests, p_values)
+        with ordinality as g(of, branch, name, occurrence, kind, digest, value, nth)
+    where g.of = any (v_held)
+    having count(*) > 0;
+    return query
+    select g.nth::integer, case when g.nth = any (v_held) then 'written' else 'stale' end
+    from unnest(p_ids) with ordinality as g(id, nth);
+end
+$$;
+
+-- Writes checkpoints of tasks that the caller has locked, one array a property, each task's in the order given, and counts them
+-- as its steps.
+create or replace function kinfolk.write_checkpoints(
+    p_tasks bigint[], p_branches text[], p_names text[], p_occurrences integer[], p_kinds text[], p_digests text[],
+    p_values jsonb[]
+) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_written record;
+begin
+    with given as materialized (
+        select g.*, c.kind as old_kind, c.digest as old_digest, c.value as old_value,
+            row_number() over same as copy, first_value(g.kind) over same as first_kind,
+            first_value(g.digest) over same as first_digest, first_value(g.value) over same as first_value
+        from unnest(p_tasks, p_branches, p_names, p_occurrences, p_kinds, p_digests, p_values)
+            with ordinality as g(task_id, branch, name, occurrence, kind, digest, value, nth)
+        left join lateral (
+            select c.kind, c.digest, c.value
+            from kinfolk.checkpoint c
+            where c.task_id = g.task_id
+                and c.branch = g.branch
+                and c.name = g.name
+                and c.occurrence = g.occurrence
+            offset 0
+        ) c on true
+        window same as (partition by g.task_id, g.branch, g.name, g.occurrence order by g.nth)
+    ),
+    fresh as materialized (
+        select g.*, row_number() over (partition by g.task_id order by g.nth) as step
+        from given g
+        where g.old_kind is null
+            and g.copy = 1
+    ),
+    counted as (
+        update kinfolk.task t
+        set steps = t.steps + n.many
+        from (select f.task_id, count(*)::integer as many from fresh f group by f.task_id) n
+        where t.id = n.task_id
+        returning t.id, t.steps, n.many
+    ),
+    written as (
+        insert into kinfolk.checkpoint (task_id, seq, branch, name, occurrence, kind, digest, value)
+        select f.task_id, c.steps - c.many + f.step - 1, f.branch, f.name, f.occurrence, f.kind, f.digest, f.value
+        from fresh f
+        join counted c on c.id = f.task_id
+    )
+    select c.task_id, c.branch, c.name, c.occurrence, (select max(n.steps) from counted n) as steps
+    into v_written
+    from (select) always
+    left join lateral (
+        select g.task_id, g.branch, g.name, g.occurrence
+        from given g
+        where (g.old_kind is not null and (g.old_kind, g.old_digest, g.old_value) <> (g.kind, g.digest, g.value))
+            or (g.copy > 1 and (g.first_kind, g.first_digest, g.first_value) <> (g.kind, g.digest, g.value))
+        order by g.nth
+        limit 1
+    ) c on true;
+    if v_written.task_id is not null then
+        perform kinfolk.refuse('KF001', format('task %s has already recorded step %s', v_written.task_id,
+            kinfolk.step_name(v_written.branch, v_written.name, v_written.occurrence)));
+    end if;
+    if v_written.steps > kinfolk.steps_max() then
+        perform kinfolk.refuse('KF008', 'checkpoints of one task',
+            format('a task records at most %s; let children do part of the work', kinfolk.steps_max()),
+            v_written.steps::text);
+    end if;
+end
+$$;
+
+-- What a step is called, in the words of every store.
+create or replace function kinfolk.step_name(p_branch text, p_name text, p_occurrence integer) returns text
+language sql immutable
+as $$
+    select case when p_branch <> '' then p_branch || '/' else '' end || p_name
+        || case when p_occurrence > 0 then '#' || p_occurrence + 1 else '' end
+$$;
+
+-- Refuses a whole call if any of its checkpoints is one that no store would keep.
+create or replace function kinfolk.require_checkpoints(p_branches text[], p_names text[], p_digests text[], p_values jsonb[])
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_name integer := kinfolk.name_bytes_max();
+    v_result bigint := kinfolk.result_bytes_max();
+    v_bytes bigint;
+begin
+    if cardinality(p_branches) <> cardinality(p_names) or cardinality(p_digests) <> cardinality(p_names)
+        or cardinality(p_values) <> cardinality(p_names)
+    then
+        perform kinfolk.refuse('KF001', 'branches, names, digests and values must be as many');
+    end if;
+    if exists (
+        select
+        from unnest(p_branches, p_names, p_digests, p_values) as g(branch, name, digest, value)
+        where not coalesce(octet_length(g.branch) <= v_name and octet_length(g.name) between 1 and v_name
+            and octet_length(g.digest) <= v_name and g.value is not null, false))
+    then
+        perform kinfolk.refuse('KF001', 'a checkpoint has no name or no value, or a name that is too long',
+            format('names have at most %s bytes', v_name));
+    end if;
+    select kinfolk.json_bytes(v)
+    into v_bytes
+    from unnest(p_values) v
+    where pg_column_size(v) * 8::bigint > v_result
+        and kinfolk.json_longer_than(v, v_result)
+    limit 1;
+    if found then
+        perform kinfolk.refuse('KF006', format('the recorded value is %s bytes, more than %s', v_bytes, v_result),
+            'keep the data elsewhere and record a reference', v_bytes::text);
+    end if;
+end
+$$;

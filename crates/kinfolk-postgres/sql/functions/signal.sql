@@ -1,0 +1,142 @@
+-- Sends a task a signal. Answers `resumed` if its suspended handler waits for one of that name, else `kept`. Errors: KF002 when there
+-- is no such task; KF003 when it has ended; KF008 when too many are kept that nobody took.
+--
+-- Locks the task, and waits for nothing after that: of a signal and a suspension the second sees the first.
+
+create or replace function kinfolk.signal(p_task bigint, p_name text, p_value jsonb) returns text
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+    v_task record;
+    v_kept bigint;
+    v_bytes bigint := kinfolk.json_bytes(p_value);
+begin
+    perform kinfolk.require_read_committed();
+    perform kinfolk.require_name('signal', p_name);
+    if p_value is null then
+        perform kinfolk.refuse('KF001', 'a signal has no value', 'send null as JSON when there is nothing to say');
+    elsif v_bytes > kinfolk.payload_bytes_max() then
+        perform kinfolk.refuse('KF006', format('the signal is %s bytes, more than %s', v_bytes, kinfolk.payload_bytes_max()),
+            'keep the data elsewhere and send a reference', v_bytes::text);
+    end if;
+    -- point: signal.begun
+    select t.state, t.queue_id, t.state = 'waiting' and t.outcome is null and p_name = any (t.signals) as is_awaited
+    into v_task
+    from kinfolk.task t
+    where t.id = p_task
+    for update;
+    if not found then
+        perform kinfolk.refuse('KF002', format('there is no task %s', p_task));
+    elsif v_task.state >= 'completed' then
+        perform kinfolk.refuse('KF003', format('task %s is %s', p_task, v_task.state), 'a task that has ended gets no signals',
+            v_task.state::text);
+    end if;
+    -- point: signal.locked
+    select count(*) into v_kept from kinfolk.signal s where s.task_id = p_task;
+    if v_kept >= kinfolk.signals_kept_max() then
+        perform kinfolk.refuse('KF008', 'signals kept for one task',
+            format('its handler must take some of the %s that are kept', v_kept), (v_kept + 1)::text);
+    end if;
+    insert into kinfolk.signal (task_id, name, value) values (p_task, p_name, p_value);
+    if not coalesce(v_task.is_awaited, false) then
+        return 'kept';
+    end if;
+    update kinfolk.task t
+    set
+        state = 'pending',
+        gate = 'open',
+        due = case when t.gate = 'time' then kinfolk.clock() else t.due end,
+        signals = null
+    where t.id = p_task;
+    perform kinfolk.notify_queues(array[v_task.queue_id], false);
+    return 'resumed';
+end
+$$;
+
+-- Takes the oldest signal of this name that is kept for a running task, and records it under this key, as `[value]`. Answers
+-- `taken` with the value; `taken` also when the same call did so before; `nothing`; or `stale`.
+--
+-- Locks the task, and waits for nothing after that.
+create or replace function kinfolk.take_signal(
+    p_task bigint, p_token uuid, p_branch text, p_name text, p_occurrence integer, p_signal text,
+    out answer text, out value jsonb
+)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+    v_old record;
+    v_signal record;
+begin
+    perform kinfolk.require_read_committed();
+    perform kinfolk.require_checkpoints(array[p_branch], array[p_name], array[''], array['[]'::jsonb]);
+    perform
+    from kinfolk.task t
+    where t.id = p_task
+        and t.token = p_token
+        and t.worker_id is not null
+    for update;
+    if not found then
+        answer := 'stale';
+        return;
+    end if;
+    select c.kind, c.value
+    into v_old
+    from kinfolk.checkpoint c
+    where c.task_id = p_task
+        and c.branch = p_branch
+        and c.name = p_name
+        and c.occurrence = p_occurrence;
+    if found and v_old.kind <> 'signal' then
+        perform kinfolk.refuse('KF001', format('task %s has already recorded step %s', p_task,
+            kinfolk.step_name(p_branch, p_name, p_occurrence)));
+    elsif found then
+        answer := case when jsonb_array_length(v_old.value) > 0 then 'taken' else 'nothing' end;
+        value := v_old.value -> 0;
+        return;
+    end if;
+    select s.arrival, s.value
+    into v_signal
+    from kinfolk.signal s
+    where s.task_id = p_task
+        and s.name = p_signal
+    order by s.arrival
+    limit 1;
+    if not found then
+        answer := 'nothing';
+        return;
+    end if;
+    delete from kinfolk.signal s where s.task_id = p_task and s.arrival = v_signal.arrival;
+    perform kinfolk.write_checkpoints(array[p_task], array[p_branch], array[p_name], array[p_occurrence],
+        array['signal'], array[''], array[jsonb_build_array(v_signal.value)]);
+    answer := 'taken';
+    value := v_signal.value;
+end
+$$;
+
+-- Keeps what the handler of a running task says of how far it has come. Answers whether the token still holds.
+create or replace function kinfolk.report(p_task bigint, p_token uuid, p_report jsonb) returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+    perform kinfolk.require_read_committed();
+    if octet_length(p_report ->> 'note') > kinfolk.progress_note_bytes_max() then
+        perform kinfolk.refuse('KF001', 'the note is too long',
+            format('it may have %s bytes', kinfolk.progress_note_bytes_max()));
+    end if;
+    update kinfolk.task t
+    set report = p_report
+    where t.id = p_task
+        and t.token = p_token
+        and t.worker_id is not null;
+    return found;
+end
+$$;

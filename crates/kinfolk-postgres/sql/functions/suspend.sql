@@ -1,0 +1,316 @@
+-- Suspends the handler of a running task, in one transaction: writes its checkpoints, makes what it made since its last
+-- suspension, begins the fan-outs that it awaits, and has the task wait without a worker until one of the things it waits for is
+-- there. If one is there already, the task is pending at once. It costs no attempt. A stale or repeated call changes nothing; the
+-- task is cancelled if its end is asked for; if something can't be made, nothing is, and the attempt has failed. The answer is
+-- as that of `settle`.
+--
+-- Checkpoints: `p_branches` to `p_values`. What was made: `p_order`, `p_kinds`, `p_commands` to `p_traces`, `p_whens`, as in
+-- `settle_made`; behind them, without a kind, stand the children of the fan-outs, `p_sizes` of each. Fan-outs: `p_fan_branches` to
+-- `p_fan_wakes`. `p_awaits`, `p_wakes`: fan-outs begun before that are awaited still. `p_until`: when to resume at the latest.
+-- `p_signals`: the names of the signals to resume for.
+--
+-- Locks the family as a whole, so that no child ends meanwhile; the keys of follow-ups; the task; then the fan-outs that grow or
+-- are awaited, and what `make_follow_up` locks. Reads `fan_out_task` and the task's part of `signal`.
+
+create or replace function kinfolk.suspend(
+    p_task bigint,
+    p_token uuid,
+    p_branches text[],
+    p_names text[],
+    p_occurrences integer[],
+    p_step_kinds text[],
+    p_digests text[],
+    p_values jsonb[],
+    p_order text,
+    p_kinds text[],
+    p_commands text[],
+    p_payloads jsonb[],
+    p_queues text[],
+    p_priorities integer[],
+    p_dues timestamptz[],
+    p_delays_us bigint[],
+    p_keys text[],
+    p_scopes text[],
+    p_windows_us bigint[],
+    p_on_duplicates text[],
+    p_max_attempts integer[],
+    p_timeouts_us bigint[],
+    p_traces text[],
+    p_whens text[],
+    p_sizes integer[],
+    p_fan_branches text[],
+    p_fan_names text[],
+    p_fan_occurrences integer[],
+    p_fan_digests text[],
+    p_fan_rules text[],
+    p_fan_parts integer[],
+    p_fan_timeouts_us bigint[],
+    p_fan_cancels boolean[],
+    p_fan_wakes integer[],
+    p_awaits bigint[],
+    p_wakes integer[],
+    p_until timestamptz,
+    p_signals text[]
+) returns table (answer text, state text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz;
+    v_task record;
+    v_root record;
+    v_items record;
+    v_ids bigint[];
+    v_numbers bigint[];
+    v_many integer := cardinality(p_commands);
+    v_fans integer := cardinality(p_sizes);
+begin
+    perform kinfolk.require_read_committed();
+    perform kinfolk.require_suspend(p_sizes, p_kinds, p_commands, p_keys, p_fan_rules, p_awaits, p_until, p_signals);
+    perform kinfolk.require_checkpoints(p_branches || p_fan_branches, p_names || p_fan_names, p_digests || p_fan_digests,
+        p_values || array_fill('0'::jsonb, array[v_fans]));
+    if v_many > 0 then
+        perform kinfolk.require_made(p_order, p_kinds, p_whens, '{}');
+        perform kinfolk.require_tasks(p_commands, p_commands, p_payloads, p_priorities, p_delays_us, p_keys, p_scopes,
+            p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces, kinfolk.made_max());
+    end if;
+    select r.id, r.place, least(q.depth_limit, kinfolk.depth_max()) as depth_limit
+    into v_root
+    from kinfolk.task t
+    join kinfolk.task r on r.id = coalesce(t.root_id, t.id)
+    join kinfolk.queue q on q.id = r.queue_id
+    where t.id = p_task;
+    perform kinfolk.lock_families(array[v_root.id], true);
+    perform kinfolk.lock_follow_up_keys(p_kinds, p_commands, p_keys);
+
+    -- point: suspend.begun
+    select t.id, t.queue_id, t.parent_id, t.fan_out_id, t.depth, t.priority, t.cancel_requested_at is not null as is_cancelled
+    into v_task
+    from kinfolk.task t
+    where t.id = p_task
+        and t.token = p_token
+        and t.worker_id is not null
+    for update;
+    v_now := kinfolk.clock();
+    -- point: suspend.locked
+    if v_task.id is null or v_task.is_cancelled then
+        return query
+        select r.answer, r.state
+        from kinfolk.settle_rest(array[p_task], array[p_token], array['cancelled'], '{}', '{}', '{}', '{}', v_now,
+            array[v_root.id], array[v_root.id], null, null) r;
+        return;
+    end if;
+    perform kinfolk.require_awaited(p_task, p_awaits);
+    if v_many > 0 then
+        select r.*
+        into v_items
+        from kinfolk.resolve_made(v_task.parent_id, v_task.fan_out_id, v_task.depth, v_root.depth_limit, p_kinds, p_commands,
+            p_queues, p_max_attempts, p_timeouts_us) r;
+        if v_items.refused is not null then
+            return query
+            select r.answer, r.state
+            from kinfolk.settle_refused(p_task, p_token, coalesce(p_kinds[v_items.refused], 'awaited'),
+                p_commands[v_items.refused], p_queues[v_items.refused], v_root.id, array[v_root.id], v_now) r;
+            return;
+        end if;
+        v_ids := array(select nextval('kinfolk.task_id') from generate_series(1, cardinality(p_kinds)));
+        v_numbers := array(select nextval('kinfolk.task_id') from generate_series(1, v_fans));
+        v_ids := v_ids || array(select nextval('kinfolk.task_id') from generate_series(cardinality(p_kinds) + 1, v_many));
+    end if;
+    perform kinfolk.write_checkpoints(
+        array_fill(p_task, array[cardinality(p_names) + v_fans]), p_branches || p_fan_branches, p_names || p_fan_names,
+        p_occurrences || p_fan_occurrences, p_step_kinds || array_fill('fan_out'::text, array[v_fans]),
+        p_digests || p_fan_digests, p_values || array(select to_jsonb(n) from unnest(v_numbers) n));
+    perform kinfolk.await_again(p_task, p_awaits, p_wakes);
+    if cardinality(p_kinds) > 0 then
+        perform kinfolk.make_all(p_task, v_root.id, v_root.place, false, p_order, p_kinds, v_ids, v_items.commands,
+            v_items.queues, v_items.max_attempts, v_items.timeouts_us, p_commands, p_payloads, p_queues, p_priorities, p_dues,
+            p_delays_us, p_keys, p_scopes, p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces, p_whens,
+            v_now);
+    end if;
+    if v_fans > 0 then
+        insert into kinfolk.fan_out
+            (id, task_id, root_id, depth, child_order, waits, total, rule, parts, wake_at, deadline, cancel_on_failure, created_at)
+        select g.id, p_task, v_root.id, v_task.depth, 'together', false, g.size, g.rule, g.parts, g.wake_at,
+            v_now + g.timeout_us * interval '1 microsecond', g.cancels, v_now
+        from unnest(v_numbers, p_sizes, p_fan_rules, p_fan_parts, p_fan_wakes, p_fan_timeouts_us, p_fan_cancels)
+            as g(id, size, rule, parts, wake_at, timeout_us, cancels);
+        perform kinfolk.make_awaited(p_task, v_root.id, v_task.depth + 1, v_task.priority, v_root.place, v_now,
+            cardinality(p_kinds), v_numbers, p_sizes, v_ids, v_items.commands, v_items.queues, p_payloads, p_priorities,
+            p_dues, p_delays_us, v_items.max_attempts, v_items.timeouts_us, p_traces);
+    end if;
+
+    -- point: suspend.written
+    if v_many > 0 then
+        perform kinfolk.notify_queues(v_items.notify, false);
+    end if;
+    return query
+    select 'recorded', kinfolk.park(p_task, p_awaits || v_numbers, p_until, p_signals, v_now)::text;
+end
+$$;
+
+-- Lets a running task, which the caller has locked, wait for these fan-outs, this moment and these signals, and says where it
+-- went: it is pending if something of it is there already.
+create or replace function kinfolk.park(
+    p_task bigint, p_awaits bigint[], p_until timestamptz, p_signals text[], p_now timestamptz
+) returns kinfolk.state
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_awaited record;
+    v_timer timestamptz;
+    v_is_there boolean;
+    v_task record;
+begin
+    select coalesce(bool_or(f.verdict is not null or f.completed + f.failed + f.cancelled >= f.wake_at), false) as is_there,
+        min(f.deadline) filter (where f.verdict is null) as deadline
+    into v_awaited
+    from unnest(p_awaits) as g(id)
+    cross join lateral (select f.* from kinfolk.fan_out f where f.id = g.id offset 0) f;
+    v_timer := least(p_until, v_awaited.deadline);
+    v_is_there := v_awaited.is_there or coalesce(v_timer <= p_now, false) or exists (
+        select
+        from kinfolk.signal s
+        where s.task_id = p_task
+            and s.name = any (p_signals));
+    -- As it was before: whether it gives a place up that others wait for.
+    select t.queue_id, t.slot into v_task from kinfolk.task t where t.id = p_task;
+    update kinfolk.task t
+    set
+        state = case when v_is_there then 'pending'::kinfolk.state else 'waiting'::kinfolk.state end,
+        gate = case when v_is_there then 'open'::kinfolk.gate when v_timer is not null then 'time'::kinfolk.gate end,
+        due = case when v_is_there then t.due else coalesce(v_timer, t.due) end,
+        signals = case when not v_is_there and cardinality(p_signals) > 0 then p_signals end,
+        parked = true,
+        worker_id = null,
+        attempt = greatest(t.attempt - 1, 0),
+        suspect = false,
+        strikes = 0,
+        slot = false
+    where t.id = p_task;
+    if v_is_there or v_task.slot or v_timer is not null then
+        perform kinfolk.notify_queues(array[v_task.queue_id], false);
+    end if;
+    return case when v_is_there then 'pending' else 'waiting' end;
+end
+$$;
+
+-- Has a task await those of its fan-outs again that are given, each up to so many ended children, and no other. The caller has
+-- locked the family whole.
+create or replace function kinfolk.await_again(p_task bigint, p_awaits bigint[], p_wakes integer[]) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    update kinfolk.fan_out f
+    set wake_at = null
+    where f.task_id = p_task
+        and f.wake_at is not null
+        and f.id <> all (p_awaits);
+    update kinfolk.fan_out f
+    set wake_at = g.wake_at
+    from unnest(p_awaits, p_wakes) as g(id, wake_at)
+    where f.id = g.id
+        and f.wake_at is distinct from g.wake_at;
+end
+$$;
+
+-- Makes the children of fan-outs that are awaited, so many of each, all by one statement: those behind the first `p_before` of
+-- what is given as one array a property.
+create or replace function kinfolk.make_awaited(
+    p_parent bigint, p_root bigint, p_depth integer, p_priority integer, p_place timestamptz, p_now timestamptz,
+    p_before integer, p_fan_outs bigint[], p_sizes integer[],
+    p_ids bigint[], p_commands integer[], p_queues integer[], p_payloads jsonb[], p_priorities integer[],
+    p_dues timestamptz[], p_delays_us bigint[], p_max_attempts integer[], p_timeouts_us bigint[], p_traces text[]
+) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_of bigint[];
+    v_nths integer[];
+begin
+    select array_fill(null::bigint, array[p_before]) || array_agg(f.id order by f.place, n),
+        array_fill(null::integer, array[p_before]) || array_agg(n order by f.place, n)
+    into v_of, v_nths
+    from unnest(p_fan_outs, p_sizes) with ordinality as f(id, size, place)
+    cross join lateral generate_series(0, f.size - 1) n;
+    insert into kinfolk.task
+        (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, timeout_us, trace, payload,
+        parent_id, root_id, fan_out_id, nth, depth, lane)
+    select
+        g.id, g.queue_id, g.command_id, 'pending',
+        case
+            when coalesce(g.due, p_now + g.delay_us * interval '1 microsecond', p_now) > p_now then 'time'::kinfolk.gate
+            else 'open'::kinfolk.gate
+        end,
+        coalesce(g.priority, p_priority), g.max_attempts, p_place,
+        coalesce(g.due, p_now + g.delay_us * interval '1 microsecond', p_now),
+        p_now, g.timeout_us, g.trace, case when pg_column_size(g.payload) <= 256 then g.payload end,
+        p_parent, p_root, g.fan_out_id, g.nth, p_depth, 'child'
+    from unnest(p_ids, v_of, v_nths, p_commands, p_queues, p_payloads, p_priorities, p_dues, p_delays_us, p_max_attempts,
+            p_timeouts_us, p_traces)
+        as g(id, fan_out_id, nth, command_id, queue_id, payload, priority, due, delay_us, max_attempts, timeout_us, trace)
+    where g.fan_out_id is not null;
+    insert into kinfolk.body (task_id, payload)
+    select g.id, g.payload
+    from unnest(p_ids, v_of, p_payloads) as g(id, fan_out_id, payload)
+    where g.fan_out_id is not null
+        and pg_column_size(g.payload) > 256;
+end
+$$;
+
+-- Refuses a whole suspension if it is one that no store would keep.
+create or replace function kinfolk.require_suspend(
+    p_sizes integer[], p_kinds text[], p_commands text[], p_keys text[], p_rules text[], p_awaits bigint[],
+    p_until timestamptz, p_signals text[]
+) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_children integer := (select coalesce(sum(s), 0) from unnest(p_sizes) s);
+begin
+    if cardinality(p_sizes) + cardinality(p_awaits) + cardinality(p_signals) = 0 and p_until is null then
+        perform kinfolk.refuse('KF001', 'a suspended task must wait for something');
+    elsif cardinality(p_signals) > kinfolk.signals_awaited_max() then
+        perform kinfolk.refuse('KF001', format('%s signals awaited at once', cardinality(p_signals)),
+            format('await at most %s', kinfolk.signals_awaited_max()));
+    elsif exists (select from unnest(p_sizes) s where s < 1) then
+        perform kinfolk.refuse('KF001', 'a fan-out without children has nothing to wait for');
+    elsif cardinality(p_kinds) + v_children <> cardinality(p_commands) then
+        perform kinfolk.refuse('KF001', 'there must be as many tasks as kinds and children of fan-outs');
+    elsif exists (select from unnest(p_rules) r where r not in ('fail_fast', 'collect_all', 'threshold')) then
+        perform kinfolk.refuse('KF001', 'unknown rule of a fan-out', 'there are: fail_fast, collect_all, threshold');
+    elsif exists (select from unnest(p_keys[cardinality(p_kinds) + 1:]) k where k is not null) then
+        perform kinfolk.refuse('KF001', 'a child whose result is awaited can''t have a unique key');
+    end if;
+end
+$$;
+
+-- Refuses to await a fan-out that the handler of this task has not begun.
+create or replace function kinfolk.require_awaited(p_task bigint, p_fan_outs bigint[]) returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_strange bigint;
+begin
+    select g.id
+    into v_strange
+    from unnest(p_fan_outs) as g(id)
+    where not exists (
+        select
+        from (select f.task_id, f.rule from kinfolk.fan_out f where f.id = g.id offset 0) f
+        where f.task_id = p_task
+            and f.rule is not null)
+    limit 1;
+    if found then
+        perform kinfolk.refuse('KF001', format('fan-out %s is not awaited by task %s', v_strange, p_task));
+    end if;
+end
+$$;
