@@ -15,13 +15,13 @@ use crate::worker::state::Shared;
 pub struct Ctx {
     pub(crate) attempt: Arc<Attempt>,
     pub(crate) worker: Arc<Shared>,
-    /// The branch of the handler that this context is for; empty for the handler itself.
-    pub(crate) branch: Arc<str>,
+    /// The branch of the handler that this context is for; none for the handler itself.
+    pub(crate) branch: Option<Arc<str>>,
 }
 
 impl Ctx {
     pub(crate) fn new(attempt: &Arc<Attempt>, worker: &Arc<Shared>) -> Self {
-        Self { attempt: Arc::clone(attempt), worker: Arc::clone(worker), branch: Arc::clone(&worker.trunk) }
+        Self { attempt: Arc::clone(attempt), worker: Arc::clone(worker), branch: None }
     }
 
     /// The task's number.

@@ -55,7 +55,7 @@ impl Ctx {
             return Err(MakeError::Over(self.task()));
         }
         kept.check_room()?;
-        if attempt.durable.is_open() || name.is_some() || !self.branch.is_empty() {
+        if attempt.durable.is_open() || name.is_some() || self.branch.is_some() {
             attempt.durable.open_with(|book| kept.enter_all(book));
             let spot = match name {
                 Some(name) => self.spot(&name),

@@ -34,7 +34,7 @@ pub(crate) struct Op<'a> {
 
 impl Ctx {
     pub(crate) fn spot(&self, name: &str) -> Spot {
-        Spot { branch: Arc::clone(&self.branch), name: name.into() }
+        Spot { branch: self.branch.clone().unwrap_or_else(|| "".into()), name: name.into() }
     }
 
     pub(crate) fn with_book<T>(&self, look: impl FnOnce(&mut Book) -> T) -> T {
@@ -50,7 +50,7 @@ impl Ctx {
     ) -> Result<(Op<'_>, Option<Json>), TaskError> {
         let spot = self.spot(name);
         let Some(number) = self.with_book(|book| book.enter(&spot)) else {
-            let here = if self.branch.is_empty() { "the handler" } else { &self.branch };
+            let here = self.branch.as_deref().unwrap_or("the handler");
             let words = format!(
                 "two operations called {name:?} are open at once in {here}; give each parallel branch a context of its own \
                  with ctx.branch(name), or give one of them another name"

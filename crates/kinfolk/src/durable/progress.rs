@@ -21,8 +21,11 @@ impl Ctx {
     #[must_use]
     pub fn branch(&self, name: impl AsRef<str>) -> Self {
         let name = name.as_ref();
-        let branch = if self.branch.is_empty() { name.into() } else { format!("{}/{name}", self.branch).into() };
-        Self { branch, ..self.clone() }
+        let branch = match &self.branch {
+            Some(outer) => format!("{outer}/{name}").into(),
+            None => name.into(),
+        };
+        Self { branch: Some(branch), ..self.clone() }
     }
 
     /// Whether the handler is only being answered from its records so far: what it does now, it has done before.

@@ -30,7 +30,7 @@ pub struct SubResult<T> {
 
 /// Why a sub-task did not complete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
-#[error("sub-task {index} (task {task}) did not complete after {attempt} attempts ({kind}): {words}", kind = failure.kind, words = failure.message)]
+#[error("sub-task {index} (task {task}) did not complete ({kind}, attempt {attempt}): {words}", kind = failure.kind, words = failure.message)]
 pub struct SubFailure {
     /// Which one of the fan-out; 0 is the first.
     pub index: u32,

@@ -305,7 +305,6 @@ fn shared(
         roster: attempt::Roster::default(),
         inbox: Inbox::default(),
         records: Records::default(),
-        trunk: "".into(),
         observer,
         stops: Stops::default(),
         looks: Looks::default(),

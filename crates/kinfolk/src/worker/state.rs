@@ -44,8 +44,6 @@ pub(crate) struct Shared {
     pub(crate) roster: Roster,
     pub(crate) inbox: Inbox,
     pub(crate) records: Records,
-    /// The name of the branch that every handler begins in: none.
-    pub(crate) trunk: Arc<str>,
     pub(crate) observer: Observer,
     pub(crate) stops: Stops,
     pub(crate) looks: Looks,

@@ -50,6 +50,34 @@ async fn every_order_is_billed_exactly_once() {
     assert_eq!(said(&run), "30 bills for 30 purchases, 465 cents\n");
 }
 
+fn run_categories(url: &str) {
+    let said = said(&Command::new(example("categories")).arg(url).output().unwrap());
+    let lines: Vec<_> = said.lines().collect();
+    assert_eq!(lines[0], "lamps: 60 variants are in order, 0 products are not");
+    assert_eq!(lines[1], "chairs: 57 variants are in order, 2 products are not");
+    assert!(lines[2].contains("(threshold): 3 of 20 sub-tasks did not complete"), "{said}");
+    assert!(lines[2].contains("it has no price"), "the cause is told from the bottom up: {said}");
+}
+
+fn run_word_count(url: &str) {
+    let text = "so many words\nso many lines\nso what";
+    let said = said(&Command::new(example("word_count")).args([text, url]).output().unwrap());
+    assert_eq!(said, "1 lines\n2 many\n3 so\n1 what\n1 words\n");
+}
+
+#[tokio::test]
+async fn nested_fan_outs_and_streams_run_on_sqlite() {
+    run_categories(&Lab::new().await.url());
+    run_word_count(&Lab::new().await.url());
+}
+
+#[tokio::test]
+async fn nested_fan_outs_and_streams_run_on_postgresql() {
+    let database = TestDatabase::create_empty().await;
+    run_categories(&database.url);
+    run_word_count(&database.url);
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn a_program_that_is_interrupted_gives_its_tasks_back_and_ends_well() {
