@@ -12,7 +12,7 @@ use crate::options::Options;
 /// The oldest SQLite that does not lose data when the write-ahead log starts over, and that can change a constraint.
 const SQLITE_OLDEST: i32 = 3_053_000;
 /// Statements kept prepared on each connection; more than there are.
-const STATEMENTS: usize = 128;
+const STATEMENTS: usize = 256;
 /// Memory for pages on each connection, in KiB.
 const CACHE_KIB: i64 = 16 * 1024;
 /// Pages that may gather in the write-ahead log before they are copied into the file.

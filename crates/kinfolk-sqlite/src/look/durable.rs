@@ -1,6 +1,6 @@
 //! What a handler has recorded and awaited, and what has become of the children it awaits.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use kinfolk_core::durable::{Checkpoint, ChildResult, FanOut, History, ReadBy, StepKind};
 use kinfolk_core::limits::{INLINE_RESULTS_MAX, PAGE_MAX};
@@ -63,13 +63,15 @@ pub(crate) fn find(conn: &Connection, id: FanOutId) -> Result<FanOut> {
 fn by_index(conn: &Connection, id: FanOutId, from: u32, limit: usize) -> Result<Vec<ChildResult>> {
     let mut statement = conn.prepare_cached(include_str!("../../sql/fan_out/children.sql"))?;
     let mut rows = statement.query((id.0, from, limit))?;
-    let mut results = Vec::new();
+    let mut results: Vec<ChildResult> = Vec::new();
     while let Some(row) = rows.next()? {
         results.push(child(id, None, row)?);
     }
-    let wanted: HashMap<u32, usize> = results.iter().map(|result| result.index).zip(0..).collect();
+    let Some(last) = results.last().map(|result| result.index) else { return Ok(results) };
     for (place, nth) in (0..).zip(ended_page::read(conn, id.0, 0, usize::MAX)?) {
-        if let Some(&position) = wanted.get(&nth) {
+        if (from..=last).contains(&nth)
+            && let Ok(position) = results.binary_search_by_key(&nth, |result| result.index)
+        {
             results[position].ended = Some(place);
         }
     }

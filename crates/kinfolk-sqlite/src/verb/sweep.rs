@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::session::Session;
 use crate::verb::{family, reopen, verdict, whereabouts};
 
-/// Fan-outs of more children are not counted anew while one of them is open.
-const COUNTED_MAX: u64 = SWEEP_PAGE as u64;
+/// Fan-outs of more children are not counted anew while one of them is open: a page of tasks must not cost a million rows.
+const COUNTED_MAX: u64 = 100;
 
 /// A page of the tasks that wait, behind a given one: those of them that should not, and where the next page goes on (0
 /// is from the start). Only looks, so that nobody is held up for nothing.

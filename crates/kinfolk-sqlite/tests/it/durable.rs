@@ -1,9 +1,16 @@
 //! Durable handlers on the embedded store: what is special to it, and that wide fan-outs cost time in proportion.
 
-use kinfolk_core::durable::{Checkpoint, Key, NewFanOut, ReadBy, Record, Recorded, Rule, StepKind, Suspend, Verdict};
-use kinfolk_core::{ClaimedTask, FanOutId, Inspect, Json, NewTask, Outcome, Settle, Settled, State, Work, WorkerId};
+use std::time::Duration;
 
-use crate::support::{Place, claim, enqueue, register, settle, task, worker};
+use kinfolk_core::durable::{Checkpoint, Key, NewFanOut, ReadBy, Record, Recorded, Rule, StepKind, Suspend, Verdict};
+use kinfolk_core::queue::Retention;
+use kinfolk_core::{
+    ClaimedTask, FanOutId, Inspect, Json, NewTask, Operate, Outcome, Policy, Settle, Settled, SignalName, State, Work,
+    WorkerId,
+};
+use rusqlite::Connection;
+
+use crate::support::{Place, claim, enqueue, queue, register, settle, task, worker};
 
 /// A worker, and a task of the command `flow` that it has claimed.
 async fn flow(place: &Place) -> (WorkerId, ClaimedTask) {
@@ -35,6 +42,10 @@ fn awaiting(task: &ClaimedTask, fan_outs: Vec<NewFanOut>) -> Suspend {
 /// The number of the only fan-out of a task.
 async fn only(place: &Place, task: &ClaimedTask) -> FanOutId {
     place.store.history(task.id).await.unwrap().fan_outs[0].id
+}
+
+async fn state(place: &Place, task: &ClaimedTask) -> State {
+    place.store.task(task.id).await.unwrap().unwrap().state
 }
 
 #[tokio::test]
@@ -92,4 +103,101 @@ async fn a_fan_out_of_a_hundred_thousand_resumes_its_task_and_is_read_in_both_or
         }
     }
     assert_eq!(place.store.sweep().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn the_sweep_resumes_a_task_that_someone_left_suspended() {
+    let place = Place::new();
+    let (worker, first) = flow(&place).await;
+    let suspend = awaiting(&first, vec![fan_out("items", vec![task("echo"); 2], Rule::CollectAll)]);
+    place.store.suspend(&[suspend]).await.unwrap();
+    assert_eq!(place.store.sweep().await.unwrap(), 0);
+    let spy = Connection::open(place.path()).unwrap();
+    spy.execute_batch("update fan_out set total = 4, wake_at = 4").unwrap();
+    let children = claim(&place.store, worker, &["echo"], 2).await;
+    settle(&place.store, &children, Outcome::Done(None)).await;
+    assert_eq!(state(&place, &first).await, State::Waiting);
+    assert_eq!(place.store.sweep().await.unwrap(), 1);
+    assert_eq!(state(&place, &first).await, State::Pending);
+    assert_eq!(place.store.check().await.unwrap(), []);
+    spy.execute_batch(
+        "update fan_out set wake_at = 2;
+        update task set state = 'waiting', gate = null, shelf = 'waiting' where state = 'pending'",
+    )
+    .unwrap();
+    assert_eq!(place.store.sweep().await.unwrap(), 1);
+    assert_eq!(state(&place, &first).await, State::Pending);
+    assert_eq!(place.store.sweep().await.unwrap(), 0);
+    assert_eq!(place.store.check().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_fan_out_that_settles_in_calls_of_one_is_resumed_and_read_as_it_ended() {
+    const WIDTH: usize = 500;
+    let place = Place::new();
+    let (worker, first) = flow(&place).await;
+    let children = vec![task("echo"); WIDTH];
+    place.store.suspend(&[awaiting(&first, vec![fan_out("items", children, Rule::CollectAll)])]).await.unwrap();
+    let fan_out = only(&place, &first).await;
+    let mut taken = claim(&place.store, worker, &["echo"], WIDTH).await;
+    taken.tasks.reverse();
+    for task in &taken.tasks {
+        place.store.settle(&[Settle::new(task.id, task.token, Outcome::Done(None))]).await.unwrap();
+    }
+    let page = place.store.results(fan_out, ReadBy::Ended, 150, 100).await.unwrap();
+    let expected: Vec<_> = taken.tasks[150..250].iter().map(|task| task.id).collect();
+    assert_eq!(page.iter().map(|result| result.task).collect::<Vec<_>>(), expected);
+    let pages: i64 = Connection::open(place.path())
+        .unwrap()
+        .query_row("select count(*) from ended_page", (), |row| row.get(0))
+        .unwrap();
+    assert_eq!(pages, 3, "each place is kept in few rows");
+    assert_eq!(state(&place, &first).await, State::Pending);
+    assert_eq!(place.store.check().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn what_a_durable_family_has_left_behind_goes_with_it() {
+    let place = Place::new();
+    let (worker, first) = flow(&place).await;
+    let done = SignalName::new("done").unwrap();
+    place.store.signal(first.id, &done, &Json::object()).await.unwrap();
+    place.store.suspend(&[awaiting(&first, vec![fan_out("items", vec![task("echo")], Rule::FailFast)])]).await.unwrap();
+    settle(&place.store, &claim(&place.store, worker, &["echo"], 1).await, Outcome::Done(None)).await;
+    let resumed = again(&place, worker).await;
+    place.store.settle(&[Settle::new(resumed.id, resumed.token, Outcome::Done(None))]).await.unwrap();
+    let retention = Retention { completed: Some(Duration::ZERO), ..Retention::default() };
+    place.store.set_queue(&queue(), &Policy { retention, ..Policy::default() }).await.unwrap();
+    assert_eq!(place.store.prune().await.unwrap(), 2);
+    let spy = Connection::open(place.path()).unwrap();
+    for table in ["task", "fan_out", "checkpoint", "ended_page", "signal"] {
+        let left: i64 = spy.query_row(&format!("select count(*) from {table}"), (), |row| row.get(0)).unwrap();
+        assert_eq!(left, 0, "{table}");
+    }
+}
+
+/// A handler with thousands of calls behind it costs no more to suspend and resume than one with none.
+#[tokio::test]
+async fn the_thousandth_call_of_a_handler_is_as_cheap_as_the_first() {
+    const CALLS: u32 = 1000;
+    let place = Place::new();
+    let (worker, mut flow) = flow(&place).await;
+    let spy = Connection::open(place.path()).unwrap();
+    let pages = || -> i64 { spy.query_row("pragma page_count", (), |row| row.get(0)).unwrap() };
+    let before = pages();
+    for occurrence in 0..CALLS {
+        let call = fan_out("call", vec![task("echo")], Rule::FailFast);
+        let call = NewFanOut { key: Key { occurrence, ..key("call") }, ..call };
+        place.store.suspend(&[awaiting(&flow, vec![call])]).await.unwrap();
+        settle(&place.store, &claim(&place.store, worker, &["echo"], 1).await, Outcome::Done(None)).await;
+        flow = again(&place, worker).await;
+        assert_eq!((flow.steps, flow.attempt), (occurrence + 1, 1));
+    }
+    assert!(pages() - before < 400, "{} pages for {CALLS} calls", pages() - before);
+    let done = Settle::new(flow.id, flow.token, Outcome::Done(None));
+    assert_eq!(place.store.settle(&[done]).await.unwrap(), [Settled::Recorded(State::Completed)]);
+    assert_eq!(place.store.tally(flow.id).await.unwrap().completed, u64::from(CALLS));
+    let last = place.store.children(flow.id, u64::from(CALLS) - 1, 10).await.unwrap();
+    assert_eq!(last.len(), 1);
+    assert_eq!(place.store.check().await.unwrap(), []);
 }

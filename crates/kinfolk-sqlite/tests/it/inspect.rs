@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use kinfolk_core::durable::{Key, NewFanOut, Rule, Suspend};
 use kinfolk_core::inspect::{Filter, Health};
-use kinfolk_core::{ChildOrder, FollowUp, Inspect, Made, Operate, Outcome, Policy, Settle, State, When, Work};
+use kinfolk_core::{
+    ChildOrder, Clock, FollowUp, Inspect, Made, Operate, Outcome, Policy, Settle, SignalName, State, When, Work,
+};
 use rusqlite::Connection;
 
 use crate::support::{Place, claim, enqueue, queue, register, settle, task, worker};
@@ -92,6 +95,51 @@ async fn check_names_what_someone_broke_in_a_family() {
             ("delete from follow_up", "waits for a family"),
             ("update follow_up set task_id = 1", "waits for a family"),
             ("update task set gate = 'limit', shelf = 'limit' where gate is not null", "let in has a root outside"),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn check_names_what_someone_broke_in_a_durable_task() {
+    let place = Place::new();
+    let store = &place.store;
+    register(store, &["flow", "echo"]).await;
+    let worker = worker(store).await;
+    enqueue(store, &[task("flow"), task("flow")]).await;
+    let flows = claim(store, worker, &["flow"], 2).await;
+    let key = Key { branch: String::new(), name: "items".to_owned(), occurrence: 0 };
+    let (children, rule) = (vec![task("echo"); 2], Rule::CollectAll);
+    let fan_out =
+        NewFanOut { key, digest: String::new(), children, rule, timeout: None, cancel_on_failure: false, wake_at: 2 };
+    let (first, second) = (&flows.tasks[0], &flows.tasks[1]);
+    let awaits = Suspend { fan_outs: vec![fan_out], ..Suspend::new(first.id, first.token) };
+    let until = Some(place.clock.now().plus(Duration::from_secs(60)));
+    let signals = vec![SignalName::new("done").unwrap()];
+    let sleeps = Suspend { until, signals, ..Suspend::new(second.id, second.token) };
+    store.suspend(&[awaits, sleeps]).await.unwrap();
+    settle(store, &claim(store, worker, &["echo"], 1).await, Outcome::Done(None)).await;
+    assert_eq!(store.check().await.unwrap(), []);
+    broken_by(
+        &place,
+        &[
+            ("update fan_out set wake_at = null", "waits for something"),
+            ("update fan_out set wake_at = 1", "waits for something"),
+            ("insert into signal (task_id, name, value) values (2, 'done', '1')", "waits for something"),
+            ("update task set gate = 'open', state = 'pending', shelf = null where id = 1", "only a suspended task"),
+            ("update task set signals = '[]' where id = 4", "only a suspended task"),
+            ("update fan_out set verdict = 'failed'", "decided once"),
+            ("update fan_out set rule = null", "decided once"),
+            ("delete from ended_page", "has its place"),
+            ("insert into ended_page values (99, 0, x'00000000')", "has its place"),
+            ("update task set steps = 5", "counts its checkpoints"),
+            ("delete from checkpoint", "counts its checkpoints"),
+            ("update task set parked = 0", "never suspended"),
+            ("update task set shelf = 'waiting' where shelf = 'asleep'", "shelf it belongs"),
+            (
+                "pragma ignore_check_constraints = on; update task set gate = 'limit' where shelf = 'asleep'",
+                "only a sleeping one",
+            ),
         ],
     )
     .await;

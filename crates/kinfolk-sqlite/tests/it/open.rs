@@ -184,3 +184,102 @@ async fn a_file_of_the_first_version_is_brought_up_to_date_and_goes_on() {
     assert_eq!(ids(&claim(&store, judge, &["echo"], 10).await), [TaskId(1), TaskId(2)]);
     assert_eq!(store.check().await.unwrap(), []);
 }
+
+/// A file as the second version left it: a family at work (one child completed, one running on a lost worker, one held)
+/// with a follow-up, a failed family, and a task that is to be tried again.
+fn second_version(path: &std::path::Path) {
+    first_version(path);
+    let conn = Connection::open(path).unwrap();
+    conn.execute_batch(include_str!("../../sql/migrations/0002_families.sql")).unwrap();
+    conn.execute_batch(
+        "pragma user_version = 2;
+        delete from task;
+        update store set last_task = 8;
+        insert into task (id, command_id, queue_id, state, priority, due, place, attempt, runs, max_attempts, created_at,
+                          started_at, outcome, result, token, shelf, payload)
+        values (1, 1, 1, 'waiting', 0, 1, 1, 1, 1, 3, 1, 2, 'completed', '[1.50]', x'01', 'waiting', '{}');
+        insert into task (id, command_id, queue_id, state, priority, due, place, attempt, runs, max_attempts, created_at,
+                          started_at, finished_at, parent_id, root_id, depth, fan_out_id, nth, lane, shelf, payload)
+        values (2, 1, 1, 'completed', 0, 1, 1, 1, 1, 3, 1, 2, 3, 1, 1, 1, 1, 0, 'child', 'completed', '{}');
+        insert into task (id, command_id, queue_id, state, priority, due, place, attempt, runs, max_attempts, created_at,
+                          started_at, worker, token, parent_id, root_id, depth, fan_out_id, nth, lane, payload)
+        values (3, 1, 1, 'running', 0, 1, 1, 1, 1, 3, 1, 2, zeroblob(16), zeroblob(16), 1, 1, 1, 1, 1, 'child', '{}');
+        insert into task (id, command_id, queue_id, state, gate, priority, due, place, max_attempts, created_at,
+                          parent_id, root_id, depth, fan_out_id, nth, lane, shelf)
+        values (4, 1, 1, 'pending', 'after', 0, 1, 1, 3, 1, 1, 1, 1, 1, 2, 'child', 'after');
+        insert into large_payload values (4, '{\"large\":true}');
+        insert into task (id, command_id, queue_id, state, priority, due, place, attempt, runs, max_attempts, created_at,
+                          started_at, finished_at, outcome, failure, payload)
+        values (5, 1, 1, 'failed', 0, 1, 1, 1, 1, 3, 1, 2, 3, 'completed', '{\"kind\":\"children\",\"message\":\"m\"}', '{}');
+        insert into task (id, command_id, queue_id, state, priority, due, place, attempt, runs, max_attempts, created_at,
+                          started_at, finished_at, failure, parent_id, root_id, depth, fan_out_id, nth, lane, shelf,
+                          payload)
+        values (6, 1, 1, 'failed', 0, 1, 1, 1, 1, 1, 1, 2, 3, '{\"kind\":\"error\",\"message\":\"m\"}', 5, 5, 1, 5, 0,
+                'child', 'failed', '{}');
+        insert into attempt values (6, 1, 1, 2, 3, zeroblob(16), 'failed', '{\"kind\":\"error\",\"message\":\"m\"}');
+        insert into task (id, command_id, queue_id, state, gate, priority, due, place, attempt, runs, max_attempts,
+                          created_at, started_at, unique_key, unique_scope, key_until, shelf, payload)
+        values (7, 1, 1, 'pending', 'time', 0, 9, 1, 1, 1, 3, 1, 2, 'k', 'active', 9223372036854775807, 'backoff', '{}');
+        insert into task (id, command_id, queue_id, state, gate, priority, due, place, max_attempts, created_at, shelf,
+                          payload)
+        values (8, 1, 1, 'pending', 'after', 0, 1, 1, 3, 1, 'after', '{}');
+        insert into follow_up values (8, 1, 1, 1, null);
+        insert into fan_out values (1, 1, 1, 0, 'in_order', 3, 1, 0, 0, 1, 1);
+        insert into fan_out values (5, 5, 5, 0, 'together', 1, 0, 1, 0, 0, 0);
+        insert into status values ('busy', '[\"echo\"]', 1, 1);",
+    )
+    .unwrap();
+}
+
+/// Every row of every table, as far as these columns go.
+fn rows(conn: &Connection, columns: &[(String, String)]) -> Vec<String> {
+    let all = columns.iter().flat_map(|(table, columns)| {
+        let mut statement = conn.prepare(&format!("select {columns} from {table} order by 1")).unwrap();
+        let width = statement.column_count();
+        let row = |row: &rusqlite::Row<'_>| {
+            Ok((0..width).map(|at| format!("{:?}", row.get_ref(at).unwrap())).collect::<Vec<_>>().join(","))
+        };
+        statement.query_map((), row).unwrap().map(|row| format!("{table}: {}", row.unwrap())).collect::<Vec<_>>()
+    });
+    all.collect()
+}
+
+/// Every table of a file, and its columns.
+fn tables(conn: &Connection) -> Vec<(String, String)> {
+    let sql = "select schema.name, group_concat(info.name) from sqlite_schema as schema
+        join pragma_table_info(schema.name) as info where schema.type = 'table' group by schema.name";
+    let mut statement = conn.prepare(sql).unwrap();
+    let tables = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    tables.map(rusqlite::Result::unwrap).collect()
+}
+
+#[tokio::test]
+async fn a_file_of_the_second_version_keeps_everything_and_goes_on() {
+    let folder = scratch();
+    let path = folder.path().join("kinfolk.db");
+    second_version(&path);
+    let spy = Connection::open(&path).unwrap();
+    let columns = tables(&spy);
+    let before = rows(&spy, &columns);
+    assert_eq!(kinfolk_sqlite::pending_migrations(&path).unwrap().len(), 1);
+    let clock = crate::support::HandClock::at(Timestamp::from_micros(4_102_444_800_000_000));
+    let store = quick(&path, clock.clone());
+    assert_eq!(rows(&spy, &columns), before);
+    assert_eq!(store.check().await.unwrap(), []);
+    let judge = worker(&store).await;
+    clock.advance(Duration::from_secs(30));
+    assert_eq!(store.recover(judge).await.unwrap().returned, 1);
+    assert_eq!(store.retry_family(TaskId(6)).await.unwrap(), kinfolk_core::Retried { pending: 1, waiting: 1 });
+    for expected in [vec![3, 6, 7], vec![4], vec![8]] {
+        let taken = claim(&store, judge, &["echo"], 10).await;
+        let mut numbers: Vec<_> = ids(&taken).into_iter().map(|id| id.0).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, expected);
+        crate::support::settle(&store, &taken, kinfolk_core::Outcome::Done(None)).await;
+    }
+    for id in 1..=8 {
+        let task = store.task(TaskId(id)).await.unwrap().unwrap();
+        assert_eq!((task.state, task.steps, task.report), (kinfolk_core::State::Completed, 0, None), "task {id}");
+    }
+    assert_eq!(store.check().await.unwrap(), []);
+}

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kinfolk_core::store::{Operate, WakeSource, Work};
-use kinfolk_core::{QueueName, Wake, WorkerId};
+use kinfolk_core::{Clock, Json, QueueName, SignalName, Signalled, Suspend, Wake, WorkerId};
 use kinfolk_sqlite::SqliteStore;
 use uuid::Uuid;
 
@@ -88,4 +88,28 @@ async fn listening_again_after_a_pause_misses_nothing() {
         enqueue(&other, &[task("echo")]).await;
         assert_eq!(next(&mut wakes).await, Wake::Queue(queue()));
     }
+}
+
+#[tokio::test]
+async fn a_resumed_task_wakes_who_listens_on_any_store() {
+    let place = Place::new();
+    register(&place.store, &["echo"]).await;
+    let worker = worker(&place.store).await;
+    enqueue(&place.store, &[task("echo")]).await;
+    let flow = claim(&place.store, worker, &["echo"], 1).await.tasks.remove(0);
+    let done = SignalName::new("done").unwrap();
+    let suspend = Suspend { signals: vec![done.clone()], ..Suspend::new(flow.id, flow.token) };
+    place.store.suspend(&[suspend]).await.unwrap();
+    let other = place.another();
+    let (mut here, mut there) = (listen(&place.store, worker).await, listen(&other, worker).await);
+    assert_eq!(other.signal(flow.id, &done, &Json::object()).await.unwrap(), Signalled::Resumed);
+    assert_eq!(next(&mut here).await, Wake::Queue(queue()));
+    assert_eq!(next(&mut there).await, Wake::Queue(queue()));
+    // A timer is told too: whoever sleeps until the next due time has to learn of it.
+    let flow = claim(&other, worker, &["echo"], 1).await.tasks.remove(0);
+    let until = Some(place.clock.now().plus(Duration::from_secs(60)));
+    let suspend = Suspend { until, ..Suspend::new(flow.id, flow.token) };
+    place.store.suspend(&[suspend]).await.unwrap();
+    assert_eq!(next(&mut there).await, Wake::Queue(queue()));
+    assert_eq!(claim(&other, worker, &["echo"], 1).await.next_due, until);
 }
