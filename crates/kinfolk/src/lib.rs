@@ -34,6 +34,8 @@
 //! - [`Kinfolk`] enqueues, waits, cancels, retries, and knows how families are doing.
 //! - [`Worker`] claims, runs handlers and settles; [`Ctx`] is what a handler knows of its attempt, and how
 //!   it spawns children, siblings and follow-ups.
+//! - A handler may record steps ([`Ctx::step`]), wait for sub-tasks ([`Ctx::call`], [`Ctx::fan_out`]), for time and for signals;
+//!   it is suspended meanwhile, and resumed from what it has recorded. `testing` is a kit to test all that with.
 //! - [`TaskError`] and [`Done`] say how an attempt ended.
 //! - `kinfolk::pg::enqueue_in` enqueues in a PostgreSQL transaction of your own; `Ctx::commit` settles in one.
 //! - [`Event`] is the closed list of what the library reports; logs and metrics are made from it.
@@ -89,6 +91,8 @@ pub use crate::task_error::TaskError;
 pub use crate::wait::ResultError;
 pub use crate::worker::{Worker, WorkerBuilder, WorkerHandle};
 
+#[cfg(feature = "postgres")]
+pub use crate::durable::{NewStep, OpenStep};
 #[cfg(feature = "postgres")]
 pub use crate::postgres::PgTransaction;
 /// The PostgreSQL store, for transactions of your own: enqueue in them, settle in them.

@@ -12,6 +12,8 @@ mod call;
 mod fan_out;
 pub(crate) mod key;
 pub(crate) mod op;
+#[cfg(feature = "postgres")]
+mod open_step;
 mod progress;
 mod replay;
 mod results;
@@ -23,6 +25,8 @@ mod time;
 
 pub use self::call::Call;
 pub use self::fan_out::FanOut;
+#[cfg(feature = "postgres")]
+pub use self::open_step::{NewStep, OpenStep};
 pub use self::replay::{Replay, ReplayEnd};
 pub use self::results::{CallError, FanOutError, Results, SubFailure, SubResult};
 pub use self::stream::FanOutStream;

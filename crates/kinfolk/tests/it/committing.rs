@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kinfolk::pg::testing::TestDatabase;
-use kinfolk::{Ctx, Done, Event, FailureKind, Json, State, Tally, TaskError};
+use kinfolk::{Ctx, Done, Event, FailureKind, Json, OpenStep, State, Tally, TaskError};
 use tokio_postgres::{Client, NoTls};
 
 use crate::lab::{Lab, noop, quick, within};
@@ -191,6 +191,42 @@ async fn a_commit_whose_children_are_refused_leaves_no_effects_and_says_why() {
     assert_eq!((task.state, task.attempt, failure.kind), (State::Failed, 2, FailureKind::Refused));
     assert!(failure.message.contains("unknown command nobody"), "{}", failure.message);
     assert_eq!(effects(&url).await, 0);
+    worker.stop().await.unwrap();
+    lab.check().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_effect_and_the_checkpoint_of_a_step_are_one_transaction() {
+    let (lab, url) = lab().await;
+    let at = url.clone();
+    let handler = move |ctx: Ctx, _: Json| {
+        let at = at.clone();
+        async move {
+            let booked: String = match ctx.open_step("book").await? {
+                OpenStep::Recorded(booked) => booked,
+                OpenStep::New(step) => {
+                    let mut client = connect(&at).await;
+                    let transaction = client.transaction().await?;
+                    transaction.execute("insert into effect values ($1, 'booked')", &[&ctx.task().0]).await?;
+                    if ctx.attempt() == 1 {
+                        return Err(TaskError::new("the first attempt fails after its writes"));
+                    }
+                    step.commit(transaction, format!("attempt {}", ctx.attempt())).await?
+                }
+            };
+            if ctx.attempt() == 2 {
+                return Err(TaskError::new("the second attempt fails after its step"));
+            }
+            ctx.call::<()>("noop", &()).await?;
+            Ok(booked)
+        }
+    };
+    let worker = lab.worker().handler(quick("write", 5), handler).handler("noop", noop).start().await.unwrap();
+    let id = lab.enqueue("write").await;
+    let task = lab.ended(id).await;
+    assert_eq!((task.state, task.attempt), (State::Completed, 3), "{:?}", task.failure);
+    assert_eq!(task.result, Some(Json::of("attempt 2").unwrap()));
+    assert_eq!(effects(&url).await, 1);
     worker.stop().await.unwrap();
     lab.check().await;
 }

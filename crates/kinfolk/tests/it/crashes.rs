@@ -29,14 +29,14 @@ struct Seen {
 }
 
 impl Seen {
-    fn note(&self, operation: &str, answer: impl ToString) {
+    fn note(&self, operation: &str, answer: &(impl ToString + ?Sized)) {
         self.answers.lock().unwrap().entry(operation.to_owned()).or_default().push(answer.to_string());
     }
 
     /// A step whose body never returns the same twice.
     async fn step(&self, ctx: &Ctx, name: &str) -> Result<(), TaskError> {
         let drawn: usize = ctx.step(name, async { Ok(self.drawn.fetch_add(1, Ordering::SeqCst)) }).await?;
-        self.note(name, drawn);
+        self.note(name, &drawn);
         Ok(())
     }
 }
@@ -54,22 +54,22 @@ enum Part {
 /// Does one part, or all of them, with a step before and after each.
 async fn workflow(ctx: Ctx, part: Part, seen: Arc<Seen>) -> Result<(), TaskError> {
     let does = |this| part == this || part == Part::All;
-    seen.note("random", ctx.random::<u64>().await?);
+    seen.note("random", &ctx.random::<u64>().await?);
     seen.step(&ctx, "begin").await?;
     ctx.spawn("echo", &0).await?;
     if does(Part::Call) {
-        seen.note("call", ctx.call::<u64>("echo", &1).await?);
+        seen.note("call", &ctx.call::<u64>("echo", &1).await?);
         seen.step(&ctx, "called").await?;
     }
     if does(Part::FanOut) {
         let all = ctx.fan_out::<u64>((10..13).map(|n| Sub::new("echo", &n))).named("fan out").await?;
-        seen.note("fan out", format!("{:?}", all.values()));
+        seen.note("fan out", &format!("{:?}", all.values()));
         seen.step(&ctx, "fanned out").await?;
     }
     if does(Part::Stream) {
         let stream = ctx.fan_out_stream::<u64>((20..24).map(|n| Sub::new("echo", &n))).named("stream").page(1);
         let sum = stream.fold(0, |sum, result| sum + result.outcome.unwrap_or(1_000)).await?;
-        seen.note("stream", sum);
+        seen.note("stream", &sum);
         let mut stream = ctx.fan_out_stream::<u64>((30..33).map(|n| Sub::new("echo", &n))).named("next").page(2);
         while let Some(result) = stream.next().await? {
             // In the order in which they came, which is the same at every run.
@@ -82,9 +82,9 @@ async fn workflow(ctx: Ctx, part: Part, seen: Arc<Seen>) -> Result<(), TaskError
     }
     if does(Part::Signal) {
         let word: Option<String> = ctx.wait_signal("go", Some(Duration::from_secs(86_400))).await?;
-        seen.note("signal", word.unwrap_or_default());
+        seen.note("signal", &word.unwrap_or_default());
         let none: Option<String> = ctx.wait_signal("none", Some(Duration::from_millis(1))).await?;
-        seen.note("no signal", none.is_none());
+        seen.note("no signal", &none.is_none());
     }
     seen.step(&ctx, "end").await
 }
