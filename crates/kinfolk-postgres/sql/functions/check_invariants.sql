@@ -165,7 +165,7 @@ as $$
     left join kinfolk.task r on r.id = t.root_id
     left join kinfolk.queue q on q.id = r.queue_id
     where t.gate = 'limit'
-        and (r.state is distinct from 'waiting' or r.lane <> 'top' or q.family_limit is null)
+        and (coalesce(r.state not in ('pending', 'waiting'), true) or r.lane <> 'top' or q.family_limit is null)
     union all
     select 'a root behind the gate after waits for families, and no other task does', t.state::text, t.id
     from kinfolk.task t

@@ -229,6 +229,9 @@ begin
         -- point: claim.picked
         if v_queue.family_limit is null then
             v_tops := '{}';
+        elsif v_tops <> '{}' then
+            -- A root that failed, and is repaired, begins again with what it had spawned.
+            perform kinfolk.open_limited(v_tops, v_now);
         end if;
         if v_keyed then
             select f.ids, f.left_out or v_left

@@ -1,7 +1,8 @@
 -- Lets what failed in the family of a task run again: the root must have failed. Tasks that failed by themselves, and those
--- that were skipped because of it, become pending with fresh attempts; parents that failed because of them wait again.
--- Answers how many of each. What lies below a task that was cancelled stays as it is. Errors: KF002 when there is no such
--- task; KF003 (detail: the root's state) when the root has not failed.
+-- that were skipped because of it, become pending with fresh attempts; parents that failed because of them wait again. A task
+-- whose handler failed because of fan-outs that it awaited waits for those again, from before it heard of their end. Answers
+-- how many pend and how many wait. What lies below a task that was cancelled stays as it is, unless that is awaited again.
+-- Errors: KF002 when there is no such task; KF003 (detail: the root's state) when the root has not failed.
 --
 -- Locks the family as a whole, then the root, then the other tasks by number, then their fan-outs. Reads `fan_out_task` and
 -- `task_fan_out`, and of each fan-out that is set going again all children, to count them anew.
@@ -17,13 +18,12 @@ as $$
 declare
     v_root record;
     v_now timestamptz;
-    v_gate kinfolk.gate;
     v_revived record;
 begin
     perform kinfolk.require_read_committed();
     perform kinfolk.lock_family_of(p_task);
     -- Whoever removes the family by retention holds the root's row.
-    select r.id, r.state, r.queue_id, r.outcome is not null and q.family_limit is not null as is_limited
+    select r.id, r.state, r.queue_id, q.family_limit is not null as is_limited
     into v_root
     from kinfolk.task t
     join kinfolk.task r on r.id = coalesce(t.root_id, t.id)
@@ -37,46 +37,48 @@ begin
             'only a failed family can be retried', v_root.state::text);
     end if;
     v_now := kinfolk.clock();
-    v_gate := case when v_root.is_limited then 'limit' else 'open' end;
 
+    -- `joins`: its own work was done, and it waits for its children. `cut`: the first step that its handler is to forget.
     with recursive revived as (
-        select t.id, t.queue_id, t.fan_out_id, t.nth, t.outcome is not null as waits, 'together'::kinfolk.child_order as child_order
+        select t.id, t.queue_id, t.fan_out_id, t.nth, t.state, t.outcome is not null as joins, k.cut, k.fan_outs,
+            'together'::kinfolk.child_order as child_order
         from kinfolk.task t
+        left join lateral kinfolk.reopening(t.id) k on t.parked and t.outcome is null
         where t.id = v_root.id
         union all
-        select c.id, c.queue_id, c.fan_out_id, c.nth, c.outcome is not null, f.child_order
+        select c.id, c.queue_id, c.fan_out_id, c.nth, c.state, c.joins, k.cut, k.fan_outs, c.child_order
         from revived r
-        cross join lateral (select f.id, f.child_order from kinfolk.fan_out f where f.task_id = r.id offset 0) f
-        cross join lateral (
-            select c.id, c.queue_id, c.fan_out_id, c.nth, c.outcome
-            from kinfolk.task c
-            where c.fan_out_id = f.id
-                and (c.state = 'failed' or (c.state = 'cancelled' and c.failure ->> 'kind' = 'skipped'))
-            offset 0
-        ) c
-        where r.waits
+        cross join lateral kinfolk.revivable(r.id, r.state = 'cancelled', r.fan_outs) c
+        left join lateral kinfolk.reopening(c.id) k on c.parked and not c.joins
     ),
     gated as (
-        select r.id, r.queue_id, r.waits,
+        select r.*,
             case
-                when r.waits then null
+                when r.joins or r.cut is not null then null
                 when r.child_order <> 'together' and row_number() over (partition by r.fan_out_id order by r.nth) > 1 then 'after'
-                else v_gate
-            end as gate
+                -- The root itself is let in by a claim, and they with it.
+                when v_root.is_limited and r.id <> v_root.id then 'limit'
+                else 'open'
+            end::kinfolk.gate as gate
         from revived r
     )
-    select array_agg(g.id order by g.id) filter (where not g.waits) as pending,
-        array_agg(g.gate order by g.id) filter (where not g.waits) as gates,
-        array_agg(g.id order by g.id) filter (where g.waits) as waiting,
-        array_agg(distinct g.queue_id) filter (where not g.waits or g.id = v_root.id) as queues
+    select array_agg(g.id order by g.id) filter (where not g.joins) as afresh,
+        array_agg(g.gate order by g.id) filter (where not g.joins) as gates,
+        array_agg(g.id order by g.id) filter (where g.joins) as joining,
+        array_agg(g.id) filter (where g.cut is not null) as suspended,
+        array_agg(g.cut) filter (where g.cut is not null) as cuts,
+        array_agg(distinct g.queue_id) filter (where g.gate is not null or g.id = v_root.id) as queues,
+        count(*) filter (where g.gate is not null) as pending,
+        count(*) filter (where g.gate is null) as waiting
     into v_revived
     from gated g;
-    pending := coalesce(cardinality(v_revived.pending), 0);
-    waiting := coalesce(cardinality(v_revived.waiting), 0);
+    pending := v_revived.pending;
+    waiting := v_revived.waiting;
+    perform kinfolk.reopen(v_revived.suspended, v_revived.cuts);
 
     update kinfolk.task t
     set
-        state = 'pending',
+        state = case when g.gate is null then 'waiting'::kinfolk.state else 'pending'::kinfolk.state end,
         gate = g.gate,
         due = v_now,
         attempt = 0,
@@ -88,21 +90,121 @@ begin
         token = null,
         result = null,
         failure = null
-    from unnest(v_revived.pending, v_revived.gates) as g(id, gate)
+    from unnest(v_revived.afresh, v_revived.gates) as g(id, gate)
     where t.id = g.id;
     update kinfolk.task t
     set
         state = 'waiting',
+        outcome = 'completed',
         finished_at = null,
         cancel_requested_at = null,
         failure = null
-    from unnest(v_revived.waiting) as g(id)
+    from unnest(v_revived.joining) as g(id)
     where t.id = g.id;
     perform kinfolk.recount(array(
         select f.id
-        from unnest(v_revived.waiting) as g(id)
-        join kinfolk.fan_out f on f.task_id = g.id));
+        from unnest(v_revived.joining || v_revived.afresh) as g(id)
+        cross join lateral (select f.id from kinfolk.fan_out f where f.task_id = g.id offset 0) f));
     perform kinfolk.notify_queues(v_revived.queues, false);
+end
+$$;
+
+-- The children of a task that are revived with it: of those it spawned, what failed or was skipped, and (`p_cancelled`) what was
+-- cancelled with it; of the fan-outs that it awaits again (`p_fan_outs`) all that did not complete. `joins`: it waits for its
+-- own children again.
+create or replace function kinfolk.revivable(p_task bigint, p_cancelled boolean, p_fan_outs bigint[])
+returns table (
+    id bigint, queue_id integer, fan_out_id bigint, nth integer, state kinfolk.state, joins boolean, parked boolean,
+    child_order kinfolk.child_order
+)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+    select c.id, c.queue_id, c.fan_out_id, c.nth, c.state,
+        case
+            when c.state = 'failed' then c.outcome is not null
+            else f.cancelled_too and not c.parked and exists (
+                select
+                from (select o.id from kinfolk.fan_out o where o.task_id = c.id limit 1) o)
+        end,
+        c.parked, f.child_order
+    from (
+        select f.id, f.child_order, p_cancelled or f.rule is not null as cancelled_too
+        from kinfolk.fan_out f
+        where f.task_id = p_task
+            and (f.rule is null or f.id = any (p_fan_outs))
+        offset 0
+    ) f
+    cross join lateral (
+        select c.id, c.queue_id, c.fan_out_id, c.nth, c.state, c.outcome, c.parked
+        from kinfolk.task c
+        where c.fan_out_id = f.id
+            and (c.state = 'failed'
+                or (c.state = 'cancelled' and (f.cancelled_too or c.failure ->> 'kind' = 'skipped')))
+        offset 0
+    ) c
+$$;
+
+-- Which fan-outs a handler that failed by itself awaits again: those that did not end well, and that it knows of once it has
+-- forgotten every step from `cut` on. That is where it heard of the first such end, or where it took in part of a stream before,
+-- since the order changes in which that one was read. No row where there are none.
+create or replace function kinfolk.reopening(p_task bigint) returns table (cut integer, fan_outs bigint[])
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+    with bad as materialized (
+        select f.id, c.seq, least(f.decided_step, (
+                select min(s.seq)
+                from kinfolk.checkpoint s
+                where s.task_id = p_task
+                    and s.seq > c.seq
+                    and s.kind = 'fold')) as cut
+        from kinfolk.checkpoint c
+        cross join lateral (
+            select f.id, f.decided_step
+            from kinfolk.fan_out f
+            where f.id = (c.value #>> '{}')::bigint
+                and f.verdict in ('failed', 'timed_out')
+            offset 0
+        ) f
+        where c.task_id = p_task
+            and c.kind = 'fan_out'
+    )
+    select m.cut, array_agg(b.id)
+    from (select min(b.cut) as cut from bad b) m
+    join bad b on b.seq < m.cut
+    group by m.cut
+$$;
+
+-- Has tasks, which failed by themselves, await their fan-outs again that did not end well, and forget every step from their cut
+-- on. The caller has locked the family whole, and counts the children anew.
+create or replace function kinfolk.reopen(p_tasks bigint[], p_cuts integer[]) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_tasks is null then
+        return;
+    end if;
+    update kinfolk.fan_out f set wake_at = null where f.task_id = any (p_tasks) and f.wake_at is not null;
+    update kinfolk.fan_out f
+    set
+        verdict = null,
+        decided_at = null,
+        decided_step = null,
+        deadline = null,
+        wake_at = f.total
+    from unnest(p_tasks) as g(id)
+    cross join lateral (select unnest(k.fan_outs) as fan_out from kinfolk.reopening(g.id) k) k
+    where f.id = k.fan_out;
+    delete from kinfolk.checkpoint c
+    using unnest(p_tasks, p_cuts) as g(id, cut)
+    where c.task_id = g.id
+        and c.seq >= g.cut;
+    update kinfolk.task t
+    set steps = g.cut
+    from unnest(p_tasks, p_cuts) as g(id, cut)
+    where t.id = g.id;
 end
 $$;
 

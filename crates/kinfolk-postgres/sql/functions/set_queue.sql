@@ -126,6 +126,13 @@ begin
         perform kinfolk.lock_families(v_roots, true);
         perform kinfolk.admit(p_queue, cardinality(v_roots), kinfolk.clock());
     end if;
+    -- Roots that are to begin again have their children behind the gate too.
+    perform kinfolk.open_limited(array(
+        select distinct t.root_id
+        from kinfolk.task t
+        join kinfolk.task r on r.id = t.root_id
+        where t.gate = 'limit'
+            and r.queue_id = p_queue), kinfolk.clock());
 end
 $$;
 

@@ -89,7 +89,7 @@ as $$
             from kinfolk.task r
             join kinfolk.queue q on q.id = r.queue_id
             where r.id = p_root
-                and r.state = 'waiting'
+                and r.state < 'completed'
                 and r.lane = 'top'
                 and q.family_limit is not null)
         then 'limit'
