@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod durable;
 mod families;
 mod pairs;
 mod walker;
