@@ -5,8 +5,12 @@ use super::Tree;
 /// Pages that name files of the sources in backticks; each such path must exist.
 const PAGES_WITH_PATHS: &[&str] = &["ARCHITECTURE.md", "CONTRIBUTING.md"];
 
-/// The program that the README shows, and tests compile and run.
-const FIRST_PROGRAM: &str = "crates/kinfolk/examples/first.rs";
+/// The programs that the README shows, and tests compile and run, each from its line with this beginning on. The second one
+/// is what the demo runs, too.
+const PROGRAMS: [(&str, &str); 2] = [
+    ("crates/kinfolk/examples/first.rs", "use "),
+    ("crates/kinfolk/examples/order_workflow/workflow.rs", "impl Task for "),
+];
 
 pub(super) fn check(tree: &mut Tree) {
     for index in tree.ending(".md") {
@@ -18,7 +22,7 @@ pub(super) fn check(tree: &mut Tree) {
     if !tree.text("CHANGELOG.md").unwrap_or_default().contains("\n## [Unreleased]\n") {
         tree.find("CHANGELOG.md", 1, "there is no section `## [Unreleased]`");
     }
-    readme(tree);
+    PROGRAMS.iter().for_each(|(program, begin)| readme(tree, program, begin));
 }
 
 /// Every link to a file of the project leads to one.
@@ -53,15 +57,15 @@ fn paths(tree: &mut Tree, page: &str) {
     }
 }
 
-/// The README shows the first program as it is, without its leading `//!` lines.
-fn readme(tree: &mut Tree) {
-    let Some(program) = tree.text(FIRST_PROGRAM) else {
-        return tree.find("README.md", 1, format_args!("there is no {FIRST_PROGRAM}"));
+/// The README shows a program as it is, from its line with this beginning on.
+fn readme(tree: &mut Tree, path: &str, begin: &str) {
+    let Some(program) = tree.text(path) else {
+        return tree.find("README.md", 1, format_args!("there is no {path}"));
     };
-    let lines = program.lines().skip_while(|line| line.starts_with("//!") || line.is_empty());
+    let lines = program.lines().skip_while(|line| !line.starts_with(begin));
     let shown = format!("```rust\n{}\n```", lines.collect::<Vec<_>>().join("\n"));
     if !tree.text("README.md").unwrap_or_default().contains(&shown) {
-        tree.find("README.md", 1, format_args!("its Rust program is not {FIRST_PROGRAM}; copy that file into it"));
+        tree.find("README.md", 1, format_args!("it does not show {path} as it is; copy that file into it"));
     }
 }
 
@@ -78,12 +82,12 @@ mod tests {
 
     #[test]
     fn the_program_in_the_readme_must_be_the_one_that_is_compiled() {
-        let program = (FIRST_PROGRAM, "//! First.\n\nfn main() {}\n");
+        let program = ("first.rs", "//! First.\n\nfn main() {}\n");
         let mut same = Tree::of(&[program, ("README.md", "x\n```rust\nfn main() {}\n```\n")]);
-        readme(&mut same);
+        readme(&mut same, "first.rs", "fn ");
         assert_eq!(same.findings, Vec::<String>::new());
         let mut other = Tree::of(&[program, ("README.md", "x\n```rust\nfn main() { }\n```\n")]);
-        readme(&mut other);
+        readme(&mut other, "first.rs", "fn ");
         assert_eq!(other.findings.len(), 1);
     }
 }

@@ -140,3 +140,25 @@ async fn the_statistics_office_goes_on_where_it_was_killed() {
     assert!(said.lines().rev().take(3).eq(REPORT.into_iter().rev()), "{said}");
     is_sound(folder.path(), 1).await;
 }
+
+fn run_orders(url: &str) {
+    let said = said(&Command::new(example("order_workflow")).arg(url).output().unwrap());
+    let lines: Vec<_> = said.lines().collect();
+    assert_eq!(lines[0], "R-00001, 248.00 €: 2 parcels, 2 letters");
+    assert_eq!(lines[1], "R-00002, 49.00 €: 1 parcels, 1 letters", "a letter that was lost does not fail the order");
+    assert!(
+        lines[2].contains("1 of 2 sub-tasks did not complete") && lines[2].ends_with("out of stock: unicorn"),
+        "{said}"
+    );
+    assert!(lines[3].ends_with("not a mail address: \"somewhere\"") && lines.len() == 4, "{said}");
+}
+
+#[tokio::test]
+async fn the_order_workflow_ends_every_order_as_it_must_on_sqlite() {
+    run_orders(&Lab::new().await.url());
+}
+
+#[tokio::test]
+async fn the_order_workflow_ends_every_order_as_it_must_on_postgresql() {
+    run_orders(&TestDatabase::create_empty().await.url);
+}
