@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use kinfolk::{Command, CommandName, Ctx, Due, Event, Kinfolk, NewTask, QueueName, State, WorkerBuilder, WorkerId};
+use kinfolk::{
+    Command, CommandName, Ctx, Due, Event, Json, Kinfolk, NewTask, QueueName, State, TaskId, WorkerBuilder, WorkerId,
+};
 use kinfolk_core::{SqlHandler, WorkerSpec};
 use kinfolk_runner::SqlCommands;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
@@ -22,8 +24,8 @@ pub(super) const NOOP: &str = "bench.noop";
 const OTHER: &str = "bench.other";
 /// What a function in the database handles, by doing nothing.
 pub(super) const SQL_NOOP: &str = "bench.sql";
-/// What spawns as many children as its payload says.
-const PARENT: &str = "bench.parent";
+/// What spawns, or awaits, as many children as its payload says.
+pub(super) const PARENT: &str = "bench.parent";
 pub(super) const QUEUE: &str = "default";
 /// A queue that runs one family at a time.
 pub(super) const SERIAL: &str = "bench-serial";
@@ -293,8 +295,31 @@ impl Engine {
         Ok(Some(buffers))
     }
 
+    /// Enqueues so many tasks of a command that is told how many children to have.
+    pub(super) async fn enqueue_parents(
+        &self,
+        command: &str,
+        many: usize,
+        width: usize,
+    ) -> anyhow::Result<Vec<TaskId>> {
+        let task = NewTask::new(CommandName::new(command)?, Json::of(&width)?);
+        let answers = self.kinfolk.enqueue_many(&vec![task; many]).await?;
+        Ok(answers.iter().map(kinfolk::Enqueued::id).collect::<Result<_, _>>()?)
+    }
+
+    /// Waits until a task has ended.
+    pub(super) async fn wait(&self, task: TaskId) -> anyhow::Result<()> {
+        self.kinfolk.wait(task).await?;
+        Ok(())
+    }
+
+    /// What a task has ended with.
+    pub(super) async fn result<T: DeserializeOwned>(&self, task: TaskId) -> anyhow::Result<Option<T>> {
+        Ok(self.kinfolk.task(task).await?.result.map(|result| result.to()).transpose()?)
+    }
+
     /// A worker that handles [`NOOP`] by calling this.
-    fn worker(&self, capacity: usize, begun: impl Fn() + Send + Sync + 'static) -> WorkerBuilder {
+    pub(super) fn worker(&self, capacity: usize, begun: impl Fn() + Send + Sync + 'static) -> WorkerBuilder {
         self.kinfolk.worker().queue(QUEUE, capacity).queue(PAUSED, capacity).capacity(capacity).handler(
             NOOP,
             move |_, _: IgnoredAny| {

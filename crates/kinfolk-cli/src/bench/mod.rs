@@ -6,10 +6,12 @@
 
 mod bare_postgres;
 mod bare_sqlite;
+mod durable;
 mod engine;
 mod families;
 mod figure;
 mod flat;
+mod flow;
 mod horizon;
 mod load;
 mod rounds;
@@ -71,6 +73,8 @@ pub(crate) enum Scenario {
     FanOut,
     /// N/2 top-level tasks strictly one after another, and what a claim costs with very many waiting behind a family.
     Serial,
+    /// Durable handlers: a parent with 100 calls in a loop, one with N/2 awaited children, N/20 with 10 each.
+    Flow,
     /// A steady load under a snapshot that is held open.
     Horizon,
     /// All of them.
@@ -118,6 +122,9 @@ async fn measure(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow
     }
     if wanted(Scenario::Serial) {
         families::serial(args, sites, output).await?;
+    }
+    if wanted(Scenario::Flow) {
+        flow::flow(args, sites, output).await?;
     }
     if wanted(Scenario::Flat) {
         flat::flat(args, sites, output).await?;

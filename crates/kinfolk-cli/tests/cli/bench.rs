@@ -26,6 +26,7 @@ fn every_scenario_prints_its_figures_as_lines_of_json(db: &Db) {
     let mut expected =
         vec!["enqueue", "enqueue", "drain", "drain", "latency", "latency", "fan-out", "fan-out", "serial"];
     expected.extend(server.then_some(["serial-sql", "serial-behind"]).into_iter().flatten());
+    expected.extend(["flow-calls", "flow-fan-out", "flow-parents"]);
     expected.push("flat");
     expected.extend(server.then_some(["buffers", "wal"]).into_iter().flatten());
     expected.push("horizon");
@@ -37,7 +38,7 @@ fn every_scenario_prints_its_figures_as_lines_of_json(db: &Db) {
             assert!(figure[number].as_f64().is_some_and(|number| number > 0.0), "{number} of {figure}");
         }
         assert!(figure["spread"].as_f64().is_some_and(|spread| spread >= 0.0), "{figure}");
-        let timed = ["enqueue", "latency", "fan-out"].contains(&figure["scenario"].as_str().unwrap());
+        let timed = ["enqueue", "latency", "fan-out", "flow-fan-out"].contains(&figure["scenario"].as_str().unwrap());
         assert_eq!(figure["p50_ms"].is_number() && figure["p99_ms"].is_number(), timed, "{figure}");
     }
     let drains: Vec<_> = figures.iter().filter(|figure| figure["scenario"] == "drain").collect();
