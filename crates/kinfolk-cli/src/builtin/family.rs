@@ -19,15 +19,15 @@ pub(super) struct Spawn {
 /// What to make, and how often.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Item {
-    command: String,
+pub(super) struct Item {
+    pub(super) command: String,
     #[serde(default = "Json::object")]
-    payload: Json,
+    pub(super) payload: Json,
     #[serde(default = "once")]
-    count: usize,
-    queue: Option<String>,
+    pub(super) count: usize,
+    pub(super) queue: Option<String>,
     /// For a follow-up only.
-    when: Option<When>,
+    pub(super) when: Option<When>,
 }
 
 const fn once() -> usize {

@@ -7,9 +7,12 @@
 //! | `sleep` | `{"ms": 250}` | waits, until it is cancelled |
 //! | `fail` | `{"message": "no", "times": 2}` | fails its first attempts, all of them without `times` |
 //! | `spawn` | `{"children": [{"command": "noop", "count": 3}]}` | makes a family |
+//! | `fan_out` | `{"children": [{"command": "echo", "payload": 7}]}` | awaits their results, and gives them back |
+//! | `wait` | `{"signal": "go"}` | waits for a signal without a worker, and gives back what it says |
 //! | `shell` | `{"program": "date", "args": ["+%s"]}` | runs a program; only where it is allowed |
 
 mod captured;
+mod durable;
 mod family;
 mod group;
 mod plain;
@@ -24,13 +27,15 @@ pub(crate) fn add(worker: WorkerBuilder, allow_shell: bool) -> WorkerBuilder {
         .handler("echo", plain::echo)
         .handler("sleep", plain::sleep)
         .handler("fail", plain::fail)
-        .handler("spawn", family::spawn);
+        .handler("spawn", family::spawn)
+        .handler("fan_out", durable::fan_out)
+        .handler("wait", durable::wait);
     if allow_shell { worker.handler("shell", shell::shell) } else { worker }
 }
 
 /// The names of the built-in commands.
 pub(crate) fn names(allow_shell: bool) -> Vec<&'static str> {
-    let mut names = vec!["noop", "echo", "sleep", "fail", "spawn"];
+    let mut names = vec!["noop", "echo", "sleep", "fail", "spawn", "fan_out", "wait"];
     if allow_shell {
         names.push("shell");
     }

@@ -1,4 +1,4 @@
-//! `kinfolk demo`: a small web shop's night, live. The workload and its rules are in `demo/`.
+//! `kinfolk demo`: the orders of a small web shop, live. The workload and its rules are in `demo/`.
 
 use crate::demo;
 use crate::fault::Fault;
@@ -10,18 +10,18 @@ const DATABASE: &str = "kinfolk-demo.db";
 /// `kinfolk demo`
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// One night: run it to the end, print the result and stop
+    /// One day: run its orders to their end, print what became of them and stop
     #[arg(long)]
     once: bool,
 
-    /// Tasks in a night
-    #[arg(long, value_name = "N", default_value_t = 120, value_parser = clap::value_parser!(u32).range(20..=10_000))]
-    tasks: u32,
+    /// Orders in a day
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(8..=500))]
+    orders: u32,
 }
 
 /// Runs it.
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let mut global = session.global.clone();
     global.database.get_or_insert_with(|| DATABASE.to_owned());
-    demo::run(&Session::new(global), args.once, args.tasks).await
+    demo::run(&Session::new(global), args.once, args.orders).await
 }

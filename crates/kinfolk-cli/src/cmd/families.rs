@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kinfolk_core::inspect::Filter;
-use kinfolk_core::{CommandName, Progress, State, Store, TaskId, Timestamp};
+use kinfolk_core::{Progress, Report, SignalName, State, Store, Task, TaskId, Timestamp};
 use serde::Serialize;
 
 use crate::fault::Fault;
+use crate::out::durable::{awaited, is_suspended, report_words};
 use crate::out::words::tally_words;
 
 /// Families shown at once: the newest.
@@ -17,9 +18,7 @@ const LOOK: usize = 100;
 /// A family at one moment.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Family {
-    root: TaskId,
-    command: CommandName,
-    state: State,
+    root: Task,
     progress: Progress,
 }
 
@@ -28,8 +27,10 @@ pub(crate) struct Family {
 pub(crate) struct Change<'a> {
     at: Timestamp,
     root: TaskId,
-    command: &'a CommandName,
+    command: &'a str,
     state: State,
+    report: Option<&'a Report>,
+    signals: &'a [SignalName],
     #[serde(flatten)]
     progress: &'a Progress,
 }
@@ -52,7 +53,7 @@ pub(crate) async fn at_work(
         // Retention may have been quicker.
         let Some(task) = store.task(root).await? else { continue };
         let progress = store.progress(root).await?;
-        families.insert(root, Family { root, command: task.command, state: task.state, progress });
+        families.insert(root, Family { root: task, progress });
     }
     Ok(families)
 }
@@ -60,7 +61,7 @@ pub(crate) async fn at_work(
 impl Family {
     /// Whether it has settled.
     pub(crate) fn is_over(&self) -> bool {
-        self.state.is_terminal()
+        self.root.state.is_terminal()
     }
 
     /// Descendants of the root.
@@ -75,16 +76,28 @@ impl Family {
 
     /// For programs.
     pub(crate) fn change(&self, at: Timestamp) -> Change<'_> {
-        Change { at, root: self.root, command: &self.command, state: self.state, progress: &self.progress }
+        let Task { id, command, state, report, signals, .. } = &self.root;
+        let (command, report) = (command.as_str(), report.as_ref());
+        Change { at, root: *id, command, state: *state, report, signals, progress: &self.progress }
     }
 
-    /// `family of task 7 (derive) waiting: 10 children (6 completed, 4 open); 20 below them (20 open)`.
-    pub(crate) fn words(&self) -> String {
+    /// Whether nothing has changed since, but perhaps how long it is at it.
+    pub(crate) fn is_as(&self, before: &Self) -> bool {
+        let seen = |family: &Self| (family.root.state, family.root.report.clone(), family.root.signals.clone());
+        seen(self) == seen(before) && self.progress == before.progress
+    }
+
+    /// `family of task 7 (derive) waiting: 10 children (6 completed, 4 open), 20 at depth 2 (20 open)`.
+    pub(crate) fn words(&self, now: Timestamp) -> String {
         let level = |(depth, tally): (usize, &kinfolk_core::Tally)| match depth {
             0 => format!("{} children ({})", tally.total, tally_words(tally)),
             _ => format!("{} at depth {} ({})", tally.total, depth + 1, tally_words(tally)),
         };
-        let levels: Vec<String> = self.progress.levels.iter().enumerate().map(level).collect();
-        format!("family of task {} ({}) {}: {}", self.root, self.command, self.state, levels.join(", "))
+        let mut parts: Vec<String> = self.progress.levels.iter().enumerate().map(level).collect();
+        if is_suspended(&self.root) && !self.root.signals.is_empty() {
+            parts.insert(0, awaited(&self.root, now));
+        }
+        parts.splice(0..0, self.root.report.as_ref().map(report_words));
+        format!("family of task {} ({}) {}: {}", self.root.id, self.root.command, self.root.state, parts.join(", "))
     }
 }

@@ -5,6 +5,7 @@ use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::{CommandName, QueueName, State, Task, TaskId, Timestamp};
 
 use crate::fault::Fault;
+use crate::out::durable::{awaited, is_suspended, report_words};
 use crate::out::table::{self, Table};
 use crate::out::view::TaskView;
 use crate::out::words;
@@ -111,16 +112,20 @@ fn table_of(tasks: &[Task], now: Timestamp) -> Table {
             table::state(task.state, words::gate_note(task)),
             table::text(format_args!("{}/{}", task.attempt, task.max_attempts)),
             table::text(words::when(task, now)),
-            table::dim(note(task)),
+            table::dim(note(task, now)),
         ]);
     }
     table
 }
 
-fn note(task: &Task) -> String {
+fn note(task: &Task, now: Timestamp) -> String {
     match (&task.failure, task.cancel_requested_at) {
         (_, Some(_)) if !task.state.is_terminal() => "cancel requested".to_owned(),
         (Some(failure), _) => table::short(&format!("{}: {}", failure.kind, failure.message), 60),
+        (None, _) if is_suspended(task) => {
+            let report = task.report.as_ref().map(|report| format!("; {}", report_words(report)));
+            awaited(task, now) + &report.unwrap_or_default()
+        }
         (None, _) if task.state == State::Waiting => "for its children".to_owned(),
         (None, _) => task.unique_key.as_deref().map(|key| table::short(key, 40)).unwrap_or_default(),
     }

@@ -12,9 +12,11 @@ mod list;
 mod migrate;
 mod queue;
 mod register;
+mod replay;
 mod retry;
 mod schedule;
 mod show;
+mod signal;
 mod stats;
 mod status;
 mod task_options;
@@ -34,7 +36,7 @@ use crate::session::Session;
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Run a small web shop's night, live: needs nothing
+    /// Run the orders of a small web shop, live: needs nothing
     Demo(demo::Args),
     /// Create the schema, or bring it up to date
     Migrate(migrate::Args),
@@ -52,6 +54,10 @@ pub(crate) enum Command {
     Cancel(cancel::Args),
     /// Let failed or cancelled tasks run again, or what failed in a family
     Retry(retry::Args),
+    /// Send a task a signal that its handler waits for, or will ask for
+    Signal(signal::Args),
+    /// Run a task's recorded history through the code of this program, and write nothing
+    Replay(replay::Args),
     /// Take nothing more from a queue; what runs goes on
     Pause(queue::Name),
     /// Take from a paused queue again
@@ -100,6 +106,8 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Fault
         Command::Tree(args) => tree::run(args, session).await,
         Command::Cancel(args) => cancel::run(args, session).await,
         Command::Retry(args) => retry::run(args, session).await,
+        Command::Signal(args) => signal::run(args, session).await,
+        Command::Replay(args) => replay::run(args, session).await,
         Command::Pause(name) => queue::pause(name, session).await,
         Command::Resume(name) => queue::resume(name, session).await,
         Command::Queue(verb) => queue::run(verb, session).await,

@@ -1,15 +1,16 @@
 //! `kinfolk show`: everything about one task.
 
 use kinfolk_core::task::Ending;
-use kinfolk_core::{Attempt, Gate, Json, State, Store, StoreError, Tally, Task, TaskId, Timestamp};
+use kinfolk_core::{Attempt, Gate, History, Json, State, StepKind, Store, StoreError, Tally, Task, TaskId, Timestamp};
 use owo_colors::OwoColorize as _;
 
 use crate::fault::Fault;
+use crate::out::durable::{awaited_in, checkpoints_table, fan_outs_table, is_suspended, report_words};
 use crate::out::pretty::pretty;
 use crate::out::table::{self, Table, harmless};
 use crate::out::time::relative;
 use crate::out::view::TaskView;
-use crate::out::words::{colored, tally_words};
+use crate::out::words::{begun, colored, tally_words};
 use crate::session::Session;
 use crate::span;
 
@@ -26,33 +27,43 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let task = store.task(args.id).await?.ok_or_else(|| StoreError::not_found("task", args.id))?;
     let attempts = store.attempts(args.id).await?;
     let tally = store.tally(args.id).await?;
+    let history = store.history(args.id).await?;
     if session.out.json() {
-        return session.out.item(&TaskView::new(&task).tally(&tally).attempts(&attempts));
+        return session.out.item(&TaskView::new(&task).tally(&tally).attempts(&attempts).history(&history));
     }
     let now = store.now().await?;
     let out = session.out;
     out.line(format_args!("task {} {} {}", task.id.bold(), task.command.bold(), colored(task.state)))?;
-    let mut facts = facts(&task, &tally, &attempts, now);
-    if let Some(why) = why_not_running(&task, &tally, store.as_ref(), now).await? {
+    let path = path(&task, waits_of(&tally, &history), &attempts);
+    let mut facts = facts(&task, &tally, path, now);
+    if is_suspended(&task) {
+        facts.insert(1, ("waits", awaited_in(&task, &history, now)));
+    } else if let Some(why) = why_not_running(&task, &tally, store.as_ref(), now).await? {
         facts.insert(1, ("waits", why));
     }
     for (label, value) in facts {
         out.line(format_args!("  {:<9} {value}", label.dimmed()))?;
     }
-    if !attempts.is_empty() {
-        out.line("")?;
-        out.line(attempts_table(&attempts, now))?;
+    let mut tables = Vec::new();
+    if !history.checkpoints.is_empty() {
+        tables.push(checkpoints_table(&history.checkpoints));
     }
-    Ok(())
+    if !history.fan_outs.is_empty() {
+        tables.push(fan_outs_table(&history, now));
+    }
+    if !attempts.is_empty() {
+        tables.push(attempts_table(&attempts, now));
+    }
+    tables.iter().try_for_each(|table| out.line(format_args!("\n{table}")))
 }
 
 /// Where a value's second line begins: below its first.
 const MARGIN: usize = 12;
 
-fn facts(task: &Task, tally: &Tally, attempts: &[Attempt], now: Timestamp) -> Vec<(&'static str, String)> {
+fn facts(task: &Task, tally: &Tally, path: String, now: Timestamp) -> Vec<(&'static str, String)> {
     let moment = |moment: Timestamp| format!("{}  ({moment})", relative(now, moment));
     let mut facts = vec![
-        ("path", path(task, tally, attempts)),
+        ("path", path),
         ("queue", format!("{}, priority {}", task.queue, task.priority)),
         ("attempts", attempts_line(task)),
         ("created", moment(task.created_at)),
@@ -63,13 +74,14 @@ fn facts(task: &Task, tally: &Tally, attempts: &[Attempt], now: Timestamp) -> Ve
     if tally.total > 0 {
         facts.push(("children", format!("{}: {}", tally.total, tally_words(tally))));
     }
+    facts.extend(task.report.as_ref().map(|report| ("progress", report_words(report))));
     facts.extend(task.outcome.map(|outcome| ("own work", outcome.to_string())));
-    if task.state == State::Pending || task.due > task.created_at {
+    if task.state == State::Pending || (task.due > task.created_at && !is_suspended(task)) {
         facts.push(("due", moment(task.due)));
     }
     facts.extend(task.started_at.map(|at| ("started", moment(at))));
     if let Some(at) = task.finished_at {
-        let took = task.started_at.map(|started| format!(", took {}", span::show(at.since(started))));
+        let took = begun(task).map(|begun| format!(", took {}", span::show(at.since(begun))));
         facts.push(("finished", format!("{}{}", moment(at), took.unwrap_or_default())));
     }
     facts.extend(task.cancel_requested_at.map(|at| ("cancel", format!("asked for {}", moment(at)))));
@@ -129,8 +141,27 @@ fn attempts_line(task: &Task) -> String {
     line
 }
 
+/// How often a task has waited.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    Never,
+    /// For the children that it left behind.
+    Once,
+    /// Whenever its handler did, so often that nobody counts.
+    Often,
+}
+
+fn waits_of(tally: &Tally, history: &History) -> Waits {
+    let wait = |kind| matches!(kind, StepKind::FanOut | StepKind::Sleep | StepKind::Wait);
+    match history.checkpoints.iter().any(|checkpoint| wait(checkpoint.kind)) {
+        true => Waits::Often,
+        false if tally.total > 0 => Waits::Once,
+        false => Waits::Never,
+    }
+}
+
 /// The states it went through, as far as its attempts tell: `pending → running → pending (retried) → …`.
-fn path(task: &Task, tally: &Tally, attempts: &[Attempt]) -> String {
+fn path(task: &Task, waits: Waits, attempts: &[Attempt]) -> String {
     const SHOWN_MAX: usize = 4;
     let mut steps = vec!["pending".to_owned()];
     if attempts.len() > SHOWN_MAX {
@@ -145,15 +176,24 @@ fn path(task: &Task, tally: &Tally, attempts: &[Attempt]) -> String {
     }
     // What the attempts can't tell: a first attempt that went well, the present one, a cancel while pending, a retry, and
     // that a parent waited.
-    if tally.total > 0 {
-        match steps.last_mut() {
-            Some(last) if last == "completed" => *last = "waiting".to_owned(),
-            _ => steps.extend(["running".to_owned(), "waiting".to_owned()]),
+    let ended = matches!(steps.last().map(String::as_str), Some("completed" | "failed" | "cancelled"));
+    match waits {
+        Waits::Never => {}
+        Waits::Once if steps.last().is_some_and(|last| last == "completed") => {
+            steps.pop();
+            steps.push("waiting".to_owned());
+        }
+        Waits::Once => steps.extend(["running".to_owned(), "waiting".to_owned()]),
+        Waits::Often => {
+            let at = if ended { steps.len() - 2 } else { steps.len() };
+            steps.truncate(at);
+            steps.push("running ⇄ waiting".to_owned());
         }
     }
     let last = steps.last().map_or("", String::as_str);
     match task.state {
-        State::Completed if last == "waiting" => steps.push("completed".to_owned()),
+        State::Waiting if waits == Waits::Often => {}
+        State::Completed if last.ends_with("waiting") => steps.push("completed".to_owned()),
         State::Completed if last != "completed" => steps.extend(["running".to_owned(), "completed".to_owned()]),
         State::Running => steps.push("running".to_owned()),
         state if !last.starts_with(state.as_str()) => steps.push(state.as_str().to_owned()),

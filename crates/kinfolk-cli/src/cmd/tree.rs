@@ -1,18 +1,19 @@
 //! `kinfolk tree`: a task and all that came of it.
 //!
 //! Children are read page by page and printed as they come, so that a family of a million needs no more memory than a
-//! small one. Of a wide fan-out a page is shown, of those that failed if there are any, and the rest is only counted, unless
-//! all of them are asked for.
+//! small one. Those that a handler awaits stand below their fan-out. Of a wide one a page is shown, of those that failed if
+//! there are any, and the rest is only counted, unless all of them are asked for.
 
 use std::pin::Pin;
 
 use kinfolk_core::limits::PAGE_MAX;
-use kinfolk_core::{State, Store, StoreError, Tally, Task, TaskId, Timestamp};
+use kinfolk_core::{FanOut, History, State, Store, StoreError, Tally, Task, TaskId, Timestamp};
 use owo_colors::OwoColorize as _;
 use serde_json::json;
 
 use crate::fault::Fault;
 use crate::out::Out;
+use crate::out::durable::{awaited, fan_out_words, is_suspended, names, report_words};
 use crate::out::table::short;
 use crate::out::view::TaskView;
 use crate::out::words::{children, colored, duration, gate_note, tally_words};
@@ -44,9 +45,9 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
         all: args.all,
         deepest: progress.levels.len(),
     };
-    let tally = tree.tally(&task).await?;
-    tree.task(&task, &tally, "")?;
-    tree.children(&task, &tally, String::new()).await?;
+    let kin = tree.kin(&task).await?;
+    tree.task(&task, &kin, "")?;
+    tree.children(&task, &kin, String::new()).await?;
     if !session.out.json() && task.parent.is_none() && progress.levels.len() > 1 {
         let Tally { total, .. } = progress.family;
         session.out.line(format_args!("{total} descendants: {}", tally_words(&progress.family)))?;
@@ -71,23 +72,72 @@ struct Tree<'a> {
     deepest: usize,
 }
 
+/// What came of a task.
+#[derive(Default)]
+struct Kin {
+    tally: Tally,
+    history: History,
+}
+
+/// Children of one task that stand together.
+struct Group<'a> {
+    /// The place of the first among all children of the task.
+    from: u64,
+    tally: Tally,
+    /// What their parent awaits them by; `None` for those that it spawned.
+    fan_out: Option<&'a FanOut>,
+}
+
+impl Kin {
+    /// The children in the order in which the store lists them: spawned ones, then fan-out by fan-out.
+    fn groups(&self) -> Vec<Group<'_>> {
+        let mut spawned = self.tally;
+        for FanOut { tally, .. } in &self.history.fan_outs {
+            spawned.total = spawned.total.saturating_sub(tally.total);
+            spawned.completed = spawned.completed.saturating_sub(tally.completed);
+            spawned.failed = spawned.failed.saturating_sub(tally.failed);
+            spawned.cancelled = spawned.cancelled.saturating_sub(tally.cancelled);
+        }
+        let mut groups = Vec::new();
+        let mut from = spawned.total;
+        if spawned.total > 0 {
+            groups.push(Group { from: 0, tally: spawned, fan_out: None });
+        }
+        for fan_out in &self.history.fan_outs {
+            groups.push(Group { from, tally: fan_out.tally, fan_out: Some(fan_out) });
+            from += fan_out.tally.total;
+        }
+        groups
+    }
+}
+
 impl Tree<'_> {
-    async fn tally(&self, task: &Task) -> Result<Tally, Fault> {
-        // A task that has not settled yet has made nothing.
-        let childless =
-            matches!(task.state, State::Pending | State::Running) || usize::from(task.depth) >= self.deepest;
-        if childless { Ok(Tally::default()) } else { Ok(self.store.tally(task.id).await?) }
+    async fn kin(&self, task: &Task) -> Result<Kin, Fault> {
+        // A task that has not settled yet has made nothing, unless it was suspended.
+        let is_early = matches!(task.state, State::Pending | State::Running) && task.steps == 0;
+        if is_early || usize::from(task.depth) >= self.deepest {
+            return Ok(Kin::default());
+        }
+        let tally = self.store.tally(task.id).await?;
+        let history = if task.steps > 0 { self.store.history(task.id).await? } else { History::default() };
+        Ok(Kin { tally, history })
     }
 
     /// One line.
-    fn task(&self, task: &Task, tally: &Tally, branch: &str) -> Result<(), Fault> {
+    fn task(&self, task: &Task, Kin { tally, history }: &Kin, branch: &str) -> Result<(), Fault> {
         if self.out.json() {
-            return self.out.item(&TaskView::new(task).tally(tally));
+            return self.out.item(&TaskView::new(task).tally(tally).fan_outs(history));
         }
         let state = colored(task.state) + gate_note(task);
         let mut line = format!("{}{} {} {state}", branch.dimmed(), task.id.bold(), task.command);
         if let Some(duration) = duration(task, self.now) {
             line.push_str(&format!(" {duration}"));
+        }
+        if is_suspended(task) && tally.open() == 0 {
+            line.push_str(&format!(" {}", awaited(task, self.now)));
+        }
+        if let Some(report) = task.report.as_ref().filter(|_| !task.state.is_terminal()) {
+            line.push_str(&format!("  {}", report_words(report).cyan()));
         }
         if tally.total > 0 {
             line.push_str(&format!("  {}: {}", children(tally.total), tally_words(tally)));
@@ -100,50 +150,78 @@ impl Tree<'_> {
     }
 
     /// The children of a task, each with its own.
-    fn children<'a>(&'a self, parent: &'a Task, tally: &'a Tally, margin: String) -> Walk<'a> {
+    fn children<'a>(&'a self, parent: &'a Task, kin: &'a Kin, margin: String) -> Walk<'a> {
         Box::pin(async move {
-            let mut left = *tally;
-            if tally.total > PAGE as u64 && !self.all {
-                let shown = self.worth_showing(parent, tally).await?;
-                self.branches(&shown, &mut left, &margin).await?;
-                return self.more(parent, &left, &margin);
-            }
-            let mut from = 0;
-            while left.total > 0 {
-                let page = self.store.children(parent.id, from, PAGE_MAX).await?;
-                if page.is_empty() {
-                    break;
+            let groups = kin.groups();
+            let names = names(&kin.history.checkpoints);
+            for (place, group) in groups.iter().enumerate() {
+                let last = place + 1 == groups.len();
+                match group.fan_out {
+                    // A call needs no line of its own: its one sub-task says it all.
+                    Some(fan_out) if fan_out.tally.total > 1 && !self.out.json() => {
+                        let (branch, below) = forks(last);
+                        let name = names.get(&fan_out.id).map_or("(forgotten)", String::as_str);
+                        let heading = format!("{name} ({})", fan_out_words(fan_out));
+                        self.out.line(format_args!("{}{heading}", format_args!("{margin}{branch}").dimmed()))?;
+                        self.members(parent, group, &format!("{margin}{below}"), true).await?;
+                    }
+                    _ => self.members(parent, group, &margin, last).await?,
                 }
-                from += page.len() as u64;
-                self.branches(&page, &mut left, &margin).await?;
             }
             Ok(())
         })
     }
 
+    /// The children of a group, each with its own; `last` if nothing stands below them.
+    async fn members(&self, parent: &Task, group: &Group<'_>, margin: &str, last: bool) -> Result<(), Fault> {
+        let mut left = group.tally;
+        if left.total > PAGE as u64 && !self.all {
+            let shown = self.worth_showing(parent, group).await?;
+            self.branches(&shown, &mut left, margin, last).await?;
+            return self.more(parent, &left, margin, last);
+        }
+        let (mut from, end) = (group.from, group.from + group.tally.total);
+        while from < end {
+            let page = self.page(parent, from, end).await?;
+            if page.is_empty() {
+                break;
+            }
+            from += page.len() as u64;
+            self.branches(&page, &mut left, margin, last).await?;
+        }
+        Ok(())
+    }
+
+    /// Children of a task from one place up to another, as many as there are in a page.
+    async fn page(&self, parent: &Task, from: u64, end: u64) -> Result<Vec<Task>, Fault> {
+        let many = usize::try_from(end - from).unwrap_or(PAGE_MAX).min(PAGE_MAX);
+        Ok(self.store.children(parent.id, from, many).await?)
+    }
+
     /// These children, each with its own.
-    async fn branches(&self, children: &[Task], left: &mut Tally, margin: &str) -> Result<(), Fault> {
+    async fn branches(&self, children: &[Task], left: &mut Tally, margin: &str, last: bool) -> Result<(), Fault> {
         for child in children {
             *left = without(*left, child.state);
-            let (branch, below) = if left.total > 0 { ("├─ ", "│  ") } else { ("└─ ", "   ") };
-            let tally = self.tally(child).await?;
-            self.task(child, &tally, &format!("{margin}{branch}"))?;
-            self.children(child, &tally, format!("{margin}{below}")).await?;
+            let (branch, below) = forks(last && left.total == 0);
+            let kin = self.kin(child).await?;
+            self.task(child, &kin, &format!("{margin}{branch}"))?;
+            self.children(child, &kin, format!("{margin}{below}")).await?;
         }
         Ok(())
     }
 
     /// A page of a wide fan-out: the first that failed, or the first of all.
-    async fn worth_showing(&self, parent: &Task, tally: &Tally) -> Result<Vec<Task>, Fault> {
+    async fn worth_showing(&self, parent: &Task, group: &Group<'_>) -> Result<Vec<Task>, Fault> {
+        let Group { mut from, tally, .. } = *group;
+        let end = from + tally.total;
         if tally.failed == 0 {
-            return Ok(self.store.children(parent.id, 0, PAGE).await?);
+            return self.page(parent, from, end.min(from + PAGE as u64)).await;
         }
         let mut failed = Vec::new();
-        let mut from = 0;
         loop {
-            let page = self.store.children(parent.id, from, PAGE_MAX).await?;
+            let page = self.page(parent, from, end).await?;
             from += page.len() as u64;
-            let is_last = page.len() < PAGE_MAX;
+            let is_last = page.is_empty() || from >= end;
             failed.extend(page.into_iter().filter(|child| child.state == State::Failed));
             if is_last || failed.len() >= PAGE || failed.len() as u64 >= tally.failed {
                 failed.truncate(PAGE);
@@ -153,10 +231,16 @@ impl Tree<'_> {
     }
 
     /// Those that are not shown.
-    fn more(&self, parent: &Task, left: &Tally, margin: &str) -> Result<(), Fault> {
-        let line = format!("{}{} more: {}", format_args!("{margin}└─ ").dimmed(), left.total, tally_words(left));
+    fn more(&self, parent: &Task, left: &Tally, margin: &str, last: bool) -> Result<(), Fault> {
+        let (branch, _) = forks(last);
+        let line = format!("{}{} more: {}", format_args!("{margin}{branch}").dimmed(), left.total, tally_words(left));
         self.out.say(&json!({"parent": parent.id, "more": left}), line)
     }
+}
+
+/// The branch to a line, and what stands before the lines below it.
+fn forks(last: bool) -> (&'static str, &'static str) {
+    if last { ("└─ ", "   ") } else { ("├─ ", "│  ") }
 }
 
 /// The tally without one child in this state. Children go on while they are read, so the counts are only near the truth.

@@ -174,8 +174,8 @@ impl View {
     fn show_families(&mut self, now: Timestamp, families: &BTreeMap<TaskId, Family>) -> Result<(), Fault> {
         for (id, family) in families {
             let Some(bars) = &self.bars else {
-                if self.families.get(id) != Some(family) {
-                    self.out.say(&family.change(now), format!("{now} {}", family.words()))?;
+                if !self.families.get(id).is_some_and(|before| family.is_as(before)) {
+                    self.out.say(&family.change(now), format!("{now} {}", family.words(now)))?;
                 }
                 continue;
             };
@@ -187,7 +187,7 @@ impl View {
             });
             bar.set_length(family.total());
             bar.set_position(family.ended());
-            bar.set_message(family.words());
+            bar.set_message(family.words(now));
             if family.is_over() {
                 bar.finish_and_clear();
                 self.family_bars.remove(id);

@@ -10,8 +10,10 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use kinfolk::{State, Store};
-use kinfolk_core::{InputError, QueueName};
+use kinfolk::core::inspect::Filter;
+use kinfolk::core::limits::PAGE_MAX;
+use kinfolk::{State, Store, TaskView};
+use kinfolk_core::{Gate, InputError, QueueName};
 use kinfolk_postgres::PgOptions;
 
 use self::config::Config;
@@ -152,10 +154,29 @@ async fn until_idle(args: &Args, crew: &Crew) -> Result<(), Fault> {
             let waits = count.state == State::Pending && !paused.contains(&count.queue);
             ours && (waits || count.state == State::Running)
         });
-        if !left {
+        if !left && !sleeps(crew, &queues).await? {
             return Ok(());
         }
         tokio::time::sleep(IDLE_LOOK).await;
+    }
+}
+
+/// Whether the handler of a task that this worker could run waits for its time to come.
+async fn sleeps(crew: &Crew, queues: &BTreeSet<QueueName>) -> Result<bool, Fault> {
+    let commands = crew.commands().await?;
+    let mut filter = Filter { states: vec![State::Waiting], limit: PAGE_MAX, ..Filter::default() };
+    loop {
+        let page = crew.store.list(&filter).await?;
+        let ours = |task: &TaskView| {
+            queues.contains(&task.queue) && commands.iter().any(|command| command.name == task.command)
+        };
+        if page.tasks.iter().any(|task| task.gate == Some(Gate::Time) && ours(task)) {
+            return Ok(true);
+        }
+        filter.before = page.next;
+        if page.next.is_none() {
+            return Ok(false);
+        }
     }
 }
 

@@ -1,194 +1,185 @@
-//! What the demo shows while it runs: a bar for each command on a terminal, a line now and then elsewhere.
+//! What the demo shows while it runs: on a terminal a bar for the day and the live tree of the orders at work, elsewhere a
+//! line now and then.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use kinfolk::State;
-use kinfolk::core::inspect::Stats;
+use kinfolk::{State, TaskView, Timestamp};
 use owo_colors::OwoColorize as _;
 
+use super::look::{Family, Look};
+use super::shop::PackItem;
 use crate::fault::Fault;
 use crate::out::Out;
+use crate::out::durable::report_words;
+use crate::out::table::short;
+use crate::out::words;
 
-/// The commands of the shop, in the order in which they are shown.
-pub(crate) const COMMANDS: [&str; 6] = [
-    "shop.open_shop",
-    "shop.charge_card",
-    "shop.confirm_order",
-    "shop.make_thumbnail",
-    "shop.send_mail",
-    "shop.nightly_report",
-];
-
+/// Lines of the tree: with the bar and some events it fits into the smallest terminal there is.
+const LINES: usize = 16;
 /// Without a terminal, a line this often.
 const LINE_EVERY: Duration = Duration::from_secs(1);
-
-/// Counts by command.
-pub(crate) type Lines = BTreeMap<String, Line>;
-
-/// A command at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Line {
-    pub(crate) pending: u64,
-    pub(crate) running: u64,
-    pub(crate) completed: u64,
-    pub(crate) failed: u64,
-    pub(crate) cancelled: u64,
-}
-
-impl Line {
-    pub(crate) fn open(self) -> u64 {
-        self.pending + self.running
-    }
-
-    pub(crate) fn settled(self) -> u64 {
-        self.completed + self.failed + self.cancelled
-    }
-
-    /// Counts more tasks in this state.
-    pub(crate) fn add(&mut self, state: State, tasks: u64) {
-        *match state {
-            State::Pending => &mut self.pending,
-            State::Running | State::Waiting => &mut self.running,
-            State::Completed => &mut self.completed,
-            State::Failed => &mut self.failed,
-            State::Cancelled => &mut self.cancelled,
-        } += tasks;
-    }
-
-    /// The same without what another line had settled.
-    pub(crate) fn beyond(self, before: Self) -> Self {
-        Self {
-            completed: self.completed.saturating_sub(before.completed),
-            failed: self.failed.saturating_sub(before.failed),
-            cancelled: self.cancelled.saturating_sub(before.cancelled),
-            ..self
-        }
-    }
-}
-
-/// The shop's part of the store's counts.
-pub(crate) fn lines_of(stats: &Stats) -> Lines {
-    let mut lines: Lines = COMMANDS.iter().map(|command| ((*command).to_owned(), Line::default())).collect();
-    for count in &stats.counts {
-        if let Some(line) = lines.get_mut(count.command.as_str()) {
-            line.add(count.state, count.tasks);
-        }
-    }
-    lines
-}
 
 /// The screen.
 pub(crate) struct Screen {
     out: Out,
-    before: Lines,
-    retries: BTreeMap<String, u64>,
-    bars: Option<(MultiProgress, BTreeMap<String, ProgressBar>)>,
+    retries: u64,
+    live: Option<Live>,
     last_line: Instant,
 }
 
+struct Live {
+    multi: MultiProgress,
+    bar: ProgressBar,
+    lines: Vec<ProgressBar>,
+}
+
 impl Screen {
-    /// An empty screen; `before` is what earlier nights had settled.
-    pub(crate) fn new(out: Out, before: Lines) -> Self {
-        let bars = out.live().then(|| {
-            let multi = MultiProgress::new();
-            let bar = |command: &&str| ((*command).to_owned(), bar(&multi, command, out.colors()));
-            let bars = COMMANDS.iter().map(bar).collect();
-            (multi, bars)
-        });
-        Self { out, before, retries: BTreeMap::new(), bars, last_line: Instant::now() }
+    /// An empty screen.
+    pub(crate) fn new(out: Out) -> Self {
+        let live = out.live().then(|| Live::new(out.colors()));
+        Self { out, retries: 0, live, last_line: Instant::now() }
     }
 
     /// Something happened that is worth a line.
     pub(crate) fn event(&self, text: &str) -> Result<(), Fault> {
-        match &self.bars {
-            Some((multi, _)) => Ok(multi.println(self.out.painted(format!("  {text}")))?),
+        match &self.live {
+            Some(live) => Ok(live.multi.println(self.out.painted(format!("  {text}")))?),
             None if self.out.json() => Ok(()),
             None => self.out.line(format_args!("  {text}")),
         }
     }
 
     /// An attempt failed and its task will be tried again.
-    pub(crate) fn retried(&mut self, command: &str) {
-        *self.retries.entry(command.to_owned()).or_default() += 1;
+    pub(crate) fn retried(&mut self) {
+        self.retries += 1;
     }
 
     /// Shows how far everything is.
-    pub(crate) fn update(&mut self, lines: &Lines) -> Result<(), Fault> {
-        let now: Lines = lines
-            .iter()
-            .map(|(command, line)| {
-                (command.clone(), line.beyond(self.before.get(command).copied().unwrap_or_default()))
-            })
-            .collect();
-        let Some((_, bars)) = &self.bars else { return self.plain(&now) };
-        for (command, line) in &now {
-            if let Some(bar) = bars.get(command) {
-                bar.set_length(line.settled() + line.open());
-                bar.set_position(line.settled());
-                let words = words(*line, self.retries.get(command).copied().unwrap_or_default());
-                bar.set_message(self.out.painted(words));
-            }
+    pub(crate) fn update(&mut self, look: &Look) -> Result<(), Fault> {
+        let Some(live) = &self.live else { return self.plain(look) };
+        live.bar.set_length(look.ended() + look.open);
+        live.bar.set_position(look.ended());
+        live.bar.set_message(self.out.painted(counts(look, self.retries)));
+        let tree = tree(look);
+        for (place, bar) in live.lines.iter().enumerate() {
+            bar.set_message(self.out.painted(tree.get(place).cloned().unwrap_or_default()));
         }
         Ok(())
     }
 
-    fn plain(&mut self, lines: &Lines) -> Result<(), Fault> {
+    fn plain(&mut self, look: &Look) -> Result<(), Fault> {
         if self.out.json() || self.last_line.elapsed() < LINE_EVERY {
             return Ok(());
         }
         self.last_line = Instant::now();
-        let sum = |of: fn(Line) -> u64| lines.values().map(|line| of(*line)).sum::<u64>();
-        let (settled, open) = (sum(Line::settled), sum(Line::open));
-        self.out.line(format_args!(
-            "{settled} of {} tasks settled, {} running, {} retries so far",
-            settled + open,
-            sum(|line| line.running),
-            self.retries.values().sum::<u64>()
-        ))
+        let (ended, all) = (look.ended(), look.ended() + look.open);
+        self.out.line(format_args!("{ended} of {all} orders ended, {}", counts(look, self.retries)))
     }
 
-    /// Leaves the bars as they are and gives the terminal back.
+    /// Leaves the bar as it is and gives the terminal back.
     pub(crate) fn close(self) {
-        if let Some((_, bars)) = self.bars {
-            bars.values().for_each(ProgressBar::abandon);
-            // The last bar ends without a line break.
+        if let Some(live) = self.live {
+            live.lines.iter().for_each(ProgressBar::finish_and_clear);
+            live.bar.abandon();
+            // The bar ends without a line break.
             eprintln!();
         }
     }
 }
 
-fn bar(multi: &MultiProgress, command: &str, colors: bool) -> ProgressBar {
-    let paint = if colors { ".green/238" } else { "" };
-    let style = format!("  {{prefix:14}} {{bar:24{paint}}} {{pos:>4}}/{{len:<4}} {{wide_msg}}");
-    let style = ProgressStyle::with_template(&style).unwrap_or_else(|_| ProgressStyle::default_bar());
-    // Only a bar that has its place among the others may be drawn.
-    let bar = multi.add(ProgressBar::hidden());
-    bar.set_style(style.progress_chars("━╸─"));
-    bar.set_prefix(short_name(command).to_owned());
-    bar
+impl Live {
+    fn new(colors: bool) -> Self {
+        let multi = MultiProgress::new();
+        let paint = if colors { ".green/238" } else { "" };
+        let template =
+            |template: &str| ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        // Only a bar that has its place among the others may be drawn.
+        let lines: Vec<ProgressBar> = (0..LINES).map(|_| multi.add(ProgressBar::hidden())).collect();
+        lines.iter().for_each(|line| line.set_style(template("  {wide_msg}")));
+        let bar = multi.add(ProgressBar::hidden());
+        let style = template(&format!("  orders {{bar:24{paint}}} {{pos:>3}}/{{len:<3}} {{wide_msg}}"));
+        bar.set_style(style.progress_chars("━╸─"));
+        Self { multi, bar, lines }
+    }
+}
+
+fn counts(look: &Look, retries: u64) -> String {
+    let counts = [
+        (format!("{} at work", look.at_work.len()).cyan().to_string(), look.at_work.len() as u64),
+        (format!("{retries} retries").yellow().to_string(), retries),
+        (format!("{} failed", look.failed).red().to_string(), look.failed),
+        (format!("{} cancelled", look.cancelled).magenta().to_string(), look.cancelled),
+    ];
+    let words = counts.into_iter().filter(|(_, count)| *count > 0).map(|(words, _)| words);
+    words.collect::<Vec<_>>().join(" · ")
+}
+
+/// The orders at work, oldest first, each with the sub-tasks that it waits for, as many as there is room for.
+fn tree(look: &Look) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for family in &look.at_work {
+        let more = family_lines(family, look.now);
+        if lines.len() + more.len() > LINES {
+            break;
+        }
+        lines.extend(more);
+    }
+    lines
+}
+
+fn family_lines(family: &Family, now: Timestamp) -> Vec<String> {
+    let Family { root, order, children } = family;
+    let report = root.report.as_ref().map_or_else(|| "validating".to_owned(), report_words);
+    let mut lines = vec![format!(
+        "{} order {} {}  {}",
+        mark(root),
+        order.number.bold(),
+        format_args!("{:<14}", short(&order.customer, 14)).dimmed(),
+        report.cyan()
+    )];
+    // What is over and went well is only counted: the last ones made are what is waited for.
+    let open: Vec<&TaskView> = match children.iter().position(|child| !child.state.is_terminal()) {
+        Some(first) => {
+            let command = &children[first].command;
+            children.iter().filter(|child| child.command == *command || !child.state.is_terminal()).collect()
+        }
+        None => Vec::new(),
+    };
+    for (place, child) in open.iter().enumerate() {
+        let branch = if place + 1 == open.len() { "└─" } else { "├─" };
+        lines.push(format!("{} {} {}", branch.dimmed(), mark(child), child_words(child, now)));
+    }
+    lines
+}
+
+fn child_words(child: &TaskView, now: Timestamp) -> String {
+    let item = child.payload.to::<PackItem>().ok().map(|payload| payload.0.1.name).unwrap_or_default();
+    let what = format!("{} {item}", short_name(child.command.as_str()));
+    let how = match &child.failure {
+        Some(failure) if child.state == State::Pending => {
+            format!("{}; attempt {} comes", short(&failure.message, 40), child.attempt + 1)
+        }
+        Some(failure) => short(&failure.message, 40),
+        None if child.attempt > 1 => format!("attempt {}", child.attempt),
+        None => words::duration(child, now).unwrap_or_default(),
+    };
+    format!("{what:<28} {}", how.dimmed())
+}
+
+fn mark(task: &TaskView) -> String {
+    match task.state {
+        State::Pending if task.failure.is_some() => "↻".yellow().to_string(),
+        State::Pending => "·".dimmed().to_string(),
+        State::Running => "▸".cyan().to_string(),
+        State::Waiting => "…".blue().to_string(),
+        State::Completed => "✓".green().to_string(),
+        State::Failed => "✗".red().to_string(),
+        State::Cancelled => "■".magenta().to_string(),
+    }
 }
 
 /// The command without the shop's name before it.
 pub(crate) fn short_name(command: &str) -> &str {
     command.strip_prefix("shop.").unwrap_or(command)
-}
-
-fn words(line: Line, retries: u64) -> String {
-    let mut words = Vec::new();
-    if line.running > 0 {
-        words.push(format!("{} running", line.running).cyan().to_string());
-    }
-    if retries > 0 {
-        let word = if retries == 1 { "retry" } else { "retries" };
-        words.push(format!("{retries} {word}").yellow().to_string());
-    }
-    if line.failed > 0 {
-        words.push(format!("{} failed", line.failed).red().to_string());
-    }
-    if line.cancelled > 0 {
-        words.push(format!("{} cancelled", line.cancelled).magenta().to_string());
-    }
-    words.join(" · ")
 }

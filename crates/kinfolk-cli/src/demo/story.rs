@@ -1,17 +1,21 @@
-//! The night as it is told above the bars: what went wrong, what was put right, and the report.
+//! The day as it is told above the tree: what went wrong, what was put right, and what went out.
 
 use std::time::{Duration, Instant};
 
 use kinfolk::core::Event;
-use kinfolk::{Store, TaskId};
+use kinfolk::{Store, Task, TaskId};
 use owo_colors::OwoColorize as _;
 
+use super::day::order_of;
+use super::look::Family;
 use super::screen::{Screen, short_name};
+use super::shop::Shipped;
+use super::workflow::ProcessOrder;
 use crate::fault::Fault;
 use crate::out::table::short;
 use crate::span;
 
-/// Lines told in one [`PAUSE`] before retries are only counted, so that a large night stays readable.
+/// Lines told in one [`PAUSE`] before retries are only counted, so that a large day stays readable.
 const LINES: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -30,8 +34,8 @@ impl Default for Story {
 impl Story {
     /// Tells an event, if it is worth telling.
     pub(super) async fn tell(&mut self, event: &Event, store: &dyn Store, screen: &mut Screen) -> Result<(), Fault> {
-        if let Event::Retried { command, .. } = event {
-            screen.retried(command.as_str());
+        if let Event::Retried { .. } = event {
+            screen.retried();
         }
         // Of retries there may be many; everything else is told.
         if matches!(event, Event::Retried { .. }) && !self.has_room() {
@@ -52,28 +56,28 @@ impl Story {
 
 async fn line(event: &Event, store: &dyn Store) -> Result<Option<String>, Fault> {
     Ok(Some(match event {
-        Event::Retried { task, command, attempt, .. } => {
-            let (message, again) = failure(*task, store).await?;
-            format!(
-                "{} {} {task}: {message}; attempt {} {again}",
-                "↻".yellow(),
-                short_name(command.as_str()),
-                attempt + 1
-            )
+        Event::Retried { task, attempt, .. } => {
+            let Some(Told { name, message, again }) = told(*task, store).await? else { return Ok(None) };
+            format!("{} {name}: {message}; attempt {} {again}", "↻".yellow(), attempt + 1)
         }
-        Event::Failed { task, command, .. } => {
-            format!("{} {} {task}: {}", "✗".red(), short_name(command.as_str()), failure(*task, store).await?.0)
+        Event::Failed { task, .. } => {
+            let Some(Told { name, message, .. }) = told(*task, store).await? else { return Ok(None) };
+            format!("{} {name}: {message}", "✗".red())
+        }
+        // It has failed by its own word, and ends with the sub-tasks that are still open.
+        Event::Waiting { task, .. } => {
+            let Some(Told { name, message, .. }) = told(*task, store).await? else { return Ok(None) };
+            format!("{} {name}: {message}; other sub-tasks still run", "✗".red())
         }
         Event::Cancelled { task, command, took, .. } => {
             format!("{} {} {task}: stopped after {}", "■".magenta(), short_name(command.as_str()), span::show(*took))
         }
-        Event::Completed { task, command, .. } if command.as_str() == "shop.nightly_report" => {
+        Event::Completed { task, command, .. } if command.as_str() == ProcessOrder::COMMAND => {
             let result = store.task(*task).await?.and_then(|task| task.result);
-            format!(
-                "{} nightly_report {task}: {}",
-                "★".green(),
-                result.map(|result| result.to_string()).unwrap_or_default()
-            )
+            let Some(Ok(shipped)) = result.map(|result| result.to::<Shipped>()) else { return Ok(None) };
+            let Shipped { number, receipt, parcels, letters } = shipped;
+            let lost = if letters.len() < 2 { ", a letter was lost" } else { "" };
+            format!("{} order {number}: {} parcels out, {receipt}{lost}", "★".green(), parcels.len())
         }
         Event::Recovered { returned, .. } if *returned > 0 => {
             format!("{} took over {returned} tasks of a demo that was killed", "♻".green())
@@ -83,13 +87,30 @@ async fn line(event: &Event, store: &dyn Store) -> Result<Option<String>, Fault>
     }))
 }
 
-/// What went wrong, and when it is tried again.
-async fn failure(task: TaskId, store: &dyn Store) -> Result<(String, String), Fault> {
-    let Some(task) = store.task(task).await? else { return Ok(Default::default()) };
-    let message = task.failure.map(|failure| short(&failure.message, 60)).unwrap_or_default();
+/// A task that did not go well.
+struct Told {
+    name: String,
+    message: String,
+    /// When it is tried again.
+    again: String,
+}
+
+async fn told(task: TaskId, store: &dyn Store) -> Result<Option<Told>, Fault> {
+    let Some(task) = store.task(task).await? else { return Ok(None) };
     let again = match task.due.since(store.now().await?) {
         Duration::ZERO => "now".to_owned(),
         wait => format!("in {}", span::show(wait)),
     };
-    Ok((message, again))
+    let (name, message) = match order_of(&task) {
+        Some(order) => {
+            let own = task.failure.as_ref().map(|failure| failure.message.clone());
+            let why = Family::of(task, store).await?.and_then(|family| family.why()).or(own);
+            (format!("order {}", order.number), why)
+        }
+        None => {
+            let name = format!("{} {}", short_name(task.command.as_str()), task.id);
+            (name, task.failure.map(|failure| failure.message))
+        }
+    };
+    Ok(Some(Told { name, message: short(&message.unwrap_or_default(), 60), again }))
 }

@@ -4,6 +4,7 @@
 //! JSON document a line. Colours are written always and stripped by the stream when they are not wanted, so no other
 //! code asks whether it talks to a terminal.
 
+pub(crate) mod durable;
 pub(crate) mod pretty;
 pub(crate) mod table;
 pub(crate) mod time;

@@ -3,14 +3,17 @@
 use std::time::Duration;
 
 use kinfolk_core::inspect::Violation;
-use kinfolk_core::{Attempt, Command, Due, Json, Queue, Schedule, Tally, Task, TaskId, Timestamp};
+use kinfolk_core::{
+    Attempt, Checkpoint, Command, Due, FanOut, History, Json, Queue, Report, Schedule, SignalName, Tally, Task, TaskId,
+    Timestamp,
+};
 use serde::{Serialize, Serializer};
 
 fn millis<S: Serializer>(span: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
     span.map(|span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX)).serialize(serializer)
 }
 
-/// A task, with its ended attempts and the counts of its children where they were asked for.
+/// A task, with its ended attempts, the counts of its children and what its handler recorded where they were asked for.
 #[derive(Serialize)]
 #[allow(missing_docs, reason = "the fields are those of Task")]
 pub(crate) struct TaskView<'a> {
@@ -42,10 +45,17 @@ pub(crate) struct TaskView<'a> {
     root: TaskId,
     depth: u16,
     outcome: Option<&'static str>,
+    steps: u32,
+    signals: &'a [SignalName],
+    report: Option<&'a Report>,
     #[serde(skip_serializing_if = "Option::is_none")]
     children: Option<&'a Tally>,
     #[serde(skip_serializing_if = "Option::is_none")]
     attempts: Option<&'a [Attempt]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checkpoints: Option<&'a [Checkpoint]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fan_outs: Option<&'a [FanOut]>,
 }
 
 impl<'a> TaskView<'a> {
@@ -79,8 +89,13 @@ impl<'a> TaskView<'a> {
             root: task.root,
             depth: task.depth,
             outcome: task.outcome.map(kinfolk_core::State::as_str),
+            steps: task.steps,
+            signals: &task.signals,
+            report: task.report.as_ref(),
             children: None,
             attempts: None,
+            checkpoints: None,
+            fan_outs: None,
         }
     }
 
@@ -92,6 +107,16 @@ impl<'a> TaskView<'a> {
     /// The same with its attempts.
     pub(crate) fn attempts(self, attempts: &'a [Attempt]) -> Self {
         Self { attempts: Some(attempts), ..self }
+    }
+
+    /// The same with the fan-outs its handler awaits or awaited.
+    pub(crate) fn fan_outs(self, history: &'a History) -> Self {
+        Self { fan_outs: Some(&history.fan_outs), ..self }
+    }
+
+    /// The same with all that its handler has recorded.
+    pub(crate) fn history(self, history: &'a History) -> Self {
+        Self { checkpoints: Some(&history.checkpoints), ..self.fan_outs(history) }
     }
 }
 

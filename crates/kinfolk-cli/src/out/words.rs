@@ -28,9 +28,15 @@ pub(crate) fn gate_note(task: &Task) -> &'static str {
     }
 }
 
+/// When a task began. One that was suspended began anew each time, so for it this is when it could first be run.
+pub(crate) fn begun(task: &Task) -> Option<Timestamp> {
+    let started = task.started_at?;
+    Some(if task.steps > 0 { task.created_at.max(task.place).min(started) } else { started })
+}
+
 /// How long a task ran, its children included, or has been at it; nothing for one that has not begun.
 pub(crate) fn duration(task: &Task, now: Timestamp) -> Option<String> {
-    let started = task.started_at?;
+    let started = begun(task)?;
     match task.state {
         State::Pending => None,
         State::Running | State::Waiting => Some(format!("for {}", span::show(now.since(started)))),

@@ -1,68 +1,119 @@
-//! The demo, to its end and through a kill.
+//! The demo, to its end and through kills.
 
+use std::collections::BTreeSet;
 use std::process::Stdio;
+
+use serde_json::{Value, json};
 
 use crate::support::{Db, on_both_stores};
 
-on_both_stores!(a_night_ends_well, a_killed_night_goes_on_and_loses_nothing);
+on_both_stores!(a_day_ends_well, a_killed_day_goes_on_and_packs_every_item_once);
 
-fn a_night_ends_well(db: &Db) {
-    let night = db.one(&["demo", "--once", "--tasks", "40"]);
-    assert_eq!((&night["night"], &night["tasks"], &night["settled"]), (&1.into(), &40.into(), &40.into()), "{night}");
-    assert_eq!(
-        (&night["completed"], &night["failed"], &night["cancelled"]),
-        (&36.into(), &2.into(), &2.into()),
-        "{night}"
-    );
-    assert_eq!(db.json(&["list", "--state", "failed"]).len(), 2);
-    let text = db.ok(&["demo", "--once", "--tasks", "20"]);
-    assert!(text.contains("night 2") && text.contains("20 tasks in, 20 settled, none lost"), "{text}");
+fn a_day_ends_well(db: &Db) {
+    let day = db.one(&["demo", "--once", "--orders", "8"]);
+    assert_eq!((&day["day"], &day["orders"]), (&json!(1), &json!(8)), "{day}");
+    assert_eq!((&day["shipped"], &day["failed"], &day["cancelled"]), (&json!(5), &json!(2), &json!(1)), "{day}");
+    assert!(day["retries"].as_u64().unwrap() >= 2 && day["letters_lost"] == 1, "{day}");
+    let text = db.ok(&["demo", "--once", "--orders", "8"]);
+    for words in ["day 2 of", "8 orders in, 5 shipped, 2 failed and 1 cancelled as they must", "none twice"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    for words in
+        ["approved by the boss", "out of stock", "503 Service Unavailable", "a letter was lost", "changed their"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
     // The hints are commands that can be typed.
-    let hint = text.lines().find(|line| line.contains("show")).unwrap();
+    let hint = text.lines().find(|line| line.contains("replay ")).unwrap();
     assert!(hint.contains(&db.url), "{hint}");
+    let task = hint.rsplit(' ').next().unwrap();
+    assert!(db.ok(&["replay", task]).contains("sound, the handler returns"));
+    assert!(db.ok(&["tree", task]).contains("letters (collect_all completed"));
+    assert!(db.ok(&["show", task]).contains("charge the card"));
 }
 
-fn a_killed_night_goes_on_and_loses_nothing(db: &Db) {
-    let mut demo =
-        db.command(&["demo", "--once", "--tasks", "60"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    db.until("some of the night is done", |db| {
-        let open = db.json(&["list", "--state", "running"]).len();
-        let done = db.run(&["list", "--state", "completed", "--json", "--limit", "1000"]).stdout.lines().count();
-        open > 0 && done >= 5
-    });
-    demo.kill().unwrap();
-    demo.wait().unwrap();
-    let night = db.one(&["demo", "--once", "--tasks", "999"]);
-    assert_eq!((&night["night"], &night["tasks"], &night["settled"]), (&1.into(), &60.into(), &60.into()), "{night}");
-    assert_eq!(db.tasks(), 60);
+/// Moments to kill the demo at, as they are seen from outside.
+type Moment = (&'static str, fn(&Db) -> bool);
+
+fn any(db: &Db, args: &[&str], holds: impl Fn(&Value) -> bool) -> bool {
+    // Before the first demo there is no such command.
+    let ran = db.run(&[&["list", "--json", "--limit", "1000"], args].concat());
+    ran.code == 0 && crate::support::documents(&ran.stdout).iter().any(holds)
+}
+
+const MOMENTS: [Moment; 4] = [
+    ("an order is begun", |db| any(db, &["--command", "shop.process_order"], |task| task["steps"] != 0)),
+    ("an item is packed, and its task not over", |db| {
+        any(db, &["--command", "shop.pack_item", "--state", "running,pending"], |task| task["steps"] == 1)
+    }),
+    ("a card is charged", |db| any(db, &["--command", "shop.send_invoice"], |_| true)),
+    ("an order is finished", |db| any(db, &["--command", "shop.finalize_order"], |task| task["state"] == "completed")),
+];
+
+fn a_killed_day_goes_on_and_packs_every_item_once(db: &Db) {
+    for (what, holds) in MOMENTS {
+        let mut demo = db.command(&["demo", "--once", "--orders", "8"]);
+        let mut demo = demo.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        db.until(what, holds);
+        // SIGKILL.
+        demo.kill().unwrap();
+        demo.wait().unwrap();
+    }
+    let day = db.one(&["demo", "--once", "--orders", "99"]);
+    assert_eq!((&day["day"], &day["orders"]), (&json!(1), &json!(8)), "it is the same day: {day}");
+    assert_eq!((&day["shipped"], &day["failed"], &day["cancelled"]), (&json!(5), &json!(2), &json!(1)), "{day}");
+    for order in db.json(&["list", "--command", "shop.process_order", "--state", "completed"]) {
+        is_packed_once(db, &order);
+    }
     assert_eq!(db.ok(&["check"]).trim(), "every invariant holds");
 }
 
+/// Each item of an order has one sub-task with one record of its packing, and the order went out as it was recorded.
+fn is_packed_once(db: &Db, order: &Value) {
+    let tree = db.json(&["tree", &order["id"].to_string(), "--all"]);
+    let packing: Vec<&Value> = tree.iter().filter(|task| task["command"] == "shop.pack_item").collect();
+    assert_eq!(packing.len(), order["payload"]["items"].as_array().unwrap().len(), "{order}");
+    let recorded = packing.iter().map(|task| {
+        let shown = db.one(&["show", &task["id"].to_string()]);
+        let checkpoints = shown["checkpoints"].as_array().unwrap().clone();
+        assert_eq!((checkpoints.len(), &checkpoints[0]["key"]["name"]), (1, &json!("pack")), "{shown}");
+        checkpoints[0]["value"].clone()
+    });
+    let recorded: Vec<Value> = recorded.collect();
+    assert_eq!(order["result"]["parcels"], json!(recorded), "{order}");
+    let labels: BTreeSet<String> = recorded.iter().map(Value::to_string).collect();
+    assert_eq!(labels.len(), recorded.len(), "{order}");
+    let charges = db.one(&["show", &order["id"].to_string()]);
+    let charges = charges["checkpoints"].as_array().unwrap().iter();
+    assert_eq!(charges.filter(|step| step["key"]["name"] == "charge the card").count(), 1, "{order}");
+}
+
 #[test]
-fn a_demo_that_is_told_to_stop_leaves_its_tasks_for_the_next() {
+fn a_demo_that_is_told_to_stop_leaves_its_orders_for_the_next() {
     let db = crate::support::sqlite();
     let demo = db
-        .command(&["demo", "--tasks", "30", "--json"])
+        .command(&["demo", "--orders", "8", "--json"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    db.until("the night has begun", |db| !db.run(&["list", "--state", "completed"]).stdout.is_empty());
+    db.until("the day has begun", |db| any(db, &["--state", "completed"], |_| true));
     crate::signals::signal(&demo, rustix::process::Signal::INT);
     let ran = crate::support::finish_child(demo, "");
     assert_eq!(ran.code, 0, "{ran:?}");
     let left = crate::support::documents(&ran.stdout)[0]["left"].as_u64().unwrap();
     assert!(left > 0, "{ran:?}");
-    assert_eq!(db.json(&["list", "--state", "pending"]).len() as u64, left);
-    assert_eq!(db.one(&["demo", "--once"])["settled"], 30);
+    let open = db.json(&["list", "--command", "shop.process_order", "--state", "pending,waiting"]);
+    assert_eq!(open.len() as u64, left);
+    assert_eq!(db.one(&["demo", "--once"])["orders"], 8);
 }
 
 #[test]
 fn the_demo_needs_nothing_and_makes_its_own_file() {
     let dir = tempfile::tempdir().unwrap();
     let mut command = crate::support::kinfolk();
-    command.current_dir(dir.path()).args(["demo", "--once", "--tasks", "20"]);
+    command.current_dir(dir.path()).args(["demo", "--once", "--orders", "8"]);
     let ran = crate::support::finish(command, "");
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(dir.path().join("kinfolk-demo.db").exists());

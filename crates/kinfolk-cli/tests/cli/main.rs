@@ -6,6 +6,7 @@ mod bad_input;
 mod bench;
 mod databases;
 mod demo;
+mod durable;
 mod families;
 mod functions;
 mod life;

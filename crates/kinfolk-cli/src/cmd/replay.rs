@@ -1,0 +1,83 @@
+//! `kinfolk replay`: run the recorded history of a task through the handlers of this program, and write nothing. This program
+//! has the demo's handlers and the built-in ones; another program does the same to its own by `WorkerBuilder::replay`.
+
+use kinfolk::{FailureKind, Kinfolk, Replay, ReplayEnd};
+use kinfolk_core::{Key, StepKind, StoreError, TaskId};
+use owo_colors::OwoColorize as _;
+use serde_json::{Value, json};
+
+use crate::fault::Fault;
+use crate::out::table::harmless;
+use crate::session::Session;
+use crate::{builtin, demo};
+
+/// `kinfolk replay ID`
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The task's number
+    id: TaskId,
+}
+
+/// Runs it.
+pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
+    let kinfolk = Kinfolk::new(session.open().await?);
+    let task = kinfolk.store().task(args.id).await?.ok_or_else(|| StoreError::not_found("task", args.id))?;
+    let command = task.command.as_str();
+    if !demo::COMMANDS.contains(&command) && !builtin::names(false).contains(&command) {
+        return Err(Fault::no(
+            "no_handler",
+            format!(
+                "this program has no handler for {command}: it can replay the demo and the built-in commands; call \
+                 `WorkerBuilder::replay` in the program that handles {command}"
+            ),
+        ));
+    }
+    let replay = builtin::add(demo::handlers(kinfolk.worker()), false).replay(task.id).await?;
+    session.out.say(&document(command, &replay), words(command, &replay))?;
+    match replay.end {
+        ReplayEnd::Diverged(failure) => Err(Fault::no(FailureKind::Diverged.as_str(), failure.message)),
+        _ => Ok(()),
+    }
+}
+
+fn document(command: &str, replay: &Replay) -> Value {
+    let operations = |keys: &[(Key, StepKind)]| -> Vec<Value> {
+        keys.iter().map(|(key, kind)| json!({"key": key, "kind": kind})).collect()
+    };
+    let (end, at, failure) = match &replay.end {
+        ReplayEnd::Diverged(failure) => ("diverged", Vec::new(), Some(failure)),
+        ReplayEnd::GoesOn(keys) => ("goes_on", operations(keys), None),
+        ReplayEnd::Returned => ("returned", Vec::new(), None),
+        ReplayEnd::Failed(failure) => ("failed", Vec::new(), Some(failure)),
+    };
+    json!({
+        "task": replay.task, "command": command, "steps": replay.steps, "sound": replay.is_sound(), "end": end, "at": at,
+        "failure": failure, "unused": replay.unused,
+    })
+}
+
+fn words(command: &str, replay: &Replay) -> String {
+    let steps = if replay.steps == 1 { "1 step".to_owned() } else { format!("{} steps", replay.steps) };
+    let mut words = format!("task {} {command}, {steps} recorded: ", replay.task.bold());
+    words.push_str(&match &replay.end {
+        ReplayEnd::Diverged(_) => "diverges".red().to_string(),
+        ReplayEnd::GoesOn(keys) => {
+            let next: Vec<String> = keys.iter().map(|(key, kind)| format!("{key} ({})", kind.as_str())).collect();
+            format!("{}, goes on with {}", "sound".green(), harmless(&next.join(" and ")))
+        }
+        ReplayEnd::Returned => format!("{}, the handler returns", "sound".green()),
+        ReplayEnd::Failed(failure) => {
+            format!(
+                "{}, the handler ends with an error ({}): {}",
+                "sound".green(),
+                failure.kind,
+                harmless(&failure.message)
+            )
+        }
+    });
+    if !replay.unused.is_empty() && replay.is_sound() {
+        let unused: Vec<String> = replay.unused.iter().map(Key::to_string).collect();
+        words.push_str(&format!("\nrecorded, and not asked for on the way: {}", harmless(&unused.join(", "))));
+    }
+    words
+}
