@@ -10,6 +10,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use kinfolk_core::TaskId;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// One line.
@@ -37,13 +38,13 @@ pub struct Entry {
 }
 
 /// Appends a line: one write of a few bytes, so that lines never mix.
-pub fn append(file: &Path, line: &Line) -> std::io::Result<()> {
+pub fn append(file: &Path, line: &impl Serialize) -> std::io::Result<()> {
     let text = format!("{}\n", serde_json::to_string(line)?);
     OpenOptions::new().create(true).append(true).open(file)?.write_all(text.as_bytes())
 }
 
 /// All lines, in the order in which they were written.
-pub fn read(file: &Path) -> Result<Vec<Line>> {
+pub fn read<L: DeserializeOwned>(file: &Path) -> Result<Vec<L>> {
     let text = std::fs::read_to_string(file).with_context(|| format!("can't read {}", file.display()))?;
     // The last line may be on its way.
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);

@@ -14,7 +14,6 @@ mod inspect;
 mod limits;
 mod low_water;
 mod migrate;
-mod numbers;
 mod operate;
 mod produce;
 mod rows;

@@ -7,6 +7,7 @@ use kinfolk::{Ctx, Done, Json, TaskError, WorkerBuilder};
 use tokio_postgres::types::Type;
 use tokio_postgres::{IsolationLevel, NoTls};
 
+use crate::flows::{self, FLOW, Flow, PAD};
 use crate::ledger;
 use crate::victim::Orders;
 use crate::victim::plan::{self, FAMILY, LEAF, Plan};
@@ -50,7 +51,10 @@ pub(super) fn add(builder: WorkerBuilder, orders: &Orders) -> WorkerBuilder {
     let file = orders.ledger.clone();
     let family = move |ctx: Ctx, plan: Plan| plan::act(ctx, plan, file.clone(), work);
     let leaf = |_: Ctx, _: Json| async { Ok::<_, TaskError>(()) };
-    let builder = builder.handler(FAMILY, family).handler(LEAF, leaf);
+    let builder = builder.handler(FAMILY, family).handler(LEAF, leaf).handler(PAD, flows::pad);
+    let file = orders.ledger.clone();
+    let flow = move |ctx: Ctx, flow: Flow| flows::act(ctx, flow, file.clone(), work);
+    let builder = builder.handler(FLOW, flow);
     builder.handler(NOTE, note).handler(EFFECT, effect).handler(HOLD, hold).handler(KILL, kill)
 }
 

@@ -15,9 +15,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use kinfolk::{Event, Kinfolk, Worker, WorkerBuilder};
-use kinfolk_core::{CommandName, Enqueued, Json, NewTask, Store, TaskId};
+use kinfolk_core::{CommandName, Enqueued, Json, NewTask, SignalName, Store, TaskId};
 use kinfolk_postgres::{PgOptions, PgStore};
+use kinfolk_runner::SqlCommands;
 use serde::{Deserialize, Serialize};
+
+use crate::flows::{GO, signal_value};
 
 pub use handlers::{EFFECT, HOLD, KILL, NOTE};
 pub use plan::{FAMILY, FollowUp, LEAF, MENDED, Plan};
@@ -41,6 +44,10 @@ pub struct Orders {
     pub pooled: bool,
     /// For PostgreSQL: how long a call may stay without an answer.
     pub answer_ms: u64,
+    /// The only queue it takes from, if not all of its commands'.
+    pub queue: Option<String>,
+    /// For PostgreSQL: run the functions in the database too.
+    pub functions: bool,
 }
 
 /// What a victim is there for.
@@ -52,6 +59,8 @@ pub enum Mode {
     Script,
     /// Enqueue until the disk is full, look at what is left, make room, go on, end.
     Fill,
+    /// Send this task the first of its signals called [`GO`], then end.
+    Signal(TaskId),
 }
 
 impl Orders {
@@ -67,6 +76,8 @@ impl Orders {
             mode: Mode::Work,
             pooled: false,
             answer_ms: 30_000,
+            queue: None,
+            functions: false,
         }
     }
 
@@ -90,13 +101,18 @@ pub async fn run(orders: Orders) -> Result<()> {
         Mode::Work => work(&orders, store).await?,
         Mode::Script => script::run(&orders, store).await?,
         Mode::Fill => fill::run(&orders, &*store).await?,
+        Mode::Signal(task) => drop(store.signal(task, &SignalName::new(GO)?, &signal_value(0)?).await?),
     }
     println!("end");
     Ok(())
 }
 
 async fn work(orders: &Orders, store: Arc<dyn Store>) -> Result<()> {
-    let worker = worker(orders, store).start().await?;
+    let mut builder = worker(orders, store);
+    if orders.functions {
+        builder = builder.commands_from(SqlCommands::open(&orders.url, orders.capacity)?);
+    }
+    let worker = builder.start().await?;
     println!("ready");
     worker.run_until_signal().await?;
     Ok(())
@@ -118,12 +134,15 @@ async fn open(orders: &Orders) -> Result<Arc<dyn Store>> {
 
 fn worker(orders: &Orders, store: Arc<dyn Store>) -> WorkerBuilder {
     let lease = Duration::from_millis(orders.lease_ms);
-    let builder = Worker::builder(Kinfolk::new(store))
+    let mut builder = Worker::builder(Kinfolk::new(store))
         .capacity(orders.capacity)
         .lease(lease)
         .heartbeat(lease / 4)
         .poll(Duration::from_millis(100))
         .on_event(tell);
+    if let Some(queue) = &orders.queue {
+        builder = builder.queue(queue, orders.capacity);
+    }
     handlers::add(builder, orders)
 }
 

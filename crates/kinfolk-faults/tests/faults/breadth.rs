@@ -50,7 +50,7 @@ fn wide_worker(bed: &Bed) -> Result<Process> {
 }
 
 /// Waits until a root has ended, however long it takes, as long as something moves.
-async fn wait_ended(store: &dyn Store, root: TaskId) -> Result<State> {
+pub(crate) async fn wait_ended(store: &dyn Store, root: TaskId) -> Result<State> {
     let mut last = (None, Instant::now());
     loop {
         let task = store.task(root).await?.context("the root is gone")?;

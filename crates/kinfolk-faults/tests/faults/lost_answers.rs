@@ -19,15 +19,15 @@ use uuid::Uuid;
 use crate::{PATIENCE, ledger, start, worker};
 
 /// A store behind a proxy, and the same one without it.
-struct Line {
-    bed: Bed,
-    proxy: Proxy,
+pub(crate) struct Line {
+    pub(crate) bed: Bed,
+    pub(crate) proxy: Proxy,
     through: Arc<dyn Store>,
-    direct: Arc<dyn Store>,
+    pub(crate) direct: Arc<dyn Store>,
 }
 
 impl Line {
-    async fn new() -> Result<Self> {
+    pub(crate) async fn new() -> Result<Self> {
         let bed = Bed::new(Kind::Postgres).await?;
         let proxy = Proxy::start(bed.port()?).await?;
         let through = kinfolk::open(&bed.url_through(proxy.port())?).await?;
