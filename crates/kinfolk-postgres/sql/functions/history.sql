@@ -115,12 +115,14 @@ begin
 end
 $$;
 
--- The children of a fan-out as they were given, from this one on.
+-- The children of a fan-out as they were given, from this one on. A page of children meets all that have ended, of which the
+-- planner knows nothing: they are hashed, since one by one they would be looked through for every child.
 create or replace function kinfolk.results_by_index(p_fan_out bigint, p_from integer, p_limit integer)
 returns table (nth integer, task bigint, state text, ended integer, result jsonb, failure jsonb, attempt smallint)
 language sql stable
 set search_path = pg_catalog, pg_temp
 set enable_hashjoin = on
+set enable_nestloop = off
 as $$
     select t.nth, t.id, t.state::text, e.ended, t.result, t.failure, t.attempt
     from kinfolk.task t
