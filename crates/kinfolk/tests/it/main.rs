@@ -22,4 +22,5 @@ mod schedules;
 mod serial;
 mod statuses;
 mod stopping;
+mod streams;
 mod troubles;

@@ -5,12 +5,17 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kinfolk::core::{Outcome, Settle};
-use kinfolk::{Ctx, Error, Event, Json, Kinfolk, State, TaskError, TaskId, WorkerBuilder};
+use kinfolk::{Ctx, Error, Event, Json, Kinfolk, State, Sub, TaskError, TaskId, WorkerBuilder};
 
 use crate::flaky::{Fate, Flaky, unreachable};
 use crate::lab::{Lab, noop, on_both_stores, within};
 
-on_both_stores!(lost_answers_double_no_child, what_the_store_chokes_on_becomes_a_failure_without_children);
+on_both_stores!(
+    lost_answers_double_no_child,
+    lost_answers_repeat_no_step_and_double_no_sub_task,
+    what_the_store_chokes_on_becomes_a_failure_without_children,
+    a_suspension_that_the_store_chokes_on_becomes_a_failure,
+);
 
 /// A worker whose calls to the lab's store are meddled with.
 fn worker(lab: &Lab, meddle: impl Fn(&'static str, &[Settle]) -> Fate + Send + Sync + 'static) -> WorkerBuilder {
@@ -67,6 +72,62 @@ async fn lost_answers_double_no_child(lab: &Lab) {
         assert_eq!(lab.ended(id).await.state, State::Completed);
         let tally = lab.kinfolk.tally(id).await.unwrap();
         assert_eq!((tally.total, tally.completed), (children, children));
+    }
+    worker.stop().await.unwrap();
+    lab.check().await;
+}
+
+async fn lost_answers_repeat_no_step_and_double_no_sub_task(lab: &Lab) {
+    let calls = AtomicUsize::new(0);
+    let meddle = move |verb: &'static str, _: &[Settle]| match verb {
+        "claim" | "settle" | "record" | "suspend" | "take_signal" | "expire"
+            if calls.fetch_add(1, Ordering::SeqCst).is_multiple_of(3) =>
+        {
+            Fate::AnswerLost
+        }
+        _ => Fate::Answered,
+    };
+    let runs = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&runs);
+    let flow = move |ctx: Ctx, width: u64| {
+        let count = Arc::clone(&count);
+        async move {
+            for _ in 0..3 {
+                ctx.step("count", async { Ok(count.fetch_add(1, Ordering::SeqCst)) }).await?;
+            }
+            let word: Option<String> = ctx.wait_signal("word", None).await?;
+            ctx.fan_out::<()>((0..width).map(|n| Sub::new("child", &n))).timeout(Duration::from_secs(60)).await?;
+            ctx.call::<()>("child", &word).await?;
+            Ok(())
+        }
+    };
+    let worker = worker(lab, meddle).handler("flow", flow).handler("child", noop).start().await.unwrap();
+    // Some are suspended with others, some in a call of their own.
+    for width in [1, 3, 150, 20] {
+        runs.store(0, Ordering::SeqCst);
+        let id = lab.kinfolk.enqueue("flow", &width).await.unwrap().id().unwrap();
+        lab.kinfolk.signal(id, "word", "go").await.unwrap();
+        let task = lab.ended(id).await;
+        assert_eq!((task.state, runs.load(Ordering::SeqCst)), (State::Completed, 3), "{:?}", task.failure);
+        let tally = lab.kinfolk.tally(id).await.unwrap();
+        assert_eq!((tally.total, tally.completed), (width + 1, width + 1));
+    }
+    assert!(lab.events.count(|event| event.name() == "store_trouble") > 0);
+    worker.stop().await.unwrap();
+    lab.check().await;
+}
+
+async fn a_suspension_that_the_store_chokes_on_becomes_a_failure(lab: &Lab) {
+    let meddle = move |verb: &'static str, _: &[Settle]| match verb {
+        "suspend" => Fate::Refused(Error::Fault { code: "XX000".to_owned(), detail: "choked".to_owned() }),
+        _ => Fate::Answered,
+    };
+    let flow = |ctx: Ctx, _: Json| async move { ctx.call::<()>("child", &()).await };
+    let worker = worker(lab, meddle).handler("flow", flow).handler("child", noop).start().await.unwrap();
+    for id in lab.enqueue_many("flow", 3).await {
+        let task = lab.ended(id).await;
+        let message = task.failure.unwrap().message;
+        assert!(task.state == State::Failed && message.contains("choked"), "{message}");
     }
     worker.stop().await.unwrap();
     lab.check().await;
