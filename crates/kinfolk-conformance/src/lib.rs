@@ -9,6 +9,7 @@
 
 pub mod contract;
 mod crowd;
+pub mod flow;
 pub mod harness;
 pub mod history;
 pub mod invariants;

@@ -27,6 +27,17 @@ macro_rules! every_contract {
                 cancelling_nothing_is_not_found,
                 a_task_between_attempts_is_cancelled_at_once,
             ]
+            cancel_durable: [
+                a_suspended_handler_is_cancelled_at_once,
+                a_handler_whose_children_are_in_line_ends_with_them,
+                a_suspended_handler_waits_for_running_children,
+                a_pending_handler_waits_for_running_children,
+                a_pending_handler_ends_with_its_children,
+                a_running_handler_is_asked,
+                everything_below_is_cancelled,
+                a_cancelled_child_resumes_its_handler,
+                a_failed_owner_that_waits_is_cancelled,
+            ]
             cancel_family: [
                 a_family_in_which_nothing_runs_ends_at_once,
                 what_runs_is_asked_and_its_parents_wait_for_it,
@@ -106,6 +117,17 @@ macro_rules! every_contract {
                 registering_makes_missing_queues_and_leaves_others_alone,
                 a_task_enqueued_here_is_claimed_elsewhere,
             ]
+            expire: [
+                the_deadline_resumes_the_handler,
+                an_overdue_fan_out_is_given_up,
+                a_fan_out_that_is_not_overdue_is_left_as_it_is,
+                a_settled_fan_out_is_left_as_it_is,
+                the_last_child_may_come_before_the_handler,
+                nobody_gives_up_what_is_not_his,
+                the_earliest_of_all_times_resumes,
+                everything_below_is_cancelled,
+                a_timeout_of_nothing_is_over_at_once,
+            ]
             family_races: [
                 the_last_siblings_settle_at_once,
                 the_last_cousins_settle_at_once,
@@ -121,6 +143,28 @@ macro_rules! every_contract {
                 changing_limits_at_work_locks_nothing_up,
                 lost_children_and_late_ends_agree,
                 parallel_prunes_of_families_count_each_task_once,
+            ]
+            fan_out: [
+                fail_fast_is_settled_by_the_first_failure,
+                collect_all_waits_for_every_child,
+                a_threshold_gives_up_early,
+                a_cancelled_child_did_not_complete,
+                children_that_end_at_once_end_in_their_order,
+                a_verdict_stands,
+                an_owner_waits_for_awaited_children_in_the_end,
+                an_own_failure_is_the_one_shown,
+                open_children_end_with_an_owner_that_failed,
+                an_owner_whose_children_all_end_with_it_ends_at_once,
+                a_success_leaves_the_children_at_work,
+                fan_outs_nest,
+                a_child_that_waits_for_its_own_has_not_ended,
+                fan_outs_follow_one_another,
+                a_yield_with_open_children_is_a_snooze,
+                an_owner_and_its_child_end_in_one_call,
+                a_wide_fan_out_is_settled,
+                only_spawned_children_fail_their_parent,
+                a_child_is_counted_when_it_ends_for_good,
+                a_fan_out_is_awaited_over_several_suspensions,
             ]
             follow_up: [
                 a_follow_up_waits_for_the_whole_family,
@@ -142,6 +186,14 @@ macro_rules! every_contract {
                 a_removed_family_is_not_forgotten,
                 an_unknown_follow_up_is_refused,
                 a_queue_without_children_takes_follow_ups,
+            ]
+            history: [
+                most_tasks_have_none,
+                it_holds_checkpoints_fan_outs_and_results,
+                open_children_of_a_settled_fan_out_are_there_too,
+                results_of_a_wide_fan_out_are_not_in_it,
+                it_is_of_one_task_alone,
+                a_failed_attempt_leaves_it_as_it_was,
             ]
             in_order: [
                 they_run_one_after_another,
@@ -262,6 +314,10 @@ macro_rules! every_contract {
                 a_retried_task_is_not_removed,
                 a_removed_task_is_gone_for_good,
             ]
+            prune_durable: [
+                everything_recorded_goes_with_the_family,
+                a_suspended_handler_is_never_pruned,
+            ]
             prune_family: [
                 an_ended_child_stays_while_its_family_works,
                 a_family_goes_by_its_roots_end,
@@ -277,6 +333,28 @@ macro_rules! every_contract {
                 an_unknown_queue_is_not_found,
                 setting_a_queue_makes_it_or_changes_its_retention,
                 a_pause_is_seen_by_every_process,
+            ]
+            record: [
+                checkpoints_are_kept_in_the_order_of_writing,
+                a_record_sent_again_is_written_once,
+                nothing_else_is_written_under_a_recorded_key,
+                a_stale_record_writes_nothing,
+                a_key_is_branch_name_and_occurrence,
+                kinds_digests_and_values_come_back_as_they_were,
+                a_request_to_cancel_does_not_stop_a_record,
+                what_was_recorded_outlives_every_end_of_an_attempt,
+                a_repeated_claim_says_it_too,
+                a_task_has_a_most_of_checkpoints,
+                what_no_store_would_keep_is_refused,
+            ]
+            recover_durable: [
+                a_lost_handler_goes_on_from_its_history,
+                every_pause_leaves_the_history_as_it_is,
+                a_suspended_handler_has_no_worker_to_lose,
+                a_lost_child_is_counted_when_it_ends,
+                a_lost_handler_whose_end_was_asked_for_waits_for_its_children,
+                poison_waits_for_its_children,
+                a_child_that_ends_by_loss_is_counted,
             ]
             repeat: [
                 a_repeated_claim_gives_the_same_tasks,
@@ -295,6 +373,32 @@ macro_rules! every_contract {
                 a_heartbeat_sent_twice_is_one,
                 an_unused_token_settles_nothing,
             ]
+            report: [
+                the_latest_is_shown_and_stays,
+                a_stale_report_is_not_written,
+                what_no_store_would_keep_is_refused,
+            ]
+            results: [
+                they_are_read_by_index_or_by_end,
+                pages_go_on_where_the_last_one_ended,
+                a_page_has_a_most,
+                an_unknown_fan_out_is_not_found,
+            ]
+            resume: [
+                the_last_child_resumes_the_handler,
+                a_resumed_task_goes_before_those_that_came_after,
+                what_is_there_already_resumes_at_once,
+                a_timer_resumes_at_its_moment,
+                a_claim_opens_more_than_it_takes,
+                what_comes_first_resumes,
+                whichever_fan_out_is_settled_first_resumes,
+                enough_ends_resume_a_stream,
+                a_verdict_resumes_a_stream_before_its_time,
+                ends_do_not_disturb_a_handler_that_does_not_wait,
+                errors_after_a_resumption_cost_attempts,
+                all_timers_that_are_due_resume_page_by_page,
+                a_paused_queue_resumes_nobody,
+            ]
             retry: [
                 a_failed_task_starts_afresh_at_its_old_place,
                 a_cancelled_task_runs_without_the_old_request,
@@ -303,6 +407,22 @@ macro_rules! every_contract {
                 retrying_nothing_is_not_found,
                 the_old_token_is_stale_after_a_retry,
                 a_retry_forgives_poison,
+            ]
+            retry_durable: [
+                a_handler_without_children_replays_what_it_recorded,
+                owners_and_awaited_children_are_not_retried_alone,
+                a_handler_that_failed_by_itself_replays,
+                a_failed_fan_out_is_opened_again,
+                a_fan_out_that_timed_out_is_opened_again,
+                what_came_after_the_failure_is_forgotten,
+                forgotten_fan_outs_stay_forgotten,
+                a_stream_is_taken_in_again,
+                a_failure_deep_in_the_family_is_repaired,
+                cancelled_children_of_a_reopened_fan_out_go_on,
+                a_failure_that_the_handler_heard_of_stays,
+                failed_spawned_children_run_again_with_their_parent,
+                a_reopened_family_waits_for_a_place,
+                a_cancelled_handler_goes_on_from_its_history,
             ]
             retry_family: [
                 failed_leaves_run_again_and_their_parents_wait,
@@ -398,6 +518,18 @@ macro_rules! every_contract {
                 a_child_may_leave_siblings_and_children_at_once,
                 a_sibling_is_refused_where_a_child_would_be,
             ]
+            signal: [
+                a_signal_resumes_the_handler_that_waits_for_it,
+                signals_are_kept_in_order_until_asked_for,
+                a_signal_that_came_before_is_there_already,
+                a_taken_signal_is_recorded,
+                a_wait_that_was_given_up_stays_given_up,
+                a_key_of_another_kind_is_refused,
+                a_stale_token_takes_nothing,
+                nothing_that_has_ended_is_signalled,
+                a_task_whose_work_is_done_keeps_them,
+                only_so_many_are_kept,
+            ]
             spawn: [
                 a_parent_waits_with_its_own_outcome_recorded,
                 a_child_knows_its_parent_its_root_and_its_depth,
@@ -439,6 +571,31 @@ macro_rules! every_contract {
                 an_unknown_command_may_be_watched,
                 a_status_can_be_removed,
             ]
+            suspend: [
+                a_suspended_task_waits_without_a_worker,
+                a_suspension_costs_no_attempt,
+                everything_is_written_at_once,
+                an_awaited_child_is_a_child_like_any_other,
+                a_suspension_sent_again_does_nothing_twice,
+                a_stale_suspension_changes_nothing,
+                a_task_whose_end_was_asked_for_is_cancelled_instead,
+                what_cannot_be_made_refuses_everything,
+                a_fan_out_may_be_too_deep,
+                a_queue_without_children_takes_none,
+                a_suspension_clears_suspicion,
+                what_no_store_would_keep_is_refused,
+                a_recorded_key_is_not_taken_again,
+                only_its_own_fan_outs_are_awaited,
+                what_was_made_is_made_with_it,
+                later_children_queue_behind_earlier_ones,
+                the_order_given_last_holds,
+                an_awaited_child_has_no_siblings,
+                a_suspended_child_uses_no_room,
+                a_suspended_root_keeps_its_familys_place,
+                unique_keys_go_on_as_they_were,
+                spawned_children_that_failed_fail_it_in_the_end,
+                it_waits_for_what_it_names_alone,
+            ]
             unique: [
                 a_duplicate_is_answered_with_the_task_in_place,
                 duplicates_within_one_batch_are_one_task,
@@ -471,6 +628,9 @@ macro_rules! every_contract {
                 every_case_of_lost,
                 every_case_of_a_restarted_server,
                 every_delay_is_the_policys,
+            ]
+            verdict: [
+                every_rule_comes_to_the_verdict_of_the_core,
             ]
         }
     };

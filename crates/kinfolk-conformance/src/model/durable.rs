@@ -62,7 +62,7 @@ impl Engine {
             return Ok(taken.into_iter().next().map_or(Taken::Nothing, Taken::Signal));
         }
         let mut kept = row.kept.iter().enumerate().filter(|(_, (kept, _))| kept == name);
-        let next = if self.has(Bug::LatestSignalComesFirst) { kept.last() } else { kept.next() };
+        let next = if self.has(Bug::LatestSignalComesFirst) { kept.next_back() } else { kept.next() };
         let Some((place, (_, value))) = next else { return Ok(Taken::Nothing) };
         let value = value.clone();
         self.whole(|engine| engine.record_all(id, &[step(Json::of(&[&value])?)]))?;

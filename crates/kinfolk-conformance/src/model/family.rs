@@ -9,7 +9,7 @@ use super::{Bug, Engine, Row};
 impl Engine {
     /// The children of a task: first those that it spawned, then those of the fan-outs that it awaited.
     pub(super) fn children_of(&self, parent: TaskId) -> Vec<TaskId> {
-        let rows = self.tasks.values().filter(|row| row.task.parent == Some(parent));
+        let rows = self.kids.get(&parent).into_iter().flatten().filter_map(|id| self.tasks.get(id));
         let mut children: Vec<_> = rows.map(|row| (row.fan_out, row.nth, row.task.id)).collect();
         children.sort_unstable();
         children.into_iter().map(|(_, _, id)| id).collect()
@@ -32,7 +32,7 @@ impl Engine {
     }
 
     pub(super) fn tally_of(&self, parent: TaskId) -> Tally {
-        self.count(|row| row.task.parent == Some(parent))
+        self.count(self.children_of(parent))
     }
 
     pub(super) fn is_open(&self, id: TaskId) -> bool {
@@ -111,7 +111,7 @@ impl Engine {
         let Some(own) = self.tasks[&id].task.outcome.filter(|_| self.tasks[&id].task.state == State::Waiting) else {
             return;
         };
-        let mut children = self.count(|row| row.task.parent == Some(id) && row.fan_out.is_none());
+        let mut children = self.count(self.spawned_by(id));
         let awaited = self.tally_of(id).open() - children.open();
         let early = self.has(Bug::JoinMissesAChild) && children.total > 1 && children.open() == 1;
         children.total -= u64::from(early);
@@ -169,7 +169,8 @@ impl Engine {
         let root = self.row(id)?.task.root;
         let mut progress = Progress::default();
         for depth in 1.. {
-            let level = self.count(|row| row.task.root == root && row.task.depth == depth);
+            let level = self.tasks.values().filter(|row| row.task.root == root && row.task.depth == depth);
+            let level = self.count(level.map(|row| row.task.id));
             if level.total == 0 {
                 break;
             }
@@ -197,11 +198,11 @@ impl Engine {
         stuck.len() as u64
     }
 
-    pub(super) fn count(&self, of: impl Fn(&Row) -> bool) -> Tally {
+    pub(super) fn count(&self, tasks: impl IntoIterator<Item = TaskId>) -> Tally {
         let mut tally = Tally::default();
-        for row in self.tasks.values().filter(|row| of(row)) {
+        for id in tasks {
             tally.total += 1;
-            tally.count(row.task.state);
+            tally.count(self.tasks[&id].task.state);
         }
         tally
     }

@@ -61,7 +61,7 @@ impl Engine {
 
     fn verdict_of(&self, id: FanOutId) -> Option<Verdict> {
         let rule = self.fan_outs[&id].rule;
-        let mut tally = self.count(|row| row.fan_out == Some(id));
+        let mut tally = self.count(self.children_in(id));
         if self.has(Bug::CancelledChildIsForgiven) {
             tally.completed += tally.cancelled;
             tally.cancelled = 0;
@@ -108,9 +108,7 @@ impl Engine {
         let row = self.row_mut(id);
         row.go_pending(Gate::Open);
         row.task.signals.clear();
-        for fan_out in self.fan_outs_of(id) {
-            self.fan_out_mut(fan_out).wake_at = None;
-        }
+        self.await_nothing(id);
         if self.has(Bug::ResumptionCostsAnAttempt) {
             self.row_mut(id).task.attempt += 1;
         }
@@ -118,6 +116,13 @@ impl Engine {
             self.row_mut(id).task.place = self.now;
         }
         self.open(id);
+    }
+
+    /// None of a task's fan-outs resumes it any more.
+    pub(super) fn await_nothing(&mut self, id: TaskId) {
+        for fan_out in self.fan_outs_of(id) {
+            self.fan_out_mut(fan_out).wake_at = None;
+        }
     }
 
     pub(super) fn expire(&mut self, task: TaskId, token: Token, id: FanOutId) -> Answer<Option<FanOut>> {
@@ -200,7 +205,7 @@ impl Engine {
             id,
             task: row.owner,
             rule: row.rule,
-            tally: self.count(|child| child.fan_out == Some(id)),
+            tally: self.count(self.children_in(id)),
             verdict: row.verdict,
             decided_at: row.decided_at,
             deadline: row.deadline,

@@ -123,7 +123,7 @@ impl Engine {
             must(!row.at_work || task.parent.is_none() && !task.state.is_terminal(), "only an open root is at work");
         }
         for (id, row) in &self.fan_outs {
-            let tally = self.count(|child| child.fan_out == Some(*id));
+            let tally = self.count(self.children_in(*id));
             let sound = tally.ended() == u64::from(row.many_ended())
                 && row.verdict.is_some() == row.decided_at.is_some()
                 && row.verdict.is_some() == row.decided_step.is_some();

@@ -44,6 +44,8 @@ struct Engine {
     commands: BTreeMap<CommandName, Command>,
     queues: BTreeMap<QueueName, Queue>,
     tasks: BTreeMap<TaskId, Row>,
+    /// The children of each parent; also found by looking at all tasks, but not within anyone's patience.
+    kids: BTreeMap<TaskId, BTreeSet<TaskId>>,
     workers: BTreeMap<WorkerId, WorkerRow>,
     schedules: BTreeMap<ScheduleName, Schedule>,
     statuses: BTreeMap<StatusName, Status>,

@@ -30,6 +30,7 @@ impl Engine {
         let mut ended = Vec::new();
         for member in members {
             let busy = self.tally_of(member).open() > 0;
+            self.await_nothing(member);
             let (now, completes) = (self.now, self.has(Bug::CancelledParentCompletes));
             let row = self.row_mut(member);
             if row.task.state.is_terminal() {

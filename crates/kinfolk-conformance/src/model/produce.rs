@@ -131,6 +131,9 @@ impl Engine {
             parked: false,
             at_work: false,
         };
+        if let Some(parent) = row.task.parent {
+            self.kids.entry(parent).or_default().insert(id);
+        }
         self.tasks.insert(id, row);
         id
     }

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use kinfolk_core::store::Answer;
-use kinfolk_core::{ChildOrder, FailureKind, FanOutId, Gate, Retried, State, StoreError, Task, TaskId, Verdict};
+use kinfolk_core::{
+    ChildOrder, FailureKind, FanOutId, Gate, Retried, State, StepKind, StoreError, Task, TaskId, Verdict,
+};
 
 use super::{Bug, Engine};
 
@@ -91,7 +93,7 @@ impl Engine {
         let bad =
             |fan_out: &FanOutId| matches!(self.fan_outs[fan_out].verdict, Some(Verdict::Failed | Verdict::TimedOut));
         let bad: Vec<_> = self.fan_outs_of(id).into_iter().filter(bad).filter(|f| self.step_of(*f).is_some()).collect();
-        let cut = bad.iter().filter_map(|fan_out| self.fan_outs[fan_out].decided_step).min();
+        let cut = bad.iter().filter_map(|fan_out| self.cut(*fan_out)).min();
         self.start_afresh(id);
         let Some(cut) = cut.filter(|_| !self.has(Bug::RepairReplaysTheFailure)) else {
             done.pending += 1;
@@ -107,6 +109,16 @@ impl Engine {
         for fan_out in reopened {
             self.reopen(fan_out, done);
         }
+    }
+
+    /// From which checkpoint on the handler's history can't stand when this fan-out is opened again: where it was settled,
+    /// or where a stream was taken in before, since the order of ends in which its cursor points changes.
+    fn cut(&self, id: FanOutId) -> Option<u32> {
+        let row = &self.fan_outs[&id];
+        let begun = self.step_of(id)?;
+        let steps = (0..).zip(&self.tasks[&row.owner].checkpoints);
+        let mut folds = steps.filter(|(seq, step)| *seq > begun && step.kind == StepKind::Fold).map(|(seq, _)| seq);
+        folds.next().into_iter().chain(row.decided_step).min()
     }
 
     fn reopen(&mut self, id: FanOutId, done: &mut Retried) {

@@ -58,9 +58,7 @@ impl Engine {
 
     /// Begins the new fan-outs; from now on these and those named are awaited, and no others.
     fn await_all(&mut self, suspend: &Suspend) -> Answer<()> {
-        for fan_out in self.fan_outs_of(suspend.task) {
-            self.fan_out_mut(fan_out).wake_at = None;
-        }
+        self.await_nothing(suspend.task);
         for fan_out in &suspend.fan_outs {
             self.begin(suspend.task, fan_out)?;
         }

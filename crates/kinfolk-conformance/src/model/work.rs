@@ -1,7 +1,5 @@
 //! What a worker may do.
 
-use std::collections::BTreeSet;
-
 use kinfolk_core::decide::{self};
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::schedule::{Fired, Plan};
@@ -133,8 +131,8 @@ impl Engine {
         }
         gone.truncate(SWEEP_PAGE);
         gone.retain(|id| self.tasks.remove(id).is_some());
-        let left: BTreeSet<_> = self.tasks.keys().copied().collect();
-        self.fan_outs.retain(|_, fan_out| left.contains(&fan_out.owner));
+        self.kids.retain(|parent, _| self.tasks.contains_key(parent));
+        self.fan_outs.retain(|_, fan_out| self.tasks.contains_key(&fan_out.owner));
         gone.len() as u64
     }
 
