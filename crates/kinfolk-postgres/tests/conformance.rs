@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use kinfolk_conformance::{START, TestStore, history};
+use kinfolk_conformance::{START, TestStore};
 use kinfolk_core::{Store, Timestamp};
 use kinfolk_postgres::PgStore;
 use kinfolk_postgres::testing::{self, TestDatabase};
@@ -49,7 +49,7 @@ impl TestStore for Postgres {
 #[tokio::test(flavor = "multi_thread")]
 async fn histories() {
     let lanes: Vec<Arc<dyn TestStore>> = vec![Arc::new(postgres().await), Arc::new(postgres().await)];
-    history::run("kinfolk-postgres", lanes).await;
+    kinfolk_conformance::history::run("kinfolk-postgres", lanes).await;
 }
 
 kinfolk_conformance::contracts!(postgres);
