@@ -24,7 +24,7 @@ async fn failed_like(w: &World, mut flow: Flow) -> Flow {
     flow
 }
 
-fn wrong_state<T: std::fmt::Debug>(answer: Result<T, StoreError>) {
+fn wrong_state<T: std::fmt::Debug>(answer: &Result<T, StoreError>) {
     let refused = matches!(answer, Err(StoreError::WrongState { remedy: "retry its family instead", .. }));
     assert!(refused, "{answer:?}");
 }
@@ -47,11 +47,11 @@ pub async fn a_handler_without_children_replays_what_it_recorded(w: &World) {
 /// A handler with fan-outs is not retried alone, and neither is a child whose end was heard of.
 pub async fn owners_and_awaited_children_are_not_retried_alone(w: &World) {
     let flow = failed_flow(w).await;
-    wrong_state(w.store.retry(flow.id()).await);
-    wrong_state(w.store.retry(flow.kids[1]).await);
+    wrong_state(&w.store.retry(flow.id()).await);
+    wrong_state(&w.store.retry(flow.kids[1]).await);
     let open = w.flow(2, Rule::CollectAll).await;
     w.let_fail(open.kids[0]).await;
-    wrong_state(w.store.retry(open.kids[0]).await);
+    wrong_state(&w.store.retry(open.kids[0]).await);
 }
 
 /// A handler that failed though its fan-outs ended well runs again from what it recorded; nothing else does.
