@@ -6,8 +6,8 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use kinfolk_conformance::Model;
 use kinfolk_conformance::contract::{
-    cancel, cancel_family, child_limit, claim, follow_up, in_order, join, lease, prune_family, queue, repeat,
-    retry_family, schedule, serial, settle, sibling, spawn, status, unique,
+    cancel, cancel_family, child_limit, claim, expire, fan_out, follow_up, in_order, join, lease, prune_family, queue,
+    record, repeat, resume, retry_family, schedule, serial, settle, sibling, signal, spawn, status, suspend, unique,
 };
 use kinfolk_conformance::harness::run;
 use kinfolk_conformance::model::Bug;
@@ -105,27 +105,73 @@ async fn every_planted_mistake_breaks_a_contract() {
             Bug::ScheduledTaskIsActive => {
                 breaks(bug, async |w| status::active_is_what_is_at_work_or_ready(w).await).await;
             }
-            // Their contracts come with the stores that keep them.
-            Bug::StaleRecordIsWritten
-            | Bug::RepeatedRecordIsWrittenTwice
-            | Bug::RepeatedSuspensionMakesTwice
-            | Bug::SuspensionCostsAnAttempt
-            | Bug::SuspensionBeatsCancel
-            | Bug::WhatIsThereAlreadyIsMissed
-            | Bug::ResumptionCostsAnAttempt
-            | Bug::ResumptionLosesThePlace
-            | Bug::DeadlineDoesNotWake
-            | Bug::ExpiryComesEarly
-            | Bug::ExpiryLeavesChildrenRunning
-            | Bug::VerdictIsTakenAgain
-            | Bug::CancelledChildIsForgiven
-            | Bug::ThresholdRoundsDown
-            | Bug::EndedOrderRunsBackwards
-            | Bug::OwnersFailureIsNotPassedOn
-            | Bug::SignalDoesNotWake
-            | Bug::LatestSignalComesFirst
-            | Bug::SignalIsTakenTwice
-            | Bug::RepairReplaysTheFailure => {}
+            _ => in_durable_handlers(bug).await,
         }
+    }
+}
+
+/// Mistakes in what durable handlers rely on.
+async fn in_durable_handlers(bug: Bug) {
+    match bug {
+        Bug::StaleRecordIsWritten => {
+            breaks(bug, async |w| record::a_stale_record_writes_nothing(w).await).await;
+        }
+        Bug::RepeatedRecordIsWrittenTwice => {
+            breaks(bug, async |w| record::a_record_sent_again_is_written_once(w).await).await;
+        }
+        Bug::RepeatedSuspensionMakesTwice => {
+            breaks(bug, async |w| suspend::a_suspension_sent_again_does_nothing_twice(w).await).await;
+        }
+        Bug::SuspensionCostsAnAttempt => {
+            breaks(bug, async |w| suspend::a_suspension_costs_no_attempt(w).await).await;
+        }
+        Bug::SuspensionBeatsCancel => {
+            breaks(bug, async |w| suspend::a_task_whose_end_was_asked_for_is_cancelled_instead(w).await).await;
+        }
+        Bug::WhatIsThereAlreadyIsMissed => {
+            breaks(bug, async |w| resume::what_is_there_already_resumes_at_once(w).await).await;
+        }
+        Bug::ResumptionCostsAnAttempt => {
+            breaks(bug, async |w| resume::the_last_child_resumes_the_handler(w).await).await;
+        }
+        Bug::ResumptionLosesThePlace => {
+            breaks(bug, async |w| resume::a_resumed_task_goes_before_those_that_came_after(w).await).await;
+        }
+        Bug::DeadlineDoesNotWake => {
+            breaks(bug, async |w| expire::the_deadline_resumes_the_handler(w).await).await;
+        }
+        Bug::ExpiryComesEarly => {
+            breaks(bug, async |w| expire::a_fan_out_that_is_not_overdue_is_left_as_it_is(w).await).await;
+        }
+        Bug::ExpiryLeavesChildrenRunning => {
+            breaks(bug, async |w| expire::an_overdue_fan_out_is_given_up(w).await).await;
+        }
+        Bug::VerdictIsTakenAgain => {
+            breaks(bug, async |w| fan_out::a_verdict_stands(w).await).await;
+        }
+        Bug::CancelledChildIsForgiven => {
+            breaks(bug, async |w| fan_out::a_cancelled_child_did_not_complete(w).await).await;
+        }
+        Bug::ThresholdRoundsDown => {
+            breaks(bug, async |w| fan_out::a_threshold_gives_up_early(w).await).await;
+        }
+        Bug::EndedOrderRunsBackwards => {
+            breaks(bug, async |w| fan_out::children_that_end_at_once_end_in_their_order(w).await).await;
+        }
+        Bug::OwnersFailureIsNotPassedOn => {
+            breaks(bug, async |w| fan_out::open_children_end_with_an_owner_that_failed(w).await).await;
+        }
+        Bug::SignalDoesNotWake => {
+            breaks(bug, async |w| signal::a_signal_resumes_the_handler_that_waits_for_it(w).await).await;
+        }
+        Bug::LatestSignalComesFirst => {
+            breaks(bug, async |w| signal::signals_are_kept_in_order_until_asked_for(w).await).await;
+        }
+        Bug::SignalIsTakenTwice => {
+            breaks(bug, async |w| signal::a_signal_resumes_the_handler_that_waits_for_it(w).await).await;
+        }
+        // Its contract comes with the repair of durable families in every store.
+        Bug::RepairReplaysTheFailure => {}
+        other => panic!("no contract is named that forbids {other:?}"),
     }
 }

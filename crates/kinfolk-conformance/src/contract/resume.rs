@@ -28,6 +28,7 @@ pub async fn a_resumed_task_goes_before_those_that_came_after(w: &World) {
     let flow = w.flow(1, Rule::FailFast).await;
     w.advance(1).await;
     let later = w.enqueue("mail").await;
+    w.advance(1).await;
     w.complete(flow.kids[0]).await;
     assert_eq!(w.claimable().await, [flow.id(), later]);
 }
