@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kinfolk_core::limits::MADE_MAX;
 use kinfolk_core::{InputError, NewTask, QueueName, Rule};
 use serde::Serialize;
 
@@ -85,23 +86,40 @@ impl Children {
             return Err(refused(mistake.clone()));
         }
         let mut asked = Asked::default();
+        let expected = subs.size_hint().0;
         let mut gathered: Option<(Self, bool)> = None;
         for sub in subs {
-            let child = sub.draft.into_task().map_err(refused)?;
+            let mut child = sub.draft.into_task().map_err(refused)?;
             asked.child(&child);
             let (children, new) = gathered.get_or_insert_with(|| {
                 let name = terms.name.clone().unwrap_or_else(|| child.command.to_string());
                 let new = !ctx.with_book(|book| book.knows_next(&ctx.spot(&name)));
-                (Self { name, digest: String::new(), total: 0, tasks: Vec::new() }, new)
+                let room = if new { expected.min(MADE_MAX) } else { 0 };
+                (Self { name, digest: String::new(), total: 0, tasks: Vec::with_capacity(room) }, new)
             });
             children.total += 1;
             if *new {
+                share_names(&mut child, children.tasks.last());
                 let child = fitted(ctx, terms, child);
                 child.check().map_err(refused)?;
                 children.tasks.push(child);
             }
         }
-        Ok(gathered.map(|(children, _)| Self { digest: asked.digest(), ..children }))
+        Ok(gathered.map(|(mut children, _)| {
+            children.tasks.shrink_to_fit();
+            Self { digest: asked.digest(), ..children }
+        }))
+    }
+}
+
+/// Lets a child share the text of its names with the one before it: there may be very many.
+fn share_names(child: &mut NewTask, before: Option<&NewTask>) {
+    let Some(before) = before else { return };
+    if child.command == before.command {
+        child.command = before.command.clone();
+    }
+    if child.queue.is_some() && child.queue == before.queue {
+        child.queue.clone_from(&before.queue);
     }
 }
 

@@ -172,3 +172,69 @@ async fn the_kit_stands_still_until_its_clock_is_moved() {
     kit.run_until_idle().await.unwrap();
     assert_eq!(kit.result::<String>(id).await.unwrap(), "good morning");
 }
+
+#[tokio::test]
+async fn a_durable_task_can_be_cancelled_wherever_it_stands() {
+    let parent = |ctx: Ctx, _: Json| async move {
+        ctx.step("first", async { Ok(()) }).await?;
+        ctx.call::<()>("child", &()).await?;
+        ctx.sleep(Duration::from_secs(60)).await?;
+        ctx.wait_signal::<Json>("word", None).await?;
+        ctx.spawn("child", &()).await?;
+        Ok::<_, TaskError>(())
+    };
+    for stands in 0..5 {
+        let mut kit = TestKit::new(move |worker| worker.handler("parent", parent)).await.unwrap();
+        kit.known("child").await.unwrap();
+        let id = kit.kinfolk().enqueue("parent", &()).await.unwrap().id().unwrap();
+        for reached in 0..stands {
+            match reached {
+                1 => end_children(&kit, id).await,
+                2 => kit.clock().advance(Duration::from_secs(61)),
+                3 => drop(kit.kinfolk().signal(id, "word", &1).await.unwrap()),
+                _ => {}
+            }
+            kit.run_until_idle().await.unwrap();
+        }
+        let before = kit.kinfolk().task(id).await.unwrap();
+        assert_eq!(before.state == State::Pending, stands == 0, "{before:?}");
+        kit.kinfolk().cancel(id).await.unwrap();
+        kit.run_until_idle().await.unwrap();
+        let task = kit.kinfolk().task(id).await.unwrap();
+        assert_eq!((task.state, task.result), (State::Cancelled, None), "where {stands} waits were reached");
+        assert_eq!(kit.kinfolk().tally(id).await.unwrap().open(), 0);
+        assert_eq!(kit.check().await.unwrap(), []);
+    }
+}
+
+#[tokio::test]
+async fn a_repaired_family_goes_on_without_repeating_what_was_recorded() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&runs);
+    let parent = move |ctx: Ctx, _: Json| {
+        let count = Arc::clone(&count);
+        async move {
+            ctx.step("before", async { Ok(count.fetch_add(1, Ordering::SeqCst)) }).await?;
+            let all = ctx.fan_out::<u64>((0..3).map(|n| Sub::new("child", &n))).fail_fast().await?;
+            Ok::<_, TaskError>(all.values().into_iter().sum::<u64>())
+        }
+    };
+    let configure = move |worker: WorkerBuilder| worker.handler("parent", parent.clone());
+    let mut kit = TestKit::new(configure).await.unwrap();
+    kit.known("child").await.unwrap();
+    let id = kit.kinfolk().enqueue("parent", &()).await.unwrap().id().unwrap();
+    kit.run_until_idle().await.unwrap();
+    let children: Vec<_> = kit.kinfolk().children(id, 0, 9).await.unwrap().iter().map(|child| child.id).collect();
+    kit.complete_sub_task(children[0], &5).await.unwrap();
+    kit.fail_sub_task(children[1], "no").await.unwrap();
+    kit.complete_sub_task(children[2], &7).await.unwrap();
+    kit.run_until_idle().await.unwrap();
+    kit.assert_tree(id, "parent failed\n  child completed\n  child failed\n  child completed").await;
+    kit.kinfolk().retry_family(id).await.unwrap();
+    kit.assert_tree(id, "parent waiting\n  child completed\n  child pending\n  child completed").await;
+    kit.complete_sub_task(children[1], &30).await.unwrap();
+    kit.run_until_idle().await.unwrap();
+    assert_eq!(kit.result::<u64>(id).await.unwrap(), 42);
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+    assert_eq!(kit.check().await.unwrap(), []);
+}
