@@ -152,7 +152,7 @@ pub fn fan_out_of(name: &str, children: Vec<NewTask>, rule: Rule) -> NewFanOut {
         key: key(name),
         digest: "d".to_owned(),
         wake_at: u32::try_from(children.len()).unwrap(),
-        children,
+        children: children.into(),
         rule,
         timeout: None,
         cancel_on_failure: false,

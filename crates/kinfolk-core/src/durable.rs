@@ -5,6 +5,7 @@
 //! answers as it did before; nothing is done twice. Nothing here does I/O.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -121,8 +122,9 @@ pub struct NewFanOut {
     pub key: Key,
     /// The digest of that checkpoint.
     pub digest: String,
-    /// The children, in the order of their results. None of them has a unique key.
-    pub children: Vec<NewTask>,
+    /// The children, in the order of their results. None of them has a unique key. Shared, since they may be very many, and a
+    /// call that is repeated needs them again.
+    pub children: Arc<Vec<NewTask>>,
     /// When it is settled.
     pub rule: Rule,
     /// How long it may take, from the suspension on.
@@ -406,7 +408,7 @@ impl Suspend {
     /// Every task that this makes: first what stands in [`Suspend::made`], then the children of each fan-out.
     pub fn iter(&self) -> impl Iterator<Item = &NewTask> {
         let made = self.made.iter().flat_map(|made| made.iter());
-        made.chain(self.fan_outs.iter().flat_map(|fan_out| &fan_out.children))
+        made.chain(self.fan_outs.iter().flat_map(|fan_out| fan_out.children.iter()))
     }
 
     /// Refuses what no store would keep.

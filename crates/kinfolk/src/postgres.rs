@@ -86,18 +86,22 @@ impl Ctx {
         let settle = Settle { made: self.attempt.made.close(), ..Settle::new(task.id, task.token, outcome) };
         let answers = settle_in(transaction.inner(), std::slice::from_ref(&settle)).await?;
         match answers.first() {
-            Some(Settled::Recorded(state @ (State::Completed | State::Waiting))) => match transaction.commit().await {
-                Ok(()) => Ok(Done::committed(*state)),
-                Err(fault) => Err(TaskError::new(format!("could not commit: {}", store_error(&fault)))),
-            },
+            Some(Settled::Recorded(state @ (State::Completed | State::Waiting))) => {
+                committed(transaction, *state).await
+            }
             Some(Settled::Recorded(State::Cancelled)) => {
                 let _ = transaction.rollback().await;
                 Err(TaskError::of_kind(FailureKind::Cancelled, "cancelled before the commit"))
             }
             Some(Settled::Recorded(state @ (State::Failed | State::Pending))) => {
                 let recorded = task_in(transaction.inner(), task.id).await.ok().flatten();
+                let why = recorded.and_then(|task| task.failure);
+                // Done, and failed by children that it spawned before a suspension: that is how it ended.
+                if why.as_ref().is_some_and(|why| why.kind == FailureKind::Children) {
+                    return committed(transaction, *state).await;
+                }
                 let _ = transaction.rollback().await;
-                let why = recorded.and_then(|task| task.failure).map(|failure| failure.message);
+                let why = why.map(|failure| failure.message);
                 let refused = TaskError::of_kind(FailureKind::Refused, why.unwrap_or("not recorded".to_owned()));
                 Err(if *state == State::Failed { refused.do_not_retry() } else { refused })
             }
@@ -106,5 +110,12 @@ impl Ctx {
                 Err(TaskError::new(format!("task {} is no longer with this attempt: {answer:?}", task.id)))
             }
         }
+    }
+}
+
+async fn committed<T>(transaction: impl PgTransaction, state: State) -> Result<Done<T>, TaskError> {
+    match transaction.commit().await {
+        Ok(()) => Ok(Done::committed(state)),
+        Err(fault) => Err(TaskError::new(format!("could not commit: {}", store_error(&fault)))),
     }
 }

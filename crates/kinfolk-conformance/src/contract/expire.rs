@@ -115,7 +115,7 @@ pub async fn the_earliest_of_all_times_resumes(w: &World) {
     let root = w.root().await;
     let all = vec![
         within(30, "slow", 1, Rule::FailFast),
-        NewFanOut { children: vec![new_task("export")], ..within(10, "quick", 1, Rule::FailFast) },
+        NewFanOut { children: vec![new_task("export")].into(), ..within(10, "quick", 1, Rule::FailFast) },
         within(20, "middle", 1, Rule::FailFast),
     ];
     let start = w.now();

@@ -52,7 +52,7 @@ impl Engine {
 
     fn refused_suspension(&self, suspend: &Suspend) -> Option<Rejection> {
         let made = suspend.made.as_ref().and_then(|made| self.refusal(suspend.task, made));
-        let mut children = suspend.fan_outs.iter().flat_map(|fan_out| &fan_out.children);
+        let mut children = suspend.fan_outs.iter().flat_map(|fan_out| fan_out.children.iter());
         made.or_else(|| children.find_map(|new| self.refused_child(suspend.task, new)))
     }
 
@@ -91,7 +91,7 @@ impl Engine {
             ended: Vec::new(),
         };
         self.fan_outs.insert(id, row);
-        for (nth, child) in (0..).zip(&new.children) {
+        for (nth, child) in (0..).zip(new.children.iter()) {
             self.insert_child(child, Kin { parent: owner, fan_out: Some(id), nth }, None);
         }
         Ok(id)

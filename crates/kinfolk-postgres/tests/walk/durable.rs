@@ -32,7 +32,7 @@ fn fan_out(name: &str, children: usize, rule: Rule) -> NewFanOut {
     NewFanOut {
         key: Key { branch: String::new(), name: name.to_owned(), occurrence: 0 },
         digest: String::new(),
-        children: (0..children).map(|_| task("work")).collect(),
+        children: (0..children).map(|_| task("work")).collect::<Vec<_>>().into(),
         rule,
         timeout: None,
         cancel_on_failure: false,

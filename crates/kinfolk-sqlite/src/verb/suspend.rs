@@ -31,7 +31,7 @@ fn one(session: &mut Session<'_>, facts: &mut CachedStatement<'_>, suspend: &Sus
         return Ok(Settled::Recorded(settle::follow(session, &task, &Outcome::Cancelled)?));
     }
     let maker = Maker::of(session, &task)?;
-    let awaited = suspend.fan_outs.iter().flat_map(|fan_out| &fan_out.children);
+    let awaited = suspend.fan_outs.iter().flat_map(|fan_out| fan_out.children.iter());
     if let Some(why) = make::refusal(session, &maker, suspend.made.as_deref(), awaited)? {
         return Ok(Settled::Recorded(settle::follow(session, &task, &settle::refused(&why))?));
     }

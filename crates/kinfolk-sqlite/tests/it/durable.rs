@@ -32,7 +32,15 @@ fn key(name: &str) -> Key {
 fn fan_out(name: &str, children: Vec<NewTask>, rule: Rule) -> NewFanOut {
     let wake_at = u32::try_from(children.len()).unwrap();
     let key = key(name);
-    NewFanOut { key, digest: String::new(), children, rule, timeout: None, cancel_on_failure: false, wake_at }
+    NewFanOut {
+        key,
+        digest: String::new(),
+        children: children.into(),
+        rule,
+        timeout: None,
+        cancel_on_failure: false,
+        wake_at,
+    }
 }
 
 fn awaiting(task: &ClaimedTask, fan_outs: Vec<NewFanOut>) -> Suspend {

@@ -110,8 +110,15 @@ async fn check_names_what_someone_broke_in_a_durable_task() {
     let flows = claim(store, worker, &["flow"], 2).await;
     let key = Key { branch: String::new(), name: "items".to_owned(), occurrence: 0 };
     let (children, rule) = (vec![task("echo"); 2], Rule::CollectAll);
-    let fan_out =
-        NewFanOut { key, digest: String::new(), children, rule, timeout: None, cancel_on_failure: false, wake_at: 2 };
+    let fan_out = NewFanOut {
+        key,
+        digest: String::new(),
+        children: children.into(),
+        rule,
+        timeout: None,
+        cancel_on_failure: false,
+        wake_at: 2,
+    };
     let (first, second) = (&flows.tasks[0], &flows.tasks[1]);
     let awaits = Suspend { fan_outs: vec![fan_out], ..Suspend::new(first.id, first.token) };
     let until = Some(place.clock.now().plus(Duration::from_secs(60)));

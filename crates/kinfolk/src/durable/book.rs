@@ -223,19 +223,26 @@ impl Book {
         }
     }
 
+    /// A record that belongs to another operation, which was asked for.
+    pub(crate) fn see(&mut self, key: &Key) {
+        if let Some(entry) = self.recorded.get_mut(key)
+            && !std::mem::replace(&mut entry.seen, true)
+        {
+            self.unseen -= 1;
+        }
+    }
+
     /// The digest of what was made at this spot under this number, if it was made before.
-    pub(crate) fn find_made(&mut self, spot: &Spot, number: u32) -> Option<&str> {
+    pub(crate) fn find_made(&mut self, spot: &Spot, number: u32) -> Option<String> {
         let found = self.made.get(spot).and_then(|groups| groups.range(..=number).next_back());
         let found = found.and_then(|(first, digests)| Some((*first, digests.get((number - first) as usize)?)));
         let Some((first, digest)) = found else {
             self.missed = true;
             return None;
         };
-        if number == first
-            && let Some(entry) = self.recorded.get_mut(&spot.key(first))
-            && !std::mem::replace(&mut entry.seen, true)
-        {
-            self.unseen -= 1;
+        let digest = digest.clone();
+        if number == first {
+            self.see(&spot.key(first));
         }
         Some(digest)
     }

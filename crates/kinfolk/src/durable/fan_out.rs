@@ -6,7 +6,7 @@
 use std::fmt;
 use std::future::IntoFuture;
 use std::marker::PhantomData;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -182,7 +182,7 @@ impl<'a> Begun<'a> {
             Box::new(NewFanOut {
                 key: op.key.clone(),
                 digest: op.digest(),
-                children: children.tasks,
+                children: Arc::new(children.tasks),
                 rule,
                 timeout: terms.timeout,
                 cancel_on_failure: terms.cancel_on_failure,

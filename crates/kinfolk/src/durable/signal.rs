@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kinfolk_core::{Checkpoint, Json, SignalName, StepKind, Taken, Timestamp};
+use kinfolk_core::{Checkpoint, Json, Key, SignalName, StepKind, Taken, Timestamp};
 use serde::de::DeserializeOwned;
 
 use super::book::Wait;
@@ -20,7 +20,10 @@ impl Ctx {
     ) -> Result<Option<T>, TaskError> {
         let name = SignalName::new(name.as_ref()).map_err(|fault| TaskError::from(fault).do_not_retry())?;
         let (op, recorded) = self.begin(&format!("signal {name}"), StepKind::Signal, String::new())?;
+        let wait = format!("wait {name}");
         if let Some(value) = recorded {
+            // The wait that came before it is over as well.
+            self.with_book(|book| book.see(&Key { name: wait, ..op.key.clone() }));
             let [signal]: [Json; 1] = match op.read::<Vec<Json>>(&value)?.try_into() {
                 Ok(signal) => signal,
                 Err(_) => return Ok(None),
@@ -34,7 +37,7 @@ impl Ctx {
             Taken::Stale => return Err(self.lost().await),
             Taken::Nothing => {}
         }
-        let (key, begun) = op.find_beside(&format!("wait {name}"), StepKind::Wait)?;
+        let (key, begun) = op.find_beside(&wait, StepKind::Wait)?;
         let until: Option<Timestamp> = match begun {
             Some(until) => op.read(&until)?,
             None => {

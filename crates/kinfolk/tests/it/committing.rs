@@ -230,3 +230,31 @@ async fn the_effect_and_the_checkpoint_of_a_step_are_one_transaction() {
     worker.stop().await.unwrap();
     lab.check().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_stands_though_a_child_spawned_before_has_failed() {
+    let (lab, url) = lab().await;
+    let at = url.clone();
+    let handler = move |ctx: Ctx, _: Json| {
+        let at = at.clone();
+        async move {
+            ctx.spawn("bad", &()).await?;
+            ctx.call::<()>("noop", &()).await?;
+            while ctx.kinfolk().tally(ctx.task()).await?.failed == 0 {
+                tokio::task::yield_now().await;
+            }
+            let mut client = connect(&at).await;
+            let transaction = client.transaction().await?;
+            transaction.execute("insert into effect values ($1, 'done')", &[&ctx.task().0]).await?;
+            ctx.commit(transaction, "written").await
+        }
+    };
+    let bad = |_: Ctx, _: Json| async { Err::<(), _>(TaskError::validation("bad")) };
+    let worker = lab.worker().handler("write", handler).handler("noop", noop).handler("bad", bad);
+    let worker = worker.start().await.unwrap();
+    let task = lab.ended(lab.enqueue("write").await).await;
+    assert_eq!((task.state, task.failure.unwrap().kind), (State::Failed, FailureKind::Children));
+    assert_eq!(effects(&url).await, 1);
+    worker.stop().await.unwrap();
+    lab.check().await;
+}
