@@ -264,10 +264,14 @@ impl<'a> View<'a> {
     fn followed(&self, task: &Task, follow_up: &Flow) -> Result<()> {
         let made = self.named.get(&follow_up.name).with_context(|| format!("{} was not made", follow_up.name))?;
         let after = &self.flows.tasks[&made[0]];
-        let root = &self.flows.tasks[&task.root];
         ensure!(after.parent.is_none(), "{} is a child", follow_up.name);
-        let in_time = after.started_at.is_none_or(|started| Some(started) >= root.finished_at);
-        ensure!(in_time, "{} ran before the family of {} had ended: {after:#?}", follow_up.name, root.id);
+        // The order of the notes is a clock that all processes share.
+        let is_of_family = |note: &Note| self.flows.tasks.get(&note.task).is_some_and(|of| of.root == task.root);
+        let last = self.flows.notes.iter().rposition(is_of_family);
+        let first = self.flows.notes.iter().position(|note| note.task == after.id);
+        let in_time = first.is_none_or(|first| last.is_some_and(|last| last < first));
+        let root = &self.flows.tasks[&task.root];
+        ensure!(in_time, "{} ran before its family had ended: {after:#?} of {root:#?}", follow_up.name);
         Ok(())
     }
 

@@ -22,8 +22,11 @@ pub struct Flow {
     pub ops: Vec<Op>,
     /// Attempts that end in an error when all operations are through: the next one sees all of them again.
     pub errors: u16,
-    /// Fails for good in the end.
+    /// Fails for good in the end, as long as there is no file [`crate::victim::MENDED`] beside the notes.
     pub fails: bool,
+    /// Fails for good when a call or a fan-out was settled badly; otherwise it goes on.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
     /// Blocks its thread in every step body, so that it goes on after its process was stopped.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub holds: bool,
@@ -81,14 +84,14 @@ pub enum Op {
     },
     /// Two branches at once.
     Both(Vec<Op>, Vec<Op>),
-    /// Ends the attempt badly, for good, whatever other branches wait for.
+    /// Ends the attempt badly, for good, whatever other branches wait for; unless it is mended.
     Fail,
 }
 
 impl Default for Flow {
     fn default() -> Self {
         let (name, ops, returns) = (String::new(), Vec::new(), Json::null());
-        Self { name, ops, errors: 0, fails: false, holds: false, returns }
+        Self { name, ops, errors: 0, fails: false, strict: false, holds: false, returns }
     }
 }
 

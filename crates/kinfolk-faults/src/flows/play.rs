@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::notes::{self, Heard, HeardOf, Note, What};
 use super::plan::{FLOW, Flow, Op, PAD};
 use crate::journal;
-use crate::victim::LEAF;
+use crate::victim::{LEAF, MENDED};
 
 /// Bytes of what a [`PAD`] returns.
 const PAD_BYTES: usize = 1_000;
@@ -27,7 +27,8 @@ pub(crate) async fn pad(_: Ctx, nth: u32) -> Result<String, TaskError> {
 
 /// Plays a workflow.
 pub(crate) async fn act(ctx: Ctx, flow: Flow, ledger: PathBuf, work: Duration) -> Result<Json, TaskError> {
-    let desk = Desk { notes: notes::beside(&ledger), work, holds: flow.holds };
+    let broken = !ledger.with_file_name(MENDED).exists();
+    let desk = Desk { notes: notes::beside(&ledger), work, holds: flow.holds, strict: flow.strict, broken };
     desk.note(&ctx, "", What::Begin)?;
     desk.play_all(&ctx, &flow.ops, String::new()).await?;
     if flow.ops.is_empty() {
@@ -36,11 +37,10 @@ pub(crate) async fn act(ctx: Ctx, flow: Flow, ledger: PathBuf, work: Duration) -
     if ctx.attempt() <= flow.errors {
         return Err(TaskError::new("an error, as planned").retry_after(SOON));
     }
-    if flow.fails { Err(broken()) } else { Ok(flow.returns) }
-}
-
-fn broken() -> TaskError {
-    TaskError::new("broken, as planned").do_not_retry()
+    if flow.fails {
+        desk.fail()?;
+    }
+    Ok(flow.returns)
 }
 
 /// Where a handler notes what it does.
@@ -48,6 +48,8 @@ struct Desk {
     notes: PathBuf,
     work: Duration,
     holds: bool,
+    strict: bool,
+    broken: bool,
 }
 
 type Playing<'a> = Pin<Box<dyn Future<Output = Result<(), TaskError>> + Send + 'a>>;
@@ -121,8 +123,21 @@ impl Desk {
                     (self.play_all(&one, left, format!("{path}l")), self.play_all(&other, right, format!("{path}r")));
                 tokio::try_join!(both.0, both.1).map(drop)
             }
-            Op::Fail => Err(broken()),
+            Op::Fail => self.fail(),
         }
+    }
+
+    /// Fails, unless it was mended.
+    fn fail(&self) -> Result<(), TaskError> {
+        if self.broken { Err(TaskError::new("broken, as planned").do_not_retry()) } else { Ok(()) }
+    }
+
+    /// Goes on after children that did not do as their rule demands, or fails with them.
+    fn go_on(&self, verdict: Verdict) -> Result<(), TaskError> {
+        if !self.strict || verdict == Verdict::Completed {
+            return Ok(());
+        }
+        Err(TaskError::new("children failed, as planned").do_not_retry())
     }
 
     /// A step body: it notes what it will return before it does anything.
@@ -159,7 +174,8 @@ impl Desk {
                 }
             },
         };
-        self.saw(ctx, path, &heard)
+        self.saw(ctx, path, &heard)?;
+        self.go_on(heard.verdict)
     }
 
     async fn fan_out(
@@ -185,7 +201,8 @@ impl Desk {
             Ok(results) => Heard { verdict: Verdict::Completed, results: results.into_iter().map(heard_of).collect() },
             Err(fault) => bad(fault)?,
         };
-        self.saw(ctx, path, &heard)
+        self.saw(ctx, path, &heard)?;
+        self.go_on(heard.verdict)
     }
 
     async fn stream(&self, ctx: &Ctx, (page, folds): (u32, bool), flows: &[Flow], path: &str) -> Result<(), TaskError> {

@@ -9,7 +9,7 @@ use kinfolk_core::{Json, SignalName, State, Store, TaskId};
 use kinfolk_faults::bed::{Bed, Kind};
 use kinfolk_faults::flows::{Flow, Op, assert_flows, notes, signal_value, wait_over};
 use kinfolk_faults::sound::all_tasks;
-use kinfolk_faults::victim::{Orders, made};
+use kinfolk_faults::victim::{MENDED, Orders, made};
 
 use crate::families::Fleet;
 use crate::kill_loop::{losses, wait_running};
@@ -55,7 +55,8 @@ impl Shapes {
         let returns = Json::parse(RETURNS[self.below(RETURNS.len())?])?;
         let errors = u16::from(self.chance.once_in(5));
         let fails = self.chance.once_in(12);
-        Ok(Flow { errors, fails, returns, ..Flow::new(name, ops) })
+        let strict = self.chance.once_in(3);
+        Ok(Flow { errors, fails, strict, returns, ..Flow::new(name, ops) })
     }
 
     fn below(&mut self, end: usize) -> Result<usize> {
@@ -126,6 +127,7 @@ impl Shapes {
 }
 
 /// A workflow and the signals it is still to get.
+#[derive(Clone)]
 pub(crate) struct Sent {
     pub(crate) root: TaskId,
     signals: Vec<(String, Json)>,
@@ -183,9 +185,10 @@ async fn kill_rounds(kind: Kind) -> Result<bool> {
     let store = bed.open().await?;
     let mut shapes = Shapes::new();
     let mut fleet = Fleet::start(&bed, Orders { work_ms: 10, lease_ms: 2_000, ..worker(&bed) }, 3)?;
-    let mut sent: Vec<Sent> = Vec::new();
+    let (mut sent, mut unsent): (Vec<Sent>, Vec<Sent>) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         let mut new = shapes.enqueue(&*store, FLOWS_A_ROUND).await?;
+        unsent.extend(new.iter().cloned());
         for one in sent.iter_mut().chain(&mut new) {
             one.signal(&*store, usize::from(shapes.chance.once_in(2))).await?;
         }
@@ -204,8 +207,6 @@ async fn kill_rounds(kind: Kind) -> Result<bool> {
     }
     wait_over(&*store, PATIENCE).await?;
     let was_slow = fleet.has_lost_a_lease();
-    fleet.stop()?;
-    assert_no_deadlock(&bed, kind).await?;
     let tasks = all_tasks(&*store).await?;
     println!("{} tasks in {} workflows", tasks.len(), sent.len());
     ensure!(losses(&*store, tasks.keys()).await? > ROUNDS / 5, "hardly a task was lost: the kills hit nobody at work");
@@ -216,7 +217,58 @@ async fn kill_rounds(kind: Kind) -> Result<bool> {
         println!("a worker lost its lease without being killed: {judged:?}");
         return Ok(false);
     }
-    judged.map(|()| true)
+    judged?;
+    repair_among_kills(&bed, &*store, &mut fleet, (&mut shapes.chance, unsent)).await?;
+    fleet.stop()?;
+    assert_no_deadlock(&bed, kind).await?;
+    Ok(true)
+}
+
+/// What was broken is mended, every workflow that has failed is retried, and workers are killed meanwhile. All of them
+/// complete then, and nobody who had completed before runs again.
+async fn repair_among_kills(
+    bed: &Bed,
+    store: &dyn Store,
+    fleet: &mut Fleet,
+    (chance, mut unsent): (&mut Chance, Vec<Sent>),
+) -> Result<()> {
+    const ROUNDS: usize = 6;
+    const KILLS: usize = 2;
+    std::fs::write(bed.folder().join(MENDED), "")?;
+    let before = all_tasks(store).await?;
+    let noted = notes::read(&notes::beside(&ledger(bed)))?.len();
+    unsent.retain(|one| before.get(&one.root).is_some_and(|task| task.state == State::Failed));
+    ensure!(!unsent.is_empty(), "no workflow has failed: there is nothing to repair");
+    println!("{} workflows are repaired", unsent.len());
+    // What comes behind a repaired fan-out may take too long in its turn: then that is what is repaired next.
+    for round in 0..ROUNDS {
+        for one in &mut unsent {
+            store.retry_family(one.root).await?;
+            // Those that it took after it had failed are forgotten; too many do no harm.
+            one.clone().signal(store, usize::MAX).await?;
+        }
+        if round < KILLS {
+            wait_running(store).await?;
+            fleet.replace(chance)?;
+        }
+        wait_over(store, PATIENCE).await?;
+        let after = all_tasks(store).await?;
+        unsent.retain(|one| after.get(&one.root).is_none_or(|task| task.state != State::Completed));
+        if unsent.is_empty() {
+            break;
+        }
+    }
+    for one in &unsent {
+        let (task, history) = (store.task(one.root).await?, store.history(one.root).await?);
+        anyhow::bail!("not repaired: {task:#?} with {history:#?}");
+    }
+    let is_over = |id: &TaskId| before.get(id).is_some_and(|task| task.state == State::Completed);
+    let again = notes::read(&notes::beside(&ledger(bed)))?.into_iter().skip(noted).find(|note| is_over(&note.task));
+    ensure!(again.is_none(), "ran again though it had completed: {again:?}");
+    ensure!(store.sweep().await? == 0, "a task waited for nothing");
+    let broken = store.check().await?;
+    ensure!(broken.is_empty(), "the store is not sound: {broken:#?}");
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
