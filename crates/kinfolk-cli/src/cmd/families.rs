@@ -89,6 +89,12 @@ impl Family {
 
     /// `family of task 7 (derive) waiting: 10 children (6 completed, 4 open), 20 at depth 2 (20 open)`.
     pub(crate) fn words(&self, now: Timestamp) -> String {
+        let Task { id, command, state, .. } = &self.root;
+        format!("family of task {id} ({command}) {state}: {}", self.brief(now))
+    }
+
+    /// The same for the little room beside a bar, which says which task it is.
+    pub(crate) fn brief(&self, now: Timestamp) -> String {
         let level = |(depth, tally): (usize, &kinfolk_core::Tally)| match depth {
             0 => format!("{} children ({})", tally.total, tally_words(tally)),
             _ => format!("{} at depth {} ({})", tally.total, depth + 1, tally_words(tally)),
@@ -98,6 +104,6 @@ impl Family {
             parts.insert(0, awaited(&self.root, now));
         }
         parts.splice(0..0, self.root.report.as_ref().map(report_words));
-        format!("family of task {} ({}) {}: {}", self.root.id, self.root.command, self.root.state, parts.join(", "))
+        parts.join(", ")
     }
 }

@@ -43,8 +43,9 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
         let look = look_at(store.as_ref()).await?;
         let waiting = look.lines.values().any(|line| line.waiting > 0);
         let families = families::at_work(store.as_ref(), waiting, view.families.keys()).await?;
+        let idle = view.show(&look)?;
         view.show_families(look.now, &families)?;
-        if view.show(&look)? && args.until_idle {
+        if idle && args.until_idle {
             break;
         }
     }
@@ -187,7 +188,7 @@ impl View {
             });
             bar.set_length(family.total());
             bar.set_position(family.ended());
-            bar.set_message(family.words(now));
+            bar.set_message(family.brief(now));
             if family.is_over() {
                 bar.finish_and_clear();
                 self.family_bars.remove(id);
