@@ -104,6 +104,13 @@ pub(crate) fn version(conn: &Connection) -> rusqlite::Result<i32> {
     conn.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
+/// Refuses to go on with a file that a newer program has brought up to date meanwhile: what that one writes means more than
+/// this one knows.
+pub(crate) fn refuse_newer(conn: &Connection) -> Result<()> {
+    let found = version(conn)?;
+    if found > known() { Err(StoreError::SchemaTooNew { found, known: known() }.into()) } else { Ok(()) }
+}
+
 /// The version of a file that is ours (0 for an empty one); an error for any other.
 fn identify(conn: &Connection, path: &Path) -> Result<i32> {
     let application: i32 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;

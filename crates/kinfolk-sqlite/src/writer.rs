@@ -18,6 +18,7 @@ use crate::catalogue::Catalogue;
 use crate::connect::patiently;
 use crate::error::{Fault, Result};
 use crate::fan_out::FanOuts;
+use crate::migrate;
 use crate::session::{News, Session};
 use crate::store::Shared;
 
@@ -255,6 +256,7 @@ impl Writer {
         if self.seen == Some(mark) {
             return Ok(());
         }
+        migrate::refuse_newer(&self.conn)?;
         let mut statement = self.conn.prepare_cached(include_str!("../sql/store/read.sql"))?;
         let (clock, last_task, version): (i64, i64, i64) =
             statement.query_row((), |row| Ok((row.get("clock")?, row.get("last_task")?, row.get("catalogue")?)))?;

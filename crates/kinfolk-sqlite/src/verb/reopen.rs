@@ -38,13 +38,18 @@ pub(crate) fn reopen(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
 }
 
 /// Gives exactly those children of a fan-out a place that have ended: they keep their order, and who has none comes last.
-pub(crate) fn set_order_right(session: &Session<'_>, fan_out_id: i64) -> Result<()> {
+/// Whether any place was wrong.
+pub(crate) fn set_order_right(session: &Session<'_>, fan_out_id: i64) -> Result<bool> {
     let mut statement = session.sql(include_str!("../../sql/fan_out/ended_children.sql"))?;
     let mut placeless: BTreeSet<u32> =
         statement.query_map([fan_out_id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    let mut order = ended_page::read(session.conn, fan_out_id, 0, usize::MAX)?;
-    order.retain(|nth| placeless.remove(nth));
+    let before = ended_page::read(session.conn, fan_out_id, 0, usize::MAX)?;
+    let mut order: Vec<u32> = before.iter().copied().filter(|nth| placeless.remove(nth)).collect();
     order.extend(placeless);
-    ended_page::remove(session.conn, fan_out_id)?;
-    ended_page::append(session.conn, fan_out_id, 0, &order)
+    let wrong = order != before;
+    if wrong {
+        ended_page::remove(session.conn, fan_out_id)?;
+        ended_page::append(session.conn, fan_out_id, 0, &order)?;
+    }
+    Ok(wrong)
 }

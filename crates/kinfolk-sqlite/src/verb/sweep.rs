@@ -78,15 +78,15 @@ fn unstick(session: &mut Session<'_>, id: i64) -> Result<bool> {
 fn count_anew(session: &mut Session<'_>, fan_out_id: i64, waits: bool) -> Result<bool> {
     let mut fan_out = session.fan_out(fan_out_id)?;
     let tally = recount(session.conn, fan_out_id)?;
-    let wrong = fan_out.tally != tally;
+    let mut wrong = fan_out.tally != tally;
     if wrong {
         fan_out.tally = tally;
         fan_out.held = fan_out.held.min(tally.open());
         fan_out.waits = waits && tally.open() > 0;
         session.fan_outs.put(fan_out_id, fan_out);
-        if fan_out.awaited.is_some() {
-            reopen::set_order_right(session, fan_out_id)?;
-        }
+    }
+    if fan_out.awaited.is_some() {
+        wrong |= reopen::set_order_right(session, fan_out_id)?;
     }
     verdict::look(session, fan_out_id)?;
     Ok(wrong)

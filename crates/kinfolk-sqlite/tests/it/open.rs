@@ -138,6 +138,19 @@ async fn task_numbers_are_never_reused() {
     assert!(enqueue(&again, &[task("echo")]).await[0] > last);
 }
 
+#[tokio::test]
+async fn a_program_that_is_older_than_the_file_became_meanwhile_writes_no_more() {
+    let place = Place::new();
+    register(&place.store, &["echo"]).await;
+    let newer = Connection::open(place.path()).unwrap();
+    let version: i32 = newer.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    newer.pragma_update(None, "user_version", version + 1).unwrap();
+    let fault = place.store.enqueue(&[task("echo")]).await.unwrap_err();
+    assert!(matches!(fault, StoreError::SchemaTooNew { .. }), "{fault}");
+    newer.pragma_update(None, "user_version", version).unwrap();
+    enqueue(&place.store, &[task("echo")]).await;
+}
+
 /// A file as the first version of the schema left it: one task pending, one running on a lost worker, one completed.
 fn first_version(path: &std::path::Path) {
     let conn = Connection::open(path).unwrap();
