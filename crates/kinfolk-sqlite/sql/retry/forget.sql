@@ -1,6 +1,7 @@
--- forget: remove what a task has recorded from a step on.
+-- forget: remove what a task has recorded from a step on, except the signals it has taken: nobody sends them again.
 -- params: 1 task_id, 2 seq
 -- index:  checkpoint_key_idx
 delete from checkpoint
 where task_id = ?1
   and seq >= ?2
+  and kind <> 'signal'

@@ -1,7 +1,7 @@
 -- verdicts: the fan-outs that a task has awaited, that did not end well and whose checkpoints stand: which checkpoint that
 -- is, and up to which one nothing of what was recorded follows from how they ended: neither from the verdict nor, for a
--- stream, from the order of the children.
--- params: 1 task_id
+-- stream, from the order of the children. If the task was cancelled, so are those whose children were.
+-- params: 1 task_id, 2 whether it was cancelled
 -- index:  fan_out_task_idx, checkpoint_key_idx
 select fan_out.id,
        begun.seq,
@@ -21,5 +21,5 @@ select fan_out.id,
 from fan_out
 join checkpoint as begun on begun.task_id = ?1 and begun.kind = 'fan_out' and begun.value = cast(fan_out.id as text)
 where fan_out.task_id = ?1
-  and (fan_out.verdict = 'failed' or fan_out.verdict = 'timed_out')
+  and (fan_out.verdict = 'failed' or fan_out.verdict = 'timed_out' or (?2 and fan_out.cancelled > 0))
 order by fan_out.id

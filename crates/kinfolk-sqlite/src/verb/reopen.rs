@@ -7,16 +7,30 @@ use crate::error::Result;
 use crate::session::Session;
 use crate::verb::verdict;
 
-/// The fan-outs of a task that did not end well, and the first checkpoint that follows from how one of them ended: only
+/// The fan-outs of a task that did not end well (if it was cancelled, also those with children that were), and the first checkpoint that follows from how one of them ended: only
 /// what began before it is opened again, and what is behind it is forgotten. `None` when all ended well.
-pub(crate) fn what_failed(session: &Session<'_>, task_id: i64) -> Result<Option<(u32, Vec<i64>)>> {
+pub(crate) fn what_failed(session: &Session<'_>, task_id: i64, cancelled: bool) -> Result<Option<(u32, Vec<i64>)>> {
     let mut statement = session.sql(include_str!("../../sql/retry/verdicts.sql"))?;
     let failed: Vec<(i64, u32, u32)> = statement
-        .query_map([task_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .query_map((task_id, cancelled), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<rusqlite::Result<_>>()?;
     let Some(cut) = failed.iter().map(|&(_, _, cut)| cut).min() else { return Ok(None) };
     let before = failed.into_iter().filter(|&(_, begun, _)| begun < cut);
     Ok(Some((cut, before.map(|(fan_out_id, _, _)| fan_out_id).collect())))
+}
+
+/// Forgets what a task has recorded from a step on, except the signals it has taken; how many checkpoints are left.
+pub(crate) fn forget(session: &Session<'_>, task_id: i64, cut: u32) -> Result<u32> {
+    session.sql(include_str!("../../sql/retry/forget.sql"))?.execute((task_id, cut))?;
+    let mut statement = session.sql(include_str!("../../sql/retry/left.sql"))?;
+    let left: Vec<i64> = statement.query_map([task_id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let mut renumber = session.sql(include_str!("../../sql/retry/renumber.sql"))?;
+    let mut steps = 0;
+    for id in left {
+        renumber.execute((id, steps))?;
+        steps += 1;
+    }
+    Ok(steps)
 }
 
 /// Opens a fan-out again whose children have been revived: its task is resumed when all have ended. Those that are still

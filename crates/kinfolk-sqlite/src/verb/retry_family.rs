@@ -74,13 +74,15 @@ impl Repair {
     /// else from what it has recorded. Whether it is pending now.
     fn begin_again(&mut self, session: &mut Session<'_>, task: &Whereabouts, gate: Gate, shelf: &str) -> Result<bool> {
         let id = task.kin.id;
-        let Some((cut, fan_outs)) = reopen::what_failed(session, id)?.filter(|_| task.parked) else {
+        let Some((cut, fan_outs)) =
+            reopen::what_failed(session, id, task.state == State::Cancelled)?.filter(|_| task.parked)
+        else {
             retry::revive(session, task, gate)?;
             return Ok(true);
         };
-        session.sql(include_str!("../../sql/retry/forget.sql"))?.execute((id, cut))?;
+        let steps = reopen::forget(session, id, cut)?;
         let mut statement = session.sql(include_str!("../../sql/retry/suspend_again.sql"))?;
-        statement.execute((id, session.micros(), cut, shelf))?;
+        statement.execute((id, session.micros(), steps, shelf))?;
         for fan_out_id in fan_outs {
             self.children(session, fan_out_id, true)?;
             reopen::reopen(session, fan_out_id)?;

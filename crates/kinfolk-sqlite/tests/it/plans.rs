@@ -49,6 +49,7 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
     "retry/parents.sql" => ["INDEX task_child_idx", "COVERING INDEX fan_out_task_idx"],
     "retry/verdicts.sql" => ["INDEX fan_out_task_idx", "INDEX checkpoint_key_idx"],
     "retry/forget.sql" => ["INDEX checkpoint_key_idx"],
+    "retry/left.sql" => ["INDEX checkpoint_key_idx"],
     "retry/queues.sql" => ["INDEX task_child_idx"],
     "sweep/waiting.sql" => ["COVERING INDEX task_shelf_idx", "#", "INDEX signal_task_idx"],
     "sweep/fan_outs.sql" => ["INDEX fan_out_task_idx"],

@@ -1,0 +1,7 @@
+-- left: what a task has recorded, in the order of writing.
+-- params: 1 task_id
+-- index:  checkpoint_key_idx
+select id
+from checkpoint
+where task_id = ?1
+order by seq
