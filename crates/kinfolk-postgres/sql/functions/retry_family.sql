@@ -255,6 +255,7 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_hashjoin = on
+set enable_nestloop = off
 as $$
 declare
     v_nths integer[] := array(
