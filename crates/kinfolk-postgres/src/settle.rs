@@ -155,7 +155,7 @@ fn check(settles: &[Settle]) -> Answer<()> {
 
 /// One call of a function: settles that follow each other.
 enum Call<'a> {
-    Plain(Vec<usize>, Plain<'a>),
+    Plain(Vec<usize>, Box<Plain<'a>>),
     Made(Box<MadeBy<'a>>),
 }
 
@@ -169,7 +169,7 @@ fn calls<'a>(settles: &'a [Settle], families: impl Fn(&[Settle]) -> Option<Famil
             Some(made) => Call::Made(Box::new(MadeBy::of(&part[0], made))),
             None => {
                 let (order, columns) = Plain::sorted(part, families(part));
-                Call::Plain(order, columns)
+                Call::Plain(order, Box::new(columns))
             }
         })
         .collect()
