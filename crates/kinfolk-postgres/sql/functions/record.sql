@@ -30,7 +30,13 @@ declare
     v_held integer[];
 begin
     perform kinfolk.require_read_committed();
-    perform kinfolk.require_checkpoints(p_branches, p_names, p_digests, p_values);
+    perform kinfolk.require_checkpoints(p_branches, p_names, p_occurrences, p_kinds, p_digests, p_values);
+    if not (kinfolk.is_full(p_ids, cardinality(p_ids)) and kinfolk.is_full(p_tokens, cardinality(p_ids))
+        and kinfolk.is_full(p_of, cardinality(p_names))
+        and coalesce((select bool_and(o between 1 and cardinality(p_ids)) from unnest(p_of) o), true))
+    then
+        perform kinfolk.refuse('KF001', 'each checkpoint must say which of the attempts it is of');
+    end if;
     -- point: record.begun
     with held as materialized (
         select g.nth
@@ -143,28 +149,34 @@ as $$
 $$;
 
 -- Refuses a whole call if any of its checkpoints is one that no store would keep.
-create or replace function kinfolk.require_checkpoints(p_branches text[], p_names text[], p_digests text[], p_values jsonb[])
-returns void
+create or replace function kinfolk.require_checkpoints(
+    p_branches text[], p_names text[], p_occurrences integer[], p_kinds text[], p_digests text[], p_values jsonb[]
+) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+    v_many integer := cardinality(p_names);
     v_name integer := kinfolk.name_bytes_max();
     v_result bigint := kinfolk.result_bytes_max();
     v_bytes bigint;
 begin
-    if cardinality(p_branches) <> cardinality(p_names) or cardinality(p_digests) <> cardinality(p_names)
-        or cardinality(p_values) <> cardinality(p_names)
+    if not (kinfolk.is_full(p_names, v_many) and kinfolk.is_full(p_branches, v_many)
+        and kinfolk.is_full(p_occurrences, v_many) and kinfolk.is_full(p_kinds, v_many)
+        and kinfolk.is_full(p_digests, v_many) and kinfolk.is_full(p_values, v_many))
     then
-        perform kinfolk.refuse('KF001', 'branches, names, digests and values must be as many');
+        perform kinfolk.refuse('KF001', 'what checkpoints are given as arrays must be as many, and all there');
     end if;
     if exists (
         select
-        from unnest(p_branches, p_names, p_digests, p_values) as g(branch, name, digest, value)
-        where not coalesce(octet_length(g.branch) <= v_name and octet_length(g.name) between 1 and v_name
-            and octet_length(g.digest) <= v_name and g.value is not null, false))
+        from unnest(p_branches, p_names, p_occurrences, p_kinds, p_digests) as g(branch, name, occurrence, kind, digest)
+        where octet_length(g.branch) > v_name
+            or octet_length(g.name) not between 1 and v_name
+            or octet_length(g.digest) > v_name
+            or g.occurrence < 0
+            or g.kind not in ('step', 'make', 'fan_out', 'fold', 'sleep', 'wait', 'signal', 'now', 'random'))
     then
-        perform kinfolk.refuse('KF001', 'a checkpoint has no name or no value, or a name that is too long',
+        perform kinfolk.refuse('KF001', 'a checkpoint has a name that is empty or too long, or a kind that is not known',
             format('names have at most %s bytes', v_name));
     end if;
     select kinfolk.json_bytes(v)

@@ -74,7 +74,8 @@ declare
     v_signal record;
 begin
     perform kinfolk.require_read_committed();
-    perform kinfolk.require_checkpoints(array[p_branch], array[p_name], array[''], array['[]'::jsonb]);
+    perform kinfolk.require_checkpoints(array[p_branch], array[p_name], array[p_occurrence], array['signal'], array[''],
+        array['[]'::jsonb]);
     perform
     from kinfolk.task t
     where t.id = p_task

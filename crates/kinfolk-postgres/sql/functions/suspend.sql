@@ -69,9 +69,11 @@ declare
     v_fans integer := cardinality(p_sizes);
 begin
     perform kinfolk.require_read_committed();
-    perform kinfolk.require_suspend(p_sizes, p_kinds, p_commands, p_keys, p_fan_rules, p_awaits, p_until, p_signals);
-    perform kinfolk.require_checkpoints(p_branches || p_fan_branches, p_names || p_fan_names, p_digests || p_fan_digests,
-        p_values || array_fill('0'::jsonb, array[v_fans]));
+    perform kinfolk.require_suspend(p_sizes, p_kinds, p_commands, p_keys, p_fan_rules, p_fan_parts, p_fan_timeouts_us,
+        p_fan_cancels, p_fan_wakes, p_awaits, p_wakes, p_until, p_signals);
+    perform kinfolk.require_checkpoints(p_branches, p_names, p_occurrences, p_step_kinds, p_digests, p_values);
+    perform kinfolk.require_checkpoints(p_fan_branches, p_fan_names, p_fan_occurrences,
+        array_fill('fan_out'::text, array[v_fans]), p_fan_digests, array_fill('0'::jsonb, array[v_fans]));
     if v_many > 0 then
         perform kinfolk.require_made(p_order, p_kinds, p_whens, '{}');
         perform kinfolk.require_tasks(p_commands, p_commands, p_payloads, p_priorities, p_delays_us, p_keys, p_scopes,
@@ -264,19 +266,30 @@ begin
 end
 $$;
 
--- Refuses a whole suspension if it is one that no store would keep.
+-- Refuses a whole suspension if it is one that no store would keep: nobody would ever resume it.
 create or replace function kinfolk.require_suspend(
-    p_sizes integer[], p_kinds text[], p_commands text[], p_keys text[], p_rules text[], p_awaits bigint[],
+    p_sizes integer[], p_kinds text[], p_commands text[], p_keys text[], p_rules text[], p_parts integer[],
+    p_timeouts_us bigint[], p_cancels boolean[], p_fan_wakes integer[], p_awaits bigint[], p_wakes integer[],
     p_until timestamptz, p_signals text[]
 ) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+    v_fans integer := cardinality(p_sizes);
     v_children integer := (select coalesce(sum(s), 0) from unnest(p_sizes) s);
 begin
-    if cardinality(p_sizes) + cardinality(p_awaits) + cardinality(p_signals) = 0 and p_until is null then
+    if not (kinfolk.is_full(p_sizes, v_fans) and kinfolk.is_full(p_rules, v_fans) and kinfolk.is_full(p_cancels, v_fans)
+        and kinfolk.is_full(p_fan_wakes, v_fans) and kinfolk.is_full(p_awaits, cardinality(p_awaits))
+        and kinfolk.is_full(p_wakes, cardinality(p_awaits)) and kinfolk.is_full(p_signals, cardinality(p_signals))
+        and kinfolk.is_full(p_kinds, cardinality(p_kinds)) and kinfolk.is_full(p_commands, cardinality(p_commands))
+        and coalesce(cardinality(p_parts) <= v_fans and cardinality(p_timeouts_us) <= v_fans, false))
+    then
+        perform kinfolk.refuse('KF001', 'what a suspension is given as arrays must be as many, and all there');
+    elsif v_fans + cardinality(p_awaits) + cardinality(p_signals) = 0 and p_until is null then
         perform kinfolk.refuse('KF001', 'a suspended task must wait for something');
+    elsif not isfinite(p_until) then
+        perform kinfolk.refuse('KF001', 'a timer must end some day', 'leave it out to wait for good');
     elsif cardinality(p_signals) > kinfolk.signals_awaited_max() then
         perform kinfolk.refuse('KF001', format('%s signals awaited at once', cardinality(p_signals)),
             format('await at most %s', kinfolk.signals_awaited_max()));
@@ -284,13 +297,28 @@ begin
         perform kinfolk.refuse('KF001', 'a fan-out without children has nothing to wait for');
     elsif cardinality(p_kinds) + v_children <> cardinality(p_commands) then
         perform kinfolk.refuse('KF001', 'there must be as many tasks as kinds and children of fan-outs');
-    elsif exists (select from unnest(p_rules) r where r not in ('fail_fast', 'collect_all', 'threshold')) then
-        perform kinfolk.refuse('KF001', 'unknown rule of a fan-out', 'there are: fail_fast, collect_all, threshold');
     elsif exists (select from unnest(p_keys[cardinality(p_kinds) + 1:]) k where k is not null) then
         perform kinfolk.refuse('KF001', 'a child whose result is awaited can''t have a unique key');
     end if;
+    if exists (
+        select
+        from unnest(p_rules, p_parts, p_timeouts_us) as g(rule, parts, timeout_us)
+        where g.rule not in ('fail_fast', 'collect_all', 'threshold')
+            or (g.rule = 'threshold') <> (g.parts is not null)
+            or g.parts not between 0 and 1000000
+            or g.timeout_us not between 0 and kinfolk.delay_max_us())
+    then
+        perform kinfolk.refuse('KF001', 'the rule or the timeout of a fan-out is unknown or out of range',
+            'there are: fail_fast, collect_all, and threshold with its parts of a million');
+    end if;
+    perform kinfolk.require_name('signal', n) from unnest(p_signals) n;
 end
 $$;
+
+-- Whether an array has so many elements, all of them there.
+create or replace function kinfolk.is_full(p_array anyarray, p_many integer) returns boolean
+language sql immutable
+as $$ select coalesce(cardinality(p_array) = p_many and array_position(p_array, null) is null, false) $$;
 
 -- Refuses to await a fan-out that the handler of this task has not begun.
 create or replace function kinfolk.require_awaited(p_task bigint, p_fan_outs bigint[]) returns void
