@@ -243,10 +243,14 @@ as $$
     union all
     select 'a fan-out is settled when its rule says so', format('fan-out %s: %s', f.id, coalesce(f.verdict, 'open')), f.task_id
     from kinfolk.fan_out f
-    where (f.verdict is null) <> (f.decided_at is null)
-        or (f.verdict is null) <> (f.decided_step is null)
-        or f.decided_at > f.completed + f.failed + f.cancelled
-        or (f.verdict is null and kinfolk.verdict_of(f.rule, f.parts, f.total, f.completed, f.failed, f.cancelled) is not null)
+    join kinfolk.task t on t.id = f.task_id
+    -- A family that is being removed page by page has ended.
+    where t.state < 'completed'
+        and ((f.verdict is null) <> (f.decided_at is null)
+            or (f.verdict is null) <> (f.decided_step is null)
+            or f.decided_at > f.completed + f.failed + f.cancelled
+            or (f.verdict is null
+                and kinfolk.verdict_of(f.rule, f.parts, f.total, f.completed, f.failed, f.cancelled) is not null))
     union all
     select 'the order in which children ended is complete', format('fan-out %s', f.id), f.task_id
     from kinfolk.fan_out f

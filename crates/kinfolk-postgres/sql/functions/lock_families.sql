@@ -43,6 +43,34 @@ begin
 end
 $$;
 
+-- The same for whoever must not wait: takes those locks that are free. Answers which families it has, of both sorts.
+create or replace function kinfolk.try_lock_families(inout p_shared bigint[], inout p_whole bigint[])
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_had integer[];
+begin
+    select array_agg(l.key) filter (where case
+            when l.whole then pg_try_advisory_xact_lock(1263160905, l.key)
+            else pg_try_advisory_xact_lock_shared(1263160905, l.key)
+        end)
+    into v_had
+    from (
+        select hashint8(r.root) & 255 as key, bool_or(r.whole) as whole
+        from (
+            select s as root, false as whole from unnest(p_shared) s
+            union all
+            select w, true from unnest(p_whole) w
+        ) r
+        group by 1
+        order by 1
+    ) l;
+    p_shared := array(select s from unnest(p_shared) s where hashint8(s) & 255 = any (v_had));
+    p_whole := array(select w from unnest(p_whole) w where hashint8(w) & 255 = any (v_had));
+end
+$$;
+
 -- Locks a family exclusively if that is possible at once, and says whether it was.
 create or replace function kinfolk.try_lock_family(p_root bigint) returns boolean
 language sql volatile

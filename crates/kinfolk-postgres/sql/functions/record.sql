@@ -109,13 +109,14 @@ begin
         set steps = t.steps + n.many
         from (select f.task_id, count(*)::integer as many from fresh f group by f.task_id) n
         where t.id = n.task_id
-        returning t.id, t.steps, n.many
+        returning t.steps
     ),
     written as (
         insert into kinfolk.checkpoint (task_id, seq, branch, name, occurrence, kind, digest, value)
-        select f.task_id, c.steps - c.many + f.step - 1, f.branch, f.name, f.occurrence, f.kind, f.digest, f.value
+        select f.task_id, t.steps + f.step - 1, f.branch, f.name, f.occurrence, f.kind, f.digest, f.value
         from fresh f
-        join counted c on c.id = f.task_id
+        -- As it was before this statement, each by its number.
+        cross join lateral (select t.steps from kinfolk.task t where t.id = f.task_id offset 0) t
     )
     select c.task_id, c.branch, c.name, c.occurrence, (select max(n.steps) from counted n) as steps
     into v_written

@@ -2,7 +2,7 @@
 -- renewed without a gap for a full lease. What is decided here is what `kinfolk_core::decide::recover` decides.
 --
 -- Locks lost workers by id (passing over those that someone else holds, such as one that renews at this moment), then
--- the families of their running tasks (shared; whole, of those that were suspended before), the handlers' locks of those that
+-- the families of their running tasks (shared; whole, of those that were suspended before; never waiting), the handlers' locks of those that
 -- are run in the database (never waiting: whoever has one is still at work), then those tasks by number, passing over those
 -- that are being settled, then what `ended` locks, upwards.
 
@@ -65,7 +65,8 @@ begin
         order by t.worker_id, t.id
         limit v_page
     ) page;
-    perform kinfolk.lock_families(v_families, v_parked);
+    -- Someone may hold one and be gone without the server knowing: what is in its family is left for the next sweep.
+    select l.p_shared, l.p_whole into v_families, v_parked from kinfolk.try_lock_families(v_families, v_parked) l;
 
     -- A handler in the database may outlive its worker for a while: its task is left alone until its connection is gone.
     -- It is looked for among the locks, not tried: a lost worker may have run more tasks than there is room for locks. One that

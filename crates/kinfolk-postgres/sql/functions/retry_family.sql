@@ -145,8 +145,9 @@ as $$
     ) c
 $$;
 
--- Which fan-outs a handler that failed by itself awaits again: those that did not end well, and that it knows of once it has
--- forgotten every step from `cut` on. That is where it heard of the first such end, or where it took in part of a stream before,
+-- Which fan-outs a handler that failed by itself, or was cancelled, awaits again: those that did not end well (of one that was
+-- cancelled also those with children that were cancelled with it), and that it knows of once it has forgotten every step from
+-- `cut` on. That is where it heard of the first such end, or where it took in part of a stream before,
 -- since the order changes in which that one was read. No row where there are none.
 create or replace function kinfolk.reopening(p_task bigint) returns table (cut integer, fan_outs bigint[])
 language sql stable
@@ -159,15 +160,16 @@ as $$
                 where s.task_id = p_task
                     and s.seq > c.seq
                     and s.kind = 'fold')) as cut
-        from kinfolk.checkpoint c
+        from kinfolk.task t
+        join kinfolk.checkpoint c on c.task_id = t.id
         cross join lateral (
             select f.id, f.decided_step
             from kinfolk.fan_out f
             where f.id = (c.value #>> '{}')::bigint
-                and f.verdict in ('failed', 'timed_out')
+                and (f.verdict in ('failed', 'timed_out') or (t.state = 'cancelled' and f.cancelled > 0))
             offset 0
         ) f
-        where c.task_id = p_task
+        where t.id = p_task
             and c.kind = 'fan_out'
     )
     select m.cut, array_agg(b.id)
@@ -176,8 +178,8 @@ as $$
     group by m.cut
 $$;
 
--- Has tasks, which failed by themselves, await their fan-outs again that did not end well, and forget every step from their cut
--- on. The caller has locked the family whole, and counts the children anew.
+-- Has tasks, which failed by themselves or were cancelled, await their fan-outs again that did not end well, and forget every
+-- step from their cut on, except for the signals that they took: nobody sends those twice. The caller has locked the family whole, and counts the children anew.
 create or replace function kinfolk.reopen(p_tasks bigint[], p_cuts integer[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -200,10 +202,25 @@ begin
     delete from kinfolk.checkpoint c
     using unnest(p_tasks, p_cuts) as g(id, cut)
     where c.task_id = g.id
-        and c.seq >= g.cut;
+        and c.seq >= g.cut
+        and c.kind <> 'signal';
+    -- What is left closes up: by way of numbers that nobody has.
+    update kinfolk.checkpoint c
+    set seq = -1 - n.seq
+    from (
+        select k.task_id, k.seq as old, g.cut + row_number() over (partition by g.id order by k.seq) - 1 as seq
+        from unnest(p_tasks, p_cuts) as g(id, cut)
+        join kinfolk.checkpoint k on k.task_id = g.id and k.seq >= g.cut
+    ) n
+    where c.task_id = n.task_id
+        and c.seq = n.old;
+    update kinfolk.checkpoint c
+    set seq = -1 - c.seq
+    where c.task_id = any (p_tasks)
+        and c.seq < 0;
     update kinfolk.task t
-    set steps = g.cut
-    from unnest(p_tasks, p_cuts) as g(id, cut)
+    set steps = (select count(*) from kinfolk.checkpoint c where c.task_id = t.id)
+    from unnest(p_tasks) as g(id)
     where t.id = g.id;
 end
 $$;

@@ -9,8 +9,8 @@
 -- `p_fan_wakes`. `p_awaits`, `p_wakes`: fan-outs begun before that are awaited still. `p_until`: when to resume at the latest.
 -- `p_signals`: the names of the signals to resume for.
 --
--- Locks the family as a whole, so that no child ends meanwhile; the keys of follow-ups; the task; then the fan-outs that grow or
--- are awaited, and what `make_follow_up` locks. Reads `fan_out_task` and the task's part of `signal`.
+-- Locks the family as a whole, so that no child ends meanwhile (shared, at the first suspension of a task, which has no children
+-- yet); the keys of follow-ups; the task; then the fan-outs that grow or are awaited, and what `make_follow_up` locks. Reads `fan_out_task` and the task's part of `signal`.
 
 create or replace function kinfolk.suspend(
     p_task bigint,
@@ -79,13 +79,14 @@ begin
         perform kinfolk.require_tasks(p_commands, p_commands, p_payloads, p_priorities, p_delays_us, p_keys, p_scopes,
             p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces, kinfolk.made_max());
     end if;
-    select r.id, r.place, least(q.depth_limit, kinfolk.depth_max()) as depth_limit
+    select r.id, r.place, least(q.depth_limit, kinfolk.depth_max()) as depth_limit, t.parked,
+        case when t.parked then array[r.id] end as parked_in
     into v_root
     from kinfolk.task t
     join kinfolk.task r on r.id = coalesce(t.root_id, t.id)
     join kinfolk.queue q on q.id = r.queue_id
     where t.id = p_task;
-    perform kinfolk.lock_families(array[v_root.id], true);
+    perform kinfolk.lock_families(array[v_root.id], v_root.parked);
     perform kinfolk.lock_follow_up_keys(p_kinds, p_commands, p_keys);
 
     -- point: suspend.begun
@@ -102,7 +103,7 @@ begin
         return query
         select r.answer, r.state
         from kinfolk.settle_rest(array[p_task], array[p_token], array['cancelled'], '{}', '{}', '{}', '{}', v_now,
-            array[v_root.id], array[v_root.id], null, null) r;
+            array[v_root.id], v_root.parked_in, null, null) r;
         return;
     end if;
     perform kinfolk.require_awaited(p_task, p_awaits);
@@ -115,7 +116,7 @@ begin
             return query
             select r.answer, r.state
             from kinfolk.settle_refused(p_task, p_token, coalesce(p_kinds[v_items.refused], 'awaited'),
-                p_commands[v_items.refused], p_queues[v_items.refused], v_root.id, array[v_root.id], v_now) r;
+                p_commands[v_items.refused], p_queues[v_items.refused], v_root.id, v_root.parked_in, v_now) r;
             return;
         end if;
         v_ids := array(select nextval('kinfolk.task_id') from generate_series(1, cardinality(p_kinds)));

@@ -2,6 +2,7 @@
 -- one page of each, and settles or resumes them as their last child, or their signal, should have done. Answers how many there
 -- were: none, unless the engine has a bug.
 --
+-- One sweep goes on at a time; another answers 0 at once. Tasks that wait for nothing but their time are not looked at.
 -- Looks unlocked first: a child's end and what follows from it are one transaction, so what is seen here is really stuck.
 -- Then locks the families concerned as a whole, looks again, and locks what `ended` locks. Reads `task_waiting`, and
 -- `task_fan_out` from its end: the last children are those most likely to be open.
@@ -21,12 +22,19 @@ declare
     v_fan_outs bigint[];
 begin
     perform kinfolk.require_read_committed();
+    if not pg_try_advisory_xact_lock(1263160909, 0) then
+        return 0;
+    end if;
     select array_agg(s.id) as tasks, array_agg(distinct s.root) as roots
     into v_stuck
     from (
         select t.id, coalesce(t.root_id, t.id) as root
         from kinfolk.task t
         where t.state = 'waiting'
+            and (t.outcome is not null or t.signals is not null or exists (
+                select
+                from (select f.wake_at from kinfolk.fan_out f where f.task_id = t.id offset 0) f
+                where f.wake_at is not null))
             and kinfolk.is_stuck(t)
         limit kinfolk.sweep_page()
     ) s;
