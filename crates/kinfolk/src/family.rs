@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::ctx::Ctx;
 use crate::draft::{Draft, task_options};
+use crate::durable::op::Busy;
 use crate::made::Kin;
 use crate::task::Task;
 
@@ -99,6 +100,7 @@ impl Ctx {
 
     /// Whether a child of the task's own parent has failed so far. A task without a parent has no siblings.
     pub async fn has_failed_siblings(&self) -> Result<bool, StoreError> {
+        let _busy = self.attempt.durable.is_open().then(|| Busy::new(&self.attempt));
         match self.parent() {
             Some(parent) => Ok(self.kinfolk().tally(parent).await?.failed > 0),
             None => Ok(false),
@@ -108,6 +110,7 @@ impl Ctx {
     /// Whether the task has children that have not ended, or has spawned some in this attempt.
     pub async fn has_pending_children(&self) -> Result<bool, StoreError> {
         let spawned = self.attempt.made.has_children();
+        let _busy = self.attempt.durable.is_open().then(|| Busy::new(&self.attempt));
         Ok(spawned || self.kinfolk().tally(self.task()).await?.open() > 0)
     }
 }

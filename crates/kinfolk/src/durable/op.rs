@@ -123,7 +123,8 @@ impl Ctx {
         let task = &self.attempt.task;
         let record = Record { task: task.id, token: task.token, checkpoints };
         record.check().map_err(|fault| TaskError::from(fault).do_not_retry())?;
-        match self.worker.records.push(record).await {
+        // The record is in flight, not only whoever waits for it: a handler may drop the operation.
+        match self.worker.records.push(record, Busy::new(&self.attempt)).await {
             Ok(Recorded::Written) => Ok(()),
             Ok(Recorded::Stale) => Err(self.lost().await),
             Err(fault) if fault.advice() == Advice::FixInput => Err(TaskError::new(fault.to_string()).do_not_retry()),
@@ -238,16 +239,17 @@ pub(crate) fn diverged(task: TaskId, key: &Key, recorded: StepKind, asked: Optio
 }
 
 /// Something is in flight: the attempt is not suspended.
-pub(crate) struct Busy<'a>(&'a Attempt);
+#[derive(Debug)]
+pub(crate) struct Busy(Arc<Attempt>);
 
-impl<'a> Busy<'a> {
-    pub(crate) fn new(attempt: &'a Attempt) -> Self {
+impl Busy {
+    pub(crate) fn new(attempt: &Arc<Attempt>) -> Self {
         attempt.durable.book(&attempt.made).flies();
-        Self(attempt)
+        Self(Arc::clone(attempt))
     }
 }
 
-impl Drop for Busy<'_> {
+impl Drop for Busy {
     fn drop(&mut self) {
         if let Some(mut book) = self.0.durable.try_book() {
             book.landed();

@@ -28,7 +28,7 @@ pub enum OpenStep<'a, T> {
 #[must_use = "nothing is recorded until it is committed"]
 pub struct NewStep<'a, T> {
     op: Op<'a>,
-    _busy: Busy<'a>,
+    _busy: Busy,
     of: PhantomData<fn() -> T>,
 }
 

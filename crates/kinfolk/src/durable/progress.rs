@@ -2,6 +2,7 @@
 
 use kinfolk_core::Report;
 
+use super::op::Busy;
 use crate::ctx::Ctx;
 use crate::task_error::TaskError;
 
@@ -46,6 +47,7 @@ impl Ctx {
         }
         let report = Report { done, total: total.into(), note: Some(note.into()).filter(|note| !note.is_empty()) };
         let (task, token) = (self.task(), self.token());
+        let _busy = Busy::new(&self.attempt);
         match self.worker.store().report(task, token, &report).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(self.lost().await),

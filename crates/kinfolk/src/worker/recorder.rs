@@ -16,6 +16,7 @@ use tokio::sync::{Notify, oneshot};
 use super::settler::is_about_one_of_them;
 use super::state::Shared;
 use crate::backoff::Backoff;
+use crate::durable::op::Busy;
 
 /// Calls in flight at once.
 const FLIGHTS_MAX: usize = 2;
@@ -35,13 +36,15 @@ pub(crate) struct Records {
 struct Waiting {
     record: Record,
     answer: oneshot::Sender<Answered>,
+    /// Keeps the attempt from being suspended before this is written.
+    busy: Busy,
 }
 
 impl Records {
     /// Writes this, and says what became of it. It is on its way even if nobody waits for the answer.
-    pub(crate) async fn push(&self, record: Record) -> Answered {
+    pub(crate) async fn push(&self, record: Record, busy: Busy) -> Answered {
         let (answer, answered) = oneshot::channel();
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(Waiting { record, answer });
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(Waiting { record, answer, busy });
         self.arrived.notify_one();
         match answered.await {
             Ok(answered) => answered,
@@ -99,10 +102,11 @@ impl Recorder {
 
     async fn run_once(&self, batch: Vec<Waiting>) {
         let (records, answers): (Vec<_>, Vec<_>) =
-            batch.into_iter().map(|Waiting { record, answer }| (record, answer)).unzip();
+            batch.into_iter().map(|Waiting { record, answer, busy }| (record, (answer, busy))).unzip();
         let answered = self.record(&records).await;
-        for (answer, answered) in answers.into_iter().zip(answered) {
+        for ((answer, busy), answered) in answers.into_iter().zip(answered) {
             let _ = answer.send(answered);
+            drop(busy);
         }
     }
 

@@ -238,3 +238,33 @@ async fn a_repaired_family_goes_on_without_repeating_what_was_recorded() {
     assert_eq!(runs.load(Ordering::SeqCst), 1);
     assert_eq!(kit.check().await.unwrap(), []);
 }
+
+#[tokio::test]
+async fn a_record_whose_operation_was_dropped_is_written_before_the_suspension() {
+    let drawn = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = Arc::clone(&drawn);
+    let parent = move |ctx: Ctx, _: Json| {
+        let seen = Arc::clone(&seen);
+        async move {
+            let drawn: u64 = ctx.random().await?;
+            seen.lock().unwrap().push(drawn);
+            // The step is given up as soon as its records are on their way.
+            let step = ctx.step::<(), _>("given up", std::future::pending());
+            tokio::select! {
+                biased;
+                step = step => step?,
+                () = std::future::ready(()) => {}
+            }
+            ctx.sleep(Duration::from_secs(1)).await?;
+            Ok::<_, TaskError>(())
+        }
+    };
+    let mut kit = TestKit::new(move |worker| worker.handler("parent", parent.clone())).await.unwrap();
+    let id = kit.kinfolk().enqueue("parent", &()).await.unwrap().id().unwrap();
+    kit.run_until_idle().await.unwrap();
+    kit.clock().advance(Duration::from_secs(2));
+    kit.run_until_idle().await.unwrap();
+    kit.assert_all(id, State::Completed).await;
+    let drawn = drawn.lock().unwrap().clone();
+    assert!(drawn.len() == 2 && drawn[0] == drawn[1], "{drawn:?}");
+}
