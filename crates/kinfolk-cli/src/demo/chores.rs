@@ -4,12 +4,12 @@
 
 use std::time::Duration;
 
-use kinfolk::{Kinfolk, State, Timestamp};
+use kinfolk::{Kinfolk, State, Task as _, Timestamp};
 use owo_colors::OwoColorize as _;
 
 use super::look::Family;
 use super::screen::Screen;
-use super::shop::Shelf;
+use super::shop::{PackItem, Shelf};
 use crate::fault::Fault;
 
 /// How long the boss thinks about an expensive order, and a customer about a piano.
@@ -30,7 +30,9 @@ pub(super) async fn attend(family: &Family, now: Timestamp, kinfolk: &Kinfolk, s
             order.cents() / 100
         ))?;
     }
-    if task.cancel_requested_at.is_none() && order.items.iter().any(|item| item.shelf == Shelf::High) {
+    let packing = family.children.iter().any(|child| child.command.as_str() == PackItem::COMMAND);
+    let regrets = packing && order.items.iter().any(|item| item.shelf == Shelf::High);
+    if regrets && task.cancel_requested_at.is_none() {
         kinfolk.cancel(task.id).await?;
         screen.event(&format!(
             "{} order {}: cancelled, the customer changed their mind",
