@@ -236,6 +236,16 @@ macro_rules! every_contract {
                 retried_attempts_are_added_to_the_record, only_failed_and_cancelled_tasks_are_retried,
                 retrying_nothing_is_not_found, the_old_token_is_stale_after_a_retry, a_retry_forgives_poison,
             ]
+            retry_durable: [
+                a_handler_without_children_replays_what_it_recorded,
+                owners_and_awaited_children_are_not_retried_alone, a_handler_that_failed_by_itself_replays,
+                a_failed_fan_out_is_opened_again, a_fan_out_that_timed_out_is_opened_again,
+                what_came_after_the_failure_is_forgotten, forgotten_fan_outs_stay_forgotten,
+                a_stream_is_taken_in_again, a_failure_deep_in_the_family_is_repaired,
+                cancelled_children_of_a_reopened_fan_out_go_on, a_failure_that_the_handler_heard_of_stays,
+                failed_spawned_children_run_again_with_their_parent, a_reopened_family_waits_for_a_place,
+                a_cancelled_handler_goes_on_from_its_history,
+            ]
             retry_family: [
                 failed_leaves_run_again_and_their_parents_wait, a_repaired_family_settles_as_if_it_had_never_failed,
                 only_what_failed_runs_again, completed_branches_stay_as_they_are,

@@ -7,7 +7,8 @@ use futures_util::FutureExt;
 use kinfolk_conformance::Model;
 use kinfolk_conformance::contract::{
     cancel, cancel_family, child_limit, claim, expire, fan_out, follow_up, in_order, join, lease, prune_family, queue,
-    record, repeat, resume, retry_family, schedule, serial, settle, sibling, signal, spawn, status, suspend, unique,
+    record, repeat, resume, retry_durable, retry_family, schedule, serial, settle, sibling, signal, spawn, status,
+    suspend, unique,
 };
 use kinfolk_conformance::harness::run;
 use kinfolk_conformance::model::Bug;
@@ -170,8 +171,9 @@ async fn in_durable_handlers(bug: Bug) {
         Bug::SignalIsTakenTwice => {
             breaks(bug, async |w| signal::a_signal_resumes_the_handler_that_waits_for_it(w).await).await;
         }
-        // Its contract comes with the repair of durable families in every store.
-        Bug::RepairReplaysTheFailure => {}
+        Bug::RepairReplaysTheFailure => {
+            breaks(bug, async |w| retry_durable::a_failed_fan_out_is_opened_again(w).await).await;
+        }
         other => panic!("no contract is named that forbids {other:?}"),
     }
 }

@@ -33,6 +33,7 @@ pub mod report;
 pub mod results;
 pub mod resume;
 pub mod retry;
+pub mod retry_durable;
 pub mod retry_family;
 pub mod retry_policy;
 pub mod schedule;
