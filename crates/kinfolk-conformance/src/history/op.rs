@@ -13,6 +13,8 @@ use kinfolk_core::{
     UniqueScope, When,
 };
 
+use super::durable::{Deed, Pause, deed, pause};
+
 /// How many commands, queues, workers and schedules a history knows.
 pub(super) const COMMANDS: usize = 3;
 /// Queues.
@@ -55,12 +57,14 @@ pub enum Op {
     },
     /// Ends the n-th claims there have been, counted from the latest; stale and repeated ones come by themselves.
     Settle(Vec<(usize, End)>),
-    /// Claims of all commands and ends what came at once, so that families grow up within a history.
+    /// Claims of all commands and ends or suspends what came at once, so that families grow up within a history.
     Round {
         worker: usize,
         queue: usize,
-        ends: Vec<End>,
+        ends: Vec<Close>,
     },
+    /// What durable handlers do.
+    Deed(Deed),
     Recover(usize),
     /// A worker keeps its lease while all others lose theirs, and takes care of what they held.
     Outlive(usize),
@@ -99,6 +103,14 @@ pub enum Op {
     Prune,
     /// Compares everything there is to see.
     Observe,
+}
+
+/// What becomes of an attempt.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "each says it")]
+pub enum Close {
+    End(End),
+    Suspend(Box<Pause>),
 }
 
 /// How an attempt ends, and what it leaves behind if it is done.
@@ -164,8 +176,9 @@ fn op() -> impl Strategy<Value = Op> {
             |(worker, queue, commands, limit, repeat)| Op::Claim { worker, queue, commands, limit, repeat }
         ),
         9 => prop::collection::vec((0..10usize, end()), 1..4).prop_map(Op::Settle),
-        9 => (worker.clone(), queue.clone(), prop::collection::vec(end(), 1..5))
+        12 => (worker.clone(), queue.clone(), prop::collection::vec(close(), 1..5))
             .prop_map(|(worker, queue, ends)| Op::Round { worker, queue, ends }),
+        9 => deed().prop_map(Op::Deed),
         2 => worker.clone().prop_map(Op::Recover),
         3 => worker.prop_map(Op::Outlive),
         3 => task.clone().prop_map(Op::Cancel),
@@ -203,6 +216,10 @@ fn registration(command: usize) -> impl Strategy<Value = Op> {
     )
 }
 
+fn close() -> impl Strategy<Value = Close> {
+    prop_oneof![5 => end().prop_map(Close::End), 2 => pause().prop_map(|pause| Close::Suspend(Box::new(pause)))]
+}
+
 fn end() -> impl Strategy<Value = End> {
     (outcome(), prop::option::weighted(0.6, making())).prop_map(|(outcome, made)| {
         let made = made.filter(|_| matches!(outcome, Outcome::Done(_)));
@@ -210,7 +227,7 @@ fn end() -> impl Strategy<Value = End> {
     })
 }
 
-fn making() -> impl Strategy<Value = Making> {
+pub(super) fn making() -> impl Strategy<Value = Making> {
     let some = |most| prop::collection::vec(ask(), 0..=most);
     let order = prop_oneof![
         2 => Just(ChildOrder::Together),
@@ -231,7 +248,7 @@ fn making() -> impl Strategy<Value = Making> {
     )
 }
 
-fn ask() -> impl Strategy<Value = Ask> {
+pub(super) fn ask() -> impl Strategy<Value = Ask> {
     let unique = (0..2u8, scope(), on_duplicate());
     (
         0..COMMANDS,

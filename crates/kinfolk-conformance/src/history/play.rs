@@ -1,6 +1,6 @@
 //! Playing a history on a store and on the model at once, and comparing every answer.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use std::time::Duration;
 use kinfolk_core::inspect::Filter;
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    Claim, Claimed, ClaimedTask, Command, CommandName, Due, Enqueued, FollowUp, Inspect, Json, Made, NewTask, Operate,
-    Produce, QueueName, RetryPolicy, Schedule, ScheduleName, Settle, StatusName, Store, TaskId, Timestamp, Token,
-    Unique, Work, WorkerId, WorkerSpec,
+    Claim, Claimed, ClaimedTask, Command, CommandName, Due, Enqueued, FanOutId, FollowUp, Inspect, Json, Made, NewTask,
+    Operate, Produce, QueueName, RetryPolicy, Schedule, ScheduleName, Settle, StatusName, Store, TaskId, Timestamp,
+    Token, Unique, Work, WorkerId, WorkerSpec,
 };
 use uuid::Uuid;
 
-use super::op::{Ask, End, Op, WORKERS};
+use super::op::{Ask, Close, End, Making, Op, WORKERS};
 use crate::harness::{START, TestStore};
 use crate::model::Model;
 
@@ -32,14 +32,16 @@ pub struct Difference {
 }
 
 /// A store and the model side by side, and what a history needs to remember.
-struct Player<'a> {
+pub(super) struct Player<'a> {
     test: &'a dyn TestStore,
-    store: Arc<dyn Store>,
-    model: Model,
-    now: Timestamp,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) model: Model,
+    pub(super) now: Timestamp,
     step: usize,
     tasks: Vec<TaskId>,
-    claims: Vec<ClaimedTask>,
+    pub(super) claims: Vec<ClaimedTask>,
+    /// The fan-outs that were begun by each task, first to last.
+    pub(super) fan_outs: BTreeMap<TaskId, Vec<FanOutId>>,
     tokens: u128,
     latest_claim: [Option<Claim>; WORKERS],
 }
@@ -57,6 +59,7 @@ pub(super) async fn play(test: &dyn TestStore, model: Model, history: &[Op]) -> 
         step: 0,
         tasks: Vec::new(),
         claims: Vec::new(),
+        fan_outs: BTreeMap::new(),
         tokens: 0,
         latest_claim: Default::default(),
     };
@@ -103,11 +106,11 @@ impl Player<'_> {
             Op::Claim { .. } => self.claim(op).await,
             Op::Settle(ends) => {
                 let nth = |back: usize| self.claims.get(self.claims.len().checked_sub(back + 1)?);
-                let settles: Vec<_> =
-                    ends.iter().filter_map(|(back, end)| Some(settle_of(nth(*back)?, end, self.now))).collect();
-                self.settle(&settles).await
+                let ends: Vec<_> = ends.iter().filter_map(|(back, end)| Some((nth(*back)?.clone(), end))).collect();
+                self.end(&ends).await
             }
             Op::Round { .. } => self.round(op).await,
+            Op::Deed(deed) => self.deed(deed).await,
             Op::Recover(worker) => same!(self, recover, worker_id(*worker)),
             Op::Outlive(worker) => {
                 for _ in 0..4 {
@@ -179,7 +182,31 @@ impl Player<'_> {
         let Op::Round { worker, queue, ends } = op else { return Ok(()) };
         let claim = self.new_claim(*worker, *queue, u8::MAX, ends.len());
         let taken = self.take(*worker, claim).await?;
-        let settles: Vec<_> = taken.iter().zip(ends).map(|(task, end)| settle_of(task, end, self.now)).collect();
+        let (mut ended, mut suspended) = (Vec::new(), Vec::new());
+        for (task, close) in taken.into_iter().zip(ends) {
+            match close {
+                Close::End(end) => ended.push((task, end)),
+                Close::Suspend(pause) => suspended.push((task, (**pause).clone())),
+            }
+        }
+        if !ended.is_empty() {
+            self.end(&ended).await?;
+        }
+        if suspended.is_empty() { Ok(()) } else { self.suspend(&suspended).await }
+    }
+
+    /// Settles, except that no call ends a task and one below it: which of them goes first is not laid down.
+    async fn end(&mut self, ends: &[(ClaimedTask, &End)]) -> Result<(), Difference> {
+        let parents: BTreeMap<_, _> = self.claims.iter().filter_map(|task| Some((task.id, task.parent?))).collect();
+        let above = |id: TaskId| std::iter::successors(Some(id), |id| parents.get(id).copied()).skip(1);
+        let mut settles: Vec<Settle> = Vec::new();
+        for (task, end) in ends {
+            let kin =
+                |other: &Settle| above(task.id).any(|id| id == other.task) || above(other.task).any(|id| id == task.id);
+            if !settles.iter().any(kin) {
+                settles.push(settle_of(task, end, self.now));
+            }
+        }
         self.settle(&settles).await
     }
 
@@ -207,15 +234,20 @@ impl Player<'_> {
     async fn settle(&mut self, settles: &[Settle]) -> Result<(), Difference> {
         let store = self.store.settle(settles).await;
         if settles.iter().any(|settle| settle.made.is_some()) {
-            let page = self.store.list(&Filter { limit: 1_000, ..Filter::default() }).await.unwrap_or_default();
-            let known: BTreeSet<_> = self.tasks.iter().copied().collect();
-            let mut made: Vec<_> = page.tasks.iter().map(|task| task.id).filter(|id| !known.contains(id)).collect();
-            made.sort_unstable();
-            self.model.number_next(made.iter().copied());
-            self.tasks.extend(made);
+            self.number_what_was_made().await;
         }
         let model = self.model.settle(settles).await;
         self.same("settle", &model, &store)
+    }
+
+    /// Tells the model the numbers of the tasks that the store has just made.
+    pub(super) async fn number_what_was_made(&mut self) {
+        let page = self.store.list(&Filter { limit: 1_000, ..Filter::default() }).await.unwrap_or_default();
+        let known: BTreeSet<_> = self.tasks.iter().copied().collect();
+        let mut made: Vec<_> = page.tasks.iter().map(|task| task.id).filter(|id| !known.contains(id)).collect();
+        made.sort_unstable();
+        self.model.number_next(made.iter().copied());
+        self.tasks.extend(made);
     }
 
     async fn put_schedule(&self, op: &Op) -> Result<(), Difference> {
@@ -264,6 +296,7 @@ impl Player<'_> {
         for mask in 0..8 {
             let _ = both!(self, is_active, &command_names(mask));
         }
+        self.observe_flows().await?;
         let _ = both!(self, statuses);
         let _ = both!(self, stats);
         let _ = both!(self, queues);
@@ -273,13 +306,18 @@ impl Player<'_> {
         same!(self, check)
     }
 
-    fn nth(&self, place: usize) -> TaskId {
+    pub(super) fn nth(&self, place: usize) -> TaskId {
         // One past the end is a task that never was.
         let count = self.tasks.len() + 1;
         self.tasks.get(place % count).copied().unwrap_or(TaskId(i64::MAX))
     }
 
-    fn same<T: Debug + PartialEq>(&self, what: &str, model: &Answer<T>, store: &Answer<T>) -> Result<(), Difference> {
+    pub(super) fn same<T: Debug + PartialEq>(
+        &self,
+        what: &str,
+        model: &Answer<T>,
+        store: &Answer<T>,
+    ) -> Result<(), Difference> {
         let equal = match (model, store) {
             (Ok(model), Ok(store)) => model == store,
             (Err(model), Err(store)) => model.code() == store.code() && model.to_string() == store.to_string(),
@@ -305,22 +343,24 @@ fn created(answer: &Enqueued) -> Option<TaskId> {
 }
 
 fn settle_of(task: &ClaimedTask, end: &End, now: Timestamp) -> Settle {
-    let tasks = |asks: &[Ask]| asks.iter().map(|ask| new_task(ask, now)).collect::<Vec<_>>();
-    let made = end.made.as_ref().map(|made| {
-        let siblings = if task.parent.is_some() || made.bold { tasks(&made.siblings) } else { Vec::new() };
-        let follow_ups = made.follow_ups.iter().map(|(ask, when)| FollowUp { task: new_task(ask, now), when: *when });
-        Box::new(Made {
-            siblings,
-            children: tasks(&made.children),
-            order: made.order,
-            follow_ups: follow_ups.collect(),
-            tasks: tasks(&made.tasks),
-        })
-    });
+    let made = end.made.as_ref().map(|made| made_of(task, made, now));
     Settle { made, ..Settle::new(task.id, task.token, end.outcome.clone()) }
 }
 
-fn new_task(ask: &Ask, now: Timestamp) -> NewTask {
+pub(super) fn made_of(task: &ClaimedTask, made: &Making, now: Timestamp) -> Box<Made> {
+    let tasks = |asks: &[Ask]| asks.iter().map(|ask| new_task(ask, now)).collect::<Vec<_>>();
+    let siblings = if task.parent.is_some() || made.bold { tasks(&made.siblings) } else { Vec::new() };
+    let follow_ups = made.follow_ups.iter().map(|(ask, when)| FollowUp { task: new_task(ask, now), when: *when });
+    Box::new(Made {
+        siblings,
+        children: tasks(&made.children),
+        order: made.order,
+        follow_ups: follow_ups.collect(),
+        tasks: tasks(&made.tasks),
+    })
+}
+
+pub(super) fn new_task(ask: &Ask, now: Timestamp) -> NewTask {
     let due = match ask.delay_s {
         None => Due::Now,
         Some(secs) if secs < 0 => Due::At(now.minus(Duration::from_secs(secs.unsigned_abs()))),
