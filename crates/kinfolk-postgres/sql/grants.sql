@@ -20,10 +20,11 @@ begin
         select r.role, p.oid::regprocedure as routine
         from (values
             ('kinfolk_producer', array['enqueue', 'enqueue_many', 'enqueue_rows', 'take_ids', 'register_command',
-                'register_commands', 'wake']),
+                'register_commands', 'wake', 'signal']),
             ('kinfolk_worker', array['register_worker', 'heartbeat', 'leave', 'claim', 'settle', 'settle_made',
                 'lock_settled', 'recover', 'due_schedules', 'fire', 'sweep', 'prune', 'refresh_statuses', 'statuses', 'queues',
-                'get_task', 'tally', 'record', 'suspend', 'expire', 'take_signal', 'report', 'history', 'results']),
+                'get_task', 'tally', 'record', 'suspend', 'expire', 'take_signal', 'report', 'history', 'results',
+                'lock_suspended', 'signal']),
             ('kinfolk_viewer', array['get_task', 'history', 'results', 'get_attempts', 'list_tasks', 'children', 'tally', 'progress', 'stats',
                 'count_tasks', 'queues', 'commands', 'workers', 'schedules', 'check_invariants', 'doctor', 'folded', 'holds',
                 'is_active', 'statuses']),

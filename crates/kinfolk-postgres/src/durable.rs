@@ -17,7 +17,7 @@ use crate::call::Param;
 use crate::error::store_error;
 use crate::produce::Columns;
 use crate::rows;
-use crate::settle::{LOCK_SETTLED, emptied, kinds};
+use crate::settle::{emptied, kinds};
 use crate::store::PgStore;
 use crate::values::{JsonIn, JsonOut, Moment, micros};
 
@@ -25,6 +25,7 @@ const RECORD: &str = "select nth, answer from kinfolk.record($1, $2, $3, $4, $5,
 const SUSPEND: &str = "select 1, answer, state from kinfolk.suspend($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, \
     $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, \
     $38)";
+const LOCK_SUSPENDED: &str = "select kinfolk.lock_suspended($1, $2, $3, $4)";
 const EXPIRE: &str = "select id, task, rule, parts, total, completed, failed, cancelled, verdict, decided_at, deadline, \
     created_at from kinfolk.expire($1, $2, $3)";
 const TAKE_SIGNAL: &str = "select answer, value from kinfolk.take_signal($1, $2, $3, $4, $5, $6)";
@@ -137,9 +138,15 @@ pub(crate) async fn record_by(client: &impl GenericClient, records: &[Record]) -
 async fn send(client: &impl GenericClient, calls: &[Call<'_>]) -> Answer<Vec<Settled>> {
     let tasks: Vec<i64> = calls.iter().map(|call| call.task).collect();
     let (commands, keys): (Vec<&str>, Vec<Option<&str>>) = calls.iter().flat_map(|call| call.follow_ups()).unzip();
-    let locks: [Param<'_>; 3] = [(&tasks, Type::INT8_ARRAY), (&commands, Type::TEXT_ARRAY), (&keys, Type::TEXT_ARRAY)];
+    let makers: Vec<bool> = calls.iter().map(Call::meets_others).collect();
+    let locks: [Param<'_>; 4] = [
+        (&tasks, Type::INT8_ARRAY),
+        (&makers, Type::BOOL_ARRAY),
+        (&commands, Type::TEXT_ARRAY),
+        (&keys, Type::TEXT_ARRAY),
+    ];
     let params: Vec<Vec<Param<'_>>> = calls.iter().map(Call::params).collect();
-    let locked = client.query_typed(LOCK_SETTLED, &locks);
+    let locked = client.query_typed(LOCK_SUSPENDED, &locks);
     let sent = join_all(params.iter().map(|params| client.query_typed(SUSPEND, params)));
     let (locked, sent) = futures_util::future::join(locked, sent).await;
     locked.map_err(|fault| store_error(&fault))?;
@@ -341,6 +348,11 @@ impl<'a> Call<'a> {
             until: suspend.until.map(Moment),
             signals: suspend.signals.iter().map(SignalName::as_str).collect(),
         }
+    }
+
+    /// Whether it makes tasks beside its own children, and so may lock rows that others have.
+    fn meets_others(&self) -> bool {
+        self.made.is_some_and(|made| made.len() > made.children.len())
     }
 
     /// The commands and unique keys of the follow-ups it makes.

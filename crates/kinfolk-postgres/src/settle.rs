@@ -25,7 +25,7 @@ use crate::values::{JsonIn, micros};
 const SETTLE: &str = "select nth, answer, state from kinfolk.settle($1, $2, $3, $4, $5, $6, $7, $8)";
 const SETTLE_MADE: &str = "select 1, answer, state from kinfolk.settle_made($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
     $12, $13, $14, $15, $16, $17, $18, $19)";
-pub(crate) const LOCK_SETTLED: &str = "select kinfolk.lock_settled($1, $2, $3)";
+const LOCK_SETTLED: &str = "select kinfolk.lock_settled($1, $2, $3)";
 
 /// More tasks than this are not remembered.
 const KIN_MAX: usize = 100_000;

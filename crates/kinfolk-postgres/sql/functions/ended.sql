@@ -13,6 +13,9 @@ create or replace function kinfolk.ended(
 ) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
+-- So that fan-outs are read, and locked, in the order of their numbers.
+set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
 declare
     v_level record;
@@ -43,22 +46,16 @@ begin
         with counted as (
             update kinfolk.fan_out f
             set
-                completed = f.completed + g.completed,
-                failed = f.failed + g.failed,
-                cancelled = f.cancelled + g.cancelled,
-                held = f.held - g.held
-            from (
-                select u.*
-                from unnest(v_level.ids, v_level.depths, v_level.completed, v_level.failed, v_level.cancelled, v_level.held)
-                    as u(id, depth, completed, failed, cancelled, held)
-                where u.depth = v_depth
-                order by u.id
-            ) g
-            where f.id = g.id
-                -- Said once more, so that no plan ever reads other fan-outs.
-                and f.id = any (v_level.ids)
+                -- Not by a join: one of hundreds of fan-outs with an array of as many is planned as if there were one.
+                completed = f.completed + v_level.completed[array_position(v_level.ids, f.id)],
+                failed = f.failed + v_level.failed[array_position(v_level.ids, f.id)],
+                cancelled = f.cancelled + v_level.cancelled[array_position(v_level.ids, f.id)],
+                held = f.held - v_level.held[array_position(v_level.ids, f.id)]
+            where f.id = any (v_level.ids)
+                and f.depth = v_depth
             returning f.id, f.task_id, f.waits, f.held, f.total - f.completed - f.failed - f.cancelled as open,
-                f.child_order = 'in_order_until_failure' and g.failed > 0 as is_over, f.rule is not null as is_awaited,
+                f.child_order = 'in_order_until_failure' and v_level.failed[array_position(v_level.ids, f.id)] > 0 as is_over,
+                f.rule is not null as is_awaited,
                 case
                     when f.verdict is null
                     then kinfolk.verdict_of(f.rule, f.parts, f.total, f.completed, f.failed, f.cancelled)
@@ -84,12 +81,10 @@ begin
         if v_counted.decided is not null then
             update kinfolk.fan_out f
             set
-                verdict = d.verdict,
+                verdict = v_counted.verdicts[array_position(v_counted.decided, f.id)],
                 decided_at = f.completed + f.failed + f.cancelled,
                 decided_step = (select t.steps from kinfolk.task t where t.id = f.task_id)
-            from unnest(v_counted.decided, v_counted.verdicts) as d(id, verdict)
-            where f.id = d.id
-                and f.id = any (v_counted.decided);
+            where f.id = any (v_counted.decided);
         end if;
         foreach v_fan_out in array coalesce(v_counted.over, '{}') loop
             if kinfolk.skip_rest(v_fan_out, p_now) then
@@ -199,7 +194,8 @@ begin
         select
         from kinfolk.task t
         where t.id = o.id
-            and t.state = 'waiting'
+            -- Said so that no index on that is thought of, only the key.
+            and t.state::text = 'waiting'
         for update
     ) t;
     -- The caller's own clock may lie before the end of a child that another settle has counted meanwhile.
@@ -213,7 +209,7 @@ begin
             select t.id, t.queue_id, t.fan_out_id, t.nth, t.depth, t.outcome
             from kinfolk.task t
             where t.id = o.id
-                and t.state = 'waiting'
+                and t.state::text = 'waiting'
             offset 0
         ) t
     ),

@@ -254,7 +254,7 @@ begin
                 from kinfolk.fan_out o
                 join kinfolk.task t on t.id = o.task_id
                 where o.id = g.id
-                    and t.state = 'waiting'
+                    and t.state::text = 'waiting'
                     and t.outcome is not null) as waits
         from kinfolk.task c
         where c.fan_out_id = g.id

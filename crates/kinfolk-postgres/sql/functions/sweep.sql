@@ -46,7 +46,7 @@ begin
         select t.id
         from unnest(v_stuck.tasks) as g(id)
         join kinfolk.task t on t.id = g.id
-        where t.state = 'waiting'
+        where t.state::text = 'waiting'
             and kinfolk.is_stuck(t));
     v_fan_outs := array(
         select f.id
@@ -55,7 +55,7 @@ begin
         where not kinfolk.has_open_child(f.id)
             or f.wake_at is not null);
     perform kinfolk.recount(v_fan_outs);
-    perform kinfolk.ended(v_fan_outs, '{}', '{}', '{}', kinfolk.clock());
+    perform kinfolk.ended(v_fan_outs, array_fill(null::integer, array[cardinality(v_fan_outs)]), '{}', '{}', kinfolk.clock());
     perform kinfolk.resume_signalled(v_stuck.tasks);
     return cardinality(v_stuck.tasks);
 end
