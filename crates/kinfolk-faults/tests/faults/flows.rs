@@ -258,7 +258,7 @@ async fn repair_among_kills(
             break;
         }
     }
-    for one in &unsent {
+    if let Some(one) = unsent.first() {
         let (task, history) = (store.task(one.root).await?, store.history(one.root).await?);
         anyhow::bail!("not repaired: {task:#?} with {history:#?}");
     }
