@@ -203,7 +203,10 @@ impl<'a> Begun<'a> {
         let Some(id) = self.id else { return Err(self.wait_for(wake_at).await) };
         let ctx = self.op.ctx;
         let fan_out = ctx.with_book(|book| book.fan_out(id)).ok_or_else(|| StoreError::not_found("fan-out", id))?;
-        if fan_out.verdict.is_some() || fan_out.deadline.is_none() || ctx.is_dry() {
+        let Some(deadline) = fan_out.deadline.filter(|_| fan_out.verdict.is_none() && !ctx.is_dry()) else {
+            return Ok(fan_out);
+        };
+        if !ctx.has_passed(deadline).await? {
             return Ok(fan_out);
         }
         let (task, token) = (ctx.task(), ctx.token());

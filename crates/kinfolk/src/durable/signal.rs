@@ -28,12 +28,14 @@ impl Ctx {
                 Ok(signal) => signal,
                 Err(_) => return Ok(None),
             };
-            return op.read(&signal).map(Some);
+            return self.read_signal(&name, &signal).map(Some);
         }
         op.stop_if_dry().await?;
+        // Whatever led here must not be drawn anew once the signal is taken.
+        self.flush().await?;
         let (task, token) = (self.task(), self.token());
         match self.ask("take_signal", |store| store.take_signal(task, token, &op.key, &name)).await? {
-            Taken::Signal(signal) => return op.read(&signal).map(Some),
+            Taken::Signal(signal) => return self.read_signal(&name, &signal).map(Some),
             Taken::Stale => return Err(self.lost().await),
             Taken::Nothing => {}
         }
@@ -60,5 +62,16 @@ impl Ctx {
             return Ok(None);
         }
         Err(op.wait(Wait::Signal(name, until)).await)
+    }
+
+    /// What outsiders send need not fit: that is their mistake, and no change of the code.
+    fn read_signal<T: DeserializeOwned>(&self, name: &SignalName, signal: &Json) -> Result<T, TaskError> {
+        signal.to().map_err(|fault| {
+            TaskError::validation(format!(
+                "task {}: signal {name} was sent with a value that its handler can't read: {fault}; send what it expects, \
+                 or take it as `Json` and judge it in the handler",
+                self.task(),
+            ))
+        })
     }
 }

@@ -14,6 +14,7 @@ on_both_stores!(
     time_and_chance_are_the_same_whenever_the_handler_runs,
     a_sleeping_task_holds_no_worker_and_goes_on_in_time,
     a_signal_is_taken_when_it_was_sent_before_and_resumes_one_that_waits,
+    a_signal_that_does_not_fit_is_the_mistake_of_who_sent_it,
     a_wait_for_a_signal_is_given_up_in_time,
     branches_go_on_by_themselves_and_replay_the_same_values,
     a_step_in_flight_is_never_dropped_by_the_suspension_of_another_branch,
@@ -114,6 +115,18 @@ async fn a_signal_is_taken_when_it_was_sent_before_and_resumes_one_that_waits(la
     let task = lab.ended(id).await;
     assert_eq!(task.result, Some(Json::parse(r#"["yes","no"]"#).unwrap()), "{task:?}");
     assert!(lab.kinfolk.signal(id, "word", "late").await.is_err());
+    worker.stop().await.unwrap();
+    lab.check().await;
+}
+
+async fn a_signal_that_does_not_fit_is_the_mistake_of_who_sent_it(lab: &Lab) {
+    let parent = |ctx: Ctx, _: Json| async move { ctx.wait_signal::<u64>("count", None).await };
+    let worker = lab.worker().handler("parent", parent).start().await.unwrap();
+    let id = lab.enqueue("parent").await;
+    lab.kinfolk.signal(id, "count", "many").await.unwrap();
+    let failure = lab.ended(id).await.failure.unwrap();
+    assert_eq!(failure.kind, FailureKind::Validation);
+    assert!(failure.message.contains("signal count"), "{failure:?}");
     worker.stop().await.unwrap();
     lab.check().await;
 }
