@@ -288,3 +288,45 @@ pub async fn a_cancelled_handler_goes_on_from_its_history(w: &World) {
     assert_eq!((shown.state, shown.signals, shown.steps), (State::Pending, vec![], 1));
     assert_eq!(w.start(task.id).await.steps, 1);
 }
+
+/// A handler that was cancelled with its fan-out waits for that again, whatever its rule: the children did not end by
+/// themselves.
+pub async fn a_cancelled_handler_waits_for_its_children_again(w: &World) {
+    let new = NewFanOut { timeout: Some(secs(10)), ..fan_out("items", 1, Rule::FailFast) };
+    let mut flow = w.flow_of(new).await;
+    let child = w.start(flow.kids[0]).await;
+    let exports = vec![crate::world::new_task("export"); 2];
+    let inner = w.await_in(child, crate::flow::fan_out_of("inner", exports, Rule::CollectAll)).await;
+    w.complete(inner.kids[0]).await;
+    w.advance(10).await;
+    flow.task = w.start(flow.id()).await;
+    w.expire(&flow.task, flow.fan_out).await;
+    w.fail(&flow.task, Retry::Never).await;
+    assert_eq!(w.fan_out(&inner).await.verdict, Some(Verdict::Completed), "all had ended");
+    assert_eq!(w.store.retry_family(flow.id()).await.unwrap(), Retried { pending: 1, waiting: 2 });
+    assert_eq!(w.states(inner.id()).await, [State::Completed, State::Pending]);
+    assert_eq!((w.state(inner.id()).await, w.fan_out(&inner).await.verdict), (State::Waiting, None));
+    w.complete(inner.kids[1]).await;
+    w.complete(inner.id()).await;
+    assert_eq!(w.state(flow.id()).await, State::Pending);
+}
+
+/// Signals that were taken after the failure can't be sent again: they stay recorded.
+pub async fn taken_signals_are_not_forgotten(w: &World) {
+    let mut flow = w.flow(1, Rule::FailFast).await;
+    w.let_fail(flow.kids[0]).await;
+    flow.task = w.start(flow.id()).await;
+    w.record(&flow.task, &[step("sorry", "1")]).await;
+    for value in ["1", "2"] {
+        w.signal(flow.id(), "go", value).await;
+        assert_eq!(w.take_signal(&flow.task, value, "go").await, kinfolk_core::Taken::Signal(json(value)));
+    }
+    w.fail(&flow.task, Retry::Never).await;
+    w.store.retry_family(flow.id()).await.unwrap();
+    let taken = |value: &str| Checkpoint { kind: StepKind::Signal, ..step(value, &format!("[{value}]")) };
+    let left = [begun("items", flow.fan_out), taken("1"), taken("2")];
+    assert_eq!((w.history(flow.id()).await.checkpoints, w.get(flow.id()).await.steps), (left.to_vec(), 3));
+    w.complete(flow.kids[0]).await;
+    let task = w.start(flow.id()).await;
+    assert_eq!(w.take_signal(&task, "1", "go").await, kinfolk_core::Taken::Signal(json("1")));
+}

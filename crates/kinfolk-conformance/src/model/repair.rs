@@ -90,8 +90,11 @@ impl Engine {
     /// Lets a task whose own work failed begin again: from the first of its fan-outs that did not end well, if there is
     /// one, and else from what it has recorded.
     fn begin_again(&mut self, id: TaskId, done: &mut Retried) {
-        let bad =
-            |fan_out: &FanOutId| matches!(self.fan_outs[fan_out].verdict, Some(Verdict::Failed | Verdict::TimedOut));
+        let was_cancelled = self.tasks[&id].task.state == State::Cancelled;
+        let bad = |fan_out: &FanOutId| {
+            let failed = matches!(self.fan_outs[fan_out].verdict, Some(Verdict::Failed | Verdict::TimedOut));
+            failed || was_cancelled && self.count(self.children_in(*fan_out)).cancelled > 0
+        };
         let bad: Vec<_> = self.fan_outs_of(id).into_iter().filter(bad).filter(|f| self.step_of(*f).is_some()).collect();
         let cut = bad.iter().filter_map(|fan_out| self.cut(*fan_out)).min();
         self.start_afresh(id);
@@ -102,8 +105,11 @@ impl Engine {
         done.waiting += 1;
         let reopened: Vec<_> = bad.into_iter().filter(|f| self.step_of(*f).is_some_and(|step| step < cut)).collect();
         let row = self.row_mut(id);
-        row.checkpoints.truncate(cut as usize);
-        row.task.steps = cut;
+        // Signals that were taken can't be sent again: they stay.
+        let taken: Vec<_> =
+            row.checkpoints.drain(cut as usize..).filter(|step| step.kind == StepKind::Signal).collect();
+        row.checkpoints.extend(taken);
+        row.task.steps = u32::try_from(row.checkpoints.len()).expect("few enough");
         row.task.state = State::Waiting;
         row.task.gate = None;
         for fan_out in reopened {
