@@ -100,6 +100,27 @@ async fn a_settle_waits_for_a_cancel_of_the_family_and_then_makes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_leaves_gives_back_what_a_call_that_was_given_up_still_holds() {
+    let (database, store) = fresh().await;
+    enqueue(&store, task("work")).await;
+    let worker = worker(&store).await;
+    let alone = claim(&store, worker, 1).await.remove(0);
+    let mut other = database.client().await;
+    let transaction = other.transaction().await.unwrap();
+    settle_in(&transaction, &[done(&alone)]).await.unwrap();
+    let leaving = tokio::spawn({
+        let store = database.store().await;
+        async move { store.leave(worker).await }
+    });
+    someone_waits(&database).await;
+    transaction.rollback().await.unwrap();
+    leaving.await.unwrap().unwrap();
+    assert_eq!(state(&store, alone.id).await, State::Pending, "nobody has to wait for the end of its lease");
+    assert_eq!(store.workers().await.unwrap(), []);
+    sound(&store).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_cancel_that_waited_for_the_end_of_a_task_comes_too_late() {
     let (database, store) = fresh().await;
     enqueue(&store, task("work")).await;

@@ -1,6 +1,7 @@
 -- Ends a worker: what it holds goes back, at no cost, and its row goes. Takes its row, then the families of its tasks (shared;
--- whole, of those that were suspended before), then the tasks by number, passing over those that are being settled at this
--- moment: should that fail, they are recovered, since the lease ends here.
+-- whole, of those that were suspended before), then the tasks by number, waiting a second for those that are being settled at
+-- this moment: a call that was given up may not have ended yet. One that stays held longer is recovered, since the lease ends
+-- here.
 
 create or replace function kinfolk.leave(p_worker uuid) returns void
 language plpgsql volatile security definer
@@ -26,6 +27,7 @@ begin
     where t.worker_id = p_worker
         and t.state = 'running';
     perform kinfolk.lock_families(v_families, v_parked);
+    perform kinfolk.wait_for_tasks(p_worker);
     with held as materialized (
         select t.id, t.token
         from kinfolk.task t
@@ -48,5 +50,25 @@ begin
     else
         delete from kinfolk.worker w where w.id = p_worker;
     end if;
+end
+$$;
+
+-- Waits until nobody else holds a row of a worker's tasks, but not for long. Whoever holds one has its family's lock already, if
+-- it needs that, so nobody waits for this caller meanwhile.
+create or replace function kinfolk.wait_for_tasks(p_worker uuid) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '1s'
+as $$
+begin
+    perform
+    from kinfolk.task t
+    where t.worker_id = p_worker
+        and t.state = 'running'
+    order by t.id
+    for update;
+exception
+    when lock_not_available then
+        return;
 end
 $$;
