@@ -25,7 +25,8 @@ pub async fn enqueue_in(client: &impl GenericClient, tasks: &[NewTask]) -> Answe
 }
 
 /// Settles tasks in the caller's transaction, so that their effects and their end are one: exactly once. It must be the
-/// last act before the commit (it takes locks that others wait for), the isolation level must be `read committed`, and
+/// last act before the commit, done by one call (it takes locks that others wait for, in an order that a second call would
+/// break), the isolation level must be `read committed`, and
 /// a caller that is answered [`Settled::Stale`] must roll back.
 pub async fn settle_in(client: &impl GenericClient, settles: &[Settle]) -> Answer<Vec<Settled>> {
     settle_by(client, settles).await
