@@ -1,14 +1,19 @@
 //! From a URL to a pool of connections: options, TLS, and what every connection is told first.
 
 use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, PoolBuilder, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    Hook, HookError, Manager, ManagerConfig, Pool, PoolBuilder, QueueMode, RecyclingMethod, Runtime,
+};
 use kinfolk_core::{InputError, StoreError};
 use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::numbers::Made;
 use crate::tls::{self, Trust};
 
 /// How a [`crate::PgStore`] uses its database.
@@ -81,8 +86,15 @@ pub(crate) fn target(url: &str, options: &PgOptions) -> Result<Target, StoreErro
     Ok(Target { config, tls: tls::connector(&trust)?, shown })
 }
 
-pub(crate) fn pool(target: &Target, options: &PgOptions) -> Result<Pool, StoreError> {
-    built(pool_builder(target, options))
+/// A pool, with a count of the connections it has made.
+pub(crate) fn pool(target: &Target, options: &PgOptions) -> Result<(Pool, Made), StoreError> {
+    let made = Made::default();
+    let count = Arc::clone(&made);
+    let builder = pool_builder(target, options).post_create(Hook::sync_fn(move |_, _| {
+        count.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }));
+    Ok((built(builder)?, made))
 }
 
 pub(crate) fn built(builder: PoolBuilder) -> Result<Pool, StoreError> {
@@ -98,6 +110,8 @@ pub(crate) fn pool_builder(target: &Target, options: &PgOptions) -> PoolBuilder 
     );
     let builder = Pool::builder(manager)
         .max_size(options.pool_size.max(1))
+        // The one used last, whose session has its plans made and its memory warm.
+        .queue_mode(QueueMode::Lifo)
         .runtime(Runtime::Tokio1)
         .wait_timeout(Some(WAIT_TIMEOUT))
         .pre_recycle(Hook::async_fn(|client, metrics| {

@@ -14,6 +14,7 @@ mod inspect;
 mod limits;
 mod low_water;
 mod migrate;
+mod numbers;
 mod operate;
 mod produce;
 mod rows;

@@ -12,8 +12,9 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use crate::call::{self, Param};
+use crate::numbers::Source;
 use crate::rows;
-use crate::store::PgStore;
+use crate::store::{self, PgStore};
 use crate::values::{JsonIn, Moment, micros};
 
 const REGISTER: &str = "select kinfolk.register_commands($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
@@ -78,22 +79,35 @@ impl Produce for PgStore {
         if tasks.is_empty() {
             return Ok(Vec::new());
         }
-        let many = tasks.len() as i32;
-        let ids: Vec<i64> = self.row(TAKE_IDS, &[(&many, Type::INT4)]).await?.get(0);
-        let mut tries = 0;
-        loop {
-            match self.enqueue_as(&ids, tasks).await {
-                // It may have been carried out: the numbers tell.
-                Err(StoreError::Unavailable { .. }) if tries < REPEATS => tries += 1,
-                answer => return answer,
-            }
+        let (client, ids) = self.numbered(self.client().await?, tasks.len()).await?;
+        let mut answer = self.enqueue_as(client, &ids, tasks).await;
+        for _ in 0..REPEATS {
+            // It may have been carried out: the numbers tell.
+            let Err(StoreError::Unavailable { .. }) = answer else { break };
+            answer = match self.client().await {
+                Ok(client) => self.enqueue_as(client, &ids, tasks).await,
+                Err(fault) => Err(fault),
+            };
         }
+        answer
     }
 }
 
 impl PgStore {
-    async fn enqueue_as(&self, ids: &[i64], tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
-        let client = self.client().await?;
+    /// Numbers for so many tasks, to be sent over the same connection.
+    async fn numbered(&self, client: Object, many: usize) -> Answer<(Object, Vec<i64>)> {
+        // Behind a pooler nobody knows whether the server is still the one that gave the numbers.
+        let source = if self.options.prepared { self.numbers.take(many) } else { Source::Ask { many, made: 0 } };
+        let (asked, made) = match source {
+            Source::AtHand(ids) => return Ok((client, ids)),
+            Source::Ask { many, made } => (many as i32, made),
+        };
+        let (client, rows) = self.rows_over(client, TAKE_IDS, &[(&asked, Type::INT4)]).await?;
+        let ids = store::one(TAKE_IDS, rows)?.get(0);
+        Ok((client, self.numbers.keep(ids, many, made)))
+    }
+
+    async fn enqueue_as(&self, client: Object, ids: &[i64], tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
         point("enqueue.before");
         let call = self.send_enqueue(&client, ids, tasks);
         let Ok(rows) = tokio::time::timeout(self.options.answer_timeout, call).await else {

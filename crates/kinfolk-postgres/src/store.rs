@@ -11,6 +11,7 @@ use crate::call::{self, Param};
 use crate::connect::{self, PgOptions, Target};
 use crate::error::{pool_error, store_error};
 use crate::low_water::LowWater;
+use crate::numbers::Numbers;
 use crate::schema::VERSION;
 use crate::settle::Kin;
 
@@ -21,6 +22,7 @@ pub struct PgStore {
     pub(crate) options: PgOptions,
     pub(crate) low_water: LowWater,
     pub(crate) kin: Kin,
+    pub(crate) numbers: Numbers,
     /// The schema was seen to be the one this program knows.
     fits: AtomicBool,
 }
@@ -38,13 +40,14 @@ impl PgStore {
     /// every verb but `migrate` and `pending_migrations` says so.
     pub async fn connect(url: &str, options: PgOptions) -> Answer<Self> {
         let target = connect::target(url, &options)?;
-        let pool = connect::pool(&target, &options)?;
+        let (pool, made) = connect::pool(&target, &options)?;
         let store = Self {
             pool,
             target,
             options,
             low_water: LowWater::default(),
             kin: Kin::default(),
+            numbers: Numbers::new(made),
             fits: AtomicBool::new(false),
         };
         match store.client().await {
@@ -94,11 +97,20 @@ impl PgStore {
 
     /// Calls a function and reads its rows.
     pub(crate) async fn rows(&self, sql: &'static str, params: &[Param<'_>]) -> Answer<Vec<Row>> {
-        let client = self.client().await?;
+        Ok(self.rows_over(self.client().await?, sql, params).await?.1)
+    }
+
+    /// As [`PgStore::rows`], over a connection that the caller has in hand, and gets back.
+    pub(crate) async fn rows_over(
+        &self,
+        client: Object,
+        sql: &'static str,
+        params: &[Param<'_>],
+    ) -> Answer<(Object, Vec<Row>)> {
         let answer =
             tokio::time::timeout(self.options.answer_timeout, call::rows(&client, self.options.prepared, sql, params));
         match answer.await {
-            Ok(answer) => self.named(answer),
+            Ok(answer) => Ok((client, self.named(answer)?)),
             Err(_) => Err(self.given_up(client)),
         }
     }
@@ -111,10 +123,7 @@ impl PgStore {
 
     /// As [`PgStore::rows`], for a function that answers exactly one row.
     pub(crate) async fn row(&self, sql: &'static str, params: &[Param<'_>]) -> Answer<Row> {
-        self.rows(sql, params)
-            .await?
-            .pop()
-            .ok_or_else(|| StoreError::Fault { code: "no row".to_owned(), detail: format!("no answer to {sql}") })
+        one(sql, self.rows(sql, params).await?)
     }
 
     /// As [`PgStore::rows`], for a function that only looks: it is called once more when the connection broke.
@@ -135,4 +144,9 @@ impl PgStore {
             other => other,
         })
     }
+}
+
+/// The row of a function that answers exactly one.
+pub(crate) fn one(sql: &'static str, mut rows: Vec<Row>) -> Answer<Row> {
+    rows.pop().ok_or_else(|| StoreError::Fault { code: "no row".to_owned(), detail: format!("no answer to {sql}") })
 }

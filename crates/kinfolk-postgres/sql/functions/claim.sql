@@ -50,6 +50,9 @@ declare
     v_lanes kinfolk.lane[] := '{top,root,child}';
     v_rooms integer[] := array[v_limit, v_limit, v_limit];
     v_next_due timestamptz;
+    v_late boolean;
+    v_promoted boolean := false;
+    v_opened boolean := false;
     v_follow_ups boolean;
     v_suspects boolean;
     v_beside boolean;
@@ -65,7 +68,9 @@ declare
     -- Whether this transaction does nothing else: only then may its commit go unawaited.
     v_alone boolean := pg_current_xact_id_if_assigned() is null;
 begin
-    perform kinfolk.require_read_committed();
+    if current_setting('transaction_isolation') <> 'read committed' then
+        perform kinfolk.require_read_committed();
+    end if;
     if p_token is null or p_limit is null then
         perform kinfolk.refuse('KF001', 'a claim needs a token and a limit', 'send a fresh random uuid with each call');
     end if;
@@ -133,41 +138,54 @@ begin
     -- point: claim.admitted
     v_now := kinfolk.clock();
     if v_taken = 0 then
-        v_left := kinfolk.promote(v_queue.id, v_now);
-        select t.due
-        into v_next_due
-        from kinfolk.task t
-        where t.queue_id = v_queue.id
-            and t.gate = 'time'
-        order by t.due
-        limit 1;
-        if v_next_due <= v_now then
-            v_for_others := kinfolk.open_due(v_queue.id, p_commands, v_now);
-        end if;
-        -- Whether there are follow-ups to look at, suspects, and open tasks in other lanes than `top`.
-        select
-            exists (
-                select
-                from kinfolk.follow_up f
-                where f.queue_id = v_queue.id
-                    and f.ended is not null),
-            exists (
-                select
-                from kinfolk.task t
-                where t.queue_id = v_queue.id
-                    and t.state = 'pending'
-                    and t.gate = 'open'
-                    and t.suspect),
-            -- Behind marks this look could be a long one: dead entries pile up in every lane.
-            v_limited or p_low_id <> '{}' or exists (
-                select
-                from kinfolk.task t
-                where t.queue_id = v_queue.id
-                    and t.lane < 'top'
-                    and t.state = 'pending'
-                    and t.gate = 'open'
-                    and not t.suspect)
-        into v_follow_ups, v_suspects, v_beside;
+        loop
+            -- When the next task becomes due; whether there are duplicates that may have come too late, follow-ups to look
+            -- at, suspects, and open tasks in other lanes than `top`. One statement: an idle worker waits for each.
+            select
+                (
+                    select t.due
+                    from kinfolk.task t
+                    where t.queue_id = v_queue.id
+                        and t.gate = 'time'
+                    order by t.due
+                    limit 1),
+                exists (
+                    select
+                    from kinfolk.late l
+                    where l.queue_id = v_queue.id),
+                exists (
+                    select
+                    from kinfolk.follow_up f
+                    where f.queue_id = v_queue.id
+                        and f.ended is not null),
+                exists (
+                    select
+                    from kinfolk.task t
+                    where t.queue_id = v_queue.id
+                        and t.state = 'pending'
+                        and t.gate = 'open'
+                        and t.suspect),
+                -- Behind marks this look could be a long one: dead entries pile up in every lane.
+                v_limited or p_low_id <> '{}' or exists (
+                    select
+                    from kinfolk.task t
+                    where t.queue_id = v_queue.id
+                        and t.lane < 'top'
+                        and t.state = 'pending'
+                        and t.gate = 'open'
+                        and not t.suspect)
+            into v_next_due, v_late, v_follow_ups, v_suspects, v_beside;
+            -- Each of these may bring more of the rest.
+            if v_late and not v_promoted then
+                v_left := kinfolk.promote(v_queue.id, v_now);
+                v_promoted := true;
+            elsif v_next_due <= v_now and not v_opened then
+                v_for_others := kinfolk.open_due(v_queue.id, p_commands, v_now);
+                v_opened := true;
+            else
+                exit;
+            end if;
+        end loop;
         if v_follow_ups then
             v_for_others := kinfolk.open_follow_ups(v_queue.id, p_commands, v_now) or v_for_others;
         end if;
@@ -179,10 +197,30 @@ begin
             v_now := kinfolk.clock();
         end if;
 
-        select p.ids, p.tops, p.keyed, p.short
-        into v_ids, v_tops, v_keyed, v_short
-        from kinfolk.pick(v_queue.id, p_commands, v_limit, case when v_beside then v_lanes else '{top}' end, v_rooms,
-            p_low_priority, p_low_place, p_low_id) p;
+        if v_beside or cardinality(p_commands) > 1 then
+            select p.ids, p.tops, p.keyed, p.short
+            into v_ids, v_tops, v_keyed, v_short
+            from kinfolk.pick(v_queue.id, p_commands, v_limit, case when v_beside then v_lanes else '{top}' end, v_rooms,
+                p_low_priority, p_low_place, p_low_id) p;
+        else
+            -- One command in one lane, no room to watch and no marks: nothing to merge.
+            with picked as materialized (
+                select t.id, t.unique_held and t.runs = 0 as starts_keyed
+                from kinfolk.task t
+                where t.queue_id = v_queue.id
+                    and t.lane = 'top'
+                    and t.command_id = (select c.id from kinfolk.command c where c.name = p_commands[1])
+                    and t.state = 'pending'
+                    and t.gate = 'open'
+                    and not t.suspect
+                order by t.priority, t.place, t.id
+                limit v_limit
+                for update skip locked
+            )
+            select coalesce(array_agg(p.id), '{}'), bool_or(p.starts_keyed)
+            into v_ids, v_keyed
+            from picked p;
+        end if;
         if v_suspects then
             select p.ids, p.tops, p.keyed
             into v_ids, v_tops, v_keyed
@@ -207,41 +245,41 @@ begin
             if not found then
                 perform kinfolk.refuse('KF004', format('worker %s has no lease', p_worker), 'register anew');
             end if;
+            return query
+            with taken as (
+                update kinfolk.task t
+                set
+                    state = 'running',
+                    gate = null,
+                    attempt = t.attempt + 1,
+                    runs = t.runs + 1,
+                    started_at = v_now,
+                    worker_id = p_worker,
+                    token = p_token,
+                    unique_held = t.unique_held and t.unique_scope <> 'pending',
+                    lane = case when t.id = any (v_tops) then 'root'::kinfolk.lane else t.lane end,
+                    slot = t.lane = 'child' and v_queue.child_limit is not null
+                from unnest(v_ids) as picked(id)
+                where t.id = picked.id
+                returning t.id, t.command_id, t.payload, t.attempt, t.max_attempts, t.timeout_us, t.trace, t.priority, t.place,
+                    t.parent_id, t.root_id, t.depth, t.lane, t.steps, t.parked
+            )
+            select t.id, c.name,
+                coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
+                t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer,
+                case when t.id = any (v_tops) then 'top' else t.lane::text end, null::bigint, t.steps, t.parked
+            from taken t
+            join kinfolk.command c on c.id = t.command_id
+            order by t.priority, t.place, t.id;
+            get diagnostics v_taken = row_count;
         end if;
-
-        return query
-        with taken as (
-            update kinfolk.task t
-            set
-                state = 'running',
-                gate = null,
-                attempt = t.attempt + 1,
-                runs = t.runs + 1,
-                started_at = v_now,
-                worker_id = p_worker,
-                token = p_token,
-                unique_held = t.unique_held and t.unique_scope <> 'pending',
-                lane = case when t.id = any (v_tops) then 'root'::kinfolk.lane else t.lane end,
-                slot = t.lane = 'child' and v_queue.child_limit is not null
-            from unnest(v_ids) as picked(id)
-            where t.id = picked.id
-            returning t.id, t.command_id, t.payload, t.attempt, t.max_attempts, t.timeout_us, t.trace, t.priority, t.place,
-                t.parent_id, t.root_id, t.depth, t.lane, t.steps, t.parked
-        )
-        select t.id, c.name,
-            coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
-            t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer,
-            case when t.id = any (v_tops) then 'top' else t.lane::text end, null::bigint, t.steps, t.parked
-        from taken t
-        join kinfolk.command c on c.id = t.command_id
-        order by t.priority, t.place, t.id;
-        get diagnostics v_taken = row_count;
         if v_for_others then
             perform kinfolk.notify_queues(array[v_queue.id], true);
         end if;
     end if;
 
-    if v_next_due is null or v_follow_ups or v_next_due <= v_now then
+    -- Where it was not read, or may have changed since.
+    if p_repeated or v_follow_ups or v_keyed or v_next_due <= v_now then
         select t.due
         into v_next_due
         from kinfolk.task t

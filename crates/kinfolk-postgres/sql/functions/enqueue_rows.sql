@@ -3,8 +3,8 @@
 -- whose number exists already was made by the same call before, and is left alone; should that call still be under way,
 -- this one waits for it and fails with a unique violation: send it once more.
 --
--- Locks nothing that exists. Unkeyed tasks go in by one statement; keyed ones look for a holder of their key by
--- `task_unique`, unlocked, one after another.
+-- Locks nothing that exists. Unkeyed tasks go in by one statement, a short one where no task differs from its command's
+-- defaults; keyed ones look for a holder of their key by `task_unique`, unlocked, one after another.
 
 create or replace function kinfolk.enqueue_rows(
     p_ids bigint[],
@@ -32,45 +32,61 @@ as $$
 declare
     v_many integer := cardinality(p_ids);
     v_now timestamptz := kinfolk.clock();
+    v_first bigint;
+    v_last bigint;
+    v_largest integer;
     v_repeated boolean;
     v_made bigint;
     v_queues integer[];
     v_one record;
 begin
-    perform kinfolk.require_tasks(p_ids, p_commands, p_payloads, p_priorities, p_delays_us, p_keys, p_scopes,
+    v_largest := kinfolk.require_tasks(p_ids, p_commands, p_payloads, p_priorities, p_delays_us, p_keys, p_scopes,
         p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces, kinfolk.enqueue_batch_max());
 
-    if exists (select from unnest(p_ids) i where i < 1 or i > (select s.last_value from kinfolk.task_id s)) then
+    select min(i), max(i) into v_first, v_last from unnest(p_ids) i;
+    if v_first < 1 or v_last > (select s.last_value from kinfolk.task_id s) then
         perform kinfolk.refuse('KF001', 'a task number that was never given out', 'take numbers from kinfolk.take_ids');
     end if;
 
     -- Numbers are taken in one go, so those of a call that is sent again stand side by side.
-    v_repeated := kinfolk.in_use(least(p_ids[1], p_ids[v_many]), greatest(p_ids[1], p_ids[v_many]));
+    v_repeated := kinfolk.in_use(v_first, v_last);
 
-    insert into kinfolk.task
-        (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, timeout_us, trace, payload)
-    select
-        g.id, coalesce(q.id, c.queue_id), c.id, 'pending',
-        case
-            when coalesce(g.due, v_now + g.delay_us * interval '1 microsecond', v_now) > v_now then 'time'::kinfolk.gate
-            else 'open'::kinfolk.gate
-        end,
-        coalesce(g.priority, c.priority), coalesce(g.max_attempts, c.max_attempts),
-        greatest(v_now, coalesce(g.due, v_now + g.delay_us * interval '1 microsecond', v_now)),
-        coalesce(g.due, v_now + g.delay_us * interval '1 microsecond', v_now),
-        v_now, coalesce(g.timeout_us, c.timeout_us), g.trace,
-        case when pg_column_size(g.payload) <= 256 then g.payload end
-    from unnest(p_ids, p_commands, p_payloads, p_queues, p_priorities, p_dues, p_delays_us, p_keys, p_max_attempts,
-            p_timeouts_us, p_traces)
-        as g(id, command, payload, queue, priority, due, delay_us, key, max_attempts, timeout_us, trace)
-    join kinfolk.command c on c.name = g.command
-    left join kinfolk.queue q on q.name = g.queue
-    where g.key is null
-        and (g.queue is null or q.id is not null)
-        and not (v_repeated and exists (select from kinfolk.task t where t.id = g.id));
+    if cardinality(p_queues) + cardinality(p_priorities) + cardinality(p_dues) + cardinality(p_delays_us) + cardinality(p_keys)
+        + cardinality(p_max_attempts) + cardinality(p_timeouts_us) + cardinality(p_traces) = 0
+    then
+        insert into kinfolk.task
+            (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, timeout_us, payload)
+        select g.id, c.queue_id, c.id, 'pending', 'open', c.priority, c.max_attempts, v_now, v_now, v_now, c.timeout_us,
+            case when pg_column_size(g.payload) <= 256 then g.payload end
+        from unnest(p_ids, p_commands, p_payloads) as g(id, command, payload)
+        join kinfolk.command c on c.name = g.command
+        where not (v_repeated and exists (select from kinfolk.task t where t.id = g.id));
+    else
+        insert into kinfolk.task
+            (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, timeout_us, trace, payload)
+        select
+            g.id, coalesce(q.id, c.queue_id), c.id, 'pending',
+            case
+                when coalesce(g.due, v_now + g.delay_us * interval '1 microsecond', v_now) > v_now then 'time'::kinfolk.gate
+                else 'open'::kinfolk.gate
+            end,
+            coalesce(g.priority, c.priority), coalesce(g.max_attempts, c.max_attempts),
+            greatest(v_now, coalesce(g.due, v_now + g.delay_us * interval '1 microsecond', v_now)),
+            coalesce(g.due, v_now + g.delay_us * interval '1 microsecond', v_now),
+            v_now, coalesce(g.timeout_us, c.timeout_us), g.trace,
+            case when pg_column_size(g.payload) <= 256 then g.payload end
+        from unnest(p_ids, p_commands, p_payloads, p_queues, p_priorities, p_dues, p_delays_us, p_keys, p_max_attempts,
+                p_timeouts_us, p_traces)
+            as g(id, command, payload, queue, priority, due, delay_us, key, max_attempts, timeout_us, trace)
+        join kinfolk.command c on c.name = g.command
+        left join kinfolk.queue q on q.name = g.queue
+        where g.key is null
+            and (g.queue is null or q.id is not null)
+            and not (v_repeated and exists (select from kinfolk.task t where t.id = g.id));
+    end if;
     get diagnostics v_made = row_count;
 
-    if exists (select from unnest(p_payloads) p where pg_column_size(p) > 256) then
+    if v_largest > 256 then
         insert into kinfolk.body (task_id, payload)
         select g.id, g.payload
         from unnest(p_ids, p_commands, p_payloads, p_queues, p_keys) as g(id, command, payload, queue, key)

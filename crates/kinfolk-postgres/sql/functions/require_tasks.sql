@@ -1,22 +1,25 @@
 -- Refuses a whole call if any of the tasks it makes is one that no store would keep, or if there are more than `p_most`.
--- `p_each`: something that there is of each task, such as its number.
+-- `p_each`: something that there is of each task, such as its number. Answers how large the largest payload is in memory.
+-- What most tasks don't bring is looked at only where there is some: this is on the way of every enqueue.
 
 create or replace function kinfolk.require_tasks(
     p_each anyarray, p_commands text[], p_payloads jsonb[], p_priorities integer[], p_delays_us bigint[], p_keys text[],
     p_scopes text[], p_windows_us bigint[], p_on_duplicates text[], p_max_attempts integer[], p_timeouts_us bigint[],
     p_traces text[], p_most integer
-) returns void
+) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_payload bigint := kinfolk.payload_bytes_max();
-    v_priority integer := kinfolk.priority_abs_max();
-    v_attempts integer := kinfolk.attempts_max();
-    v_timeout bigint := kinfolk.timeout_max_us();
-    v_delay bigint := kinfolk.delay_max_us();
-    v_key integer := kinfolk.unique_key_bytes_max();
-    v_trace integer := kinfolk.trace_bytes_max();
+    v_payload bigint;
+    v_priority integer;
+    v_attempts integer;
+    v_timeout bigint;
+    v_delay bigint;
+    v_key integer;
+    v_trace integer;
+    v_largest integer;
+    v_given bigint;
     v_bytes bigint;
     v_bad record;
 begin
@@ -30,20 +33,38 @@ begin
         perform kinfolk.refuse('KF001', 'numbers, commands and payloads must be as many');
     end if;
 
-    -- The payload is looked at by its size in memory first: no value's text is as much as eight times that.
-    select kinfolk.json_bytes(p)
-    into v_bytes
-    from unnest(p_payloads) p
-    where p is null
-        or (pg_column_size(p) * 8::bigint > v_payload and kinfolk.json_longer_than(p, v_payload))
-    limit 1;
-    if found and v_bytes is null then
+    select max(pg_column_size(p)), count(p)
+    into v_largest, v_given
+    from unnest(p_payloads) p;
+    if v_given < cardinality(p_payloads) then
         perform kinfolk.refuse('KF001', 'a payload is null', 'send {} when there is nothing to say');
-    elsif found then
-        perform kinfolk.refuse('KF006', format('the payload is %s bytes, more than %s', v_bytes, v_payload),
-            'keep the data elsewhere and send a reference', v_bytes::text);
+    end if;
+    -- By its size in memory first: no value's text is as much as eight times that.
+    v_payload := kinfolk.payload_bytes_max();
+    if v_largest * 8::bigint > v_payload then
+        select kinfolk.json_bytes(p)
+        into v_bytes
+        from unnest(p_payloads) p
+        where kinfolk.json_longer_than(p, v_payload)
+        limit 1;
+        if found then
+            perform kinfolk.refuse('KF006', format('the payload is %s bytes, more than %s', v_bytes, v_payload),
+                'keep the data elsewhere and send a reference', v_bytes::text);
+        end if;
     end if;
 
+    if cardinality(p_priorities) + cardinality(p_delays_us) + cardinality(p_keys) + cardinality(p_scopes)
+        + cardinality(p_windows_us) + cardinality(p_on_duplicates) + cardinality(p_max_attempts)
+        + cardinality(p_timeouts_us) + cardinality(p_traces) = 0
+    then
+        return v_largest;
+    end if;
+    v_priority := kinfolk.priority_abs_max();
+    v_attempts := kinfolk.attempts_max();
+    v_timeout := kinfolk.timeout_max_us();
+    v_delay := kinfolk.delay_max_us();
+    v_key := kinfolk.unique_key_bytes_max();
+    v_trace := kinfolk.trace_bytes_max();
     for v_bad in
         select g.*
         from unnest(p_priorities, p_delays_us, p_keys, p_scopes, p_windows_us, p_on_duplicates, p_max_attempts,
@@ -84,6 +105,7 @@ begin
                 format('it must be at most %s', kinfolk.trace_bytes_max()));
         end if;
     end loop;
+    return v_largest;
 end
 $$;
 

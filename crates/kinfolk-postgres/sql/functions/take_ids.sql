@@ -1,11 +1,15 @@
 -- Task numbers, taken before the tasks are made: an enqueue that is sent again with the same numbers makes nothing twice.
+-- In plpgsql, which keeps its plan: a function in plain SQL is planned at each call.
 
 create or replace function kinfolk.take_ids(many integer) returns bigint[]
-language sql volatile security definer
+language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
-    select array(select nextval('kinfolk.task_id') from generate_series(1, least(many, kinfolk.enqueue_batch_max())))
+begin
+    return array(select nextval('kinfolk.task_id') from generate_series(1, least(many, kinfolk.enqueue_batch_max())));
+end
 $$;
 
 -- Whether some task has a number in this range. By the primary key, whatever the planner knew when it was asked first.
