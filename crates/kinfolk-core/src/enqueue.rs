@@ -79,8 +79,11 @@ pub enum Rejection {
     /// The family would grow deeper than the queue of its root allows.
     #[error("a family on queue {0} may not grow this deep; spawn less deeply, or raise its depth_limit")]
     TooDeep(QueueName),
-    /// A task without a parent has no siblings.
-    #[error("task {0} has no parent, so it can't have siblings; spawn a child, or enqueue a task")]
+    /// A task without a parent has no siblings, and a fan-out that is awaited takes no more children.
+    #[error(
+        "task {0} has no parent that takes siblings: it is a root, or its parent awaits its result; spawn a child, or \
+         enqueue a task"
+    )]
     NoParent(TaskId),
 }
 

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use kinfolk_core::{ChildOrder, FailureKind, State, Store, Task, TaskId};
 
 use crate::journal::Line;
-use crate::sound::{all_tasks, settled_once};
+use crate::sound::{all_tasks, assert_unbroken, settled_once};
 use crate::victim::{FAMILY, FollowUp, LEAF, Plan};
 
 /// All families of a store, and what the journal says of them.
@@ -33,10 +33,7 @@ struct Span {
 ///
 /// `answered`: the roots of which a producer was told.
 pub async fn assert_whole(store: &dyn Store, answered: &[TaskId], journal: &[Line]) -> Result<()> {
-    let stuck = store.sweep().await?;
-    ensure!(stuck == 0, "{stuck} parents waited for nothing");
-    let broken = store.check().await?;
-    ensure!(broken.is_empty(), "the store is not sound: {broken:#?}");
+    assert_unbroken(store).await?;
     let families = Families::new(all_tasks(store).await?, journal)?;
     let lost: Vec<_> = answered.iter().filter(|id| !families.tasks.contains_key(id)).collect();
     ensure!(lost.is_empty(), "{} roots that were answered for are gone: {lost:?}", lost.len());

@@ -46,13 +46,21 @@ pub async fn wait_drained(store: &dyn Store, limit: Duration) -> Result<()> {
 /// A task that is due later than this from now on is one that a test has put away for good.
 const FAR: Duration = Duration::from_secs(600);
 
+/// Every invariant of the store holds, and nobody waited for nothing.
+pub async fn assert_unbroken(store: &dyn Store) -> Result<()> {
+    let stuck = store.sweep().await?;
+    ensure!(stuck == 0, "{stuck} tasks waited for nothing");
+    let broken = store.check().await?;
+    ensure!(broken.is_empty(), "the store is not sound: {broken:#?}");
+    Ok(())
+}
+
 /// Every invariant of the store holds; every task that an enqueue has answered for is there; every task has ended, once;
 /// the ledger says the same as the store.
 ///
 /// `answered`: the tasks of which a producer was told.
 pub async fn assert_sound(store: &dyn Store, answered: &[TaskId], ledger: &Ledger) -> Result<()> {
-    let broken = store.check().await?;
-    ensure!(broken.is_empty(), "the store is not sound: {broken:#?}");
+    assert_unbroken(store).await?;
     let tasks = all_tasks(store).await?;
     let lost: Vec<_> = answered.iter().filter(|id| !tasks.contains_key(id)).collect();
     ensure!(lost.is_empty(), "{} tasks that were answered for are gone: {lost:?}", lost.len());

@@ -21,12 +21,18 @@ async fn claim(store: &PgStore, worker: WorkerId, limit: usize) -> Vec<ClaimedTa
     store.claim(&claim_of(worker, &["work"], limit)).await.unwrap().tasks
 }
 
-/// A database and a store with a parent that waits for so many children, and the children, claimed.
-async fn family(many: usize) -> (TestDatabase, PgStore, ClaimedTask, Vec<ClaimedTask>) {
+/// A database and a store with a worker that runs one task.
+async fn alone() -> (TestDatabase, PgStore, WorkerId, ClaimedTask) {
     let (database, store) = fresh().await;
     enqueue(&store, task("work")).await;
     let worker = worker(&store).await;
-    let root = claim(&store, worker, 1).await.remove(0);
+    let alone = claim(&store, worker, 1).await.remove(0);
+    (database, store, worker, alone)
+}
+
+/// A database and a store with a parent that waits for so many children, and the children, claimed.
+async fn family(many: usize) -> (TestDatabase, PgStore, ClaimedTask, Vec<ClaimedTask>) {
+    let (database, store, worker, root) = alone().await;
     assert_eq!(store.settle(&[with_children(&root, many)]).await.unwrap(), [Settled::Recorded(State::Waiting)]);
     let children = claim(&store, worker, many).await;
     assert_eq!(children.len(), many);
@@ -101,10 +107,7 @@ async fn a_settle_waits_for_a_cancel_of_the_family_and_then_makes_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_leaves_gives_back_what_a_call_that_was_given_up_still_holds() {
-    let (database, store) = fresh().await;
-    enqueue(&store, task("work")).await;
-    let worker = worker(&store).await;
-    let alone = claim(&store, worker, 1).await.remove(0);
+    let (database, store, worker, alone) = alone().await;
     let mut other = database.client().await;
     let transaction = other.transaction().await.unwrap();
     settle_in(&transaction, &[done(&alone)]).await.unwrap();
@@ -122,10 +125,7 @@ async fn a_worker_that_leaves_gives_back_what_a_call_that_was_given_up_still_hol
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancel_that_waited_for_the_end_of_a_task_comes_too_late() {
-    let (database, store) = fresh().await;
-    enqueue(&store, task("work")).await;
-    let worker = worker(&store).await;
-    let alone = claim(&store, worker, 1).await.remove(0);
+    let (database, store, _, alone) = alone().await;
     let mut other = database.client().await;
     let transaction = other.transaction().await.unwrap();
     settle_in(&transaction, &[done(&alone)]).await.unwrap();

@@ -24,11 +24,7 @@ pub(super) async fn fan_out(args: &BenchArgs, sites: &Sites, output: &mut Output
             args.rounds,
             "fan-out",
             output,
-            async || {
-                site.calm().await?;
-                let took = site.bare.enqueue(width).await?.took + site.bare.drain(width).await?;
-                Ok(Sample { rate: per_second(width, took), times: Vec::new() })
-            },
+            async || site.bare_round(width).await,
             async || {
                 site.calm().await?;
                 let took = site.engine.fan_out(width, args.capacity).await?;

@@ -62,11 +62,7 @@ async fn fan_out(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow
         args.rounds,
         "flow-fan-out",
         output,
-        async || {
-            site.calm().await?;
-            let took = site.bare.enqueue(width).await?.took + site.bare.drain(width).await?;
-            Ok(Sample { rate: per_second(width, took), times: Vec::new() })
-        },
+        async || site.bare_round(width).await,
         async || {
             site.calm().await?;
             let took = site.engine.awaited(width, args.capacity).await?;
@@ -92,11 +88,7 @@ async fn parents(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow
         args.rounds,
         "flow-parents",
         output,
-        async || {
-            site.calm().await?;
-            let took = site.bare.enqueue(tasks).await?.took + site.bare.drain(tasks).await?;
-            Ok(Sample { rate: per_second(tasks, took), times: Vec::new() })
-        },
+        async || site.bare_round(tasks).await,
         async || {
             site.calm().await?;
             let (took, resumed) = site.engine.parents(many, CHILDREN, args.capacity).await?;

@@ -9,7 +9,9 @@ use super::bare_sqlite::{self, BareSqlite};
 use super::engine::Engine;
 use super::figure::Output;
 use super::load::{ENQUEUE_BATCH, Timed};
+use super::rounds::Sample;
 use super::scratch::Scratch;
+use super::stats::per_second;
 use crate::database::Target;
 
 /// Makes sites on the server, or the disk, of one database, and removes them all at the end.
@@ -122,6 +124,13 @@ impl Site {
             bare.calm().await?;
         }
         Ok(())
+    }
+
+    /// A round of the bare loop that inserts so many rows, claims them and completes them.
+    pub(super) async fn bare_round(&self, rows: usize) -> anyhow::Result<Sample> {
+        self.calm().await?;
+        let took = self.bare.enqueue(rows).await?.took + self.bare.drain(rows).await?;
+        Ok(Sample { rate: per_second(rows, took), times: Vec::new() })
     }
 }
 

@@ -12,7 +12,7 @@ use kinfolk_core::{FailureKind, History, Json, Key, State, Store, Task, TaskId};
 use super::notes::{Heard, HeardOf, Note, What};
 use super::plan::{FLOW, Flow, Op};
 use super::play::CallHeard;
-use crate::sound::{all_tasks, settled_once};
+use crate::sound::{all_tasks, assert_unbroken, settled_once};
 
 /// All workflows of a store, and what their handlers noted.
 #[derive(Clone, Debug)]
@@ -56,10 +56,7 @@ pub async fn wait_over(store: &dyn Store, limit: Duration) -> Result<()> {
 ///
 /// `answered`: the roots of which a producer was told.
 pub async fn assert_flows(store: &dyn Store, answered: &[TaskId], notes: Vec<Note>) -> Result<()> {
-    let stuck = store.sweep().await?;
-    ensure!(stuck == 0, "{stuck} tasks waited for nothing");
-    let broken = store.check().await?;
-    ensure!(broken.is_empty(), "the store is not sound: {broken:#?}");
+    assert_unbroken(store).await?;
     let flows = Flows::read(store, notes).await?;
     let lost: Vec<_> = answered.iter().filter(|id| !flows.tasks.contains_key(id)).collect();
     ensure!(lost.is_empty(), "{} roots that were answered for are gone: {lost:?}", lost.len());

@@ -12,7 +12,7 @@ use kinfolk_faults::bed::{Bed, Kind};
 use kinfolk_faults::families::assert_whole;
 use kinfolk_faults::journal;
 use kinfolk_faults::process::Process;
-use kinfolk_faults::sound::all_tasks;
+use kinfolk_faults::sound::{all_tasks, assert_unbroken};
 use kinfolk_faults::victim::{Orders, Plan, made};
 
 use crate::{PATIENCE, journal, start, worker};
@@ -124,9 +124,7 @@ async fn deep(kind: Kind) -> Result<()> {
     let by_children =
         tasks.values().filter(|task| task.failure.as_ref().is_some_and(|f| f.kind == FailureKind::Children));
     ensure!(by_children.count() == usize::from(DEPTH_MAX), "the failure did not go up to the root");
-    let broken = store.check().await?;
-    ensure!(broken.is_empty(), "the store is not sound: {broken:#?}");
-    Ok(())
+    assert_unbroken(&*store).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

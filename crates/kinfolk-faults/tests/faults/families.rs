@@ -9,7 +9,7 @@ use kinfolk_faults::bed::{Bed, Kind};
 use kinfolk_faults::families::assert_whole;
 use kinfolk_faults::journal::{self, Line};
 use kinfolk_faults::process::Process;
-use kinfolk_faults::sound::{all_tasks, wait_drained};
+use kinfolk_faults::sound::{all_tasks, assert_unbroken, wait_drained};
 use kinfolk_faults::victim::{FollowUp, MENDED, Orders, Plan, made};
 
 use crate::kill_loop::{losses, wait_running};
@@ -171,10 +171,7 @@ async fn repair_among_kills(bed: &Bed, store: &dyn Store, fleet: &mut Fleet, cha
         let task = store.task(root).await?;
         ensure!(task.as_ref().is_some_and(|task| task.state == State::Completed), "not repaired: {task:#?}");
     }
-    ensure!(store.sweep().await? == 0, "a parent waited for nothing");
-    let broken = store.check().await?;
-    ensure!(broken.is_empty(), "the store is not sound: {broken:#?}");
-    Ok(())
+    assert_unbroken(store).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,7 +8,7 @@ use kinfolk_core::durable::Rule;
 use kinfolk_core::{Json, SignalName, State, Store, TaskId};
 use kinfolk_faults::bed::{Bed, Kind};
 use kinfolk_faults::flows::{Flow, Op, assert_flows, notes, signal_value, wait_over};
-use kinfolk_faults::sound::all_tasks;
+use kinfolk_faults::sound::{all_tasks, assert_unbroken};
 use kinfolk_faults::victim::{MENDED, Orders, made};
 
 use crate::families::Fleet;
@@ -265,10 +265,7 @@ async fn repair_among_kills(
     let is_over = |id: &TaskId| before.get(id).is_some_and(|task| task.state == State::Completed);
     let again = notes::read(&notes::beside(&ledger(bed)))?.into_iter().skip(noted).find(|note| is_over(&note.task));
     ensure!(again.is_none(), "ran again though it had completed: {again:?}");
-    ensure!(store.sweep().await? == 0, "a task waited for nothing");
-    let broken = store.check().await?;
-    ensure!(broken.is_empty(), "the store is not sound: {broken:#?}");
-    Ok(())
+    assert_unbroken(store).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use kinfolk_core::{CommandName, Json, NewTask, State};
 use kinfolk_faults::bed::{Bed, Kind};
-use kinfolk_faults::sound::{all_tasks, wait_drained};
+use kinfolk_faults::sound::{all_tasks, assert_unbroken, wait_drained};
 use kinfolk_faults::victim::{Orders, made};
 
 use crate::families::Fleet;
@@ -66,7 +66,5 @@ async fn workers_killed_while_functions_run_leave_every_effect_exactly_once() ->
     let found: [i64; 4] = [row.get(0), row.get(1), row.get(2), row.get(3)];
     let all = i64::try_from(tasks.len())?;
     ensure!(found == [all, all, 0, all - 1], "effects in all, different ones, first, last: {found:?} of {all}");
-    let broken = store.check().await?;
-    ensure!(broken.is_empty() && store.sweep().await? == 0, "the store is not sound: {broken:#?}");
-    Ok(())
+    assert_unbroken(&*store).await
 }

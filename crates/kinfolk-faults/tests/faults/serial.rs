@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 use kinfolk_core::{Policy, QueueName, State, Store, TaskId};
 use kinfolk_faults::bed::{Bed, Kind};
 use kinfolk_faults::journal::{self, Entry, Line};
+use kinfolk_faults::sound::assert_unbroken;
 use kinfolk_faults::victim::{Orders, Plan, made};
 
 use crate::families::Fleet;
@@ -114,10 +115,7 @@ async fn judge(bed: &Bed, store: &dyn Store) -> Result<()> {
         ensure!(last_end <= begin, "claimed at {begin:?}, before the end of the last at {last_end:?}: {task:#?}");
         last_end = task.finished_at;
     }
-    let broken = store.check().await?;
-    ensure!(broken.is_empty(), "the store is not sound: {broken:#?}");
-    ensure!(store.sweep().await? == 0, "a parent waited for nothing");
-    Ok(())
+    assert_unbroken(store).await
 }
 
 /// All lines of one family stand together.

@@ -53,7 +53,8 @@ declare
 begin
     -- The children that a handler awaits are those it asked for, and no others.
     if p_kind = 'sibling' and (p_task.parent_id is null or p_task.fan_out_id <> p_task.parent_id) then
-        perform kinfolk.refuse('KF011', format('task %s has no parent, so it can''t have siblings', p_task.id),
+        perform kinfolk.refuse('KF011', format('task %s has no parent that takes siblings: it is a root, or its parent awaits its result',
+            p_task.id),
             'spawn a child, or enqueue a task', 'no_parent');
     end if;
     select c.id as command_id, q.id, q.name, q.child_limit

@@ -20,6 +20,21 @@ begin
 end
 $$;
 
+-- The locks of families, in the order in which they are taken. One that both sorts of families need is taken whole. Without
+-- settings of its own, so that it is planned as a part of whoever asks.
+create or replace function kinfolk.family_keys(p_shared bigint[], p_whole bigint[]) returns table (key integer, whole boolean)
+language sql immutable
+as $$
+    select hashint8(r.root) & 255, bool_or(r.whole)
+    from (
+        select s as root, false as whole from unnest(p_shared) s
+        union all
+        select w, true from unnest(p_whole) w
+    ) r
+    group by 1
+    order by 1
+$$;
+
 -- Locks some families shared and others exclusively, in the one order. One that is among both is locked exclusively.
 create or replace function kinfolk.lock_families(p_shared bigint[], p_whole bigint[]) returns void
 language plpgsql volatile
@@ -30,16 +45,7 @@ begin
         when l.whole then pg_advisory_xact_lock(1263160905, l.key)
         else pg_advisory_xact_lock_shared(1263160905, l.key)
     end
-    from (
-        select hashint8(r.root) & 255 as key, bool_or(r.whole) as whole
-        from (
-            select s as root, false as whole from unnest(p_shared) s
-            union all
-            select w, true from unnest(p_whole) w
-        ) r
-        group by 1
-        order by 1
-    ) l;
+    from kinfolk.family_keys(p_shared, p_whole) l;
 end
 $$;
 
@@ -56,16 +62,7 @@ begin
             else pg_try_advisory_xact_lock_shared(1263160905, l.key)
         end)
     into v_had
-    from (
-        select hashint8(r.root) & 255 as key, bool_or(r.whole) as whole
-        from (
-            select s as root, false as whole from unnest(p_shared) s
-            union all
-            select w, true from unnest(p_whole) w
-        ) r
-        group by 1
-        order by 1
-    ) l;
+    from kinfolk.family_keys(p_shared, p_whole) l;
     p_shared := array(select s from unnest(p_shared) s where hashint8(s) & 255 = any (v_had));
     p_whole := array(select w from unnest(p_whole) w where hashint8(w) & 255 = any (v_had));
 end
