@@ -50,7 +50,7 @@ impl Exit {
                  invariant, `doctor` found something bad, `demo` did not end well"
             }
             Self::Usage => "bad usage or bad input; nothing was written",
-            Self::NotFound => "there is no such task, queue, command, schedule, status or file",
+            Self::NotFound => "there is no such task, queue, command, group, schedule, status or file",
             Self::Database => {
                 "the database can't be used: unreachable, busy, read-only, full, forbidden, or its schema is missing, \
                  too old or too new"

@@ -12,6 +12,7 @@ mod database;
 mod demo;
 mod exit;
 mod fault;
+mod group;
 mod out;
 mod payload;
 mod session;

@@ -52,6 +52,11 @@ impl Session {
     }
 }
 
+/// The name of whoever runs this program, as the environment has it.
+pub(crate) fn login_name() -> Option<String> {
+    ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+}
+
 /// How this program was called: by its name, or by a path when it is not installed.
 fn program() -> String {
     let path = std::env::args().next().filter(|path| path.contains(std::path::is_separator));

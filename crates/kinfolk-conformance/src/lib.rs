@@ -10,6 +10,7 @@
 pub mod contract;
 mod crowd;
 pub mod flow;
+pub mod grouped;
 pub mod harness;
 pub mod history;
 pub mod invariants;

@@ -18,6 +18,9 @@ macro_rules! every_contract {
     ($then:ident $($argument:tt)*) => {
         $crate::$then! {
             { $($argument)* }
+            admit: [
+                every_claim_takes_what_the_core_lets_start, another_load_agrees,
+            ]
             cancel: [
                 a_pending_task_is_cancelled_at_once, a_running_task_is_asked_to_end, a_heartbeat_brings_the_requests,
                 a_request_beats_every_later_outcome, a_task_that_has_ended_is_not_cancelled,
@@ -52,6 +55,17 @@ macro_rules! every_contract {
                 the_count_of_running_tasks_is_shown_with_the_worker, a_task_can_go_round_many_times,
                 a_clock_set_back_does_no_harm,
             ]
+            claim_keys: [
+                a_tenant_and_a_message_are_two_limits, every_tenant_has_its_own_slots,
+                one_message_is_handled_once_at_a_time, a_task_takes_all_its_slots_or_none, crossing_keys_drain,
+                a_missing_key_skips_its_group, a_total_counts_every_task, one_key_may_have_slots_of_its_own,
+                a_limit_of_nothing_starts_nothing, sixteen_keys_are_taken_together, a_shared_group_counts_over_commands,
+                a_shared_group_counts_over_queues, a_command_on_two_queues_has_one_group,
+                tasks_without_keys_pass_blocked_ones, a_claim_says_who_holds_slots, room_goes_to_those_who_stand_first,
+                a_repeated_claim_takes_no_second_slot, a_suspect_needs_room_too, a_held_up_root_takes_no_place,
+                a_child_needs_both_kinds_of_room, a_task_for_later_needs_room_when_it_is_due,
+                other_commands_are_not_disturbed, a_limit_set_later_counts_those_that_run,
+            ]
             concurrency: [
                 many_claimers_never_double_and_forget_nothing, a_crowd_of_workers_drains_everything_once,
                 parallel_enqueues_lose_nothing, the_same_settle_at_once_is_recorded_once,
@@ -61,6 +75,14 @@ macro_rules! every_contract {
                 a_recovery_and_a_late_settle_never_both_count, parallel_recoveries_return_each_task_once,
                 a_tick_fired_at_once_is_fired_once, parallel_prunes_count_each_task_once,
                 parallel_registrations_do_not_lock_up, leaving_and_settling_agree,
+            ]
+            declare: [
+                a_declaration_is_shown, saying_nothing_leaves_the_groups, a_new_declaration_replaces_the_old_one,
+                an_empty_declaration_removes_all, a_shared_group_is_as_it_was_declared_last,
+                a_shared_group_goes_with_its_last_command, leaving_a_shared_group_gives_its_slots_back,
+                a_shared_group_and_an_own_one_are_two, an_own_group_may_become_shared,
+                what_is_set_stands_until_the_group_goes, a_new_limit_holds_at_once, groups_of_two_commands_do_not_mix,
+                bad_groups_are_refused, a_command_may_have_sixteen_groups, parallel_declarations_agree,
             ]
             enqueue: [
                 a_new_task_takes_its_commands_defaults, what_the_enqueue_says_wins_over_the_command,
@@ -72,12 +94,37 @@ macro_rules! every_contract {
                 registering_again_changes_only_later_tasks, registering_makes_missing_queues_and_leaves_others_alone,
                 a_task_enqueued_here_is_claimed_elsewhere,
             ]
+            enqueue_keys: [
+                keys_come_back_as_they_were_given, an_unknown_group_is_rejected, a_bad_key_is_refused,
+                a_key_for_a_total_is_refused, a_duplicate_changes_no_keys, a_schedule_carries_keys,
+                a_child_inherits_when_it_asks, given_keys_win_over_inherited_ones, a_sibling_inherits_from_its_maker,
+                follow_ups_and_other_tasks_inherit, children_of_a_fan_out_inherit,
+                a_task_without_a_maker_inherits_nothing, an_unknown_group_refuses_what_a_handler_made,
+                an_unknown_group_refuses_a_suspension, a_task_keeps_its_keys,
+            ]
             expire: [
                 the_deadline_resumes_the_handler, an_overdue_fan_out_is_given_up,
                 a_fan_out_that_is_not_overdue_is_left_as_it_is, a_settled_fan_out_is_left_as_it_is,
                 the_last_child_may_come_before_the_handler, nobody_gives_up_what_is_not_his,
                 the_earliest_of_all_times_resumes, everything_below_is_cancelled,
                 a_timeout_of_nothing_is_over_at_once,
+            ]
+            explain: [
+                what_runs_or_has_ended_has_none, an_unknown_task_is_not_found, one_in_line_hears_how_many_are_before_it,
+                one_that_is_not_due, one_on_a_paused_queue, a_follow_up_of_an_open_family, one_in_order,
+                a_root_on_a_full_serial_queue, a_member_of_a_family_without_a_place,
+                a_child_on_a_queue_full_of_children, one_under_full_keys, one_of_a_command_at_its_total,
+                one_under_an_empty_rate, a_suspect_without_a_worker_of_its_own, one_without_a_worker,
+                all_reasons_are_given, a_parent_that_waits, twenty_open_children_are_named,
+            ]
+            explain_durable: [
+                a_handler_that_sleeps, a_handler_that_waits_for_a_signal, a_handler_that_awaits_children,
+                a_handler_that_waits_for_several_things, a_resumed_handler_under_a_full_key,
+            ]
+            fair: [
+                a_few_are_not_held_up_by_many, values_take_turns, turns_go_on_over_claims,
+                tasks_without_the_key_have_their_turn, priority_goes_before_turns, a_full_tenant_passes_its_turn,
+                a_queue_becomes_fair_with_all_that_is_in_it, each_queue_is_fair_by_itself,
             ]
             family_races: [
                 the_last_siblings_settle_at_once, the_last_cousins_settle_at_once, a_sibling_and_the_last_end_at_once,
@@ -112,10 +159,23 @@ macro_rules! every_contract {
                 a_child_under_the_same_key_is_never_made_to_wait, a_removed_family_is_not_forgotten,
                 an_unknown_follow_up_is_refused, a_queue_without_children_takes_follow_ups,
             ]
+            group_races: [
+                two_claims_at_once_never_pass_a_limit, a_total_of_one_never_overlaps, a_group_shared_by_queues_is_exact,
+                everything_drains_while_limits_change, room_is_not_counted_by_number,
+                a_recovery_and_a_late_settle_free_once, cancels_lose_nobodys_turn,
+            ]
             history: [
                 most_tasks_have_none, it_holds_checkpoints_fan_outs_and_results,
                 open_children_of_a_settled_fan_out_are_there_too, results_of_a_wide_fan_out_are_not_in_it,
                 it_is_of_one_task_alone, a_failed_attempt_leaves_it_as_it_was,
+            ]
+            holds: [
+                parents_that_wait_drain_with_their_children, parents_that_hold_drain_with_their_children,
+                handlers_that_wait_drain_with_their_children, handlers_that_hold_drain_with_their_children,
+                a_slot_is_held_until_the_task_has_ended, descendants_of_a_holder_take_none,
+                a_cancelled_holder_gives_its_slot_back, a_cancelled_family_holds_until_it_has_ended,
+                a_retried_holder_needs_its_slot_anew, a_group_that_holds_no_longer_gives_slots_back,
+                a_running_parent_spares_no_slot, a_holder_takes_a_start_at_each_claim,
             ]
             in_order: [
                 they_run_one_after_another, each_waits_for_the_whole_family_of_the_one_before,
@@ -151,6 +211,11 @@ macro_rules! every_contract {
                 a_repeated_settle_hears_how_the_family_ended, the_sweep_leaves_healthy_parents_alone,
                 a_late_settle_moves_nothing_above,
             ]
+            keys: [
+                a_key_is_shown_as_it_is, a_key_with_a_rate_alone_has_no_limit, twenty_holders_are_named,
+                a_total_has_the_empty_key, they_come_by_group_and_key, those_that_hold_up_can_be_asked_for,
+                groups_come_by_command_and_name, waiters_are_counted_while_they_wait,
+            ]
             lease: [
                 a_worker_is_shown_as_it_registered, a_heartbeat_renews_the_lease, a_stranger_has_no_lease,
                 a_worker_that_leaves_gives_everything_back, leaving_completes_a_cancellation,
@@ -169,6 +234,17 @@ macro_rules! every_contract {
             migrate: [
                 an_up_to_date_store_has_nothing_to_migrate, migrating_again_changes_nothing,
                 migrating_at_once_is_told_busy_at_worst,
+            ]
+            parking: [
+                priority_and_age_decide_within_a_key, a_full_key_holds_up_no_other,
+                one_that_just_missed_the_last_slot_is_not_forgotten, a_cancelled_waiter_passes_its_turn_on,
+                waiters_on_a_paused_queue_hold_up_nobody, room_made_during_a_pause_is_not_forgotten,
+                waiters_without_a_worker_hold_up_nobody, a_raised_limit_lets_waiters_start,
+                a_removed_group_lets_waiters_start, a_recovery_lets_a_waiter_start, a_suspension_lets_a_waiter_start,
+                a_task_between_two_keys_starts_when_both_have_room, a_task_between_two_keys_holds_up_neither,
+                as_many_start_as_there_is_room_for, what_one_claim_leaves_the_next_one_takes,
+                a_waiter_keeps_its_place_in_line, a_waiter_may_be_made_to_wait_for_a_family, hundreds_of_waiters_drain,
+                a_freed_slot_wakes_the_queue_that_waits,
             ]
             progress: [
                 a_childless_task_counts_nothing, children_come_page_by_page_in_their_order, counts_follow_every_end,
@@ -191,7 +267,16 @@ macro_rules! every_contract {
                 a_paused_queue_gives_nothing_out_until_resumed, a_paused_queue_names_no_next_task,
                 pausing_one_queue_leaves_the_others, pausing_twice_keeps_the_first_moment,
                 an_unknown_queue_is_not_found, setting_a_queue_makes_it_or_changes_its_retention,
-                a_pause_is_seen_by_every_process,
+                a_pause_is_seen_by_every_process, a_pause_says_who_asked,
+            ]
+            rates: [
+                a_burst_and_then_one_by_one, a_pause_saves_up_no_more_than_the_burst, each_key_has_its_own,
+                a_total_may_have_a_rate, intervals_are_rounded_up, every_claim_is_a_start,
+                a_limit_and_a_rate_hold_together, a_start_is_taken_from_every_key_or_none,
+                a_changed_rate_applies_to_what_was_spent, a_faster_rate_counts_from_now_on,
+                a_claim_names_the_earliest_moment,
+                those_that_wait_start_in_order, every_rhythm_follows_the_cores_arithmetic,
+                a_passed_rate_leaves_nothing_behind,
             ]
             record: [
                 checkpoints_are_kept_in_the_order_of_writing, a_record_sent_again_is_written_once,
@@ -206,6 +291,10 @@ macro_rules! every_contract {
                 a_lost_handler_whose_end_was_asked_for_waits_for_its_children, poison_waits_for_its_children,
                 a_child_that_ends_by_loss_is_counted,
             ]
+            remove_group: [
+                what_it_held_up_starts, other_keys_still_hold_up, a_shared_group_goes_from_all_commands,
+                declared_anew_it_counts_from_nothing, an_unknown_group_is_not_found,
+            ]
             repeat: [
                 a_repeated_claim_gives_the_same_tasks, a_repeated_claim_that_took_nothing_is_a_first_one,
                 a_repeated_claim_gives_what_still_runs, a_repeated_claim_needs_its_own_worker,
@@ -217,6 +306,10 @@ macro_rules! every_contract {
             ]
             report: [
                 the_latest_is_shown_and_stays, a_stale_report_is_not_written, what_no_store_would_keep_is_refused,
+            ]
+            reserve: [
+                a_task_with_two_hot_keys_starts_in_the_end, kept_room_is_given_to_nobody_else, other_keys_are_not_kept,
+                a_cancelled_task_keeps_no_room, a_removed_group_keeps_no_room, waiting_behind_one_key_keeps_no_room,
             ]
             results: [
                 they_are_read_by_index_or_by_end, pages_go_on_where_the_last_one_ended, a_page_has_a_most,
@@ -283,6 +376,11 @@ macro_rules! every_contract {
                 a_suspect_without_room_is_passed_over, a_root_for_later_takes_no_place,
                 a_paused_queue_keeps_the_places,
             ]
+            set_group: [
+                a_limit_goes_up, a_limit_goes_down, an_empty_setting_goes_back, slots_and_rates_are_set_apart,
+                what_is_set_is_shown, an_unknown_group_is_not_found, bad_settings_are_refused, a_total_may_be_set,
+                a_key_may_be_set_beforehand,
+            ]
             settle: [
                 a_completion_keeps_its_result, no_result_is_not_the_result_null, a_first_completion_leaves_no_attempt,
                 a_later_completion_is_recorded_with_the_attempts, a_failure_is_tried_again_after_a_delay,
@@ -304,6 +402,21 @@ macro_rules! every_contract {
                 a_wait_that_was_given_up_stays_given_up, a_key_of_another_kind_is_refused,
                 a_stale_token_takes_nothing, nothing_that_has_ended_is_signalled,
                 a_task_whose_work_is_done_keeps_them, only_so_many_are_kept,
+            ]
+            slots: [
+                every_end_of_an_attempt_frees_them, a_release_frees_them, a_worker_that_leaves_frees_them,
+                a_recovery_frees_them, a_suspension_frees_them, a_suspension_that_resumes_at_once_frees_them_too,
+                a_waiting_parent_frees_them, a_cancelled_task_holds_them_until_it_ends, a_refused_attempt_frees_them,
+                a_settle_after_recovery_frees_nothing, a_late_settle_does_not_free_anothers_slot,
+                a_settle_sent_twice_frees_once, recovering_and_leaving_twice_frees_once,
+                an_ended_lease_frees_nothing_by_itself, a_heartbeat_takes_no_slot, a_retried_task_needs_them_anew,
+                a_batch_frees_as_many_as_it_ends, a_cancelled_family_frees_all_it_held,
+                a_thousand_keys_leave_nothing_behind,
+            ]
+            slow_down: [
+                it_pauses_that_key_alone, it_outlives_the_handler_that_asked, the_later_moment_stands,
+                a_passed_moment_changes_nothing, only_the_running_attempt_may_ask, a_group_without_a_key_is_not_found,
+                a_total_may_be_slowed_down, a_moment_too_far_ahead_is_refused,
             ]
             spawn: [
                 a_parent_waits_with_its_own_outcome_recorded, a_child_knows_its_parent_its_root_and_its_depth,

@@ -12,9 +12,9 @@ use kinfolk_core::inspect::{Filter, Stats};
 use kinfolk_core::task::Ending;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
-    Attempt, Claim, ClaimedTask, Command, CommandName, Due, Enqueued, Failure, FailureKind, Json, NewTask, Outcome,
-    Queue, QueueName, Recovered, Retry, RetryPolicy, Schedule, ScheduleName, Settle, Settled, State, Store, Task,
-    TaskId, Timestamp, Token, Unique, WorkerId, WorkerSpec,
+    Attempt, Claim, ClaimedTask, Command, CommandName, Due, Enqueued, Failure, FailureKind, GroupName, Json, NewTask,
+    Outcome, Queue, QueueName, Recovered, Retry, RetryPolicy, Schedule, ScheduleName, Settle, Settled, State, Store,
+    Task, TaskId, Timestamp, Token, Unique, WorkerId, WorkerSpec,
 };
 use uuid::Uuid;
 
@@ -284,6 +284,11 @@ pub fn command(name: &str) -> CommandName {
 /// A queue name.
 pub fn queue_name(name: &str) -> QueueName {
     QueueName::new(name).unwrap()
+}
+
+/// A group name.
+pub fn group_name(name: &str) -> GroupName {
+    GroupName::new(name).unwrap()
 }
 
 /// A schedule name.

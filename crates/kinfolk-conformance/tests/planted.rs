@@ -6,9 +6,9 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use kinfolk_conformance::Model;
 use kinfolk_conformance::contract::{
-    cancel, cancel_family, child_limit, claim, expire, fan_out, follow_up, in_order, join, lease, prune_family, queue,
-    record, repeat, resume, retry_durable, retry_family, schedule, serial, settle, sibling, signal, spawn, status,
-    suspend, unique,
+    cancel, cancel_family, child_limit, claim, claim_keys, enqueue_keys, expire, fan_out, follow_up, holds, in_order,
+    join, lease, parking, prune_family, queue, rates, record, repeat, resume, retry_durable, retry_family, schedule,
+    serial, settle, sibling, signal, slots, spawn, status, suspend, unique,
 };
 use kinfolk_conformance::harness::run;
 use kinfolk_conformance::model::Bug;
@@ -106,8 +106,35 @@ async fn every_planted_mistake_breaks_a_contract() {
             Bug::ScheduledTaskIsActive => {
                 breaks(bug, async |w| status::active_is_what_is_at_work_or_ready(w).await).await;
             }
-            _ => in_durable_handlers(bug).await,
+            _ => in_groups(bug).await,
         }
+    }
+}
+
+/// Mistakes in who may start and who holds slots.
+async fn in_groups(bug: Bug) {
+    match bug {
+        Bug::StaleSettleFreesASlot => {
+            breaks(bug, async |w| slots::a_settle_after_recovery_frees_nothing(w).await).await;
+        }
+        Bug::SuspensionKeepsTheSlot => breaks(bug, async |w| slots::a_suspension_frees_them(w).await).await,
+        Bug::OneSlotTooMany => breaks(bug, async |w| claim_keys::one_message_is_handled_once_at_a_time(w).await).await,
+        Bug::CancelLosesTheTurn => breaks(bug, async |w| parking::a_cancelled_waiter_passes_its_turn_on(w).await).await,
+        Bug::BlockedTaskTakesSlots => {
+            breaks(bug, async |w| claim_keys::a_task_takes_all_its_slots_or_none(w).await).await;
+        }
+        Bug::WaitingParentLosesItsHold => {
+            breaks(bug, async |w| holds::a_slot_is_held_until_the_task_has_ended(w).await).await;
+        }
+        Bug::RateRefillsEarly => breaks(bug, async |w| rates::a_burst_and_then_one_by_one(w).await).await,
+        Bug::SharedGroupCountsByCommand => {
+            breaks(bug, async |w| claim_keys::a_shared_group_counts_over_commands(w).await).await;
+        }
+        Bug::LimitIsReadOnce => breaks(bug, async |w| claim_keys::one_key_may_have_slots_of_its_own(w).await).await,
+        Bug::KeysAreInheritedUnasked => {
+            breaks(bug, async |w| enqueue_keys::a_child_inherits_when_it_asks(w).await).await;
+        }
+        _ => in_durable_handlers(bug).await,
     }
 }
 

@@ -29,7 +29,8 @@ pub struct Claim {
 pub struct Claimed {
     /// The tasks, now running under the call's token.
     pub tasks: Vec<ClaimedTask>,
-    /// The earliest moment at which a task of this queue becomes due, so that the worker can sleep until then.
+    /// The earliest moment at which a task of this queue becomes due, or a rate lets one that waits for it
+    /// start, so that the worker can sleep until then.
     pub next_due: Option<Timestamp>,
 }
 
@@ -58,6 +59,9 @@ pub struct ClaimedTask {
     pub root: TaskId,
     /// Generations between it and its root.
     pub depth: u16,
+    /// Whether it may hold slots: its end may make room for tasks that wait, so it is worth claiming again after it. Never false for
+    /// one that does.
+    pub keyed: bool,
     /// How many checkpoints it has: if any, its handler is resumed with its history.
     pub steps: u32,
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::enqueue::{check_priority, check_timeout};
 use crate::error::InputError;
+use crate::group::Groups;
 use crate::limits::FUNCTION_BYTES_MAX;
 use crate::name::{CommandName, QueueName};
 use crate::retry::RetryPolicy;
@@ -23,6 +24,8 @@ pub struct Command {
     pub retry: RetryPolicy,
     /// How long one attempt may run; `None` is as long as it likes.
     pub timeout: Option<Duration>,
+    /// How many of its tasks may run at once, by key. `None` leaves the groups that are registered, if some are.
+    pub groups: Option<Groups>,
     /// The SQL function that runs its tasks, on PostgreSQL. `None` leaves the handler that is registered, if one is.
     pub handler: Option<SqlHandler>,
 }
@@ -49,6 +52,7 @@ impl Command {
             priority: 0,
             retry: RetryPolicy::default(),
             timeout: None,
+            groups: None,
             handler: None,
         }
     }
@@ -59,6 +63,9 @@ impl Command {
         check_timeout(self.timeout)?;
         if let Some(handler) = &self.handler {
             handler.check()?;
+        }
+        if let Some(groups) = &self.groups {
+            groups.check()?;
         }
         self.retry.check()
     }

@@ -1,8 +1,8 @@
 //! Named places where a test may kill the process: before and after each commit.
 //!
 //! Without the feature `crash-points` a point is nothing at all. With it, the variable `KINFOLK_CRASH_AT` names the
-//! point at which the process aborts, and with `:n` behind it, at its n-th passing. The fault tests walk [`POINTS`]
-//! and [`DURABLE_POINTS`].
+//! point at which the process aborts, and with `:n` behind it, at its n-th passing. The fault tests walk [`POINTS`],
+//! [`DURABLE_POINTS`] and [`GROUP_POINTS`].
 
 /// Every crash point there is, as `verb.moment`. `before`: nothing is committed yet. `after`: it is committed, and
 /// nobody has been told.
@@ -51,6 +51,16 @@ pub const DURABLE_POINTS: &[&str] = &[
     "signal.after",
 ];
 
+/// The crash points that only groups pass.
+pub const GROUP_POINTS: &[&str] = &[
+    "set_group.before",
+    "set_group.after",
+    "remove_group.before",
+    "remove_group.after",
+    "slow_down.before",
+    "slow_down.after",
+];
+
 /// Passes a crash point.
 #[cfg(not(feature = "crash-points"))]
 #[inline]
@@ -67,7 +77,8 @@ pub fn point(name: &'static str) {
         let (name, passings) = told.split_once(':').unwrap_or((&told, "1"));
         Some((name.to_owned(), AtomicU64::new(passings.parse().unwrap_or(1))))
     });
-    debug_assert!(POINTS.contains(&name) || DURABLE_POINTS.contains(&name), "unlisted crash point {name}");
+    let is_listed = [POINTS, DURABLE_POINTS, GROUP_POINTS].iter().any(|points| points.contains(&name));
+    debug_assert!(is_listed, "unlisted crash point {name}");
     if let Some((target, left)) = &*TARGET
         && target == name
         && left.fetch_sub(1, Ordering::SeqCst) == 1

@@ -5,10 +5,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::error::InputError;
+use crate::group::Keys;
 use crate::ids::TaskId;
 use crate::json::Json;
 use crate::limits::{ATTEMPTS_MAX, DELAY_MAX, PAYLOAD_BYTES_MAX, PRIORITY_ABS_MAX, TIMEOUT_MAX, TRACE_BYTES_MAX};
-use crate::name::{CommandName, QueueName};
+use crate::name::{CommandName, GroupName, QueueName};
 use crate::time::Timestamp;
 use crate::unique::Unique;
 
@@ -31,6 +32,13 @@ pub struct NewTask {
     pub max_attempts: Option<u16>,
     /// How long one attempt may run.
     pub timeout: Option<Duration>,
+    /// Its keys in the groups of its command.
+    #[serde(default)]
+    pub keys: Keys,
+    /// Whether it also takes those keys of the task that makes it which its command has groups for and `keys` does not give.
+    /// Means nothing for a task that no other makes.
+    #[serde(default)]
+    pub inherit_keys: bool,
     /// The enqueuer's W3C trace context (`traceparent`).
     pub trace: Option<String>,
 }
@@ -73,6 +81,9 @@ pub enum Rejection {
     /// There is no such queue.
     #[error("unknown queue {0}; register a command on it, or make it with `kinfolk queue set`")]
     UnknownQueue(QueueName),
+    /// The command has no such group.
+    #[error("a key for group {0}, which its command does not declare; leave it out, or declare the group")]
+    UnknownGroup(GroupName),
     /// The queue takes no children (`child_limit` 0).
     #[error("queue {0} takes no children; spawn onto another queue, or raise its child_limit")]
     NoChildren(QueueName),
@@ -90,7 +101,7 @@ pub enum Rejection {
 impl Rejection {
     /// Whether trying again may help: someone may have registered what was unknown.
     pub const fn may_pass(&self) -> bool {
-        matches!(self, Self::UnknownCommand(_) | Self::UnknownQueue(_))
+        matches!(self, Self::UnknownCommand(_) | Self::UnknownQueue(_) | Self::UnknownGroup(_))
     }
 }
 
@@ -106,6 +117,8 @@ impl NewTask {
             unique: None,
             max_attempts: None,
             timeout: None,
+            keys: Keys::new(),
+            inherit_keys: false,
             trace: None,
         }
     }
@@ -127,6 +140,7 @@ impl NewTask {
         {
             return Err(InputError::Delay(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)));
         }
+        self.keys.check()?;
         if let Some(trace) = &self.trace
             && trace.len() > TRACE_BYTES_MAX
         {

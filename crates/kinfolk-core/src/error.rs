@@ -32,6 +32,8 @@ pub enum InputError {
     TooLarge { what: &'static str, bytes: usize, max: usize },
     #[error("unique key {key:?} is {bytes} bytes; it must have 1 to {} and no \\0", limits::UNIQUE_KEY_BYTES_MAX)]
     UniqueKey { key: String, bytes: usize },
+    #[error("group key {key:?} is {bytes} bytes; it must have 1 to {} and no \\0", limits::GROUP_KEY_BYTES_MAX)]
+    GroupKey { key: String, bytes: usize },
     #[error("max_attempts is {0}; it must be 1 to {max}", max = limits::ATTEMPTS_MAX)]
     Attempts(u32),
     #[error("jitter_pct is {0}; it must be 0 to 100")]

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use crate::ids::{TaskId, WorkerId};
-use crate::name::{CommandName, QueueName, ScheduleName, StatusName};
+use crate::name::{CommandName, GroupName, QueueName, ScheduleName, StatusName};
 use crate::settle::FailureKind;
+use crate::time::Timestamp;
 
 /// Something that happened, reported after it was committed. All fields are always there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,13 +40,15 @@ pub enum Event {
     Cancelled { task: TaskId, command: CommandName, queue: QueueName, attempt: u16, took: Duration },
     /// A settle came too late: the token no longer held, and nothing was written.
     Stale { task: TaskId, command: CommandName, queue: QueueName, attempt: u16 },
+    /// A handler asked to start nothing more under its key in this group, until then.
+    SlowedDown { task: TaskId, command: CommandName, group: GroupName, until: Timestamp },
     /// Tasks of lost workers were taken care of.
     Recovered { worker: WorkerId, returned: u64, poisoned: u64, cancelled: u64 },
     /// A schedule fired.
     ScheduleFired { schedule: ScheduleName, tasks: Vec<TaskId>, overlapped: u64 },
     /// Finished families were removed by retention.
     Pruned { tasks: u64 },
-    /// Parents were found waiting for nothing, and were set right: a bug in the store.
+    /// Parents were found waiting for nothing, or tasks behind a key that has room, and were set right: a bug in the store.
     Unstuck { tasks: u64 },
     /// A status turned from idle to active, or back.
     StatusChanged { status: StatusName, active: bool },
@@ -55,7 +58,7 @@ pub enum Event {
 
 impl Event {
     /// The stable names of all events, in the order of the list above.
-    pub const NAMES: [&'static str; 20] = [
+    pub const NAMES: [&'static str; 21] = [
         "worker_started",
         "worker_stopped",
         "lease_lost",
@@ -70,6 +73,7 @@ impl Event {
         "released",
         "cancelled",
         "stale",
+        "slowed_down",
         "recovered",
         "schedule_fired",
         "pruned",
@@ -95,6 +99,7 @@ impl Event {
             Self::Released { .. } => "released",
             Self::Cancelled { .. } => "cancelled",
             Self::Stale { .. } => "stale",
+            Self::SlowedDown { .. } => "slowed_down",
             Self::Recovered { .. } => "recovered",
             Self::ScheduleFired { .. } => "schedule_fired",
             Self::Pruned { .. } => "pruned",

@@ -7,6 +7,7 @@
 //! Start at [`store`] for the seam between the engine and a database, at [`state`] for the life of a
 //! task, and at [`decide`] for what follows from the end of an attempt.
 
+pub mod admit;
 pub mod claim;
 pub mod command;
 pub mod crash;
@@ -15,7 +16,10 @@ pub mod durable;
 pub mod enqueue;
 pub mod error;
 pub mod event;
+pub mod explain;
 pub mod family;
+pub mod group;
+pub mod hand_on;
 pub mod ids;
 pub mod inspect;
 pub mod json;
@@ -42,10 +46,12 @@ pub use durable::{
 pub use enqueue::{Due, Enqueued, NewTask, Rejection};
 pub use error::{Advice, InputError, StoreError};
 pub use event::Event;
+pub use explain::{Explanation, Reason};
 pub use family::{ChildOrder, FollowUp, Made, Progress, Retried, Status, Tally, When};
+pub use group::{GroupRef, GroupSpec, GroupView, Groups, KeyFilter, KeyView, Keys, Rate, Setting};
 pub use ids::{FanOutId, TaskId, Token, WorkerId};
 pub use json::Json;
-pub use name::{CommandName, QueueName, ScheduleName, SignalName, StatusName};
+pub use name::{CommandName, GroupName, QueueName, ScheduleName, SignalName, StatusName};
 pub use queue::{Policy, Queue, Retention};
 pub use retry::RetryPolicy;
 pub use schedule::{Missed, Overlap, Schedule};

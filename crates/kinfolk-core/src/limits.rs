@@ -67,5 +67,19 @@ pub const INLINE_RESULTS_MAX: usize = 32;
 pub const SIGNALS_KEPT_MAX: usize = 1_000;
 /// Most signals that one suspended handler waits for.
 pub const SIGNALS_AWAITED_MAX: usize = 100;
+/// Most groups that a command declares, and most keys of a task.
+pub const GROUPS_MAX: usize = 16;
+/// Longest key in a group, in bytes.
+pub const GROUP_KEY_BYTES_MAX: usize = 200;
+/// Most slots that a key may have.
+pub const GROUP_LIMIT_MAX: u32 = 1_000_000;
+/// Largest number of starts, and of starts at once, in a rate.
+pub const RATE_MAX: u32 = 1_000_000;
+/// Longest span of a rate.
+pub const RATE_SPAN_MAX: Duration = Duration::from_secs(31 * 24 * 3600);
+/// How often a task is sent from one full key to another before room is kept for it.
+pub const BOUNCES_MAX: u16 = 16;
+/// How many of the tasks that hold something are named when it is shown.
+pub const HOLDERS_SHOWN_MAX: usize = 20;
 /// Longest note in a report of progress, in bytes.
 pub const PROGRESS_NOTE_BYTES_MAX: usize = 1_000;

@@ -1,4 +1,4 @@
-//! Names of commands, queues, schedules, statuses and signals: short, visible, safe in a URL, a log line and a channel. A copy shares the
+//! Names of commands, queues, groups, schedules, statuses and signals: short, visible, safe in a URL, a log line and a channel. A copy shares the
 //! text, so names can go along with every task and event.
 
 use std::fmt;
@@ -95,6 +95,11 @@ name!(
     "queue"
 );
 name!(
+    /// A group: something that tasks have keys in.
+    GroupName,
+    "group"
+);
+name!(
     /// A recurring schedule.
     ScheduleName,
     "schedule"
@@ -109,6 +114,13 @@ name!(
     SignalName,
     "signal"
 );
+
+impl GroupName {
+    /// The name of a command's own total.
+    pub fn total() -> Self {
+        Self(crate::group::TOTAL.into())
+    }
+}
 
 impl Default for QueueName {
     fn default() -> Self {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::InputError;
 use crate::limits::DEPTH_MAX;
-use crate::name::QueueName;
+use crate::name::{GroupName, QueueName};
 use crate::time::Timestamp;
 
 /// A queue as it is.
@@ -16,13 +16,15 @@ pub struct Queue {
     pub name: QueueName,
     /// Since when it is paused, if it is: claims take nothing from it, what runs goes on.
     pub paused_at: Option<Timestamp>,
+    /// Who paused it.
+    pub paused_by: Option<String>,
     /// How it treats its tasks.
     #[serde(flatten)]
     pub policy: Policy,
 }
 
 /// How a queue treats its tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// How long its finished families are kept.
     pub retention: Retention,
@@ -34,6 +36,9 @@ pub struct Policy {
     pub child_limit: Option<u32>,
     /// How many generations families of roots on this queue may have below the root.
     pub depth_limit: u16,
+    /// The name of a key whose values take turns: among tasks of one priority, one of each value, then the next of each. Tasks
+    /// without that key are a value of their own. `None`: first come, first served.
+    pub fair: Option<GroupName>,
 }
 
 /// How long finished families are kept, by the state their root ended in. `None` keeps them for good.
@@ -51,7 +56,13 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { retention: Retention::default(), family_limit: None, child_limit: None, depth_limit: DEPTH_MAX }
+        Self {
+            retention: Retention::default(),
+            family_limit: None,
+            child_limit: None,
+            depth_limit: DEPTH_MAX,
+            fair: None,
+        }
     }
 }
 

@@ -11,11 +11,13 @@ use crate::command::Command;
 use crate::durable::{ChildResult, FanOut, History, Key, ReadBy, Record, Recorded, Report, Signalled, Suspend, Taken};
 use crate::enqueue::{Enqueued, NewTask};
 use crate::error::StoreError;
+use crate::explain::Explanation;
 use crate::family::{Progress, Retried, Status, Tally};
+use crate::group::{GroupRef, GroupView, KeyFilter, KeyView, Setting};
 use crate::ids::{FanOutId, TaskId, Token, WorkerId};
 use crate::inspect::{Filter, Finding, Page, Stats, Violation};
 use crate::json::Json;
-use crate::name::{CommandName, QueueName, ScheduleName, SignalName, StatusName};
+use crate::name::{CommandName, GroupName, QueueName, ScheduleName, SignalName, StatusName};
 use crate::operate::{Cancelled, Migrated, Migration};
 use crate::queue::{Policy, Queue};
 use crate::schedule::{Fired, Plan, Schedule};
@@ -77,6 +79,11 @@ pub trait Work: Send + Sync {
 
     /// Take the oldest signal of this name, and record it under this key.
     async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<Taken>;
+
+    /// Start nothing more under the key that this running task has in this group of its command, until then; a later moment
+    /// that was asked for before stands. `false` when the token no longer holds.
+    /// [`StoreError::NotFound`] when the task has no key in such a group.
+    async fn slow_down(&self, task: TaskId, token: Token, group: &GroupName, until: Timestamp) -> Answer<bool>;
 
     /// Say how far a running attempt has come. `false` when the token no longer holds.
     async fn report(&self, task: TaskId, token: Token, report: &Report) -> Answer<bool>;
@@ -163,6 +170,15 @@ pub trait Inspect: Send + Sync {
     /// [`crate::limits::PAGE_MAX`].
     async fn results(&self, fan_out: FanOutId, by: ReadBy, from: u32, limit: usize) -> Answer<Vec<ChildResult>>;
 
+    /// Why a task is not running.
+    async fn explain(&self, id: TaskId) -> Answer<Explanation>;
+
+    /// All groups: the shared ones by name, then those of commands by command and name.
+    async fn groups(&self) -> Answer<Vec<GroupView>>;
+
+    /// A page of the keys that are in use.
+    async fn keys(&self, filter: &KeyFilter) -> Answer<Vec<KeyView>>;
+
     /// Counts.
     async fn stats(&self) -> Answer<Stats>;
 
@@ -206,14 +222,21 @@ pub trait Operate: Send + Sync {
     /// Make a queue, or change its policy.
     async fn set_queue(&self, queue: &QueueName, policy: &Policy) -> Answer<()>;
 
+    /// Change what a group, or one key of it, allows, from now on; nothing that runs is interrupted. An empty setting goes
+    /// back to what is declared.
+    async fn set_group(&self, group: &GroupRef, key: Option<&str>, setting: &Setting) -> Answer<()>;
+
+    /// Remove a group from all commands that declare it. Tasks with keys in it are no longer held up by it.
+    async fn remove_group(&self, group: &GroupRef) -> Answer<()>;
+
     /// Make a status, or change what it watches.
     async fn put_status(&self, name: &StatusName, commands: &[CommandName]) -> Answer<()>;
 
     /// Remove a status.
     async fn remove_status(&self, name: &StatusName) -> Answer<()>;
 
-    /// Take nothing more from a queue. What runs goes on.
-    async fn pause(&self, queue: &QueueName) -> Answer<()>;
+    /// Take nothing more from a queue. What runs goes on. `by`: who asks, for those who wonder later.
+    async fn pause(&self, queue: &QueueName, by: Option<&str>) -> Answer<()>;
 
     /// Take from a queue again.
     async fn resume(&self, queue: &QueueName) -> Answer<()>;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::durable::Report;
+use crate::group::Keys;
 use crate::ids::{TaskId, WorkerId};
 use crate::json::Json;
 use crate::name::{CommandName, QueueName, SignalName};
@@ -59,6 +60,8 @@ pub struct Task {
     pub suspect: bool,
     /// Losses while it was the only suspect of its worker.
     pub strikes: u16,
+    /// Its keys in the groups of its command.
+    pub keys: Keys,
     /// The enqueuer's trace context.
     pub trace: Option<String>,
     /// Its parent, if it has one.

@@ -24,10 +24,10 @@ begin
             ('kinfolk_worker', array['register_worker', 'heartbeat', 'leave', 'claim', 'settle', 'settle_made',
                 'lock_settled', 'recover', 'due_schedules', 'fire', 'sweep', 'prune', 'refresh_statuses', 'statuses', 'queues',
                 'get_task', 'tally', 'record', 'suspend', 'expire', 'take_signal', 'report', 'history', 'results',
-                'lock_suspended', 'signal']),
+                'lock_suspended', 'signal', 'slow_down']),
             ('kinfolk_viewer', array['get_task', 'history', 'results', 'get_attempts', 'list_tasks', 'children', 'tally', 'progress', 'stats',
                 'count_tasks', 'queues', 'commands', 'workers', 'schedules', 'check_invariants', 'doctor', 'folded', 'holds',
-                'is_active', 'statuses']),
+                'is_active', 'statuses', 'explain', 'groups', 'keys']),
             -- Those who run handlers in the database.
             ('kinfolk_worker', array['commands', 'find_handler', 'enter', 'handling', 'depart', 'finish', 'run_function',
                 'run_task', 'begin_procedure', 'end_procedure', 'process_tasks', 'process_round', 'process_task',
@@ -37,7 +37,7 @@ begin
             ('kinfolk_viewer', array['has_failed_siblings', 'has_pending_children']),
             ('kinfolk_operator', array['set_limits', 'register_command', 'register_commands']),
             ('kinfolk_operator', array['signal', 'cancel', 'retry', 'retry_family', 'set_queue', 'pause', 'resume', 'put_schedule',
-                'pause_schedule', 'remove_schedule', 'get_task', 'put_status', 'remove_status'])
+                'pause_schedule', 'remove_schedule', 'get_task', 'put_status', 'remove_status', 'set_group', 'remove_group'])
         ) as r(role, verbs)
         join pg_catalog.pg_proc p on p.proname = any (r.verbs)
         where p.pronamespace = 'kinfolk'::regnamespace

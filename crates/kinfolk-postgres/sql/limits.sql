@@ -117,6 +117,34 @@ create or replace function kinfolk.signals_awaited_max() returns integer
 language sql immutable parallel safe
 as $$ select 100::integer $$;
 
+create or replace function kinfolk.groups_max() returns integer
+language sql immutable parallel safe
+as $$ select 16::integer $$;
+
+create or replace function kinfolk.group_key_bytes_max() returns integer
+language sql immutable parallel safe
+as $$ select 200::integer $$;
+
+create or replace function kinfolk.group_limit_max() returns integer
+language sql immutable parallel safe
+as $$ select 1000000::integer $$;
+
+create or replace function kinfolk.rate_max() returns integer
+language sql immutable parallel safe
+as $$ select 1000000::integer $$;
+
+create or replace function kinfolk.rate_span_max_us() returns bigint
+language sql immutable parallel safe
+as $$ select 2678400000000::bigint $$;
+
+create or replace function kinfolk.bounces_max() returns integer
+language sql immutable parallel safe
+as $$ select 16::integer $$;
+
+create or replace function kinfolk.holders_shown_max() returns integer
+language sql immutable parallel safe
+as $$ select 20::integer $$;
+
 create or replace function kinfolk.progress_note_bytes_max() returns integer
 language sql immutable parallel safe
 as $$ select 1000::integer $$;

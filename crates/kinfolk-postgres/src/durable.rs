@@ -9,8 +9,8 @@ use kinfolk_core::{
     Checkpoint, FanOut, FanOutId, InputError, Json, Key, Made, Record, Recorded, Report, Rule, Settled, SignalName,
     StoreError, Suspend, Taken, TaskId, Token,
 };
-use tokio_postgres::types::Type;
-use tokio_postgres::{GenericClient, Row};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{GenericClient, Row, Statement};
 use uuid::Uuid;
 
 use crate::call::Param;
@@ -24,7 +24,7 @@ use crate::values::{JsonIn, JsonOut, Moment, micros};
 const RECORD: &str = "select nth, answer from kinfolk.record($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 const SUSPEND: &str = "select 1, answer, state from kinfolk.suspend($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, \
     $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, \
-    $38)";
+    $38, $39, $40)";
 const LOCK_SUSPENDED: &str = "select kinfolk.lock_suspended($1, $2, $3, $4)";
 const EXPIRE: &str = "select id, task, rule, parts, total, completed, failed, cancelled, verdict, decided_at, deadline, \
     created_at from kinfolk.expire($1, $2, $3)";
@@ -55,7 +55,7 @@ impl PgStore {
         // Rows are locked in the order of the tasks.
         let mut order: Vec<usize> = (0..suspends.len()).collect();
         order.sort_by_key(|place| suspends[*place].task);
-        let calls: Vec<Call<'_>> = order.iter().map(|place| Call::of(&suspends[*place])).collect();
+        let calls: Vec<Call<'_>> = order.iter().map(|place| Call::of(&suspends[*place])).collect::<Answer<_>>()?;
         point("suspend.before");
         let sorted = match &calls[..] {
             [] => return Ok(Vec::new()),
@@ -74,8 +74,13 @@ impl PgStore {
     async fn suspend_together(&self, calls: &[Call<'_>]) -> Answer<Vec<Settled>> {
         let mut client = self.client().await?;
         let sent = async {
+            let types: Vec<Type> = calls[0].params().into_iter().map(|(_, kind)| kind).collect();
+            let prepared = match self.options.prepared {
+                true => Some(client.prepare_typed_cached(SUSPEND, &types).await.map_err(|fault| store_error(&fault))?),
+                false => None,
+            };
             let transaction = (**client).transaction().await.map_err(|fault| store_error(&fault))?;
-            let answers = send(&transaction, calls).await?;
+            let answers = send(&transaction, prepared.as_ref(), calls).await?;
             transaction.commit().await.map_err(|fault| store_error(&fault))?;
             Ok(answers)
         };
@@ -135,7 +140,7 @@ pub(crate) async fn record_by(client: &impl GenericClient, records: &[Record]) -
 
 /// Locks ahead what these suspensions need, since each by itself takes its locks in order, but not the second after the first;
 /// then sends them, all at once.
-async fn send(client: &impl GenericClient, calls: &[Call<'_>]) -> Answer<Vec<Settled>> {
+async fn send(client: &impl GenericClient, prepared: Option<&Statement>, calls: &[Call<'_>]) -> Answer<Vec<Settled>> {
     let tasks: Vec<i64> = calls.iter().map(|call| call.task).collect();
     let (commands, keys): (Vec<&str>, Vec<Option<&str>>) = calls.iter().flat_map(|call| call.follow_ups()).unzip();
     let makers: Vec<bool> = calls.iter().map(Call::meets_others).collect();
@@ -147,7 +152,13 @@ async fn send(client: &impl GenericClient, calls: &[Call<'_>]) -> Answer<Vec<Set
     ];
     let params: Vec<Vec<Param<'_>>> = calls.iter().map(Call::params).collect();
     let locked = client.query_typed(LOCK_SUSPENDED, &locks);
-    let sent = join_all(params.iter().map(|params| client.query_typed(SUSPEND, params)));
+    let sent = join_all(params.iter().map(async |params| match prepared {
+        Some(statement) => {
+            let values: Vec<&(dyn ToSql + Sync)> = params.iter().map(|(value, _)| *value).collect();
+            client.query(statement, &values).await
+        }
+        None => client.query_typed(SUSPEND, params).await,
+    }));
     let (locked, sent) = futures_util::future::join(locked, sent).await;
     locked.map_err(|fault| store_error(&fault))?;
     let mut answers = Vec::with_capacity(calls.len());
@@ -328,26 +339,26 @@ impl<'a> FanOuts<'a> {
 }
 
 impl<'a> Call<'a> {
-    fn of(suspend: &'a Suspend) -> Self {
+    fn of(suspend: &'a Suspend) -> Answer<Self> {
         let made = suspend.made.as_deref();
         let follow_ups = made.map_or(&[][..], |made| &made.follow_ups);
         let before = made.map_or(0, |made| made.siblings.len() + made.children.len());
         let whens = follow_ups.iter().map(|follow_up| Some(follow_up.when.as_str()));
-        Self {
+        Ok(Self {
             task: suspend.task.0,
             token: suspend.token.0,
             made,
             steps: Steps::of(suspend.checkpoints.iter()),
             order: made.map(|made| made.order).unwrap_or_default().as_str(),
             kinds: made.map(kinds).unwrap_or_default(),
-            columns: Columns::over(&suspend.iter().collect::<Vec<_>>()),
+            columns: Columns::over(&suspend.iter().collect::<Vec<_>>())?,
             whens: emptied(std::iter::repeat_n(None, before).chain(whens)),
             fan_outs: FanOuts::of(suspend),
             awaits: suspend.awaits.iter().map(|one| one.fan_out.0).collect(),
             wakes: suspend.awaits.iter().map(|one| wake(one.wake_at)).collect(),
             until: suspend.until.map(Moment),
             signals: suspend.signals.iter().map(SignalName::as_str).collect(),
-        }
+        })
     }
 
     /// Whether it makes tasks beside its own children, and so may lock rows that others have.
@@ -377,6 +388,7 @@ impl<'a> Call<'a> {
             (&self.until as _, Type::TIMESTAMPTZ),
             (&self.signals as _, Type::TEXT_ARRAY),
         ]);
+        params.extend(self.columns.keys());
         params
     }
 }

@@ -19,7 +19,7 @@ pub async fn enqueue_in(client: &impl GenericClient, tasks: &[NewTask]) -> Answe
     let many = tasks.len() as i32;
     let taken = client.query_typed_one(TAKE_IDS, &[(&many, Type::INT4)]).await;
     let ids: Vec<i64> = taken.map_err(|fault| store_error(&fault))?.get(0);
-    let columns = Columns::of(tasks);
+    let columns = Columns::of(tasks)?;
     let rows = client.query_typed(ENQUEUE, &columns.params(&ids.as_slice(), &true)).await;
     rows::enqueued(&ids, tasks, &rows.map_err(|fault| store_error(&fault))?)
 }

@@ -6,8 +6,8 @@ use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::store::Answer;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
-    Attempt, ChildResult, Command, CommandName, FanOutId, History, Inspect, Progress, Queue, QueueName, ReadBy,
-    Schedule, State, Status, StoreError, Tally, Task, TaskId, Timestamp,
+    Attempt, ChildResult, Command, CommandName, Explanation, FanOutId, GroupView, History, Inspect, KeyFilter, KeyView,
+    Progress, Queue, QueueName, ReadBy, Schedule, State, Status, StoreError, Tally, Task, TaskId, Timestamp,
 };
 use tokio_postgres::types::Type;
 
@@ -39,6 +39,18 @@ const DOCTOR: &str = "select * from kinfolk.doctor($1)";
 
 #[async_trait]
 impl Inspect for PgStore {
+    async fn explain(&self, id: TaskId) -> Answer<Explanation> {
+        self.read_explanation(id).await
+    }
+
+    async fn groups(&self) -> Answer<Vec<GroupView>> {
+        self.read_groups().await
+    }
+
+    async fn keys(&self, filter: &KeyFilter) -> Answer<Vec<KeyView>> {
+        self.read_keys(filter).await
+    }
+
     async fn now(&self) -> Answer<Timestamp> {
         let rows = self.look(NOW, &[]).await?;
         Ok(rows.first().map(|row| row.get::<_, Moment>(0).0).unwrap_or_default())

@@ -9,6 +9,7 @@ mod connect;
 mod connections;
 mod durable;
 mod error;
+mod group_views;
 mod in_transaction;
 mod inspect;
 mod limits;

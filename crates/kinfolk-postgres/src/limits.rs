@@ -7,7 +7,7 @@ use kinfolk_core::limits as l;
 /// The text of `sql/limits.sql`, generated from `kinfolk_core::limits`. A test holds the file to it.
 pub fn limits_sql() -> String {
     let micros = |span: std::time::Duration| span.as_micros() as u64;
-    let limits: [(&str, &str, u64); 30] = [
+    let limits: [(&str, &str, u64); 37] = [
         ("name_bytes_max", "integer", l::NAME_BYTES_MAX as u64),
         ("unique_key_bytes_max", "integer", l::UNIQUE_KEY_BYTES_MAX as u64),
         ("payload_bytes_max", "bigint", l::PAYLOAD_BYTES_MAX as u64),
@@ -37,6 +37,13 @@ pub fn limits_sql() -> String {
         ("inline_results_max", "integer", l::INLINE_RESULTS_MAX as u64),
         ("signals_kept_max", "integer", l::SIGNALS_KEPT_MAX as u64),
         ("signals_awaited_max", "integer", l::SIGNALS_AWAITED_MAX as u64),
+        ("groups_max", "integer", l::GROUPS_MAX as u64),
+        ("group_key_bytes_max", "integer", l::GROUP_KEY_BYTES_MAX as u64),
+        ("group_limit_max", "integer", u64::from(l::GROUP_LIMIT_MAX)),
+        ("rate_max", "integer", u64::from(l::RATE_MAX)),
+        ("rate_span_max_us", "bigint", micros(l::RATE_SPAN_MAX)),
+        ("bounces_max", "integer", u64::from(l::BOUNCES_MAX)),
+        ("holders_shown_max", "integer", l::HOLDERS_SHOWN_MAX as u64),
         ("progress_note_bytes_max", "integer", l::PROGRESS_NOTE_BYTES_MAX as u64),
     ];
     let mut sql = String::from(

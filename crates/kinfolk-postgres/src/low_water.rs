@@ -154,6 +154,7 @@ mod tests {
     fn taken(command: &str, id: i64) -> Taken {
         let task = ClaimedTask {
             steps: 0,
+            keyed: false,
             id: TaskId(id),
             parent: None,
             root: TaskId(id),

@@ -2,12 +2,12 @@
 
 use async_trait::async_trait;
 use kinfolk_core::crash::point;
-use kinfolk_core::limits::{PAYLOAD_BYTES_MAX, STATUS_COMMANDS_MAX};
+use kinfolk_core::limits::{NAME_BYTES_MAX, PAYLOAD_BYTES_MAX, STATUS_COMMANDS_MAX};
 use kinfolk_core::operate::{Cancelled, Migrated, Migration};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    CommandName, Due, InputError, Inspect, Json, Operate, Policy, QueueName, Retried, Schedule, ScheduleName,
-    SignalName, Signalled, StatusName, StoreError, Task, TaskId, UniqueScope,
+    CommandName, Due, GroupName, GroupRef, InputError, Inspect, Json, Operate, Policy, QueueName, Retried, Schedule,
+    ScheduleName, Setting, SignalName, Signalled, StatusName, StoreError, Task, TaskId, UniqueScope,
 };
 use tokio_postgres::types::Type;
 
@@ -15,24 +15,53 @@ use crate::call::Param;
 use crate::inspect::no_such_task;
 use crate::rows::{self, task_columns};
 use crate::store::PgStore;
-use crate::values::{JsonIn, Moment, micros};
+use crate::values::{JsonIn, JsonText, Moment, micros};
 
 const CANCEL: &str = "select kinfolk.cancel($1)";
 const SIGNAL: &str = "select kinfolk.signal($1, $2, $3)";
 const RETRY: &str = concat!("select ", task_columns!(), " from kinfolk.retry($1)");
 const RETRY_FAMILY: &str = "select pending, waiting from kinfolk.retry_family($1)";
-const SET_QUEUE: &str = "select kinfolk.set_queue($1, $2, $3, $4, $5, $6, $7)";
-const PAUSE: &str = "select kinfolk.pause($1)";
+const SET_QUEUE: &str = "select kinfolk.set_queue($1, $2, $3, $4, $5, $6, $7, $8)";
+const PAUSE: &str = "select kinfolk.pause($1, $2)";
 const RESUME: &str = "select kinfolk.resume($1)";
+const SET_GROUP: &str = "select kinfolk.set_group($1, $2, $3, $4, $5, $6, $7)";
+const REMOVE_GROUP: &str = "select kinfolk.remove_group($1, $2)";
 const PUT_STATUS: &str = "select kinfolk.put_status($1, $2)";
 const REMOVE_STATUS: &str = "select kinfolk.remove_status($1)";
 const PUT_SCHEDULE: &str = "select * from kinfolk.put_schedule($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, \
-    $14, $15, $16, $17, $18, $19, $20)";
+    $14, $15, $16, $17, $18, $19, $20, $21)";
 const PAUSE_SCHEDULE: &str = "select kinfolk.pause_schedule($1, $2, $3)";
 const REMOVE_SCHEDULE: &str = "select kinfolk.remove_schedule($1)";
 
 #[async_trait]
 impl Operate for PgStore {
+    async fn set_group(&self, group: &GroupRef, key: Option<&str>, setting: &Setting) -> Answer<()> {
+        group.check_setting(key, setting)?;
+        let whole = |many: u32| i32::try_from(many).unwrap_or(i32::MAX);
+        let rate = setting.rate.as_ref();
+        let params: [Param<'_>; 7] = [
+            (&group.command.as_ref().map(CommandName::as_str), Type::TEXT),
+            (&group.name.as_str(), Type::TEXT),
+            (&key, Type::TEXT),
+            (&setting.limit.map(whole), Type::INT4),
+            (&rate.map(|rate| whole(rate.count)), Type::INT4),
+            (&rate.map(|rate| micros(rate.per)), Type::INT8),
+            (&rate.map(|rate| whole(rate.burst)), Type::INT4),
+        ];
+        point("set_group.before");
+        let row = self.row(SET_GROUP, &params).await?;
+        point("set_group.after");
+        found(row.get(0), "group", group)
+    }
+
+    async fn remove_group(&self, group: &GroupRef) -> Answer<()> {
+        let command = group.command.as_ref().map(CommandName::as_str);
+        point("remove_group.before");
+        let row = self.row(REMOVE_GROUP, &[(&command, Type::TEXT), (&group.name.as_str(), Type::TEXT)]).await?;
+        point("remove_group.after");
+        found(row.get(0), "group", group)
+    }
+
     async fn cancel(&self, id: TaskId) -> Answer<Cancelled> {
         point("cancel.before");
         let row = self.row(CANCEL, &[(&id.0, Type::INT8)]).await?;
@@ -99,14 +128,16 @@ impl Operate for PgStore {
                 (&families, Type::INT4),
                 (&children, Type::INT4),
                 (&depth, Type::INT4),
+                (&policy.fair.as_ref().map(GroupName::as_str), Type::TEXT),
             ],
         )
         .await?;
         Ok(())
     }
 
-    async fn pause(&self, queue: &QueueName) -> Answer<()> {
-        let row = self.row(PAUSE, &[(&queue.as_str(), Type::TEXT)]).await?;
+    async fn pause(&self, queue: &QueueName, by: Option<&str>) -> Answer<()> {
+        let by = by.map(|by| by[..by.floor_char_boundary(NAME_BYTES_MAX)].replace('\0', "\u{fffd}"));
+        let row = self.row(PAUSE, &[(&queue.as_str(), Type::TEXT), (&by, Type::TEXT)]).await?;
         found(row.get(0), "queue", queue)
     }
 
@@ -138,6 +169,7 @@ impl Operate for PgStore {
             Due::After(delay) => (None, Some(micros(delay))),
             Due::At(moment) => (Some(Moment(moment)), None),
         };
+        let keys = (!task.keys.is_empty()).then(|| JsonText::of(&task.keys)).transpose()?;
         let unique = task.unique.as_ref();
         let window = unique.and_then(|unique| match unique.scope {
             UniqueScope::Window(span) => Some(micros(span)),
@@ -167,6 +199,7 @@ impl Operate for PgStore {
                     (&task.max_attempts.map(i32::from), Type::INT4),
                     (&task.timeout.map(micros), Type::INT8),
                     (&task.trace, Type::TEXT),
+                    (&keys, Type::JSONB),
                 ],
             )
             .await?;
@@ -202,7 +235,7 @@ impl Operate for PgStore {
 }
 
 /// Puts the task's number into an error that lacks it.
-fn of_task(fault: StoreError, id: TaskId) -> StoreError {
+pub(crate) fn of_task(fault: StoreError, id: TaskId) -> StoreError {
     match fault {
         StoreError::WrongState { state, remedy, .. } => StoreError::WrongState { task: id, state, remedy },
         other => no_such_task(other, id),

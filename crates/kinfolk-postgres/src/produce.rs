@@ -15,12 +15,12 @@ use crate::call::{self, Param};
 use crate::numbers::Source;
 use crate::rows;
 use crate::store::{self, PgStore};
-use crate::values::{JsonIn, Moment, micros};
+use crate::values::{JsonIn, JsonText, Moment, micros};
 
-const REGISTER: &str = "select kinfolk.register_commands($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+const REGISTER: &str = "select kinfolk.register_commands($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
 pub(crate) const TAKE_IDS: &str = "select kinfolk.take_ids($1)";
 pub(crate) const ENQUEUE: &str = "select nth, outcome, id, name \
-    from kinfolk.enqueue_rows($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
+    from kinfolk.enqueue_rows($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
 const WAKE: &str = "select kinfolk.wake($1, $2)";
 
 /// How often an enqueue whose connection broke is sent again, with the same numbers.
@@ -53,6 +53,8 @@ impl Produce for PgStore {
             .iter()
             .map(|c| c.handler.as_ref().and_then(|handler| handler.statement_timeout).map(micros))
             .collect();
+        let groups: Vec<Option<JsonText>> =
+            commands.iter().map(|c| c.groups.as_ref().map(JsonText::of).transpose()).collect::<Answer<_>>()?;
         self.rows(
             REGISTER,
             &[
@@ -68,6 +70,7 @@ impl Produce for PgStore {
                 (&befores, Type::TEXT_ARRAY),
                 (&afters, Type::TEXT_ARRAY),
                 (&statement_timeouts, Type::INT8_ARRAY),
+                (&groups, Type::JSONB_ARRAY),
             ],
         )
         .await?;
@@ -118,7 +121,7 @@ impl PgStore {
     }
 
     async fn send_enqueue(&self, client: &Object, ids: &[i64], tasks: &[NewTask]) -> Answer<Vec<Row>> {
-        let columns = Columns::of(tasks);
+        let columns = Columns::of(tasks)?;
         let params = columns.params(&ids, &false);
         let prepared = self.options.prepared;
         let enqueue = call::rows(client, prepared, ENQUEUE, &params);
@@ -161,19 +164,23 @@ pub(crate) struct Columns<'a> {
     attempts: Vec<Option<i32>>,
     timeouts: Vec<Option<i64>>,
     traces: Vec<Option<&'a str>>,
+    slot_keys: Vec<Option<JsonText>>,
+    inherits: Vec<Option<bool>>,
 }
 
 impl<'a> Columns<'a> {
-    pub(crate) fn of(tasks: &'a [NewTask]) -> Self {
+    pub(crate) fn of(tasks: &'a [NewTask]) -> Answer<Self> {
         Self::over(&tasks.iter().collect::<Vec<_>>())
     }
 
-    pub(crate) fn over(tasks: &[&'a NewTask]) -> Self {
+    pub(crate) fn over(tasks: &[&'a NewTask]) -> Answer<Self> {
         fn column<'a, T>(tasks: &[&'a NewTask], of: impl Fn(&'a NewTask) -> Option<T>) -> Vec<Option<T>> {
             let column: Vec<Option<T>> = tasks.iter().copied().map(of).collect();
             if column.iter().all(Option::is_none) { Vec::new() } else { column }
         }
-        Self {
+        let keyed = tasks.iter().any(|t| !t.keys.is_empty());
+        let slot_keys = |t: &&NewTask| (!t.keys.is_empty()).then(|| JsonText::of(&t.keys)).transpose();
+        Ok(Self {
             commands: tasks.iter().map(|t| t.command.as_str()).collect(),
             payloads: tasks.iter().map(|t| JsonIn(t.payload.as_str())).collect(),
             queues: column(tasks, |t| t.queue.as_ref().map(AsRef::as_ref)),
@@ -196,7 +203,9 @@ impl<'a> Columns<'a> {
             attempts: column(tasks, |t| t.max_attempts.map(i32::from)),
             timeouts: column(tasks, |t| t.timeout.map(micros)),
             traces: column(tasks, |t| t.trace.as_deref()),
-        }
+            slot_keys: if keyed { tasks.iter().map(slot_keys).collect::<Answer<_>>()? } else { Vec::new() },
+            inherits: column(tasks, |t| t.inherit_keys.then_some(true)),
+        })
     }
 
     /// The parameters of [`ENQUEUE`].
@@ -204,7 +213,13 @@ impl<'a> Columns<'a> {
         let mut params: Vec<Param<'p>> = vec![(ids, Type::INT8_ARRAY)];
         params.extend(self.properties());
         params.push((notify, Type::BOOL));
+        params.push((&self.slot_keys, Type::JSONB_ARRAY));
         params
+    }
+
+    /// The keys of the tasks in groups, and which of them take those of their maker too.
+    pub(crate) fn keys(&self) -> [Param<'_>; 2] {
+        [(&self.slot_keys, Type::JSONB_ARRAY), (&self.inherits, Type::BOOL_ARRAY)]
     }
 
     /// One parameter a property, in the order of every function that takes tasks so.

@@ -6,10 +6,10 @@ use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
-    Attempt, Checkpoint, ChildResult, Command, CommandName, Due, Enqueued, Failure, FanOut, FanOutId, Gate, History,
-    InputError, Json, Key, NewTask, OnDuplicate, Policy, Queue, QueueName, Rejection, Retention, RetryPolicy, Rule,
-    Schedule, ScheduleName, Settled, SignalName, SqlHandler, State, Status, StatusName, StepKind, StoreError, Tally,
-    Task, TaskId, Timestamp, Unique, UniqueScope, Verdict, WorkerId,
+    Attempt, Checkpoint, ChildResult, Command, CommandName, Due, Enqueued, Failure, FanOut, FanOutId, Gate, GroupName,
+    History, InputError, Json, Key, Keys, NewTask, OnDuplicate, Policy, Queue, QueueName, Rejection, Retention,
+    RetryPolicy, Rule, Schedule, ScheduleName, Settled, SignalName, SqlHandler, State, Status, StatusName, StepKind,
+    StoreError, Tally, Task, TaskId, Timestamp, Unique, UniqueScope, Verdict, WorkerId,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
@@ -22,12 +22,12 @@ macro_rules! task_columns {
     () => {
         "id, command, queue, state, gate, priority, due, place, attempt, max_attempts, timeout_us, payload, result, \
          failure, unique_key, created_at, started_at, finished_at, cancel_requested_at, worker, suspect, strikes, trace, \
-         parent, root, depth, outcome, steps, signals, report"
+         parent, root, depth, outcome, steps, signals, report, keys"
     };
 }
 pub(crate) use task_columns;
 
-fn get<'a, T: FromSql<'a>>(row: &'a Row, place: usize) -> Answer<T> {
+pub(crate) fn get<'a, T: FromSql<'a>>(row: &'a Row, place: usize) -> Answer<T> {
     row.try_get(place).map_err(|fault| StoreError::Fault { code: "row".to_owned(), detail: fault.to_string() })
 }
 
@@ -35,11 +35,11 @@ fn strange(what: &str, value: &str) -> StoreError {
     StoreError::Fault { code: "row".to_owned(), detail: format!("unknown {what} {value:?}") }
 }
 
-fn moment(row: &Row, place: usize) -> Answer<Timestamp> {
+pub(crate) fn moment(row: &Row, place: usize) -> Answer<Timestamp> {
     Ok(get::<Moment>(row, place)?.0)
 }
 
-fn maybe_moment(row: &Row, place: usize) -> Answer<Option<Timestamp>> {
+pub(crate) fn maybe_moment(row: &Row, place: usize) -> Answer<Option<Timestamp>> {
     Ok(get::<Option<Moment>>(row, place)?.map(|moment| moment.0))
 }
 
@@ -51,7 +51,7 @@ fn whole(row: &Row, place: usize) -> Answer<u32> {
     Ok(u32::try_from(get::<i32>(row, place)?).unwrap_or_default())
 }
 
-fn maybe_whole(row: &Row, place: usize) -> Answer<Option<u32>> {
+pub(crate) fn maybe_whole(row: &Row, place: usize) -> Answer<Option<u32>> {
     Ok(get::<Option<i32>>(row, place)?.and_then(|n| u32::try_from(n).ok()))
 }
 
@@ -60,7 +60,7 @@ fn signal_names(row: &Row, place: usize) -> Answer<Vec<SignalName>> {
     Ok(names.into_iter().map(SignalName::new).collect::<Result<_, InputError>>()?)
 }
 
-fn count(row: &Row, place: usize) -> Answer<u64> {
+pub(crate) fn count(row: &Row, place: usize) -> Answer<u64> {
     Ok(u64::try_from(get::<i64>(row, place)?).unwrap_or_default())
 }
 
@@ -72,11 +72,15 @@ fn failure(row: &Row, place: usize) -> Answer<Option<Failure>> {
     json(row, place)?.map(|json| json.to().map_err(StoreError::from)).transpose()
 }
 
+fn keys(row: &Row, place: usize) -> Answer<Keys> {
+    json(row, place)?.map_or_else(|| Ok(Keys::new()), |json| json.to().map_err(StoreError::from))
+}
+
 fn queue_names(row: &Row, place: usize) -> Answer<Vec<QueueName>> {
     Ok(get::<Vec<&str>>(row, place)?.into_iter().map(QueueName::new).collect::<Result<_, InputError>>()?)
 }
 
-fn command_names(row: &Row, place: usize) -> Answer<Vec<CommandName>> {
+pub(crate) fn command_names(row: &Row, place: usize) -> Answer<Vec<CommandName>> {
     Ok(get::<Vec<&str>>(row, place)?.into_iter().map(CommandName::new).collect::<Result<_, InputError>>()?)
 }
 
@@ -104,6 +108,7 @@ pub(crate) fn task(row: &Row) -> Answer<Task> {
         worker: get::<Option<Uuid>>(row, 19)?.map(WorkerId),
         suspect: get(row, 20)?,
         strikes: small(row, 21)?,
+        keys: keys(row, 30)?,
         trace: get(row, 22)?,
         parent: get::<Option<i64>>(row, 23)?.map(TaskId),
         root: TaskId(get(row, 24)?),
@@ -143,6 +148,7 @@ pub(crate) fn enqueued(ids: &[i64], tasks: &[NewTask], rows: &[Row]) -> Answer<V
                 Enqueued::Rejected(Rejection::UnknownCommand(CommandName::new(name)?))
             }
             ("unknown_queue", _, Some(name)) => Enqueued::Rejected(Rejection::UnknownQueue(QueueName::new(name)?)),
+            ("unknown_group", _, Some(name)) => Enqueued::Rejected(Rejection::UnknownGroup(GroupName::new(name)?)),
             _ => return Err(strange("outcome", outcome)),
         };
         match answers.get_mut(nth) {
@@ -175,6 +181,7 @@ pub(crate) fn queue(row: &Row) -> Answer<Queue> {
     Ok(Queue {
         name: QueueName::new(get(row, 0)?)?,
         paused_at: maybe_moment(row, 1)?,
+        paused_by: get(row, 8)?,
         policy: Policy {
             retention: Retention {
                 completed: get::<Option<i64>>(row, 2)?.map(span),
@@ -184,6 +191,7 @@ pub(crate) fn queue(row: &Row) -> Answer<Queue> {
             family_limit: maybe_whole(row, 5)?,
             child_limit: maybe_whole(row, 6)?,
             depth_limit: small(row, 7)?,
+            fair: get::<Option<&str>>(row, 9)?.map(GroupName::new).transpose()?,
         },
     })
 }
@@ -201,6 +209,7 @@ pub(crate) fn command(row: &Row) -> Answer<Command> {
             jitter_pct: u8::try_from(small(row, 6)?).unwrap_or_default(),
         },
         timeout: get::<Option<i64>>(row, 7)?.map(span),
+        groups: json(row, 13)?.map(|json| json.to().map_err(StoreError::from)).transpose()?,
         handler: get::<Option<String>>(row, 8)?
             .map(|function| -> Answer<SqlHandler> {
                 Ok(SqlHandler {
@@ -273,6 +282,8 @@ fn scheduled_task(row: &Row) -> Answer<NewTask> {
         unique,
         max_attempts: get::<Option<i32>>(row, 19)?.and_then(|many| u16::try_from(many).ok()),
         timeout: get::<Option<i64>>(row, 20)?.map(span),
+        keys: keys(row, 22)?,
+        inherit_keys: false,
         trace: get(row, 21)?,
     })
 }

@@ -1,7 +1,7 @@
 //! The SQL of the schema, in the order in which it is applied.
 
 /// The version of the schema that this program works with.
-pub(crate) const VERSION: i32 = 8;
+pub(crate) const VERSION: i32 = 9;
 
 macro_rules! files {
     ($($path:literal),+ $(,)?) => {
@@ -17,6 +17,7 @@ pub(crate) const SCHEMA: &[(&str, &str)] = files![
     "schema/command.sql",
     "schema/worker.sql",
     "schema/task.sql",
+    "schema/slot.sql",
     "schema/body.sql",
     "schema/attempt.sql",
     "schema/duplicate.sql",
@@ -40,6 +41,7 @@ pub(crate) const MIGRATIONS: &[(i32, &str, &str)] = &[
     (6, "SQL handlers", include_str!("../sql/migrations/0006_sql_handlers.sql")),
     (7, "find what is asked to end", include_str!("../sql/migrations/0007_find_what_is_asked_to_end.sql")),
     (8, "durable handlers", include_str!("../sql/migrations/0008_durable_handlers.sql")),
+    (9, "groups", include_str!("../sql/migrations/0009_groups.sql")),
 ];
 
 /// Everything that is replaced as a whole: views and functions.
@@ -68,6 +70,12 @@ pub(crate) const CODE: &[(&str, &str)] = files![
     "functions/wake.sql",
     "functions/take_ids.sql",
     "functions/find_handler.sql",
+    "functions/lock_groups.sql",
+    "functions/key_rooms.sql",
+    "functions/release_slots.sql",
+    "functions/ready_keys.sql",
+    "functions/task_keys.sql",
+    "functions/declare_groups.sql",
     "functions/register_commands.sql",
     "functions/add_duplicate.sql",
     "functions/enqueue_keyed.sql",
@@ -86,6 +94,9 @@ pub(crate) const CODE: &[(&str, &str)] = files![
     "functions/rooms.sql",
     "functions/pick.sql",
     "functions/pick_suspect.sql",
+    "functions/admit_page.sql",
+    "functions/pick_keyed.sql",
+    "functions/pick_turns.sql",
     "functions/claim.sql",
     "functions/settle.sql",
     "functions/settle_rest.sql",
@@ -102,10 +113,12 @@ pub(crate) const CODE: &[(&str, &str)] = files![
     "functions/cancel.sql",
     "functions/retry.sql",
     "functions/retry_family.sql",
+    "functions/set_group.sql",
     "functions/set_queue.sql",
     "functions/set_limits.sql",
     "functions/pause.sql",
     "functions/statuses.sql",
+    "functions/check_slots.sql",
     "functions/prune.sql",
     "functions/sweep.sql",
     "functions/schedules.sql",
@@ -127,6 +140,8 @@ pub(crate) const CODE: &[(&str, &str)] = files![
     "functions/family.sql",
     "functions/stats.sql",
     "functions/lists.sql",
+    "functions/groups.sql",
+    "functions/explain.sql",
     "functions/check_invariants.sql",
     "functions/doctor.sql",
 ];

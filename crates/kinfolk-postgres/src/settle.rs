@@ -10,7 +10,7 @@ use kinfolk_core::claim::ClaimedTask;
 use kinfolk_core::crash::point;
 use kinfolk_core::limits::SETTLE_BATCH_MAX;
 use kinfolk_core::store::Answer;
-use kinfolk_core::{InputError, Json, Made, Outcome, Retry, Settle, Settled, TaskId};
+use kinfolk_core::{InputError, Made, Outcome, Retry, Settle, Settled, TaskId};
 use tokio_postgres::types::Type;
 use tokio_postgres::{GenericClient, Row};
 use uuid::Uuid;
@@ -20,11 +20,11 @@ use crate::error::store_error;
 use crate::produce::Columns;
 use crate::rows;
 use crate::store::PgStore;
-use crate::values::{JsonIn, micros};
+use crate::values::{JsonIn, JsonText, micros};
 
 const SETTLE: &str = "select nth, answer, state from kinfolk.settle($1, $2, $3, $4, $5, $6, $7, $8)";
 const SETTLE_MADE: &str = "select 1, answer, state from kinfolk.settle_made($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
-    $12, $13, $14, $15, $16, $17, $18, $19)";
+    $12, $13, $14, $15, $16, $17, $18, $19, p_slot_keys => $20, p_inherits => $21)";
 const LOCK_SETTLED: &str = "select kinfolk.lock_settled($1, $2, $3)";
 
 /// More tasks than this are not remembered.
@@ -92,7 +92,7 @@ impl Kin {
 impl PgStore {
     pub(crate) async fn send_settles(&self, settles: &[Settle]) -> Answer<Vec<Settled>> {
         check(settles)?;
-        let calls = calls(settles, |plain| self.kin.families(plain));
+        let calls = calls(settles, |plain| self.kin.families(plain))?;
         point("settle.before");
         let answers = match &calls[..] {
             [] => return Ok(Vec::new()),
@@ -120,7 +120,7 @@ impl PgStore {
 /// Settles in the transaction of this client.
 pub(crate) async fn settle_by(client: &impl GenericClient, settles: &[Settle]) -> Answer<Vec<Settled>> {
     check(settles)?;
-    send(client, settles, &calls(settles, |_| None)).await
+    send(client, settles, &calls(settles, |_| None)?).await
 }
 
 async fn send(client: &impl GenericClient, settles: &[Settle], calls: &[Call<'_>]) -> Answer<Vec<Settled>> {
@@ -159,17 +159,17 @@ enum Call<'a> {
     Made(Box<MadeBy<'a>>),
 }
 
-fn calls<'a>(settles: &'a [Settle], families: impl Fn(&[Settle]) -> Option<Families>) -> Vec<Call<'a>> {
+fn calls<'a>(settles: &'a [Settle], families: impl Fn(&[Settle]) -> Option<Families>) -> Answer<Vec<Call<'a>>> {
     fn made(settle: &Settle) -> Option<&Made> {
         settle.made.as_deref().filter(|made| !made.is_empty())
     }
     let parts = settles.chunk_by(|a, b| made(a).is_none() && made(b).is_none());
     parts
         .map(|part| match made(&part[0]) {
-            Some(made) => Call::Made(Box::new(MadeBy::of(&part[0], made))),
+            Some(made) => Ok(Call::Made(Box::new(MadeBy::of(&part[0], made)?))),
             None => {
                 let (order, columns) = Plain::sorted(part, families(part));
-                Call::Plain(order, Box::new(columns))
+                Ok(Call::Plain(order, Box::new(columns)))
             }
         })
         .collect()
@@ -210,29 +210,10 @@ struct Plain<'a> {
     tokens: Vec<Uuid>,
     outcomes: Vec<&'static str>,
     results: Vec<Option<JsonIn<'a>>>,
-    failures: Vec<Option<FailureIn>>,
+    failures: Vec<Option<JsonText>>,
     delays: Vec<Option<i64>>,
     families: Option<Vec<i64>>,
     parked: Option<Vec<i64>>,
-}
-
-#[derive(Debug)]
-struct FailureIn(Json);
-
-impl tokio_postgres::types::ToSql for FailureIn {
-    fn to_sql(
-        &self,
-        kind: &Type,
-        out: &mut tokio_postgres::types::private::BytesMut,
-    ) -> Result<tokio_postgres::types::IsNull, Box<dyn std::error::Error + Sync + Send>> {
-        JsonIn(self.0.as_str()).to_sql(kind, out)
-    }
-
-    fn accepts(kind: &Type) -> bool {
-        <JsonIn<'_> as tokio_postgres::types::ToSql>::accepts(kind)
-    }
-
-    tokio_postgres::types::to_sql_checked!();
 }
 
 impl<'a> Plain<'a> {
@@ -248,7 +229,7 @@ impl<'a> Plain<'a> {
             outcomes: sorted().map(|s| word(&s.outcome)).collect(),
             results: emptied(sorted().map(|s| result(&s.outcome))),
             failures: emptied(sorted().map(|s| match &s.outcome {
-                Outcome::Failed { failure, .. } => Json::of(failure).ok().map(FailureIn),
+                Outcome::Failed { failure, .. } => JsonText::of(failure).ok(),
                 _ => None,
             })),
             delays: emptied(sorted().map(|s| match &s.outcome {
@@ -290,18 +271,18 @@ struct MadeBy<'a> {
 }
 
 impl<'a> MadeBy<'a> {
-    fn of(settle: &'a Settle, made: &'a Made) -> Self {
+    fn of(settle: &'a Settle, made: &'a Made) -> Answer<Self> {
         let before = made.siblings.len() + made.children.len();
         let whens = made.follow_ups.iter().map(|follow_up| Some(follow_up.when.as_str()));
-        Self {
+        Ok(Self {
             task: settle.task.0,
             token: settle.token.0,
             result: result(&settle.outcome),
             order: made.order.as_str(),
             kinds: kinds(made),
-            columns: Columns::over(&made.iter().collect::<Vec<_>>()),
+            columns: Columns::over(&made.iter().collect::<Vec<_>>())?,
             whens: emptied(std::iter::repeat_n(None, before).chain(whens)),
-        }
+        })
     }
 
     /// The parameters of [`SETTLE_MADE`].
@@ -315,6 +296,7 @@ impl<'a> MadeBy<'a> {
         ];
         params.extend(self.columns.properties());
         params.push((&self.whens, Type::TEXT_ARRAY));
+        params.extend(self.columns.keys());
         params
     }
 }

@@ -3,7 +3,9 @@
 use std::error::Error;
 use std::time::Duration;
 
+use kinfolk_core::store::Answer;
 use kinfolk_core::{Json, Timestamp};
+use serde::Serialize;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
@@ -56,6 +58,28 @@ impl ToSql for JsonIn<'_> {
 
     fn accepts(kind: &Type) -> bool {
         *kind == Type::JSONB
+    }
+
+    to_sql_checked!();
+}
+
+/// A value that goes to the database as JSON of its own.
+#[derive(Debug)]
+pub(crate) struct JsonText(Json);
+
+impl JsonText {
+    pub(crate) fn of<T: Serialize>(value: &T) -> Answer<Self> {
+        Ok(Self(Json::of(value)?))
+    }
+}
+
+impl ToSql for JsonText {
+    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Boxed> {
+        JsonIn(self.0.as_str()).to_sql(kind, out)
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        <JsonIn<'_> as ToSql>::accepts(kind)
     }
 
     to_sql_checked!();

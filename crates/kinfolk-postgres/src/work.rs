@@ -7,8 +7,9 @@ use kinfolk_core::limits::CLAIM_BATCH_MAX;
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    Claim, Claimed, FanOut, FanOutId, Heartbeat, Key, QueueName, Record, Recorded, Recovered, Report, Schedule, Settle,
-    Settled, SignalName, Status, StoreError, Suspend, TaskId, Timestamp, Token, WakeSource, Work, WorkerId, WorkerSpec,
+    Claim, Claimed, FanOut, FanOutId, GroupName, Heartbeat, InputError, Key, QueueName, Record, Recorded, Recovered,
+    Report, Schedule, Settle, Settled, SignalName, Status, StoreError, Suspend, TaskId, Timestamp, Token, WakeSource,
+    Work, WorkerId, WorkerSpec,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -25,7 +26,9 @@ const REGISTER_WORKER: &str = "select kinfolk.register_worker($1, $2, $3, $4, $5
 const HEARTBEAT: &str = "select id, token from kinfolk.heartbeat($1)";
 const LEAVE: &str = "select kinfolk.leave($1)";
 const CLAIM: &str = "select id, command, payload, attempt, max_attempts, timeout_us, trace, priority, place, next_due, \
-    again, parent, root, depth, lane, steps, recorded, parked from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
+    again, parent, root, depth, lane, steps, recorded, parked, keyed, more \
+    from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
+const SLOW_DOWN: &str = "select answer, ahead_ms from kinfolk.slow_down($1, $2, $3, $4)";
 const RECOVER: &str = "select returned, poisoned, cancelled, workers, more from kinfolk.recover($1)";
 const DUE_SCHEDULES: &str = "select * from kinfolk.due_schedules()";
 const FIRE: &str = "select tasks, overlapped, too_late from kinfolk.fire($1, $2, $3, $4)";
@@ -35,6 +38,24 @@ const PRUNE: &str = "select kinfolk.prune()";
 
 #[async_trait]
 impl Work for PgStore {
+    async fn slow_down(&self, task: TaskId, token: Token, group: &GroupName, until: Timestamp) -> Answer<bool> {
+        let params: [Param<'_>; 4] = [
+            (&task.0, Type::INT8),
+            (&token.0, Type::UUID),
+            (&group.as_str(), Type::TEXT),
+            (&Moment(until), Type::TIMESTAMPTZ),
+        ];
+        point("slow_down.before");
+        let row = self.row(SLOW_DOWN, &params).await?;
+        point("slow_down.after");
+        match row.get(0) {
+            "done" => Ok(true),
+            "stale" => Ok(false),
+            "far" => Err(InputError::Delay(u64::try_from(row.get::<_, i64>(1)).unwrap_or_default()).into()),
+            _ => Err(StoreError::not_found("group", group)),
+        }
+    }
+
     async fn register_worker(&self, worker: &WorkerSpec) -> Answer<()> {
         worker.check()?;
         let queues: Vec<&str> = worker.queues.iter().map(QueueName::as_str).collect();
@@ -74,13 +95,18 @@ impl Work for PgStore {
     async fn claim(&self, claim: &Claim) -> Answer<Claimed> {
         let asked = claim.limit.min(CLAIM_BATCH_MAX);
         let mut taken = self.claim_once(claim, asked).await?;
-        let left = asked - taken.tasks.len().min(asked);
-        if taken.again && left > 0 && !claim.repeated {
+        let mut looks = 1;
+        while taken.tasks.len() < asked && !claim.repeated && (taken.more || (taken.again && looks < 2)) {
             // What was enqueued while this worker went to sleep may have seen it awake.
-            let more = self.claim_once(claim, left).await?;
+            let more = self.claim_once(claim, asked - taken.tasks.len()).await?;
+            let in_line = [&taken.tasks, &more.tasks].iter().all(|look| look.is_sorted_by_key(|one| one.position));
             taken.tasks.extend(more.tasks);
-            taken.tasks.sort_by_key(|one| one.position);
-            taken.next_due = more.next_due;
+            // Where values take turns, each look is in the order of those.
+            if in_line {
+                taken.tasks.sort_by_key(|one| one.position);
+            }
+            (taken.next_due, taken.again, taken.more) = (more.next_due, more.again, more.more);
+            looks += usize::from(!taken.more);
         }
         Ok(Claimed { tasks: taken.tasks.into_iter().map(|one| one.task).collect(), next_due: taken.next_due })
     }
@@ -207,7 +233,7 @@ impl PgStore {
         point("claim.after");
         let mut steps = 0;
         let mut parked = Vec::with_capacity(rows.len());
-        let mut taken = Batch { tasks: Vec::with_capacity(rows.len()), next_due: None, again: false };
+        let mut taken = Batch { tasks: Vec::with_capacity(rows.len()), next_due: None, again: false, more: false };
         for row in &rows {
             if let Some(id) = row.get::<_, Option<i64>>(0) {
                 let position = (row.get(7), row.get(8), id);
@@ -217,6 +243,7 @@ impl PgStore {
             } else {
                 taken.next_due = row.get::<_, Option<Moment>>(9).map(|moment| moment.0);
                 taken.again = row.get(10);
+                taken.more = row.get(19);
                 steps = row.get::<_, Option<i64>>(15).and_then(|many| u64::try_from(many).ok()).unwrap_or_default();
             }
         }
@@ -232,6 +259,8 @@ struct Batch {
     tasks: Vec<Taken>,
     next_due: Option<Timestamp>,
     again: bool,
+    /// It ended at tasks that are held up by their keys: there may be others behind them.
+    more: bool,
 }
 
 fn claimed_task(claim: &Claim, id: i64, row: &Row) -> Answer<ClaimedTask> {
@@ -249,6 +278,7 @@ fn claimed_task(claim: &Claim, id: i64, row: &Row) -> Answer<ClaimedTask> {
         max_attempts: small(4),
         timeout: row.get::<_, Option<i64>>(5).map(span),
         trace: row.get(6),
+        keyed: row.get(18),
         parent: row.get::<_, Option<i64>>(11).map(TaskId),
         root: TaskId(row.get(12)),
         depth: small(13),

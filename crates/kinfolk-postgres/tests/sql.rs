@@ -30,6 +30,37 @@ async fn enqueue_answers_created_existing_merged_or_rejected() {
 }
 
 #[tokio::test]
+async fn groups_are_declared_as_a_number_or_by_name_and_keys_come_with_the_enqueue() {
+    let (database, store) = fresh().await;
+    database.run("select kinfolk.register_command('work', groups => '3')").await;
+    let total = Groups::total(3);
+    assert_eq!(store.commands().await.unwrap()[0].groups, Some(total));
+    let groups = "{\"tenant\": 2, \"api\": {\"rate\": {\"count\": 5, \"per\": \"1 minute\"}, \"shared\": true}}";
+    database.run(&format!("select kinfolk.register_command('work', groups => '{groups}')")).await;
+    let api = GroupSpec::rate(Rate::per_minute(5)).shared();
+    let declared = Groups::of([("tenant", GroupSpec::limit(2)), ("api", api)]).unwrap();
+    assert_eq!(store.commands().await.unwrap()[0].groups, Some(declared));
+    let many = "select string_agg(e.outcome || coalesce(' ' || e.why, ''), ', ') from kinfolk.enqueue_many('[
+        {\"command\": \"work\", \"keys\": {\"tenant\": \"acme\"}}, {\"command\": \"work\"},
+        {\"command\": \"work\", \"keys\": {\"nothing\": \"x\"}}]') e";
+    assert_eq!(database.texts(many).await, ["created, created, rejected unknown group nothing"]);
+    let one = "select e.id::text from kinfolk.enqueue('work', keys => '{\"tenant\": \"b\"}') e";
+    let id = database.texts(one).await[0].parse().unwrap();
+    let keys = store.task(TaskId(id)).await.unwrap().unwrap().keys;
+    assert_eq!(keys, Keys::of([("tenant", "b")]).unwrap());
+    for (groups, words) in [
+        ("{\"tenant\": \"many\"}", "many"),
+        ("{\"tenant\": {\"limits\": 1}}", "limits"),
+        ("{\"tenant\": {\"rate\": {\"counts\": 1}}}", "counts"),
+        ("{\"tenant\": {}}", "neither"),
+        ("[]", "object"),
+    ] {
+        let fault = refused(&database, &format!("select kinfolk.register_command('work', groups => '{groups}')")).await;
+        assert!(fault.contains(words), "{groups}: {fault}");
+    }
+}
+
+#[tokio::test]
 async fn bad_input_is_refused_with_the_value_and_the_remedy() {
     let (database, store) = fresh().await;
     for (arguments, words) in [
@@ -46,6 +77,8 @@ async fn bad_input_is_refused_with_the_value_and_the_remedy() {
         ("unique_key => 'k', on_duplicate => 'drop'", "keep, replace, merge"),
         ("trace => repeat('x', 300)", "trace"),
         ("payload => null", "null"),
+        ("keys => '[]'", "object"),
+        ("keys => '{\"tenant\": 1}'", "tenant"),
     ] {
         let fault = refused(&database, &format!("select kinfolk.enqueue('work', {arguments})")).await;
         assert!(fault.contains(words), "{arguments}: {fault}");

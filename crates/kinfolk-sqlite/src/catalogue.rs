@@ -1,14 +1,15 @@
-//! What the writer remembers of commands and queues, so that hot verbs need not look them up.
+//! What the writer remembers of commands, queues and groups, so that hot verbs need not look them up.
 //!
 //! It is loaded whole, and loaded again when anyone, in any process, has changed it: the store's row counts the changes.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use kinfolk_core::{Command, CommandName, Policy, Queue, QueueName, Retention, RetryPolicy, Timestamp};
+use kinfolk_core::{Command, CommandName, GroupName, Policy, Queue, QueueName, Retention, RetryPolicy, Timestamp};
 use rusqlite::{Connection, Row};
 
 use crate::error::{Result, unreadable};
+use crate::known_group::{DeclaredGroup, KnownGroup, KnownGroups};
 use crate::rows::{span, span_from};
 
 /// A command with its number.
@@ -23,9 +24,10 @@ pub(crate) struct KnownQueue {
     pub(crate) queue: Queue,
 }
 
-/// All commands and queues, by name and by number.
+/// All commands, queues and groups, by name and by number.
 #[derive(Default)]
 pub(crate) struct Catalogue {
+    groups: KnownGroups,
     commands: HashMap<CommandName, KnownCommand>,
     command_names: HashMap<i64, CommandName>,
     queues: HashMap<QueueName, KnownQueue>,
@@ -35,7 +37,7 @@ pub(crate) struct Catalogue {
 impl Catalogue {
     /// Everything as it is in the file.
     pub(crate) fn load(conn: &Connection) -> Result<Self> {
-        let mut catalogue = Self::default();
+        let mut catalogue = Self { groups: KnownGroups::load(conn)?, ..Self::default() };
         let mut statement = conn.prepare_cached(include_str!("../sql/catalogue/queues.sql"))?;
         let mut rows = statement.query(())?;
         while let Some(row) = rows.next()? {
@@ -46,7 +48,8 @@ impl Catalogue {
         let mut statement = conn.prepare_cached(include_str!("../sql/catalogue/commands.sql"))?;
         let mut rows = statement.query(())?;
         while let Some(row) = rows.next()? {
-            let known = command(row)?;
+            let mut known = command(row)?;
+            known.command.groups = catalogue.groups.declared_by(known.id);
             catalogue.command_names.insert(known.id, known.command.name.clone());
             catalogue.commands.insert(known.command.name.clone(), known);
         }
@@ -79,6 +82,26 @@ impl Catalogue {
         self.commands.get(name).map(|known| &known.command).ok_or_else(|| unreadable("command", name.as_str()))
     }
 
+    /// The groups that a command declares, in the order of their numbers. Most declare none.
+    pub(crate) fn groups_of(&self, command_id: i64) -> &[DeclaredGroup] {
+        self.groups.of_command(command_id)
+    }
+
+    /// A group by its number.
+    pub(crate) fn group(&self, id: i64) -> Result<&KnownGroup> {
+        self.groups.by_id(id).ok_or_else(|| unreadable("group number", &id.to_string()))
+    }
+
+    /// All groups.
+    pub(crate) fn groups(&self) -> &KnownGroups {
+        &self.groups
+    }
+
+    /// The numbers of all commands.
+    pub(crate) fn command_ids(&self) -> impl Iterator<Item = i64> {
+        self.command_names.keys().copied()
+    }
+
     /// All commands, by name.
     pub(crate) fn all_commands(&self) -> Vec<Command> {
         let mut all: Vec<_> = self.commands.values().map(|known| known.command.clone()).collect();
@@ -106,6 +129,7 @@ fn queue(row: &Row<'_>) -> Result<KnownQueue> {
         queue: Queue {
             name: QueueName::new(row.get_ref("name")?.as_str().map_err(rusqlite::Error::from)?)?,
             paused_at: row.get::<_, Option<i64>>("paused_at")?.map(Timestamp::from_micros),
+            paused_by: row.get("paused_by")?,
             policy: Policy {
                 retention: Retention {
                     completed: keep("keep_completed")?,
@@ -115,6 +139,7 @@ fn queue(row: &Row<'_>) -> Result<KnownQueue> {
                 family_limit: row.get("family_limit")?,
                 child_limit: row.get("child_limit")?,
                 depth_limit: row.get("depth_limit")?,
+                fair: row.get::<_, Option<String>>("fair")?.map(|name| GroupName::new(&name)).transpose()?,
             },
         },
     })
@@ -136,6 +161,7 @@ fn command(row: &Row<'_>) -> Result<KnownCommand> {
                 jitter_pct: row.get("jitter_pct")?,
             },
             timeout: row.get::<_, Option<i64>>("timeout")?.map(span_from),
+            groups: None,
             handler: None,
         },
     })
@@ -154,6 +180,7 @@ pub(crate) fn make_queue(conn: &Connection, name: &QueueName, policy: &Policy) -
             policy.family_limit,
             policy.child_limit,
             policy.depth_limit,
+            policy.fair.as_ref().map(GroupName::as_str),
         ),
         |row| row.get(0),
     )?;

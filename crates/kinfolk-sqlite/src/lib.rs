@@ -15,6 +15,7 @@ mod connect;
 mod ended_page;
 mod error;
 mod fan_out;
+mod known_group;
 mod locks;
 mod look;
 mod migrate;

@@ -26,6 +26,7 @@ const STEPS: &[Step] = &[
     Step { name: "engine", sql: include_str!("../sql/migrations/0001_engine.sql") },
     Step { name: "families", sql: include_str!("../sql/migrations/0002_families.sql") },
     Step { name: "durable_handlers", sql: include_str!("../sql/migrations/0003_durable_handlers.sql") },
+    Step { name: "groups", sql: include_str!("../sql/migrations/0004_groups.sql") },
 ];
 
 /// The version this program needs.

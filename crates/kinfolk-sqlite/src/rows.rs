@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kinfolk_core::settle::Failure;
 use kinfolk_core::task::{Attempt, Ending, Task};
-use kinfolk_core::{Json, SignalName, TaskId, Timestamp, WorkerId};
+use kinfolk_core::{Json, Keys, SignalName, TaskId, Timestamp, WorkerId};
 use rusqlite::Row;
 use uuid::Uuid;
 
@@ -48,6 +48,11 @@ pub(crate) fn names(text: &str) -> Result<Vec<SignalName>> {
     serde_json::from_str(text).map_err(|_| unreadable("signals", text))
 }
 
+/// Stored keys of a task.
+pub(crate) fn keys(text: Option<&str>) -> Result<Keys> {
+    text.map_or(Ok(Keys::new()), |text| serde_json::from_str(text).map_err(|_| unreadable("keys", text)))
+}
+
 fn failure_or_none(row: &Row<'_>) -> Result<Option<Failure>> {
     row.get::<_, Option<String>>("failure")?.map(|text| failure_from(&text)).transpose()
 }
@@ -82,6 +87,7 @@ pub(crate) fn task(row: &Row<'_>, catalogue: &Catalogue, now: Timestamp) -> Resu
         worker: row.get::<_, Option<[u8; 16]>>("worker")?.map(worker_from),
         suspect: row.get("suspect")?,
         strikes: row.get("strikes")?,
+        keys: keys(row.get::<_, Option<String>>("keys")?.as_deref())?,
         trace: row.get("trace")?,
         parent: row.get::<_, Option<i64>>("parent_id")?.map(TaskId),
         root: TaskId(row.get("root_id")?),

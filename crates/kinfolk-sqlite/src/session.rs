@@ -1,6 +1,6 @@
 //! What a verb has in hand while it runs: the open transaction, the time, what is known, and the news it makes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kinfolk_core::{TaskId, Timestamp, WorkerId};
 use rusqlite::{CachedStatement, Connection};
@@ -9,6 +9,7 @@ use crate::catalogue::Catalogue;
 use crate::error::Result;
 use crate::fan_out::{FanOut, FanOuts};
 use crate::locks::Locks;
+use crate::verb::park;
 
 /// One request inside the writer's transaction.
 pub(crate) struct Session<'a> {
@@ -24,6 +25,10 @@ pub(crate) struct Session<'a> {
     pub(crate) last_task: &'a mut i64,
     /// The fan-outs this call has looked at, and what it has changed of them.
     pub(crate) fan_outs: FanOuts,
+    /// The keys, by group, that may have room since this call: those that wait behind them are to be looked at.
+    pub(crate) freed: BTreeMap<i64, BTreeSet<String>>,
+    /// What gives slots back, once it is needed: a settle asks for it again and again.
+    pub(crate) give_back: Option<CachedStatement<'a>>,
     /// What others should hear of once this is committed.
     pub(crate) news: News,
 }
@@ -63,8 +68,14 @@ impl<'a> Session<'a> {
         self.fan_outs.get(self.conn, id)
     }
 
+    /// A key may have room from now on.
+    pub(crate) fn free(&mut self, group_id: i64, key: impl Into<String>) {
+        self.freed.entry(group_id).or_default().insert(key.into());
+    }
+
     /// Writes what is still only remembered: the last thing a call does.
     pub(crate) fn keep(&mut self) -> Result<()> {
+        park::wake_freed(self)?;
         self.fan_outs.keep(self.conn)
     }
 }

@@ -5,6 +5,7 @@
 //! undone alone. When the whole transaction fails, each request of the group is tried again by itself, so that only the
 //! guilty one is told. Answers go out after the commit, never before.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -47,6 +48,9 @@ pub(crate) enum Verb {
     Retry,
     RetryFamily,
     Sweep,
+    SetGroup,
+    RemoveGroup,
+    SlowDown,
     /// Changes to commands, queues, schedules and statuses: no crash points, nor are there for a report.
     Arrange,
 }
@@ -215,10 +219,13 @@ impl Writer {
                 locks: &self.shared.locks,
                 last_task: &mut self.last_task,
                 fan_outs: FanOuts::default(),
+                freed: BTreeMap::new(),
+                give_back: None,
                 news: News::default(),
             };
             let good = request.run(&mut session);
-            let made = session.news;
+            let made = std::mem::take(&mut session.news);
+            drop(session);
             if self.conn.is_autocommit() {
                 // SQLite gave the whole transaction up, as it does when the disk is full.
                 return Err(StoreError::Unavailable { detail: "the transaction was given up".to_owned() }.into());
@@ -319,6 +326,9 @@ impl Verb {
             Self::Retry => ("retry.before", "retry.after"),
             Self::RetryFamily => ("retry_family.before", "retry_family.after"),
             Self::Sweep => ("sweep.before", "sweep.after"),
+            Self::SetGroup => ("set_group.before", "set_group.after"),
+            Self::RemoveGroup => ("remove_group.before", "remove_group.after"),
+            Self::SlowDown => ("slow_down.before", "slow_down.after"),
             Self::Report | Self::Arrange => return None,
         })
     }

@@ -23,4 +23,6 @@ from kinfolk.settle_made(
     $16::integer[],
     $17::bigint[],
     $18::text[],
-    $19::text[]) s
+    $19::text[],
+    p_slot_keys => $20::text[]::jsonb[],
+    p_inherits => $21::boolean[]) s

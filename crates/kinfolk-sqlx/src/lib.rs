@@ -23,8 +23,8 @@ mod words;
 use kinfolk_core::limits::{ENQUEUE_BATCH_MAX, SETTLE_BATCH_MAX};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    CommandName, Due, Enqueued, InputError, Json, Made, NewTask, Outcome, QueueName, Rejection, Retry, Settle, Settled,
-    State, StoreError, TaskId, UniqueScope,
+    CommandName, Due, Enqueued, GroupName, InputError, Json, Made, NewTask, Outcome, QueueName, Rejection, Retry,
+    Settle, Settled, State, StoreError, TaskId, UniqueScope,
 };
 use sqlx_core::query::query;
 use sqlx_core::row::Row;
@@ -48,7 +48,11 @@ pub async fn enqueue_in(connection: &mut PgConnection, tasks: &[NewTask]) -> Ans
         task.check()?;
     }
     let tasks: Vec<&NewTask> = tasks.iter().collect();
-    let rows = bind_tasks(query::<Postgres>(ENQUEUE), &tasks).fetch_all(connection).await.map_err(store_error)?;
+    let rows = bind_tasks(query::<Postgres>(ENQUEUE), &tasks)
+        .bind(keys(&tasks))
+        .fetch_all(connection)
+        .await
+        .map_err(store_error)?;
     rows.iter().map(enqueued).collect()
 }
 
@@ -141,7 +145,10 @@ async fn settle_made(connection: &mut PgConnection, settle: &Settle, made: &Made
         .bind(result(settle))
         .bind(made.order.as_str())
         .bind(kinds.collect::<Vec<_>>());
-    let row = bind_tasks(query, &tasks).bind(before.chain(whens).collect::<Vec<_>>());
+    let row = bind_tasks(query, &tasks)
+        .bind(before.chain(whens).collect::<Vec<_>>())
+        .bind(keys(&tasks))
+        .bind(tasks.iter().map(|task| task.inherit_keys).collect::<Vec<_>>());
     settled(&row.fetch_one(connection).await.map_err(store_error)?)
 }
 
@@ -166,6 +173,15 @@ fn bind_tasks<'q>(query: Query<'q>, tasks: &[&NewTask]) -> Query<'q> {
         .bind(tasks.iter().map(|t| t.max_attempts.map(i32::from)).collect::<Vec<_>>())
         .bind(tasks.iter().map(|t| t.timeout.map(micros)).collect::<Vec<_>>())
         .bind(tasks.iter().map(|t| t.trace.clone()).collect::<Vec<_>>())
+}
+
+/// The keys of tasks in the groups of their commands; empty where no task has any.
+fn keys(tasks: &[&NewTask]) -> Vec<Option<String>> {
+    if tasks.iter().all(|task| task.keys.is_empty()) {
+        return Vec::new();
+    }
+    let written = |task: &&NewTask| Json::of(&task.keys).ok().map(|json| json.to_string());
+    tasks.iter().map(|task| if task.keys.is_empty() { None } else { written(task) }).collect()
 }
 
 fn due_us(task: &NewTask) -> Option<i64> {
@@ -224,6 +240,7 @@ fn enqueued(row: &PgRow) -> Answer<Enqueued> {
             Ok(Enqueued::Rejected(Rejection::UnknownCommand(CommandName::new(name)?)))
         }
         ("unknown_queue", _, Some(name)) => Ok(Enqueued::Rejected(Rejection::UnknownQueue(QueueName::new(name)?))),
+        ("unknown_group", _, Some(name)) => Ok(Enqueued::Rejected(Rejection::UnknownGroup(GroupName::new(name)?))),
         _ => Err(strange(outcome)),
     }
 }

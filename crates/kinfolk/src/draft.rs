@@ -1,6 +1,6 @@
 //! The options of a task to be, said once for everything that makes tasks.
 
-use kinfolk_core::{CommandName, InputError, Json, NewTask, QueueName};
+use kinfolk_core::{CommandName, InputError, Json, Keys, NewTask, QueueName};
 use serde::Serialize;
 
 use crate::task::Task;
@@ -16,9 +16,14 @@ impl Draft {
         Self(name.and_then(|name| Ok(NewTask::new(name, Json::of(payload)?))))
     }
 
-    /// A typed task, with its unique key.
+    /// A typed task, with its unique key and its keys in groups.
     pub(crate) fn of_task<T: Task>(task: &T) -> Self {
-        Self::of_command(T::COMMAND, task).with(|new| new.unique = task.unique())
+        Self::of_sub_task(task).with(|new| new.unique = task.unique())
+    }
+
+    /// A typed task whose result is awaited: it has no unique key, so that it is its own.
+    pub(crate) fn of_sub_task<T: Task>(task: &T) -> Self {
+        Self::of_command(T::COMMAND, task).with_keys(task.keys())
     }
 
     /// The same with the maker's trace context, unless another one is given later.
@@ -36,6 +41,14 @@ impl Draft {
     pub(crate) fn on_queue(self, queue: &str) -> Self {
         match QueueName::new(queue) {
             Ok(queue) => self.with(|task| task.queue = Some(queue)),
+            Err(fault) => Self(self.0.and(Err(fault))),
+        }
+    }
+
+    /// With these keys too; one that was given before in the same group is replaced.
+    pub(crate) fn with_keys(self, keys: Result<Keys, InputError>) -> Self {
+        match keys {
+            Ok(keys) => self.with(|task| task.keys.0.extend(keys)),
             Err(fault) => Self(self.0.and(Err(fault))),
         }
     }
@@ -84,6 +97,18 @@ macro_rules! task_options {
             self.with(|task| task.unique = Some(unique))
         }
 
+        /// Run under this key of a group that the command declares: it starts when there is room for it.
+        pub fn key(self, group: impl AsRef<str>, key: impl Into<String>) -> Self {
+            self.keys([(group, key)])
+        }
+
+        /// Run under these keys, each the name of a group that the command declares and the value in it: it starts when
+        /// there is room under all of them.
+        pub fn keys<N: AsRef<str>, K: Into<String>>(mut self, keys: impl IntoIterator<Item = (N, K)>) -> Self {
+            self.draft = self.draft.with_keys(kinfolk_core::Keys::of(keys));
+            self
+        }
+
         /// Attempts in all.
         pub fn max_attempts(self, attempts: u16) -> Self {
             self.with(|task| task.max_attempts = Some(attempts))
@@ -101,3 +126,15 @@ macro_rules! task_options {
     };
 }
 pub(crate) use task_options;
+
+/// The options of a task that another one makes, for a builder that has those of a task.
+macro_rules! made_options {
+    () => {
+        /// Also run under those keys of the task that makes it which its own command has groups for; one that is given
+        /// here, or that its type derives, goes before.
+        pub fn inherit_keys(self) -> Self {
+            self.with(|task| task.inherit_keys = true)
+        }
+    };
+}
+pub(crate) use made_options;

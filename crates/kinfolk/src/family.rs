@@ -12,7 +12,7 @@ use kinfolk_core::{ChildOrder, FollowUp as NewFollowUp, InputError, NewTask, Rej
 use serde::Serialize;
 
 use crate::ctx::Ctx;
-use crate::draft::{Draft, task_options};
+use crate::draft::{Draft, made_options, task_options};
 use crate::durable::op::Busy;
 use crate::made::Kin;
 use crate::task::Task;
@@ -164,6 +164,7 @@ impl<'a> Make<'a> {
     }
 
     task_options!();
+    made_options!();
 
     /// The name of this operation among those of a durable handler. Default: what it does and the command.
     pub fn named(self, name: impl Into<String>) -> Self {
@@ -187,6 +188,7 @@ impl<'a> FollowUp<'a> {
     }
 
     task_options!();
+    made_options!();
 
     /// Start only if the family completes; if it ends in any other way, the follow-up is cancelled.
     pub fn when_completed(self) -> Self {

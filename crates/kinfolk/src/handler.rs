@@ -5,7 +5,7 @@ use std::future::{Future, ready};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use kinfolk_core::{Command, CommandName, FailureKind, InputError};
+use kinfolk_core::{Command, CommandName, FailureKind, Groups, InputError};
 use serde::de::DeserializeOwned;
 
 use crate::ctx::Ctx;
@@ -28,6 +28,8 @@ pub(crate) struct Handlers {
     pub(crate) declared: Vec<Command>,
     /// Commands of which only the name is given: registered with defaults, unless someone has done so before.
     pub(crate) named: Vec<CommandName>,
+    /// What groups commands are registered with, where that was said beside the handler.
+    pub(crate) groups: HashMap<CommandName, Groups>,
 }
 
 /// The command of a handler: a bare name takes the defaults that someone else registered, or the engine's own; a
@@ -71,6 +73,24 @@ impl Handlers {
         match self.by_command.insert(name.clone(), handler) {
             None => Ok(()),
             Some(_) => Err(InputError::Other(format!("command {name} has two handlers; give it one"))),
+        }
+    }
+
+    /// The command with the groups that were declared beside its handler, if some were.
+    pub(crate) fn grouped(&self, command: Command) -> Command {
+        match self.groups.get(&command.name) {
+            Some(groups) => Command { groups: Some(groups.clone()), ..command },
+            None => command,
+        }
+    }
+
+    /// Refuses groups of a command that nobody handles here: it would not be registered with them.
+    pub(crate) fn check_groups(&self, sourced: &[CommandName]) -> Result<(), InputError> {
+        match self.groups.keys().find(|name| !self.by_command.contains_key(name) && !sourced.contains(name)) {
+            Some(name) => {
+                Err(InputError::Other(format!("groups of command {name}, which has no handler here; add one")))
+            }
+            None => Ok(()),
         }
     }
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use kinfolk_core::operate::{Cancelled, Migrated};
 use kinfolk_core::{
-    Command, Enqueued, History, Json, NewTask, Policy, Progress, QueueName, Retried, SignalName, Signalled, Store,
-    StoreError, Tally, TaskId,
+    Command, Enqueued, Explanation, GroupRef, GroupView, History, Json, KeyFilter, KeyView, NewTask, Policy, Progress,
+    QueueName, Retried, Setting, SignalName, Signalled, Store, StoreError, Tally, TaskId,
 };
 use serde::Serialize;
 
 use crate::draft::Draft;
 use crate::enqueue::Enqueue;
-use crate::task::Task;
+use crate::task::{Task, command_of};
 use crate::wait::Settlements;
 use crate::worker::{Worker, WorkerBuilder};
 
@@ -48,6 +48,11 @@ impl Kinfolk {
     /// that only enqueues registers them here.
     pub async fn register(&self, commands: &[Command]) -> Result<(), StoreError> {
         self.store.register(commands).await
+    }
+
+    /// Makes the command of a typed task known, with its groups.
+    pub async fn register_task<T: Task>(&self) -> Result<(), StoreError> {
+        self.register(&[command_of::<T>()?]).await
     }
 
     /// A worker on this store, to be configured and started.
@@ -136,15 +141,50 @@ impl Kinfolk {
         self.store.history(id).await
     }
 
+    /// Why a task is not running: every reason there is, as it is now. One that runs or has ended has none.
+    ///
+    /// ```no_run
+    /// # async fn example(kinfolk: kinfolk::Kinfolk, id: kinfolk::TaskId) -> Result<(), kinfolk::Error> {
+    /// for reason in kinfolk.explain(id).await?.reasons {
+    ///     println!("{reason}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn explain(&self, id: TaskId) -> Result<Explanation, StoreError> {
+        self.store.explain(id).await
+    }
+
+    /// All groups, as they are declared and set.
+    pub async fn groups(&self) -> Result<Vec<GroupView>, StoreError> {
+        self.store.groups().await
+    }
+
+    /// A page of the keys that are in use: who holds their slots, how many wait for one.
+    pub async fn keys(&self, filter: &KeyFilter) -> Result<Vec<KeyView>, StoreError> {
+        self.store.keys(filter).await
+    }
+
+    /// Changes what a group, or one key of it, allows, from now on and for all workers; nothing that runs is interrupted.
+    /// It stands through registrations until it is set again; an empty setting goes back to what is declared.
+    pub async fn set_group(&self, group: &GroupRef, key: Option<&str>, setting: &Setting) -> Result<(), StoreError> {
+        self.store.set_group(group, key, setting).await
+    }
+
+    /// Removes a group from all commands that declare it. Tasks with keys in it are no longer held up by it.
+    pub async fn remove_group(&self, group: &GroupRef) -> Result<(), StoreError> {
+        self.store.remove_group(group).await
+    }
+
     /// Makes a queue, or changes its policy: retention, how many families and children are at work at once, how deep
     /// families may grow.
     pub async fn set_queue(&self, queue: &QueueName, policy: &Policy) -> Result<(), StoreError> {
         self.store.set_queue(queue, policy).await
     }
 
-    /// Takes nothing more from a queue. What runs goes on.
-    pub async fn pause(&self, queue: &QueueName) -> Result<(), StoreError> {
-        self.store.pause(queue).await
+    /// Takes nothing more from a queue. What runs goes on. `by`: who asks, for those who wonder later.
+    pub async fn pause(&self, queue: &QueueName, by: Option<&str>) -> Result<(), StoreError> {
+        self.store.pause(queue, by).await
     }
 
     /// Takes from a queue again.

@@ -36,6 +36,8 @@
 //!   it spawns children, siblings and follow-ups.
 //! - A handler may record steps ([`Ctx::step`]), wait for sub-tasks ([`Ctx::call`], [`Ctx::fan_out`]), for time and for signals;
 //!   it is suspended meanwhile, and resumed from what it has recorded. `testing` is a kit to test all that with.
+//! - [`Groups`] and [`Keys`] say how many tasks of one tenant, or of whatever else, may run at once and start in a span of
+//!   time; [`Kinfolk::explain`] says why a task is not running.
 //! - [`TaskError`] and [`Done`] say how an attempt ended.
 //! - `kinfolk::pg::enqueue_in` enqueues in a PostgreSQL transaction of your own; `Ctx::commit` settles in one.
 //! - [`Event`] is the closed list of what the library reports; logs and metrics are made from it.
@@ -58,6 +60,7 @@ mod observe;
 mod open;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod slow_down;
 mod source;
 mod status;
 mod task;
@@ -69,10 +72,11 @@ mod worker;
 
 pub use kinfolk_core as core;
 pub use kinfolk_core::{
-    ChildOrder, Command, CommandName, Due, Enqueued, Event, Failure, FailureKind, InputError, Json, Missed, NewTask,
-    OnDuplicate, Overlap, Policy, Progress, Queue, QueueName, Rejection, Retention, Retried, RetryPolicy, Schedule,
-    ScheduleName, State, Status, StatusName, Store, StoreError as Error, Tally, Task as TaskView, TaskId, Timestamp,
-    Unique, UniqueScope, WorkerId,
+    ChildOrder, Command, CommandName, Due, Enqueued, Event, Explanation, Failure, FailureKind, GroupName, GroupRef,
+    GroupSpec, GroupView, Groups, InputError, Json, KeyFilter, KeyView, Keys, Missed, NewTask, OnDuplicate, Overlap,
+    Policy, Progress, Queue, QueueName, Rate, Reason, Rejection, Retention, Retried, RetryPolicy, Schedule,
+    ScheduleName, Setting, State, Status, StatusName, Store, StoreError as Error, Tally, Task as TaskView, TaskId,
+    Timestamp, Unique, UniqueScope, WorkerId,
 };
 
 pub use crate::ctx::Ctx;

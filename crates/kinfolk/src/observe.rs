@@ -166,6 +166,10 @@ impl Observer {
             Event::Stale { command, queue, .. } => {
                 self.with_meters(command, queue, |meters| meters.stale.increment(1));
             }
+            Event::SlowedDown { command, group, .. } => {
+                let (command, group) = (command.to_string(), group.to_string());
+                counter!("kinfolk_slow_downs_total", "command" => command, "group" => group).increment(1);
+            }
             Event::LeaseLost { .. } => counter!("kinfolk_leases_lost_total").increment(1),
             Event::Recovered { returned, poisoned, cancelled, .. } => {
                 for (became, tasks) in [("pending", returned), ("failed", poisoned), ("cancelled", cancelled)] {
@@ -247,6 +251,9 @@ fn log(event: &Event) {
         Event::Stale { task, command, attempt, .. } => {
             warn!(target: "kinfolk", event = name, %task, %command, attempt, "a settle came too late and was refused");
         }
+        Event::SlowedDown { task, command, group, until } => {
+            info!(target: "kinfolk", event = name, %task, %command, %group, %until);
+        }
         Event::Recovered { worker, returned, poisoned, cancelled } => {
             warn!(target: "kinfolk", event = name, %worker, returned, poisoned, cancelled);
         }
@@ -255,7 +262,7 @@ fn log(event: &Event) {
         }
         Event::Pruned { tasks } => debug!(target: "kinfolk", event = name, tasks),
         Event::Unstuck { tasks } => {
-            error!(target: "kinfolk", event = name, tasks, "parents waited for nothing: please report this bug");
+            error!(target: "kinfolk", event = name, tasks, "tasks waited for nothing: please report this bug");
         }
         Event::StatusChanged { status, active } => info!(target: "kinfolk", event = name, %status, active),
         Event::StoreTrouble { during, fault } => warn!(target: "kinfolk", event = name, during, fault),

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use kinfolk_core::{Command, CommandName, InputError, Unique};
+use kinfolk_core::{Command, CommandName, Groups, InputError, Keys, Unique};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -58,6 +58,43 @@ pub trait Task: Serialize + DeserializeOwned + Send + 'static {
         None
     }
 
+    /// The groups of the command: how many of its tasks may run at once under each key of them, and how many may start in a
+    /// span of time. A type that declares none leaves those that are registered, if some are.
+    ///
+    /// ```
+    /// # use kinfolk::{Groups, InputError};
+    /// # struct ProcessMessage;
+    /// # impl ProcessMessage {
+    /// fn groups() -> Result<Groups, InputError> {
+    ///     Groups::of([("tenant", 20), ("message", 1)])
+    /// }
+    /// # }
+    /// ```
+    fn groups() -> Result<Groups, InputError> {
+        Ok(Groups::new())
+    }
+
+    /// The keys of this task in the groups of its command. In a group for which it has none it is not held up.
+    ///
+    /// ```
+    /// # use kinfolk::{InputError, Keys};
+    /// # struct ProcessMessage { tenant: String, message: String }
+    /// # impl ProcessMessage {
+    /// fn keys(&self) -> Result<Keys, InputError> {
+    ///     Keys::of([("tenant", &self.tenant), ("message", &self.message)])
+    /// }
+    /// # }
+    /// ```
+    fn keys(&self) -> Result<Keys, InputError> {
+        Ok(Keys::new())
+    }
+
     /// One attempt.
     fn run(self, ctx: Ctx) -> impl Future<Output = Result<Self::Output, TaskError>> + Send;
+}
+
+/// The command of a typed task with its groups, as it is registered.
+pub(crate) fn command_of<T: Task>() -> Result<Command, InputError> {
+    let (command, groups) = (T::command()?, T::groups()?);
+    Ok(if groups.0.is_empty() { command } else { Command { groups: Some(groups), ..command } })
 }

@@ -85,7 +85,7 @@ impl Engine {
         self.enqueue_all((0..n).map(|n| NewTask::new(noop.clone(), payload(n))).collect()).await
     }
 
-    async fn enqueue_all(&self, tasks: Vec<NewTask>) -> anyhow::Result<Timed> {
+    pub(super) async fn enqueue_all(&self, tasks: Vec<NewTask>) -> anyhow::Result<Timed> {
         let start = Instant::now();
         let producer = async |of: usize| {
             let mut calls = Vec::new();
@@ -104,9 +104,18 @@ impl Engine {
 
     /// Runs all open tasks, `n` of them, through one worker: from its start until every completion is durable.
     pub(super) async fn drain(&self, n: usize, capacity: usize) -> anyhow::Result<Duration> {
+        self.drain_of(&[NOOP], n, capacity).await
+    }
+
+    /// The same by a worker that handles these commands.
+    pub(super) async fn drain_of(&self, commands: &[&str], n: usize, capacity: usize) -> anyhow::Result<Duration> {
+        self.drain_by(self.worker_of(commands, capacity), n).await
+    }
+
+    async fn drain_by(&self, worker: WorkerBuilder, n: usize) -> anyhow::Result<Duration> {
         let before = self.completed().await?;
         let start = Instant::now();
-        let worker = self.worker(capacity, || {}).start().await?;
+        let worker = worker.start().await?;
         worker.wait_idle().await;
         let took = start.elapsed();
         worker.stop().await?;
@@ -147,7 +156,6 @@ impl Engine {
 
     /// Runs `n` tasks of the queue that runs one family at a time. How long it took, and how long the handlers did.
     pub(super) async fn serial(&self, n: usize, capacity: usize) -> anyhow::Result<(Duration, Duration)> {
-        let before = self.completed().await?;
         let handled = Arc::new(AtomicU64::new(0));
         let sum = Arc::clone(&handled);
         let listener = move |event: &Event| {
@@ -155,17 +163,11 @@ impl Engine {
                 sum.fetch_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
             }
         };
-        let start = Instant::now();
         let mut worker = self.worker(capacity, || {}).queue(SERIAL, capacity).on_event(listener);
         if self.kinfolk.store().kind() == "postgres" {
             worker = worker.commands_from(SqlCommands::open(&self.url, 2)?);
         }
-        let worker = worker.start().await?;
-        worker.wait_idle().await;
-        let took = start.elapsed();
-        worker.stop().await?;
-        let done = self.completed().await? - before;
-        anyhow::ensure!(done == n as u64, "{done} of {n} tasks are completed in the store");
+        let took = self.drain_by(worker, n).await?;
         Ok((took, Duration::from_nanos(handled.load(Ordering::Relaxed))))
     }
 
@@ -251,7 +253,7 @@ impl Engine {
         let paused = QueueName::new(PAUSED)?;
         self.enqueue(load).await?;
         self.drain(load, capacity).await?;
-        self.kinfolk.pause(&paused).await?;
+        self.kinfolk.pause(&paused, None).await?;
         let later =
             |n| NewTask { due: Due::After(Duration::from_secs(24 * 3600)), ..NewTask::new(noop.clone(), payload(n)) };
         let paused = |n| NewTask { queue: Some(paused.clone()), ..NewTask::new(noop.clone(), payload(n)) };
@@ -264,21 +266,28 @@ impl Engine {
         Ok(())
     }
 
-    /// Buffers that one claim of [`CLAIM_BATCH`] tasks looks at, hit or read, with all it calls; rolled back.
-    pub(super) async fn buffers_per_claim(&self, scratch: &Scratch, queue: &str) -> anyhow::Result<Option<f64>> {
+    /// Buffers that one claim of [`CLAIM_BATCH`] tasks of these commands looks at, hit or read, with all it calls; rolled
+    /// back.
+    pub(super) async fn buffers_per_claim(
+        &self,
+        scratch: &Scratch,
+        queue: &str,
+        commands: &[&str],
+    ) -> anyhow::Result<Option<f64>> {
         let Scratch::Postgres { url, .. } = scratch else { return Ok(None) };
         let worker = WorkerId(Uuid::new_v4());
         let spec = WorkerSpec {
             id: worker,
             name: "bench".to_owned(),
             queues: vec![QueueName::new(queue)?],
-            commands: vec![CommandName::new(NOOP)?],
+            commands: commands.iter().map(|name| CommandName::new(name)).collect::<Result<_, _>>()?,
             lease: Duration::from_secs(60),
         };
         self.kinfolk.store().register_worker(&spec).await?;
+        let names = commands.join("', '");
         let claim = format!(
             "explain (analyze, buffers, timing off, format json)
-             select * from kinfolk.claim('{worker}', '{}', '{queue}', array['{NOOP}'], {CLAIM_BATCH})",
+             select * from kinfolk.claim('{worker}', '{}', '{queue}', array['{names}'], {CLAIM_BATCH})",
             Uuid::new_v4()
         );
         let (client, _) = bare_postgres::connect(url).await?;
@@ -318,15 +327,24 @@ impl Engine {
         Ok(self.kinfolk.task(task).await?.result.map(|result| result.to()).transpose()?)
     }
 
+    /// A worker that handles these commands by doing nothing.
+    pub(super) fn worker_of(&self, commands: &[&str], capacity: usize) -> WorkerBuilder {
+        let worker = self.kinfolk.worker().queue(QUEUE, capacity).queue(PAUSED, capacity).capacity(capacity);
+        let nothing = |_, _: IgnoredAny| std::future::ready(Ok(()));
+        commands.iter().fold(worker, |worker, name| worker.handler(*name, nothing))
+    }
+
+    /// The way to the store.
+    pub(super) fn kinfolk(&self) -> &Kinfolk {
+        &self.kinfolk
+    }
+
     /// A worker that handles [`NOOP`] by calling this.
     pub(super) fn worker(&self, capacity: usize, begun: impl Fn() + Send + Sync + 'static) -> WorkerBuilder {
-        self.kinfolk.worker().queue(QUEUE, capacity).queue(PAUSED, capacity).capacity(capacity).handler(
-            NOOP,
-            move |_, _: IgnoredAny| {
-                begun();
-                std::future::ready(Ok(()))
-            },
-        )
+        self.worker_of(&[], capacity).handler(NOOP, move |_, _: IgnoredAny| {
+            begun();
+            std::future::ready(Ok(()))
+        })
     }
 
     async fn completed(&self) -> anyhow::Result<u64> {

@@ -107,5 +107,5 @@ async fn buffers_behind(engine: &Engine, scratch: &Scratch, many: usize) -> anyh
     engine.start_family().await?;
     engine.enqueue_serial(many, NOOP).await?;
     scratch.calm().await?;
-    engine.buffers_per_claim(scratch, SERIAL).await
+    engine.buffers_per_claim(scratch, SERIAL, &[NOOP]).await
 }

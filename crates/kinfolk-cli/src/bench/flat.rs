@@ -2,7 +2,7 @@
 //! a store full of tasks that are not to be run now beside an empty one.
 
 use super::BenchArgs;
-use super::engine::{CLAIM_BATCH, Engine, QUEUE};
+use super::engine::{CLAIM_BATCH, Engine, NOOP, QUEUE};
 use super::figure::{Figure, Output};
 use super::load::ENQUEUE_BATCH;
 use super::rounds::{Sample, interleave};
@@ -32,14 +32,14 @@ pub(super) async fn flat(args: &BenchArgs, sites: &Sites, output: &mut Output) -
             let (scratch, engine) = sites.engine().await?;
             engine.enqueue(ENQUEUE_BATCH).await?;
             engine.drain(ENQUEUE_BATCH, args.capacity).await?;
-            let empty = drain(args, &scratch, &engine).await?;
+            let empty = drain(args, &scratch, &engine, &[NOOP]).await?;
             buffers.extend(empty.buffers);
             drop(engine);
             scratch.remove().await?;
             Ok(empty.sample)
         },
         async || {
-            let full = drain(args, &scratch, &engine).await?;
+            let full = drain(args, &scratch, &engine, &[NOOP]).await?;
             wal.extend(full.wal);
             full_buffers.extend(full.buffers);
             Ok(full.sample)
@@ -49,7 +49,8 @@ pub(super) async fn flat(args: &BenchArgs, sites: &Sites, output: &mut Output) -
     let figure = Figure::new("flat", sites.store(), args.n, "an empty store", rounds.comparison()).bar(Some(BAR));
     output.figure(figure.note(format!("{} tasks in the store", 3 * args.load + args.load / 10)))?;
     if !wal.is_empty() {
-        output.figure(buffers_figure(&buffers, &full_buffers))?;
+        let baseline = "an empty store, in claims per million buffers";
+        output.figure(buffers_figure("buffers", baseline, &buffers, &full_buffers))?;
         output.figure(wal_figure(&wal, args.n))?;
     }
     drop(engine);
@@ -57,23 +58,28 @@ pub(super) async fn flat(args: &BenchArgs, sites: &Sites, output: &mut Output) -
 }
 
 /// What one round in one store cost.
-struct Cost {
-    sample: Sample,
+pub(super) struct Cost {
+    pub sample: Sample,
     /// Bytes of write-ahead log for each task, from its enqueue to its end.
     wal: Option<f64>,
     /// Buffers that one claim looked at.
-    buffers: Option<f64>,
+    pub buffers: Option<f64>,
 }
 
-/// Enqueues and drains.
-async fn drain(args: &BenchArgs, scratch: &Scratch, engine: &Engine) -> anyhow::Result<Cost> {
+/// Enqueues tasks without groups and drains them by a worker that handles these commands.
+pub(super) async fn drain(
+    args: &BenchArgs,
+    scratch: &Scratch,
+    engine: &Engine,
+    commands: &[&str],
+) -> anyhow::Result<Cost> {
     let start = scratch.wal_bytes().await?;
     engine.enqueue(args.n).await?;
     let enqueued = scratch.wal_bytes().await?;
     scratch.calm().await?;
-    let buffers = engine.buffers_per_claim(scratch, QUEUE).await?;
+    let buffers = engine.buffers_per_claim(scratch, QUEUE, commands).await?;
     let calm = scratch.wal_bytes().await?;
-    let took = engine.drain(args.n, args.capacity).await?;
+    let took = engine.drain_of(commands, args.n, args.capacity).await?;
     let end = scratch.wal_bytes().await?;
     let wal = match (start, enqueued, calm, end) {
         (Some(start), Some(enqueued), Some(calm), Some(end)) => {
@@ -85,12 +91,12 @@ async fn drain(args: &BenchArgs, scratch: &Scratch, engine: &Engine) -> anyhow::
 }
 
 /// As a rate, so that more is better: claims per million buffers.
-fn buffers_figure(empty: &[f64], full: &[f64]) -> Figure {
+pub(super) fn buffers_figure(scenario: &str, baseline: &str, empty: &[f64], full: &[f64]) -> Figure {
     let claims = |buffers: &f64| 1e6 / buffers;
     let rounds: Vec<_> = empty.iter().map(claims).zip(full.iter().map(claims)).collect();
     let comparison = Comparison::of(&rounds);
     let (empty, full) = (1e6 / comparison.baseline_rate, 1e6 / comparison.rate);
-    Figure::new("buffers", "postgres", CLAIM_BATCH, "an empty store, in claims per million buffers", comparison)
+    Figure::new(scenario, "postgres", CLAIM_BATCH, baseline, comparison)
         .bar(Some(BAR))
         .note(format!("{full:.0} buffers a claim instead of {empty:.0}"))
 }

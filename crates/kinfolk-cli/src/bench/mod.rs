@@ -12,6 +12,8 @@ mod families;
 mod figure;
 mod flat;
 mod flow;
+mod grouped;
+mod groups;
 mod horizon;
 mod load;
 mod rounds;
@@ -53,6 +55,9 @@ pub(crate) struct BenchArgs {
     /// does not handle; and a tenth of that on a paused queue. In `serial`: tasks that wait behind a family at work.
     #[arg(long, default_value_t = 1_000_000, value_parser = at_least_one)]
     load: usize,
+    /// Tasks that wait behind full keys in `groups`. A full run takes 1,000,000.
+    #[arg(long, default_value_t = 100_000, value_parser = at_least_one)]
+    blocked: usize,
     /// How long a snapshot is held open in `horizon`, in minutes. A full run takes 10.
     #[arg(long, default_value_t = 1.0)]
     minutes: f64,
@@ -75,6 +80,8 @@ pub(crate) enum Scenario {
     Serial,
     /// Durable handlers: a parent with 100 calls in a loop, one with N/2 awaited children, N/20 with 10 each.
     Flow,
+    /// Tasks with keys in groups beside tasks without, tasks behind full keys, and what others notice of them.
+    Groups,
     /// A steady load under a snapshot that is held open.
     Horizon,
     /// All of them.
@@ -125,6 +132,9 @@ async fn measure(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow
     }
     if wanted(Scenario::Flow) {
         flow::flow(args, sites, output).await?;
+    }
+    if wanted(Scenario::Groups) {
+        groups::groups(args, sites, output).await?;
     }
     if wanted(Scenario::Flat) {
         flat::flat(args, sites, output).await?;

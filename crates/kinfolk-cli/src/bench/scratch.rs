@@ -42,6 +42,14 @@ impl Scratch {
         }
     }
 
+    /// The kind of store.
+    pub(super) fn store(&self) -> &'static str {
+        match self {
+            Self::Postgres { .. } => "postgres",
+            Self::Sqlite { .. } => "sqlite",
+        }
+    }
+
     /// The URL to open the store with.
     pub(super) fn url(&self) -> String {
         match self {

@@ -44,7 +44,8 @@ pub(super) async fn fan_out(ctx: Ctx, payload: FanOut) -> Result<Vec<Ended>, Tas
     ctx.progress(0, total as u64, "").await?;
     let subs = payload.children.iter().flat_map(|item| {
         (0..item.count).map(move |_| {
-            let sub = Sub::new(&item.command, &item.payload);
+            let sub = Sub::new(&item.command, &item.payload).keys(&item.keys);
+            let sub = if item.inherit_keys { sub.inherit_keys() } else { sub };
             if let Some(queue) = &item.queue { sub.queue(queue) } else { sub }
         })
     });

@@ -1,5 +1,7 @@
 //! A command that makes a family.
 
+use std::collections::BTreeMap;
+
 use kinfolk::{ChildOrder, Ctx, Json, TaskError};
 use kinfolk_core::When;
 use serde::Deserialize;
@@ -26,6 +28,12 @@ pub(super) struct Item {
     #[serde(default = "once")]
     pub(super) count: usize,
     pub(super) queue: Option<String>,
+    /// Its keys in the groups of its command.
+    #[serde(default)]
+    pub(super) keys: BTreeMap<String, String>,
+    /// Whether it takes the keys of the task that makes it.
+    #[serde(default)]
+    pub(super) inherit_keys: bool,
     /// For a follow-up only.
     pub(super) when: Option<When>,
 }
@@ -37,21 +45,27 @@ const fn once() -> usize {
 /// Spawns what it is told.
 pub(super) async fn spawn(ctx: Ctx, payload: Spawn) -> Result<(), TaskError> {
     ctx.in_order(payload.order);
-    for Item { command, payload, count, queue, when } in payload.children {
+    for Item { command, payload, count, queue, keys, inherit_keys, when } in payload.children {
         if when.is_some() {
             return Err(TaskError::validation("a child starts at once; `when` is for follow-ups"));
         }
         for _ in 0..count {
-            let child = ctx.spawn(&command, &payload);
-            match &queue {
-                Some(queue) => child.queue(queue).await?,
-                None => child.await?,
+            let mut child = ctx.spawn(&command, &payload).keys(&keys);
+            if let Some(queue) = &queue {
+                child = child.queue(queue);
             }
+            if inherit_keys {
+                child = child.inherit_keys();
+            }
+            child.await?;
         }
     }
-    for Item { command, payload, count, queue, when } in payload.follow_ups {
+    for Item { command, payload, count, queue, keys, inherit_keys, when } in payload.follow_ups {
         for _ in 0..count {
-            let mut task = ctx.follow_up(&command, &payload);
+            let mut task = ctx.follow_up(&command, &payload).keys(&keys);
+            if inherit_keys {
+                task = task.inherit_keys();
+            }
             if let Some(queue) = &queue {
                 task = task.queue(queue);
             }

@@ -7,7 +7,7 @@ use crate::fault::Fault;
 use crate::out::table::{self, Table};
 use crate::out::view::CommandView;
 use crate::session::Session;
-use crate::span;
+use crate::{group, span};
 
 /// Runs it.
 pub(crate) async fn run(session: &Session) -> Result<(), Fault> {
@@ -20,9 +20,10 @@ pub(crate) async fn run(session: &Session) -> Result<(), Fault> {
     let views: Vec<CommandView<'_>> =
         commands.iter().map(|command| CommandView::new(command, handlers(&command.name))).collect();
     session.out.list(&views, "no commands yet: a worker registers its own, or `kinfolk register COMMAND`", || {
-        let mut table =
-            Table::new(&["command", "queue", "priority", "attempts", "backoff", "timeout", "handler", "workers"])
-                .numbers(&[2, 3, 7]);
+        let mut table = Table::new(&[
+            "command", "queue", "priority", "attempts", "backoff", "timeout", "groups", "handler", "workers",
+        ])
+        .numbers(&[2, 3, 8]);
         for (command, view) in commands.iter().zip(&views) {
             table.row(row(command, view.workers));
         }
@@ -39,6 +40,7 @@ fn row(command: &Command, workers: usize) -> Vec<comfy_table::Cell> {
         table::text(command.retry.max_attempts),
         table::text(format_args!("{} to {}", millis(command.retry.base_ms), millis(command.retry.cap_ms))),
         table::text(command.timeout.map_or_else(|| "-".to_owned(), span::show)),
+        table::text(command.groups.as_ref().map_or_else(|| "-".to_owned(), group::groups_words)),
         table::text(command.handler.as_ref().map_or("-", |handler| handler.function.as_str())),
         table::number(workers as u64),
     ]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kinfolk_core::limits::{ENQUEUE_BATCH_MAX, TRACE_BYTES_MAX};
-use kinfolk_core::{Command, CommandName, Due, Enqueued, Json, NewTask, Rejection, Store, Timestamp};
+use kinfolk_core::{Command, CommandName, Due, Enqueued, InputError, Json, NewTask, Rejection, Store, Timestamp};
 use serde::Serialize;
 
 use super::task_options::TaskOptions;
@@ -51,7 +51,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
         Some(path) => payload::lines(path)?,
         None => vec![payload::one(args.payload.as_deref())?; args.count as usize],
     };
-    let tasks: Vec<NewTask> = payloads.into_iter().map(|payload| args.task_of(payload)).collect();
+    let tasks: Vec<NewTask> = payloads.into_iter().map(|payload| args.task_of(payload)).collect::<Result<_, _>>()?;
     tasks.first().map_or(Ok(()), NewTask::check)?;
 
     let store = session.open_or_create().await?;
@@ -73,19 +73,20 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     match tally.rejection {
         None => Ok(()),
         Some(why) => {
-            Err(Fault::no("rejected", format!("{} ({})", refusal(tally.rejected, &why), remedy(&why, session))))
+            let remedy = remedy(&why, &args.command, session);
+            Err(Fault::no("rejected", format!("{} ({remedy})", refusal(tally.rejected, &why))))
         }
     }
 }
 
 impl Args {
-    fn task_of(&self, payload: Json) -> NewTask {
+    fn task_of(&self, payload: Json) -> Result<NewTask, InputError> {
         let due = match (self.delay, self.at) {
             (Some(delay), _) => Due::After(delay),
             (None, Some(moment)) => Due::At(moment),
             (None, None) => Due::Now,
         };
-        NewTask { due, trace: trace(), ..self.task.task(self.command.clone(), payload) }
+        Ok(NewTask { due, trace: trace(), ..self.task.task(self.command.clone(), payload)? })
     }
 }
 
@@ -113,12 +114,15 @@ fn refusal(count: u64, why: &Rejection) -> String {
     }
 }
 
-fn remedy(why: &Rejection, session: &Session) -> String {
+fn remedy(why: &Rejection, command: &CommandName, session: &Session) -> String {
     match why {
         Rejection::UnknownCommand(command) => {
             format!("type `{}`, or add --register", session.command_line(&format!("register {command}")))
         }
         Rejection::UnknownQueue(queue) => format!("type `{}`", session.command_line(&format!("queue set {queue}"))),
+        Rejection::UnknownGroup(group) => {
+            format!("type `{}`", session.command_line(&format!("register {command} --group {group}=LIMIT")))
+        }
         _ => "nothing was made of it".to_owned(),
     }
 }

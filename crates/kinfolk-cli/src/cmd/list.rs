@@ -5,6 +5,7 @@ use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::{CommandName, QueueName, State, Task, TaskId, Timestamp};
 
 use crate::fault::Fault;
+use crate::group::keys_words;
 use crate::out::durable::{awaited, is_suspended, report_words};
 use crate::out::table::{self, Table};
 use crate::out::view::TaskView;
@@ -127,6 +128,10 @@ fn note(task: &Task, now: Timestamp) -> String {
             awaited(task, now) + &report.unwrap_or_default()
         }
         (None, _) if task.state == State::Waiting => "for its children".to_owned(),
-        (None, _) => task.unique_key.as_deref().map(|key| table::short(key, 40)).unwrap_or_default(),
+        (None, _) => {
+            let unique = task.unique_key.as_deref().map(|key| table::short(key, 40));
+            let keys = Some(keys_words(&task.keys)).filter(|keys| !keys.is_empty());
+            unique.into_iter().chain(keys.map(|keys| table::short(&keys, 60))).collect::<Vec<_>>().join("; ")
+        }
     }
 }

@@ -7,7 +7,10 @@ mod completions;
 mod demo;
 mod doctor;
 mod enqueue;
+mod explain;
 mod families;
+mod group_options;
+mod groups;
 mod list;
 mod migrate;
 mod queue;
@@ -50,6 +53,8 @@ pub(crate) enum Command {
     Show(show::Args),
     /// Show a task and all that came of it
     Tree(tree::Args),
+    /// Say why a task is not running, and what can be done about it
+    Explain(explain::Args),
     /// Cancel tasks and their descendants: pending ones at once, running ones through their worker
     Cancel(cancel::Args),
     /// Let failed or cancelled tasks run again, or what failed in a family
@@ -59,12 +64,14 @@ pub(crate) enum Command {
     /// Run a task's recorded history through the code of this program, and write nothing
     Replay(replay::Args),
     /// Take nothing more from a queue; what runs goes on
-    Pause(queue::Name),
+    Pause(queue::Pause),
     /// Take from a paused queue again
     Resume(queue::Name),
     /// List queues, make one, or change its limits and how long it keeps finished tasks
     #[command(subcommand)]
     Queue(queue::Verb),
+    /// Show groups, and the keys that hold tasks up; change and remove them
+    Groups(groups::Args),
     /// List workers and their leases
     Workers,
     /// List commands, their defaults, and who handles them
@@ -104,13 +111,15 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Fault
         Command::List(args) => list::run(args, session).await,
         Command::Show(args) => show::run(args, session).await,
         Command::Tree(args) => tree::run(args, session).await,
+        Command::Explain(args) => explain::run(args, session).await,
         Command::Cancel(args) => cancel::run(args, session).await,
         Command::Retry(args) => retry::run(args, session).await,
         Command::Signal(args) => signal::run(args, session).await,
         Command::Replay(args) => replay::run(args, session).await,
-        Command::Pause(name) => queue::pause(name, session).await,
+        Command::Pause(pause) => queue::pause(pause, session).await,
         Command::Resume(name) => queue::resume(name, session).await,
         Command::Queue(verb) => queue::run(verb, session).await,
+        Command::Groups(args) => groups::run(args, session).await,
         Command::Workers => workers::run(session).await,
         Command::Commands => commands::run(session).await,
         Command::Stats => stats::run(session).await,

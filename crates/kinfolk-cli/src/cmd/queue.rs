@@ -1,7 +1,7 @@
 //! `kinfolk queue list|set`, `kinfolk pause` and `kinfolk resume`.
 
 use clap::Subcommand;
-use kinfolk_core::{InputError, Policy, Queue, QueueName, State, Store, Timestamp};
+use kinfolk_core::{GroupName, InputError, Policy, Queue, QueueName, State, Store, Timestamp};
 use serde_json::json;
 
 use crate::fault::Fault;
@@ -9,7 +9,7 @@ use crate::out::table::{self, Table};
 use crate::out::time::relative;
 use crate::out::view::QueueView;
 use crate::out::words;
-use crate::session::Session;
+use crate::session::{Session, login_name};
 use crate::span::{self, Keep};
 
 /// `kinfolk queue …`
@@ -50,6 +50,10 @@ pub(crate) struct Set {
     /// Generations that families of its tasks may have below the root
     #[arg(long, value_name = "N")]
     depth_limit: Option<u16>,
+
+    /// Values of this key take turns among tasks of one priority; or none: first come, first served
+    #[arg(long, value_name = "GROUP", value_parser = parse_fair)]
+    fair: Option<Fair>,
 }
 
 /// A limit that was given: a number, or none at all.
@@ -66,7 +70,26 @@ fn parse_limit(text: &str) -> Result<Limit, InputError> {
     }
 }
 
+/// The key whose values are to take turns, or none at all.
+#[derive(Clone, Debug)]
+struct Fair(Option<GroupName>);
+
+fn parse_fair(text: &str) -> Result<Fair, InputError> {
+    if text == "none" { Ok(Fair(None)) } else { GroupName::new(text).map(|name| Fair(Some(name))) }
+}
+
 /// `kinfolk pause QUEUE`
+#[derive(clap::Args, Debug)]
+pub(crate) struct Pause {
+    /// Its name
+    queue: QueueName,
+
+    /// Who pauses it, for those who wonder later; your login name unless it is given
+    #[arg(long, value_name = "WHO")]
+    by: Option<String>,
+}
+
+/// `kinfolk resume QUEUE`
 #[derive(clap::Args, Debug)]
 pub(crate) struct Name {
     /// Its name
@@ -82,12 +105,12 @@ pub(crate) async fn run(verb: Verb, session: &Session) -> Result<(), Fault> {
 }
 
 /// Runs `kinfolk pause`.
-pub(crate) async fn pause(name: Name, session: &Session) -> Result<(), Fault> {
-    session.open().await?.pause(&name.queue).await?;
-    session.out.say(
-        &json!({"queue": name.queue, "paused": true}),
-        format!("queue {} is paused; what runs goes on", name.queue),
-    )
+pub(crate) async fn pause(Pause { queue, by }: Pause, session: &Session) -> Result<(), Fault> {
+    let by = by.or_else(login_name).filter(|by| !by.is_empty());
+    session.open().await?.pause(&queue, by.as_deref()).await?;
+    session
+        .out
+        .say(&json!({"queue": queue, "paused": true, "by": by}), format!("queue {queue} is paused; what runs goes on"))
 }
 
 /// Runs `kinfolk resume`.
@@ -117,10 +140,13 @@ impl Set {
             policy.child_limit = limit;
         }
         policy.depth_limit = self.depth_limit.unwrap_or(policy.depth_limit);
+        if let Some(Fair(name)) = self.fair {
+            policy.fair = name;
+        }
         policy.check()?;
         store.set_queue(&self.name, &policy).await?;
         let retention = policy.retention;
-        let queue = Queue { name: self.name.clone(), paused_at: None, policy };
+        let queue = Queue { name: self.name.clone(), paused_at: None, paused_by: None, policy };
         let queue = find(store.as_ref(), &self.name).await?.unwrap_or(queue);
         session.out.say(
             &QueueView::from(&queue),
@@ -180,7 +206,10 @@ async fn list(session: &Session) -> Result<(), Fault> {
 
 fn takes(queue: &Queue, now: Timestamp) -> comfy_table::Cell {
     match queue.paused_at {
-        Some(since) => table::text(format_args!("paused {}", relative(now, since))).fg(comfy_table::Color::Yellow),
+        Some(since) => {
+            let by = queue.paused_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+            table::text(format_args!("paused {}{by}", relative(now, since))).fg(comfy_table::Color::Yellow)
+        }
         None => table::text("yes"),
     }
 }
@@ -197,7 +226,8 @@ fn limits(policy: &Policy) -> String {
         Some(0) => "takes no children".to_owned(),
         Some(limit) => format!("runs {} at a time", words::children(limit.into())),
     };
-    format!("{families}, {children}, and lets families grow {} deep", policy.depth_limit)
+    let fair = policy.fair.as_ref().map(|name| format!("; keys of {name} take turns")).unwrap_or_default();
+    format!("{families}, {children}, and lets families grow {} deep{fair}", policy.depth_limit)
 }
 
 /// The same in a few letters, without what is as usual.
@@ -208,6 +238,7 @@ fn short_limits(policy: &Policy) -> String {
     if policy.depth_limit != Policy::default().depth_limit {
         limits.push(format!("depth {}", policy.depth_limit));
     }
+    limits.extend(policy.fair.as_ref().map(|name| format!("fair {name}")));
     if limits.is_empty() { "-".to_owned() } else { limits.join(", ") }
 }
 

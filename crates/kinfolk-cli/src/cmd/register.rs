@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use kinfolk_core::{Command, CommandName, QueueName, SqlHandler};
 
+use super::group_options::GroupOptions;
 use crate::fault::Fault;
 use crate::out::view::CommandView;
 use crate::session::Session;
@@ -44,6 +45,9 @@ pub(crate) struct Args {
     timeout: Option<Duration>,
 
     #[command(flatten)]
+    groups: GroupOptions,
+
+    #[command(flatten)]
     handler: Handler,
 }
 
@@ -74,8 +78,10 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let store = session.open_or_create().await?;
     let known = store.commands().await?.into_iter().find(|known| known.name == args.command);
     let word = if known.is_some() { "changed" } else { "registered" };
-    let command = args.changed(known.unwrap_or_else(|| Command::new(args.command.clone())))?;
+    let declared = known.as_ref().and_then(|known| known.groups.clone());
+    let mut command = args.changed(known.unwrap_or_else(|| Command::new(args.command.clone())))?;
     store.register(std::slice::from_ref(&command)).await?;
+    command.groups = command.groups.or(declared);
     session.out.say(
         &CommandView::new(&command, 0),
         format!("{word} command {} on queue {}: {} attempts", command.name, command.queue, command.retry.max_attempts),
@@ -98,6 +104,8 @@ impl Args {
         if let Some(cap) = self.backoff_cap {
             retry.cap_ms = whole_millis(cap)?;
         }
+        // Those that stay as they are need not be declared again.
+        command.groups = self.groups.changed(command.groups.as_ref())?;
         command.handler = self.handler.changed(command.handler)?;
         command.check()?;
         Ok(command)

@@ -128,7 +128,7 @@ pub(crate) async fn run(verb: Verb, session: &Session) -> Result<(), Fault> {
 
 impl Put {
     async fn run(self, session: &Session) -> Result<(), Fault> {
-        let task = self.task.task(self.command, payload::one(self.payload.as_deref())?);
+        let task = self.task.task(self.command, payload::one(self.payload.as_deref())?)?;
         let schedule = Schedule {
             zone: self.zone,
             missed: match self.missed {

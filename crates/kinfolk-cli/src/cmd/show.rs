@@ -1,16 +1,17 @@
 //! `kinfolk show`: everything about one task.
 
 use kinfolk_core::task::Ending;
-use kinfolk_core::{Attempt, Gate, History, Json, State, StepKind, Store, StoreError, Tally, Task, TaskId, Timestamp};
+use kinfolk_core::{Attempt, History, Json, State, StepKind, Store, StoreError, Tally, Task, TaskId, Timestamp};
 use owo_colors::OwoColorize as _;
 
 use crate::fault::Fault;
+use crate::group::keys_words;
 use crate::out::durable::{awaited_in, checkpoints_table, fan_outs_table, is_suspended, report_words};
 use crate::out::pretty::pretty;
 use crate::out::table::{self, Table, harmless};
 use crate::out::time::relative;
 use crate::out::view::TaskView;
-use crate::out::words::{begun, colored, tally_words};
+use crate::out::words::{begun, colored, reason_words, tally_words};
 use crate::session::Session;
 use crate::span;
 
@@ -38,7 +39,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let mut facts = facts(&task, &tally, path, now);
     if is_suspended(&task) {
         facts.insert(1, ("waits", awaited_in(&task, &history, now)));
-    } else if let Some(why) = why_not_running(&task, &tally, store.as_ref(), now).await? {
+    } else if let Some(why) = why_not_running(&task, store.as_ref()).await? {
         facts.insert(1, ("waits", why));
     }
     for (label, value) in facts {
@@ -54,7 +55,12 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     if !attempts.is_empty() {
         tables.push(attempts_table(&attempts, now));
     }
-    tables.iter().try_for_each(|table| out.line(format_args!("\n{table}")))
+    tables.iter().try_for_each(|table| out.line(format_args!("\n{table}")))?;
+    if matches!(task.state, State::Pending | State::Waiting) {
+        let explain = session.command_line(&format!("explain {}", task.id));
+        out.hint(format_args!("why it is not running: {explain}"));
+    }
+    Ok(())
 }
 
 /// Where a value's second line begins: below its first.
@@ -87,6 +93,9 @@ fn facts(task: &Task, tally: &Tally, path: String, now: Timestamp) -> Vec<(&'sta
     facts.extend(task.cancel_requested_at.map(|at| ("cancel", format!("asked for {}", moment(at)))));
     facts.extend(task.worker.map(|worker| ("worker", worker.to_string())));
     facts.extend(task.unique_key.as_deref().map(|key| ("unique", harmless(key))));
+    if !task.keys.is_empty() {
+        facts.push(("keys", keys_words(&task.keys)));
+    }
     facts.extend(task.trace.as_deref().map(|trace| ("trace", harmless(trace))));
     let json = |value: &Json| pretty(value, MARGIN);
     facts.push(("payload", json(&task.payload)));
@@ -98,35 +107,19 @@ fn facts(task: &Task, tally: &Tally, path: String, now: Timestamp) -> Vec<(&'sta
     facts
 }
 
-/// What a pending or waiting task waits for, as far as it can be seen from outside.
-async fn why_not_running(
-    task: &Task,
-    tally: &Tally,
-    store: &dyn Store,
-    now: Timestamp,
-) -> Result<Option<String>, Fault> {
-    match task.state {
-        State::Pending => {}
-        State::Waiting => return Ok(Some(format!("for its children, {} of which are open", tally.open()))),
-        _ => return Ok(None),
+/// Why a task that is pending or waiting is not running: the first of the reasons, and how many more there are.
+async fn why_not_running(task: &Task, store: &dyn Store) -> Result<Option<String>, Fault> {
+    if !matches!(task.state, State::Pending | State::Waiting) {
+        return Ok(None);
     }
-    let queue = store.queues().await?.into_iter().find(|queue| queue.name == task.queue);
-    let paused = queue.as_ref().is_some_and(|queue| queue.paused_at.is_some());
-    let serial = queue.and_then(|queue| queue.policy.family_limit).filter(|_| task.parent.is_none());
-    let handled = store.workers().await?.into_iter().any(|worker| {
-        worker.lease_until > now && worker.queues.contains(&task.queue) && worker.commands.contains(&task.command)
-    });
-    Ok(Some(match task.gate {
-        Some(Gate::Time) => format!("for its time, {}", relative(now, task.due)),
-        Some(Gate::Limit) => "for its family's turn: the queue of its root has a family_limit".to_owned(),
-        Some(Gate::After) if task.parent.is_some() => "for the child before it to settle".to_owned(),
-        Some(Gate::After) => "for another task's family to settle".to_owned(),
-        _ if paused => format!("for queue {} to be resumed", task.queue),
-        _ if !handled => format!("for a worker that handles {} on queue {}: none is alive", task.command, task.queue),
-        _ => match serial {
-            Some(limit) => format!("for its turn: queue {} works on {limit} families at a time", task.queue),
-            None => "for its turn".to_owned(),
-        },
+    let explained = store.explain(task.id).await?;
+    Ok(explained.reasons.split_first().map(|(first, more)| {
+        let first = reason_words(first, explained.now);
+        match more.len() {
+            0 => first,
+            1 => format!("{first}; and for 1 more reason"),
+            many => format!("{first}; and for {many} more reasons"),
+        }
     }))
 }
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
-use kinfolk_core::{CommandName, Json, NewTask, OnDuplicate, QueueName, Unique, UniqueScope};
+use kinfolk_core::{CommandName, GroupName, InputError, Json, NewTask, OnDuplicate, QueueName, Unique, UniqueScope};
 
-use crate::span;
+use crate::{group, span};
 
 /// What a task may be given; what is left out comes from its command.
 #[derive(clap::Args, Clone, Debug)]
@@ -17,6 +17,10 @@ pub(crate) struct TaskOptions {
     /// Lower goes first
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) priority: Option<i32>,
+
+    /// Its key in a group of its command, like tenant=acme; may be given several times
+    #[arg(long = "key", value_name = "GROUP=KEY", value_parser = group::parse_key)]
+    pub(crate) keys: Vec<(GroupName, String)>,
 
     /// At most one task of this command under this key
     #[arg(long, value_name = "KEY")]
@@ -52,7 +56,7 @@ pub(crate) enum Duplicate {
 
 impl TaskOptions {
     /// The task these options ask for, due at once.
-    pub(crate) fn task(&self, command: CommandName, payload: Json) -> NewTask {
+    pub(crate) fn task(&self, command: CommandName, payload: Json) -> Result<NewTask, InputError> {
         let unique = self.unique.clone().map(|key| {
             Unique::key(key).scope(self.scope.unwrap_or_default()).on_duplicate(match self.on_duplicate {
                 None | Some(Duplicate::Keep) => OnDuplicate::Keep,
@@ -60,13 +64,14 @@ impl TaskOptions {
                 Some(Duplicate::Merge) => OnDuplicate::Merge,
             })
         });
-        NewTask {
+        Ok(NewTask {
             queue: self.queue.clone(),
             priority: self.priority,
             unique,
             max_attempts: self.max_attempts,
             timeout: self.timeout,
+            keys: group::keys_of(&self.keys)?,
             ..NewTask::new(command, payload)
-        }
+        })
     }
 }

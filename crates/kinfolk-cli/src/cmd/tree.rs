@@ -12,6 +12,7 @@ use owo_colors::OwoColorize as _;
 use serde_json::json;
 
 use crate::fault::Fault;
+use crate::group::keys_words;
 use crate::out::Out;
 use crate::out::durable::{awaited, fan_out_words, is_suspended, names, report_words};
 use crate::out::table::short;
@@ -130,6 +131,9 @@ impl Tree<'_> {
         }
         let state = colored(task.state) + gate_note(task);
         let mut line = format!("{}{} {} {state}", branch.dimmed(), task.id.bold(), task.command);
+        if !task.keys.is_empty() {
+            line.push_str(&format!(" {}", format_args!("[{}]", short(&keys_words(&task.keys), 60)).dimmed()));
+        }
         if let Some(duration) = duration(task, self.now) {
             line.push_str(&format!(" {duration}"));
         }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use kinfolk_core::inspect::Violation;
 use kinfolk_core::{
-    Attempt, Checkpoint, Command, Due, FanOut, History, Json, Queue, Report, Schedule, SignalName, Tally, Task, TaskId,
-    Timestamp,
+    Attempt, Checkpoint, Command, Due, FanOut, Groups, History, Json, Keys, Queue, Report, Schedule, SignalName, Tally,
+    Task, TaskId, Timestamp,
 };
 use serde::{Serialize, Serializer};
 
@@ -31,6 +31,7 @@ pub(crate) struct TaskView<'a> {
     result: Option<&'a Json>,
     failure: Option<&'a kinfolk_core::Failure>,
     unique_key: Option<&'a str>,
+    keys: &'a Keys,
     created_at: Timestamp,
     due: Timestamp,
     place: Timestamp,
@@ -75,6 +76,7 @@ impl<'a> TaskView<'a> {
             result: task.result.as_ref(),
             failure: task.failure.as_ref(),
             unique_key: task.unique_key.as_deref(),
+            keys: &task.keys,
             created_at: task.created_at,
             due: task.due,
             place: task.place,
@@ -125,6 +127,7 @@ impl<'a> TaskView<'a> {
 pub(crate) struct QueueView<'a> {
     name: &'a str,
     paused_at: Option<Timestamp>,
+    paused_by: Option<&'a str>,
     #[serde(serialize_with = "millis")]
     keep_completed_ms: Option<Duration>,
     #[serde(serialize_with = "millis")]
@@ -134,6 +137,7 @@ pub(crate) struct QueueView<'a> {
     family_limit: Option<u32>,
     child_limit: Option<u32>,
     depth_limit: u16,
+    fair: Option<&'a str>,
 }
 
 impl<'a> From<&'a Queue> for QueueView<'a> {
@@ -141,12 +145,14 @@ impl<'a> From<&'a Queue> for QueueView<'a> {
         Self {
             name: queue.name.as_str(),
             paused_at: queue.paused_at,
+            paused_by: queue.paused_by.as_deref(),
             keep_completed_ms: queue.policy.retention.completed,
             keep_failed_ms: queue.policy.retention.failed,
             keep_cancelled_ms: queue.policy.retention.cancelled,
             family_limit: queue.policy.family_limit,
             child_limit: queue.policy.child_limit,
             depth_limit: queue.policy.depth_limit,
+            fair: queue.policy.fair.as_ref().map(AsRef::as_ref),
         }
     }
 }
@@ -163,6 +169,7 @@ pub(crate) struct CommandView<'a> {
     pub(crate) jitter_pct: u8,
     #[serde(serialize_with = "millis")]
     pub(crate) timeout_ms: Option<Duration>,
+    pub(crate) groups: Option<&'a Groups>,
     pub(crate) handler: Option<&'a str>,
     pub(crate) before_handler: Option<&'a str>,
     pub(crate) after_handler: Option<&'a str>,
@@ -183,6 +190,7 @@ impl<'a> CommandView<'a> {
             backoff_cap_ms: command.retry.cap_ms,
             jitter_pct: command.retry.jitter_pct,
             timeout_ms: command.timeout,
+            groups: command.groups.as_ref(),
             handler: handler.map(|handler| handler.function.as_str()),
             before_handler: handler.and_then(|handler| handler.before.as_deref()),
             after_handler: handler.and_then(|handler| handler.after.as_deref()),
@@ -201,6 +209,7 @@ pub(crate) struct ScheduleView<'a> {
     command: &'a str,
     payload: &'a Json,
     queue: Option<&'a str>,
+    keys: &'a Keys,
     #[serde(serialize_with = "millis")]
     delay_ms: Option<Duration>,
     missed: &'static str,
@@ -220,6 +229,7 @@ impl<'a> From<&'a Schedule> for ScheduleView<'a> {
             command: schedule.task.command.as_str(),
             payload: &schedule.task.payload,
             queue: schedule.task.queue.as_ref().map(AsRef::as_ref),
+            keys: &schedule.task.keys,
             delay_ms: match schedule.task.due {
                 Due::After(delay) => Some(delay),
                 _ => None,

@@ -1,8 +1,9 @@
 //! How tasks are told of, in the same words wherever they are.
 
-use kinfolk_core::{Gate, State, Tally, Task, Timestamp};
+use kinfolk_core::{Gate, Reason, State, Tally, Task, Timestamp};
 use owo_colors::OwoColorize as _;
 
+use super::table::harmless;
 use super::time::relative;
 use crate::span;
 
@@ -64,6 +65,23 @@ pub(crate) fn tally_words(tally: &Tally) -> String {
     ];
     let words = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
     words.collect::<Vec<_>>().join(", ")
+}
+
+/// The reason as a sentence, with how far off its moment is.
+pub(crate) fn reason_words(reason: &Reason, now: Timestamp) -> String {
+    let words = harmless(&reason.to_string());
+    let moment = match reason {
+        Reason::Asleep { until } | Reason::NotDue { until } | Reason::KeyRate { until, .. } => Some(*until),
+        Reason::Paused { since, .. } => Some(*since),
+        _ => None,
+    };
+    let words = match reason {
+        Reason::KeyFull { held, holders, .. } if *held > holders.len() as u64 && !holders.is_empty() => {
+            format!("{words} and {} more", held - holders.len() as u64)
+        }
+        _ => words,
+    };
+    moment.map_or(words.clone(), |moment| format!("{words} ({})", relative(now, moment)))
 }
 
 /// `1 child`, `7 children`.

@@ -11,7 +11,8 @@ on_both_stores!(
     what_was_in_the_database_is_left_alone
 );
 
-const TINY: [&str; 10] = ["--n", "20", "--rounds", "1", "--capacity", "10", "--load", "30", "--minutes", "0.01"];
+const TINY: [&str; 12] =
+    ["--n", "20", "--rounds", "1", "--capacity", "10", "--load", "30", "--blocked", "30", "--minutes", "0.01"];
 
 fn bench(db: &Db, scenario: &str, more: &[&str]) -> (Vec<Value>, String) {
     let ran = db.run(&[&["bench", scenario], &TINY[..], more].concat());
@@ -27,6 +28,10 @@ fn every_scenario_prints_its_figures_as_lines_of_json(db: &Db) {
         vec!["enqueue", "enqueue", "drain", "drain", "latency", "latency", "fan-out", "fan-out", "serial"];
     expected.extend(server.then_some(["serial-sql", "serial-behind"]).into_iter().flatten());
     expected.extend(["flow-calls", "flow-fan-out", "flow-parents"]);
+    expected.extend(["groups-seed", "groups", "groups-tight", "groups-blocked", "groups-beside"]);
+    expected.extend(server.then_some("groups-beside-buffers"));
+    expected.push("groups-mixed");
+    expected.extend(server.then_some("groups-mixed-buffers"));
     expected.push("flat");
     expected.extend(server.then_some(["buffers", "wal"]).into_iter().flatten());
     expected.push("horizon");
@@ -44,6 +49,8 @@ fn every_scenario_prints_its_figures_as_lines_of_json(db: &Db) {
     let drains: Vec<_> = figures.iter().filter(|figure| figure["scenario"] == "drain").collect();
     assert_eq!(drains.iter().map(|drain| drain["n"].as_u64().unwrap()).collect::<Vec<_>>(), [20, 200]);
     assert_eq!(drains[0]["bar"], if server { 0.7 } else { 0.45 });
+    let groups = figures.iter().find(|figure| figure["scenario"] == "groups").unwrap();
+    assert_eq!((&groups["n"], &groups["bar"]), (&100.into(), &0.6.into()), "five times N");
     assert!(told.contains("1 rounds instead of at least 7"), "{told}");
 }
 

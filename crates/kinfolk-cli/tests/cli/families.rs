@@ -98,7 +98,7 @@ fn a_family_is_cancelled_from_any_of_its_members(db: &Db) {
     let id = spawn(db, &json!({"children": [{"command": "noop", "queue": "later", "count": 3}]}));
     db.ok(&["work", "--until-idle", "--queue", "default"]);
     assert_eq!(db.state(&id), "waiting");
-    assert!(db.ok(&["show", &id]).contains("for its children, 3 of which are open"));
+    assert!(db.ok(&["show", &id]).contains("waits for its children: 0 of 3 have ended"));
     assert!(db.ok(&["list", "--state", "waiting"]).contains("for its children"));
     let child = db.json(&["list", "--queue", "later"])[0]["id"].to_string();
     assert!(db.ok(&["cancel", "--family", &child]).contains(&format!("task {id} is cancelled")));

@@ -23,7 +23,7 @@ fn a_task_is_enqueued_run_and_shown(db: &Db) {
     assert_eq!(db.ok(&["enqueue", "echo", r#"{"a":[1,2.50,"x"]}"#, "--register"]).trim(), "created task 1");
     let text = db.ok(&["show", "1"]);
     assert!(text.contains("echo pending") && text.contains(r#"{"a":[1,2.50,"x"]}"#), "{text}");
-    assert!(text.contains("for a worker that handles echo on queue default"), "{text}");
+    assert!(text.contains("no live worker handles command echo on queue default"), "{text}");
     db.ok(&["work", "--until-idle"]);
     let task = db.one(&["show", "1"]);
     assert_eq!(task["state"], "completed");
@@ -80,7 +80,7 @@ fn a_paused_queue_keeps_its_tasks_until_it_is_resumed(db: &Db) {
     assert!(db.ok(&["queue", "list"]).contains("paused"));
     db.ok(&["work", "--until-idle"]);
     assert_eq!(db.state("1"), "pending");
-    assert!(db.ok(&["show", "1"]).contains("for queue default to be resumed"));
+    assert!(db.ok(&["show", "1"]).contains("queue default is paused since"));
     db.ok(&["resume", "default"]);
     db.ok(&["work", "--until-idle"]);
     assert_eq!(db.state("1"), "completed");

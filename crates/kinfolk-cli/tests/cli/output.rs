@@ -26,7 +26,7 @@ fn subcommands(help: &str) -> Vec<String> {
 #[test]
 fn every_command_explains_itself_and_its_options() {
     let commands = subcommands(&text_of(&["--help"]));
-    assert!(commands.len() >= 21, "{commands:?}");
+    assert!(commands.len() >= 23, "{commands:?}");
     for command in commands {
         let help = text_of(&["help", &command]);
         assert!(help.contains("Usage: kinfolk"), "{help}");
@@ -68,12 +68,16 @@ fn bad_usage_is_exit_code_2() {
 fn every_read_can_be_read_by_a_program() {
     for db in [sqlite().migrated(), postgres().migrated()] {
         db.ok(&["enqueue", "noop", "--register", "--count", "3"]);
-        db.ok(&["enqueue", "echo", "--register", "--delay", "1h"]);
+        db.ok(&["register", "echo", "--total", "5"]);
+        db.ok(&["enqueue", "echo", "--delay", "1h"]);
         db.ok(&["schedule", "put", "nightly", "0 3 * * *", "noop"]);
         let id = db.json(&["list", "--limit", "1"])[0]["id"].to_string();
-        let reads: [(&[&str], usize); 10] = [
+        let reads: [(&[&str], usize); 13] = [
             (&["list"], 4),
             (&["show", &id], 1),
+            (&["explain", &id], 1),
+            (&["groups"], 1),
+            (&["groups", "keys"], 0),
             (&["stats"], 1),
             (&["commands"], 2),
             (&["queue", "list"], 1),

@@ -90,6 +90,24 @@ impl Db {
         ran.stdout
     }
 
+    /// What happens when a person types this line into a shell.
+    #[track_caller]
+    pub(crate) fn types(&self, line: &str) -> Ran {
+        let binary = PathBuf::from(env!("CARGO_BIN_EXE_kinfolk"));
+        let mut shell = Command::new("/bin/sh");
+        shell.current_dir(self.dir.path()).args(["-c", line]).env("PATH", binary.parent().unwrap());
+        let ran = finish(shell, "");
+        assert_eq!(ran.code, 0, "{line}\n{}{}", ran.stdout, ran.stderr);
+        ran
+    }
+
+    /// A worker that goes on until it is told to stop, or the test has failed.
+    pub(crate) fn worker(&self, args: &[&str]) -> Running {
+        let mut command = self.command(&[&["work"], args].concat());
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        Running(child)
+    }
+
     /// The JSON documents it prints, one a line.
     #[track_caller]
     pub(crate) fn json(&self, args: &[&str]) -> Vec<Value> {
@@ -163,6 +181,24 @@ impl Db {
     /// Does something while a session that has run this SQL is open.
     pub(crate) fn while_holding<T>(&self, sql: &str, act: impl FnOnce() -> T) -> T {
         with_session(&self.url, sql, act)
+    }
+}
+
+/// A worker in the background.
+pub(crate) struct Running(Child);
+
+impl Running {
+    /// Stops it in order.
+    pub(crate) fn stop(mut self) {
+        crate::signals::signal(&self.0, rustix::process::Signal::TERM);
+        assert!(wait(&mut self.0).success(), "it did not stop in order");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

@@ -217,7 +217,7 @@ pub async fn once_paused_nothing_more_is_taken(w: &World) {
                 while begun.load(Ordering::SeqCst) < 10 {
                     tokio::task::yield_now().await;
                 }
-                store.pause(&queue_name("default")).await.unwrap();
+                store.pause(&queue_name("default"), None).await.unwrap();
                 let count = async || {
                     let counts = store.stats().await.unwrap().counts;
                     counts.iter().find(|count| count.state == State::Pending).map_or(0, |count| count.tasks)

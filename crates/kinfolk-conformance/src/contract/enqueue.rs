@@ -98,7 +98,7 @@ pub async fn an_unknown_queue_is_rejected(w: &World) {
 
 /// A paused queue takes new tasks.
 pub async fn a_paused_queue_still_takes_new_tasks(w: &World) {
-    w.store.pause(&queue_name("default")).await.unwrap();
+    w.store.pause(&queue_name("default"), None).await.unwrap();
     let id = w.enqueue("mail").await;
     assert_eq!(w.state(id).await, State::Pending);
 }
@@ -136,7 +136,7 @@ pub async fn registering_again_changes_only_later_tasks(w: &World) {
 
 /// Registering a command makes its queue, with default policy, and leaves one that is there as it is.
 pub async fn registering_makes_missing_queues_and_leaves_others_alone(w: &World) {
-    w.store.pause(&queue_name("default")).await.unwrap();
+    w.store.pause(&queue_name("default"), None).await.unwrap();
     let command = Command { queue: queue_name("fresh"), ..plain_command("brew") };
     w.store.register(&[command.clone(), plain_command("mail")]).await.unwrap();
     let queues = w.store.queues().await.unwrap();

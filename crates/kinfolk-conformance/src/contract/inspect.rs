@@ -179,7 +179,7 @@ pub async fn the_doctor_always_names_a_remedy(w: &World) {
     }
 }
 
-async fn wake(source: &mut dyn WakeSource, wanted: impl Fn(&Wake) -> bool) {
+pub(super) async fn wake(source: &mut dyn WakeSource, wanted: impl Fn(&Wake) -> bool) {
     let wait = async { while !wanted(&source.next().await) {} };
     tokio::time::timeout(Duration::from_secs(10), wait).await.expect("a wake-up within ten seconds");
 }

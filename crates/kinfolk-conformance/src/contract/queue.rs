@@ -9,7 +9,7 @@ pub async fn a_paused_queue_gives_nothing_out_until_resumed(w: &World) {
     let made = w.enqueue_many("mail", 3).await;
     let worker = w.worker().await;
     let task = w.take(worker).await;
-    w.store.pause(&queue_name("default")).await.unwrap();
+    w.store.pause(&queue_name("default"), None).await.unwrap();
     assert!(w.claim(worker, 9).await.is_empty());
     assert_eq!(w.state(task.id).await, State::Running);
     w.done(&task).await;
@@ -20,7 +20,7 @@ pub async fn a_paused_queue_gives_nothing_out_until_resumed(w: &World) {
 /// A claim on a paused queue has nothing to sleep for.
 pub async fn a_paused_queue_names_no_next_task(w: &World) {
     w.create(later(60)).await;
-    w.store.pause(&queue_name("default")).await.unwrap();
+    w.store.pause(&queue_name("default"), None).await.unwrap();
     let worker = w.worker().await;
     let claimed = w.store.claim(&claim_of(worker, 9)).await.unwrap();
     assert_eq!((claimed.tasks.len(), claimed.next_due), (0, None));
@@ -29,7 +29,7 @@ pub async fn a_paused_queue_names_no_next_task(w: &World) {
 /// Queues do not hold each other up.
 pub async fn pausing_one_queue_leaves_the_others(w: &World) {
     let (_, export) = (w.enqueue("mail").await, w.enqueue("export").await);
-    w.store.pause(&queue_name("default")).await.unwrap();
+    w.store.pause(&queue_name("default"), None).await.unwrap();
     let worker = w.worker().await;
     let bulk = Claim { queue: queue_name("bulk"), ..claim_of(worker, 9) };
     assert_eq!(ids(&w.store.claim(&bulk).await.unwrap().tasks), [export]);
@@ -38,9 +38,9 @@ pub async fn pausing_one_queue_leaves_the_others(w: &World) {
 /// Pausing twice keeps the first moment; resuming twice is no mistake.
 pub async fn pausing_twice_keeps_the_first_moment(w: &World) {
     let (name, since) = (queue_name("bulk"), w.now());
-    w.store.pause(&name).await.unwrap();
+    w.store.pause(&name, None).await.unwrap();
     w.advance(9).await;
-    w.store.pause(&name).await.unwrap();
+    w.store.pause(&name, None).await.unwrap();
     assert_eq!(w.store.queues().await.unwrap()[0].paused_at, Some(since));
     w.store.resume(&name).await.unwrap();
     w.store.resume(&name).await.unwrap();
@@ -50,7 +50,7 @@ pub async fn pausing_twice_keeps_the_first_moment(w: &World) {
 /// Pausing or resuming a queue that nobody knows is an error that names it, and makes no queue.
 pub async fn an_unknown_queue_is_not_found(w: &World) {
     let name = queue_name("nowhere");
-    for answer in [w.store.pause(&name).await, w.store.resume(&name).await] {
+    for answer in [w.store.pause(&name, None).await, w.store.resume(&name).await] {
         let fault = answer.unwrap_err();
         assert!(matches!(&fault, StoreError::NotFound { what: "queue", name } if name == "nowhere"), "{fault}");
     }
@@ -60,7 +60,7 @@ pub async fn an_unknown_queue_is_not_found(w: &World) {
 /// Setting a queue makes it, or changes how long it keeps what is finished, and nothing else.
 pub async fn setting_a_queue_makes_it_or_changes_its_retention(w: &World) {
     let retention = Retention { completed: Some(secs(0)), failed: None, cancelled: Some(secs(86_400)) };
-    w.store.pause(&queue_name("default")).await.unwrap();
+    w.store.pause(&queue_name("default"), None).await.unwrap();
     for name in ["default", "fresh"] {
         w.store.set_queue(&queue_name(name), &kinfolk_core::Policy::keeping(retention)).await.unwrap();
     }
@@ -78,6 +78,23 @@ pub async fn setting_a_queue_makes_it_or_changes_its_retention(w: &World) {
 pub async fn a_pause_is_seen_by_every_process(w: &World) {
     w.enqueue("mail").await;
     let worker = w.worker().await;
-    w.another().await.pause(&queue_name("default")).await.unwrap();
+    w.another().await.pause(&queue_name("default"), None).await.unwrap();
     assert!(w.claim(worker, 9).await.is_empty());
+}
+
+/// A pause says who asked for it first; a longer name than fits is cut, and resuming forgets it.
+pub async fn a_pause_says_who_asked(w: &World) {
+    let by = async || w.store.queues().await.unwrap().remove(0).paused_by;
+    let bulk = queue_name("bulk");
+    w.store.pause(&bulk, Some("åse")).await.unwrap();
+    w.store.pause(&bulk, Some("bo")).await.unwrap();
+    assert_eq!(by().await.as_deref(), Some("åse"));
+    w.store.resume(&bulk).await.unwrap();
+    assert_eq!(by().await, None);
+    w.store.pause(&bulk, None).await.unwrap();
+    w.store.pause(&bulk, Some("bo")).await.unwrap();
+    assert_eq!(by().await, None);
+    w.store.resume(&bulk).await.unwrap();
+    w.store.pause(&bulk, Some(&format!("x{}", "å".repeat(100)))).await.unwrap();
+    assert_eq!(by().await, Some(format!("x{}", "å".repeat(63))));
 }

@@ -33,7 +33,7 @@ pub async fn a_repeated_claim_gives_what_still_runs(w: &World) {
     let claim = claim_of(worker, 3);
     let first = w.store.claim(&claim).await.unwrap().tasks;
     w.done(&first[1]).await;
-    w.store.pause(&crate::world::queue_name("default")).await.unwrap();
+    w.store.pause(&crate::world::queue_name("default"), None).await.unwrap();
     let again = w.store.claim(&Claim { repeated: true, ..claim }).await.unwrap();
     assert_eq!(again.tasks, [first[0].clone(), first[2].clone()]);
 }

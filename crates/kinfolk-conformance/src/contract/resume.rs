@@ -221,7 +221,7 @@ pub async fn all_timers_that_are_due_resume_page_by_page(w: &World) {
 pub async fn a_paused_queue_resumes_nobody(w: &World) {
     let task = w.root().await;
     w.park(sleeping(&task, w.now().plus(secs(5)))).await;
-    w.store.pause(&crate::kin::home()).await.unwrap();
+    w.store.pause(&crate::kin::home(), None).await.unwrap();
     w.advance(5).await;
     assert_eq!((w.claimable().await, w.state(task.id).await), (vec![], State::Waiting));
     w.store.resume(&crate::kin::home()).await.unwrap();

@@ -248,7 +248,7 @@ pub async fn a_paused_queue_keeps_the_places(w: &World) {
     w.serial(1).await;
     let made = roots(w, 2).await;
     let first = w.start(made[0]).await;
-    w.store.pause(&queue_name("default")).await.unwrap();
+    w.store.pause(&queue_name("default"), None).await.unwrap();
     w.leave_behind(&first, children(1)).await;
     assert_eq!(w.claimable().await, []);
     w.store.resume(&queue_name("default")).await.unwrap();

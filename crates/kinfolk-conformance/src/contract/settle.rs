@@ -222,6 +222,6 @@ pub async fn a_full_batch_is_settled(w: &World) {
 /// A paused queue does not keep its running tasks from ending.
 pub async fn a_task_settles_on_a_paused_queue(w: &World) {
     let task = w.running().await;
-    w.store.pause(&crate::world::queue_name("default")).await.unwrap();
+    w.store.pause(&crate::world::queue_name("default"), None).await.unwrap();
     assert_eq!(w.done(&task).await, Settled::Recorded(State::Completed));
 }

@@ -229,7 +229,7 @@ impl Player<'_> {
         let fan_outs = pause.fan_outs.iter().enumerate().map(|(n, fan)| NewFanOut {
             key: key_of("items", if fan.stale_key { 0 } else { u32::try_from(before + n).unwrap_or(u32::MAX) }),
             digest: "items".to_owned(),
-            children: fan.children.iter().map(|ask| new_task(ask, self.now)).collect::<Vec<_>>().into(),
+            children: fan.children.iter().map(|ask| new_task(ask, self.now, &self.known)).collect::<Vec<_>>().into(),
             rule: fan.rule,
             timeout: fan.timeout_s.map(Duration::from_secs),
             cancel_on_failure: fan.cancel_on_failure,
@@ -245,7 +245,7 @@ impl Player<'_> {
         });
         let mut suspend = Suspend {
             checkpoints: checkpoints(&pause.steps),
-            made: pause.made.as_ref().map(|made| made_of(task, made, self.now)),
+            made: pause.made.as_ref().map(|made| made_of(task, made, self.now, &self.known)),
             fan_outs: fan_outs.collect(),
             awaits: awaits.collect(),
             until,
@@ -275,7 +275,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    fn attempt(&self, back: usize) -> Option<ClaimedTask> {
+    pub(super) fn attempt(&self, back: usize) -> Option<ClaimedTask> {
         self.claims.get(self.claims.len().checked_sub(back + 1)?).cloned()
     }
 

@@ -9,11 +9,12 @@ use proptest::prelude::*;
 
 use kinfolk_core::limits::DEPTH_MAX;
 use kinfolk_core::{
-    ChildOrder, Failure, FailureKind, Json, Missed, OnDuplicate, Outcome, Overlap, Policy, Retention, Retry,
+    ChildOrder, Failure, FailureKind, Groups, Json, Missed, OnDuplicate, Outcome, Overlap, Policy, Retention, Retry,
     UniqueScope, When,
 };
 
 use super::durable::{Deed, Pause, deed, pause};
+use super::group::{Change, Given, change, given, groups};
 
 /// How many commands, queues, workers and schedules a history knows.
 pub(super) const COMMANDS: usize = 3;
@@ -36,6 +37,7 @@ pub enum Op {
         priority: i32,
         max_attempts: u16,
         base_ms: u32,
+        groups: Option<Groups>,
     },
     Enqueue(Vec<Ask>),
     /// Time passes.
@@ -65,6 +67,8 @@ pub enum Op {
     },
     /// What durable handlers do.
     Deed(Deed),
+    /// What is done to groups.
+    Change(Change),
     Recover(usize),
     /// A worker keeps its lease while all others lose theirs, and takes care of what they held.
     Outlive(usize),
@@ -146,6 +150,7 @@ pub struct Ask {
     pub unique: Option<(u8, UniqueScope, OnDuplicate)>,
     pub max_attempts: Option<u16>,
     pub timeout_s: Option<u64>,
+    pub given: Given,
 }
 
 /// A whole history.
@@ -179,6 +184,7 @@ fn op() -> impl Strategy<Value = Op> {
         12 => (worker.clone(), queue.clone(), prop::collection::vec(close(), 1..5))
             .prop_map(|(worker, queue, ends)| Op::Round { worker, queue, ends }),
         9 => deed().prop_map(Op::Deed),
+        4 => change().prop_map(Op::Change),
         2 => worker.clone().prop_map(Op::Recover),
         3 => worker.prop_map(Op::Outlive),
         3 => task.clone().prop_map(Op::Cancel),
@@ -205,13 +211,15 @@ fn register() -> impl Strategy<Value = Op> {
 }
 
 fn registration(command: usize) -> impl Strategy<Value = Op> {
-    (0..QUEUES, -1..2i32, 1..4u16, prop_oneof![Just(0u32), Just(1_000), Just(7_000)]).prop_map(
-        move |(queue, priority, max_attempts, base_ms)| Op::Register {
+    let groups = prop::option::weighted(0.4, groups());
+    (0..QUEUES, -1..2i32, 1..4u16, prop_oneof![Just(0u32), Just(1_000), Just(7_000)], groups).prop_map(
+        move |(queue, priority, max_attempts, base_ms, groups)| Op::Register {
             command,
             queue,
             priority,
             max_attempts,
             base_ms,
+            groups,
         },
     )
 }
@@ -259,8 +267,9 @@ pub(super) fn ask() -> impl Strategy<Value = Ask> {
         prop::option::weighted(0.4, unique),
         prop::option::weighted(0.2, 1..4u16),
         prop::option::weighted(0.2, 1..60u64),
+        given(),
     )
-        .prop_map(|(command, payload, queue, priority, delay_s, unique, max_attempts, timeout_s)| Ask {
+        .prop_map(|(command, payload, queue, priority, delay_s, unique, max_attempts, timeout_s, given)| Ask {
             command,
             payload,
             queue,
@@ -269,6 +278,7 @@ pub(super) fn ask() -> impl Strategy<Value = Ask> {
             unique,
             max_attempts,
             timeout_s,
+            given,
         })
 }
 
@@ -327,6 +337,7 @@ fn policy() -> impl Strategy<Value = Policy> {
     let depth_limit = prop_oneof![4 => Just(DEPTH_MAX), 1 => Just(1u16), 1 => Just(2)];
     (retention(), family_limit, child_limit, depth_limit).prop_map(
         |(retention, family_limit, child_limit, depth_limit)| Policy {
+            fair: None,
             retention,
             family_limit,
             child_limit,

@@ -5,15 +5,16 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kinfolk_core::inspect::Filter;
+use kinfolk_core::inspect::{Filter, Page};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    Claim, Claimed, ClaimedTask, Command, CommandName, Due, Enqueued, FanOutId, FollowUp, Inspect, Json, Made, NewTask,
-    Operate, Produce, QueueName, RetryPolicy, Schedule, ScheduleName, Settle, StatusName, Store, TaskId, Timestamp,
-    Token, Unique, Work, WorkerId, WorkerSpec,
+    Claim, ClaimedTask, Command, CommandName, Due, Enqueued, FanOutId, FollowUp, Inspect, Json, Made, NewTask, Operate,
+    Produce, QueueName, RetryPolicy, Schedule, ScheduleName, Settle, StatusName, Store, Task, TaskId, Timestamp, Token,
+    Unique, Work, WorkerId, WorkerSpec,
 };
 use uuid::Uuid;
 
+use super::group::Known;
 use super::op::{Ask, Close, End, Making, Op, WORKERS};
 use crate::harness::{START, TestStore};
 use crate::model::Model;
@@ -42,6 +43,7 @@ pub(super) struct Player<'a> {
     pub(super) claims: Vec<ClaimedTask>,
     /// The fan-outs that were begun by each task, first to last.
     pub(super) fan_outs: BTreeMap<TaskId, Vec<FanOutId>>,
+    pub(super) known: Known,
     tokens: u128,
     latest_claim: [Option<Claim>; WORKERS],
 }
@@ -60,6 +62,7 @@ pub(super) async fn play(test: &dyn TestStore, model: Model, history: &[Op]) -> 
         tasks: Vec::new(),
         claims: Vec::new(),
         fan_outs: BTreeMap::new(),
+        known: Known::default(),
         tokens: 0,
         latest_claim: Default::default(),
     };
@@ -75,6 +78,19 @@ macro_rules! both {
     ($player:ident, $method:ident $(, $arg:expr)*) => {{
         let store = $player.store.$method($($arg),*).await;
         let model = $player.model.$method($($arg),*).await;
+        $player.same(stringify!($method), &model, &store)?;
+        store
+    }};
+}
+
+/// The same, after what a store may do as it likes was levelled in both answers.
+macro_rules! levelled {
+    ($player:ident, $level:expr, $method:ident $(, $arg:expr)*) => {{
+        let mut store = $player.store.$method($($arg),*).await;
+        let mut model = $player.model.$method($($arg),*).await;
+        let level = $level;
+        let _ = store.as_mut().map(&level);
+        let _ = model.as_mut().map(&level);
         $player.same(stringify!($method), &model, &store)?;
         store
     }};
@@ -111,6 +127,7 @@ impl Player<'_> {
             }
             Op::Round { .. } => self.round(op).await,
             Op::Deed(deed) => self.deed(deed).await,
+            Op::Change(change) => self.change(change).await,
             Op::Recover(worker) => same!(self, recover, worker_id(*worker)),
             Op::Outlive(worker) => {
                 for _ in 0..4 {
@@ -122,7 +139,7 @@ impl Player<'_> {
             Op::Cancel(task) => same!(self, cancel, self.nth(*task)),
             Op::Retry(task) => same!(self, retry, self.nth(*task)),
             Op::RetryFamily(task) => same!(self, retry_family, self.nth(*task)),
-            Op::Pause(queue) => same!(self, pause, &queue_name(*queue)),
+            Op::Pause(queue) => same!(self, pause, &queue_name(*queue), Some("ops")),
             Op::Resume(queue) => same!(self, resume, &queue_name(*queue)),
             Op::SetQueue { queue, policy } => same!(self, set_queue, &queue_name(*queue), policy),
             Op::PutStatus { status, commands } => {
@@ -148,19 +165,25 @@ impl Player<'_> {
         self.test.set_time(self.now).await;
     }
 
-    async fn register(&self, op: &Op) -> Result<(), Difference> {
-        let Op::Register { command, queue, priority, max_attempts, base_ms } = op else { return Ok(()) };
+    async fn register(&mut self, op: &Op) -> Result<(), Difference> {
+        let Op::Register { command, queue, priority, max_attempts, base_ms, groups } = op else { return Ok(()) };
         let command = Command {
             queue: queue_name(*queue),
             priority: *priority,
             retry: RetryPolicy { max_attempts: *max_attempts, base_ms: *base_ms, ..RetryPolicy::default() },
+            groups: groups.clone(),
             ..Command::new(command_name(*command))
         };
-        same!(self, register, std::slice::from_ref(&command))
+        self.known.hear(command.groups.as_ref());
+        let registered: Answer<()> = both!(self, register, std::slice::from_ref(&command));
+        if registered.is_ok() {
+            self.learn().await;
+        }
+        Ok(())
     }
 
     async fn enqueue(&mut self, asks: &[Ask]) -> Result<(), Difference> {
-        let tasks: Vec<_> = asks.iter().map(|ask| new_task(ask, self.now)).collect();
+        let tasks: Vec<_> = asks.iter().map(|ask| new_task(ask, self.now, &self.known)).collect();
         let store = self.store.enqueue(&tasks).await;
         let created = store.iter().flatten().filter_map(created).collect::<Vec<_>>();
         self.model.number_next(created.iter().copied());
@@ -195,16 +218,21 @@ impl Player<'_> {
         if suspended.is_empty() { Ok(()) } else { self.suspend(&suspended).await }
     }
 
-    /// Settles, except that no call ends a task and one below it: which of them goes first is not laid down.
+    /// Settles, except that no call ends a task and one below it, or two siblings of which one has made tasks: which of them goes
+    /// first is not laid down.
     async fn end(&mut self, ends: &[(ClaimedTask, &End)]) -> Result<(), Difference> {
         let parents: BTreeMap<_, _> = self.claims.iter().filter_map(|task| Some((task.id, task.parent?))).collect();
         let above = |id: TaskId| std::iter::successors(Some(id), |id| parents.get(id).copied()).skip(1);
         let mut settles: Vec<Settle> = Vec::new();
         for (task, end) in ends {
-            let kin =
-                |other: &Settle| above(task.id).any(|id| id == other.task) || above(other.task).any(|id| id == task.id);
+            let sibling = |other: &Settle| task.parent.is_some() && task.parent == parents.get(&other.task).copied();
+            let kin = |other: &Settle| {
+                above(task.id).any(|id| id == other.task)
+                    || above(other.task).any(|id| id == task.id)
+                    || (sibling(other) && (end.made.is_some() || other.made.is_some()))
+            };
             if !settles.iter().any(kin) {
-                settles.push(settle_of(task, end, self.now));
+                settles.push(settle_of(task, end, self.now, &self.known));
             }
         }
         self.settle(&settles).await
@@ -224,8 +252,7 @@ impl Player<'_> {
 
     async fn take(&mut self, worker: usize, claim: Claim) -> Result<Vec<ClaimedTask>, Difference> {
         self.latest_claim[worker] = Some(claim.clone());
-        let claimed: Answer<Claimed> = both!(self, claim, &claim);
-        let tasks = claimed.map(|claimed| claimed.tasks).unwrap_or_default();
+        let tasks = self.claim_both(&claim).await?.tasks;
         self.claims.extend(tasks.iter().cloned());
         Ok(tasks)
     }
@@ -277,19 +304,22 @@ impl Player<'_> {
     /// Compares everything there is to see, and runs the store's own invariants.
     async fn observe(&self) -> Result<(), Difference> {
         let filter = Filter { limit: 1_000, ..Filter::default() };
-        let page = both!(self, list, &filter).unwrap_or_default();
+        let level_page = |page: &mut Page| page.tasks.iter_mut().for_each(|task| self.known.level_task(task));
+        let level_all = |tasks: &mut Vec<Task>| tasks.iter_mut().for_each(|task| self.known.level_task(task));
+        let page = levelled!(self, level_page, list, &filter).unwrap_or_default();
         for task in &page.tasks {
             let _ = both!(self, attempts, task.id);
         }
         if let Some(task) = page.tasks.first() {
             let small = Filter { limit: 2, before: Some(task.id), states: vec![task.state], ..Filter::default() };
-            let _ = both!(self, list, &small);
-            let _ = both!(self, task, task.id);
+            let _ = levelled!(self, level_page, list, &small);
+            let level = |task: &mut Option<Task>| task.iter_mut().for_each(|task| self.known.level_task(task));
+            let _ = levelled!(self, level, task, task.id);
         }
         let parents: BTreeSet<_> = page.tasks.iter().filter_map(|task| task.parent).collect();
         for parent in parents.iter().chain(self.tasks.last()) {
-            let _ = both!(self, children, *parent, 0, 1_000);
-            let _ = both!(self, children, *parent, 1, 2);
+            let _ = levelled!(self, level_all, children, *parent, 0, 1_000);
+            let _ = levelled!(self, level_all, children, *parent, 1, 2);
             let _ = both!(self, tally, *parent);
             let _ = both!(self, progress, *parent);
         }
@@ -298,7 +328,8 @@ impl Player<'_> {
         }
         self.observe_flows().await?;
         let _ = both!(self, statuses);
-        let _ = both!(self, stats);
+        self.observe_groups(page.tasks.iter().map(|task| task.id)).await?;
+        let _ = levelled!(self, |stats| self.known.level_stats(stats), stats);
         let _ = both!(self, queues);
         let _ = both!(self, commands);
         let _ = both!(self, workers);
@@ -342,15 +373,16 @@ fn created(answer: &Enqueued) -> Option<TaskId> {
     }
 }
 
-fn settle_of(task: &ClaimedTask, end: &End, now: Timestamp) -> Settle {
-    let made = end.made.as_ref().map(|made| made_of(task, made, now));
+fn settle_of(task: &ClaimedTask, end: &End, now: Timestamp, known: &Known) -> Settle {
+    let made = end.made.as_ref().map(|made| made_of(task, made, now, known));
     Settle { made, ..Settle::new(task.id, task.token, end.outcome.clone()) }
 }
 
-pub(super) fn made_of(task: &ClaimedTask, made: &Making, now: Timestamp) -> Box<Made> {
-    let tasks = |asks: &[Ask]| asks.iter().map(|ask| new_task(ask, now)).collect::<Vec<_>>();
+pub(super) fn made_of(task: &ClaimedTask, made: &Making, now: Timestamp, known: &Known) -> Box<Made> {
+    let tasks = |asks: &[Ask]| asks.iter().map(|ask| new_task(ask, now, known)).collect::<Vec<_>>();
     let siblings = if task.parent.is_some() || made.bold { tasks(&made.siblings) } else { Vec::new() };
-    let follow_ups = made.follow_ups.iter().map(|(ask, when)| FollowUp { task: new_task(ask, now), when: *when });
+    let follow_ups =
+        made.follow_ups.iter().map(|(ask, when)| FollowUp { task: new_task(ask, now, known), when: *when });
     Box::new(Made {
         siblings,
         children: tasks(&made.children),
@@ -360,7 +392,7 @@ pub(super) fn made_of(task: &ClaimedTask, made: &Making, now: Timestamp) -> Box<
     })
 }
 
-pub(super) fn new_task(ask: &Ask, now: Timestamp) -> NewTask {
+pub(super) fn new_task(ask: &Ask, now: Timestamp, known: &Known) -> NewTask {
     let due = match ask.delay_s {
         None => Due::Now,
         Some(secs) if secs < 0 => Due::At(now.minus(Duration::from_secs(secs.unsigned_abs()))),
@@ -375,6 +407,8 @@ pub(super) fn new_task(ask: &Ask, now: Timestamp) -> NewTask {
         }),
         max_attempts: ask.max_attempts,
         timeout: ask.timeout_s.map(Duration::from_secs),
+        keys: known.keys(&command_name(ask.command), &ask.given),
+        inherit_keys: ask.given.inherit,
         ..NewTask::new(command_name(ask.command), ask.payload.clone())
     }
 }
@@ -397,7 +431,7 @@ fn queue_name(queue: usize) -> QueueName {
     QueueName::new(["default", "other"][queue]).expect("a sound name")
 }
 
-fn command_name(command: usize) -> CommandName {
+pub(super) fn command_name(command: usize) -> CommandName {
     CommandName::new(["alpha", "beta", "gamma"][command]).expect("a sound name")
 }
 

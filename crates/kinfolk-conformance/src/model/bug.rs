@@ -113,11 +113,31 @@ pub enum Bug {
     SignalIsTakenTwice,
     /// A repaired handler replays the failure of its fan-out.
     RepairReplaysTheFailure,
+    /// A settle after a recovery gives back the slots of the attempt that runs.
+    StaleSettleFreesASlot,
+    /// A suspended handler keeps its slots.
+    SuspensionKeepsTheSlot,
+    /// A key has one slot more than its limit.
+    OneSlotTooMany,
+    /// When a task that waits behind a key is cancelled, the others behind it are forgotten.
+    CancelLosesTheTurn,
+    /// A task that finds no room under one key takes slots of the others.
+    BlockedTaskTakesSlots,
+    /// A slot that is held for a family is given back while a task waits for its children.
+    WaitingParentLosesItsHold,
+    /// A rate lets a task start a second too early.
+    RateRefillsEarly,
+    /// Each command counts for itself in a shared group.
+    SharedGroupCountsByCommand,
+    /// What an operator sets for a key changes nothing.
+    LimitIsReadOnce,
+    /// A task takes the keys of its maker though nobody asked.
+    KeysAreInheritedUnasked,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 55] = [
+    pub const ALL: [Self; 65] = [
         Self::StaleSettleGoesThrough,
         Self::SnoozeCostsAnAttempt,
         Self::RetryLosesThePlace,
@@ -173,5 +193,15 @@ impl Bug {
         Self::LatestSignalComesFirst,
         Self::SignalIsTakenTwice,
         Self::RepairReplaysTheFailure,
+        Self::StaleSettleFreesASlot,
+        Self::SuspensionKeepsTheSlot,
+        Self::OneSlotTooMany,
+        Self::CancelLosesTheTurn,
+        Self::BlockedTaskTakesSlots,
+        Self::WaitingParentLosesItsHold,
+        Self::RateRefillsEarly,
+        Self::SharedGroupCountsByCommand,
+        Self::LimitIsReadOnce,
+        Self::KeysAreInheritedUnasked,
     ];
 }

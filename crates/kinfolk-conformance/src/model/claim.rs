@@ -1,9 +1,13 @@
 //! Taking tasks to run: what is due opens, families get their places, and the line is walked along.
 
+use std::collections::HashMap;
+
+use kinfolk_core::admit::Need;
 use kinfolk_core::limits::{CLAIM_BATCH_MAX, SWEEP_PAGE};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{Claim, Claimed, ClaimedTask, Gate, QueueName, State, TaskId, UniqueScope};
 
+use super::group::KeyOf;
 use super::{Bug, Engine, Row};
 
 impl Engine {
@@ -23,17 +27,20 @@ impl Engine {
         self.open_due(claim);
         self.open_follow_ups(&claim.queue, SWEEP_PAGE);
         self.admit(&claim.queue);
-        let taken = self.pick(claim);
-        for id in &taken {
-            self.start(*id, claim);
+        let picked = self.pick(claim);
+        let taken: Vec<_> = picked.iter().map(|(id, _)| *id).collect();
+        self.take_turn(&claim.queue, &taken);
+        for (id, needs) in picked {
+            self.take_slots(id, needs);
+            self.start(id, claim);
         }
         Ok(self.claimed(&taken, claim))
     }
 
-    /// Walks along the line and takes what there is room for.
-    fn pick(&self, claim: &Claim) -> Vec<TaskId> {
+    /// Walks along the line and finds what there is room for. What has none under a key waits behind it.
+    fn pick(&mut self, claim: &Claim) -> Vec<(TaskId, Vec<Need<KeyOf>>)> {
         let mine = |row: &Row| {
-            row.task.gate == Some(Gate::Open)
+            (row.task.gate == Some(Gate::Open) || row.behind.is_some())
                 && row.task.queue == claim.queue
                 && claim.commands.contains(&row.task.command)
         };
@@ -43,18 +50,27 @@ impl Engine {
         }
         let mut families = self.room_for_families(&claim.queue);
         let mut children = self.room_for_children(&claim.queue);
-        let mut taken = Vec::new();
-        for id in self.line(mine) {
+        let (mut taken, mut parked) = (Vec::new(), Vec::new());
+        let mut rooms = HashMap::new();
+        for id in self.in_turns(&claim.queue, self.line(mine)) {
             let row = &self.tasks[&id];
             let (child, new_family) = (row.task.parent.is_some(), row.task.parent.is_none() && !row.at_work);
             let no_room = row.task.suspect && suspects == 0 || new_family && families == 0 || child && children == 0;
             if no_room || taken.len() >= claim.limit.min(CLAIM_BATCH_MAX) {
                 continue;
             }
+            let needs = self.needs(id);
+            if let Err(behind) = self.look_at(id, &needs, &mut rooms) {
+                parked.extend(behind.map(|key| (id, key)));
+                continue;
+            }
             suspects -= usize::from(row.task.suspect);
             families -= usize::from(new_family);
             children -= usize::from(child);
-            taken.push(id);
+            taken.push((id, needs));
+        }
+        for (id, key) in parked {
+            self.park(id, key);
         }
         taken
     }
@@ -75,7 +91,7 @@ impl Engine {
     /// Opens the members of a family that had to wait for its place among those at work.
     pub(super) fn open_limited(&mut self, root: TaskId) {
         for id in self.subtree(root) {
-            if self.tasks[&id].task.gate == Some(Gate::Limit) {
+            if self.tasks[&id].task.gate == Some(Gate::Limit) && self.tasks[&id].behind.is_none() {
                 self.open(id);
             }
         }
@@ -97,7 +113,7 @@ impl Engine {
     }
 
     /// Tasks that match, in the order in which they are claimed.
-    fn line(&self, matches: impl Fn(&Row) -> bool) -> Vec<TaskId> {
+    pub(super) fn line(&self, matches: impl Fn(&Row) -> bool) -> Vec<TaskId> {
         let rows = self.tasks.values().filter(|row| matches(row));
         let mut line: Vec<_> = rows.map(|row| (row.task.priority, row.task.place, row.task.id)).collect();
         line.sort_unstable();
@@ -134,6 +150,8 @@ impl Engine {
         row.token = Some(claim.token);
         row.task.state = State::Running;
         row.task.gate = None;
+        row.behind = None;
+        row.bounces = 0;
         row.task.attempt += 1;
         row.task.started_at = Some(now);
         row.task.worker = Some(claim.worker);
@@ -146,6 +164,7 @@ impl Engine {
         let task = |id: &TaskId| {
             let task = &self.tasks[id].task;
             ClaimedTask {
+                keyed: self.holds_slots(*id),
                 id: *id,
                 token: claim.token,
                 command: task.command.clone(),
@@ -161,7 +180,11 @@ impl Engine {
             }
         };
         let shut = |row: &&Row| row.task.gate == Some(Gate::Time) && row.task.queue == claim.queue;
-        let next_due = self.tasks.values().filter(shut).map(|row| row.task.due).min();
+        let due = self.tasks.values().filter(shut).map(|row| row.task.due);
+        let mine = |row: &&Row| row.task.queue == claim.queue && claim.commands.contains(&row.task.command);
+        let behind = self.tasks.values().filter(mine).filter_map(|row| row.behind.as_ref());
+        let starts = behind.filter_map(|(group, key)| self.groups[group].until(key, self.now));
+        let next_due = due.chain(starts).min();
         Claimed { tasks: taken.iter().map(task).collect(), next_due }
     }
 }

@@ -120,6 +120,11 @@ impl Engine {
                 parent.is_none_or(|parent| parent.task.depth + 1 == task.depth),
                 "a child is one deeper than its parent",
             );
+            let held_up = pending && task.gate == Some(Gate::Limit);
+            must(
+                row.behind.as_ref().is_none_or(|(group, _)| held_up && self.groups.contains_key(group)),
+                "what waits behind a key is held up by a group that there is",
+            );
             must(!row.at_work || task.parent.is_none() && !task.state.is_terminal(), "only an open root is at work");
         }
         for (id, row) in &self.fan_outs {

@@ -31,7 +31,7 @@ impl Engine {
             self.make_follow_up(maker, follow_up)?;
         }
         for new in &made.tasks {
-            self.enqueue_one(new)?;
+            self.enqueue_one(new, Some(maker))?;
         }
         Ok(())
     }
@@ -39,7 +39,7 @@ impl Engine {
     pub(super) fn make_siblings(&mut self, maker: TaskId, made: &Made) -> Answer<()> {
         let parent = self.tasks[&maker].task.parent;
         for (new, parent) in made.siblings.iter().zip(parent.into_iter().cycle()) {
-            self.make_child(parent, new)?;
+            self.make_child(parent, maker, new)?;
         }
         Ok(())
     }
@@ -49,7 +49,7 @@ impl Engine {
         let before = (self.spawned_by(maker).len(), self.tasks[&maker].order);
         self.row_mut(maker).order = made.order;
         for new in &made.children {
-            self.make_child(maker, new)?;
+            self.make_child(maker, maker, new)?;
         }
         let spawned = self.spawned_by(maker);
         if spawned.len() == before.0 {
@@ -79,7 +79,7 @@ impl Engine {
     }
 
     /// A child takes its parent's priority and its root's place. In order, only the first may start at once.
-    fn make_child(&mut self, parent: TaskId, new: &NewTask) -> Answer<()> {
+    fn make_child(&mut self, parent: TaskId, maker: TaskId, new: &NewTask) -> Answer<()> {
         if self.rejection(new).is_some() {
             return Ok(());
         }
@@ -90,14 +90,14 @@ impl Engine {
         let spawned = self.spawned_by(parent);
         let behind = self.tasks[&parent].order != ChildOrder::Together && spawned.iter().any(|id| self.is_open(*id));
         let kin = Kin { parent, fan_out: None, nth: u32::try_from(spawned.len()).expect("few enough") };
-        self.insert_child(new, kin, behind.then_some(Gate::After));
+        self.insert_child(new, maker, kin, behind.then_some(Gate::After));
         Ok(())
     }
 
-    pub(super) fn insert_child(&mut self, new: &NewTask, kin: Kin, gate: Option<Gate>) {
+    pub(super) fn insert_child(&mut self, new: &NewTask, maker: TaskId, kin: Kin, gate: Option<Gate>) {
         let row = &self.tasks[&kin.parent];
         let place = self.tasks[&row.task.root].task.place;
-        let mut birth = Birth { priority: row.task.priority, place, gate, kin: Some(kin) };
+        let mut birth = Birth { priority: row.task.priority, place, gate, maker: Some(maker), kin: Some(kin) };
         if self.has(Bug::ChildPriorityFromTheCommand) {
             birth.priority = self.commands[&new.command].priority;
         }
@@ -125,12 +125,12 @@ impl Engine {
                 if row.task.state != State::Pending || row.runs > 0 || forgets {
                     return Ok(());
                 }
-                row.task.gate = Some(Gate::After);
+                row.go_pending(Gate::After);
                 holder
             }
             None => {
                 let place = self.tasks[&root].task.place;
-                self.insert(new, Birth { priority, place, gate: Some(Gate::After), kin: None })
+                self.insert(new, Birth { priority, place, gate: Some(Gate::After), maker: Some(maker), kin: None })
             }
         };
         let entry = self.follow_ups.entry(id).or_default().entry(root).or_default();

@@ -12,16 +12,19 @@ use std::time::Duration;
 use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
 use kinfolk_core::{
-    Attempt, Checkpoint, ChildOrder, Command, CommandName, Failure, FanOutId, Gate, Json, Queue, QueueName, Schedule,
-    ScheduleName, SignalName, State, Status, StatusName, StoreError, Task, TaskId, Timestamp, Token, Unique,
-    UniqueScope, WorkerId, WorkerSpec,
+    Attempt, Checkpoint, ChildOrder, Command, CommandName, Failure, FanOutId, Gate, GroupName, GroupRef, Json, Queue,
+    QueueName, Schedule, ScheduleName, SignalName, State, Status, StatusName, StoreError, Task, TaskId, Timestamp,
+    Token, Unique, UniqueScope, WorkerId, WorkerSpec,
 };
 
 mod bug;
 mod claim;
 mod durable;
+mod explain;
+mod fair;
 mod family;
 mod fan_out;
+mod group;
 mod inspect;
 mod make;
 mod operate;
@@ -31,6 +34,7 @@ mod settle;
 mod status;
 mod store;
 mod suspend;
+mod view;
 mod work;
 
 pub use bug::Bug;
@@ -55,6 +59,13 @@ struct Engine {
     fan_outs: BTreeMap<FanOutId, fan_out::FanRow>,
     /// The children of awaited fan-outs that the call at hand has ended.
     just_ended: BTreeMap<FanOutId, BTreeSet<u32>>,
+    groups: BTreeMap<GroupRef, group::GroupRow>,
+    /// The groups of each command, by name.
+    declared: BTreeMap<CommandName, BTreeMap<GroupName, GroupRef>>,
+    /// Keys that a mistake has been planted for: nobody behind them is looked at any more.
+    forgotten: BTreeSet<group::KeyOf>,
+    /// On queues with a fair key, whose turn it was last.
+    turns: BTreeMap<QueueName, String>,
     /// Numbers for the next tasks, when someone else has chosen them.
     ids: VecDeque<TaskId>,
     /// The same for fan-outs.
@@ -87,6 +98,10 @@ struct Row {
     parked: bool,
     /// It is a root whose family holds a place in its queue's family limit.
     at_work: bool,
+    /// The key that it waits behind since a claim found no room under it.
+    behind: Option<group::KeyOf>,
+    /// How often it was sent from one key to another.
+    bounces: u16,
 }
 
 /// A family that a follow-up waits for.
@@ -162,6 +177,7 @@ impl Row {
         self.task.state = State::Pending;
         self.task.gate = Some(gate);
         self.task.worker = None;
+        self.behind = None;
     }
 
     /// Waiting for its children; its own work has ended in this state. A cancelled one keeps nothing of what it said.
@@ -169,6 +185,7 @@ impl Row {
         self.task.state = State::Waiting;
         self.task.gate = None;
         self.task.worker = None;
+        self.behind = None;
         self.task.signals.clear();
         self.task.failure = failure.filter(|_| own == State::Failed);
         self.task.result = result.filter(|_| own == State::Completed);
@@ -185,6 +202,8 @@ impl Row {
         self.task.state = state;
         self.task.gate = None;
         self.task.worker = None;
+        self.behind = None;
+        self.bounces = 0;
         self.task.signals.clear();
         self.task.failure = failure;
         self.task.finished_at = Some(now);

@@ -1,5 +1,6 @@
 //! What an operator may do.
 
+use kinfolk_core::limits::NAME_BYTES_MAX;
 use kinfolk_core::operate::Cancelled;
 use kinfolk_core::store::Answer;
 use kinfolk_core::{Failure, Policy, Queue, QueueName, Schedule, ScheduleName, State, StoreError, TaskId};
@@ -27,14 +28,18 @@ impl Engine {
                 |id: &TaskId| tops.contains(id) || self.tasks[id].task.parent.is_some_and(|id| tops.contains(&id));
             members.retain(near);
         }
-        let mut ended = Vec::new();
+        let (mut ended, mut forgotten) = (Vec::new(), Vec::new());
         for member in members {
             let busy = self.tally_of(member).open() > 0;
             self.await_nothing(member);
             let (now, completes) = (self.now, self.has(Bug::CancelledParentCompletes));
+            let loses_turn = self.has(Bug::CancelLosesTheTurn);
             let row = self.row_mut(member);
             if row.task.state.is_terminal() {
                 continue;
+            }
+            if let Some(key) = row.behind.clone().filter(|_| loses_turn) {
+                forgotten.push(key);
             }
             let (pends, runs) = (row.task.state == State::Pending, row.task.state == State::Running);
             if !pends || busy {
@@ -48,6 +53,7 @@ impl Engine {
                 ended.push(member);
             }
         }
+        self.forgotten.extend(forgotten);
         // Only when all of them have ended is it said what follows: nothing of a cancelled family is opened.
         for member in ended.into_iter().rev() {
             self.ended(member);
@@ -58,8 +64,12 @@ impl Engine {
         self.make_queue(name);
         let Some(queue) = self.queues.get_mut(name) else { return };
         let was_limited = queue.policy.family_limit.is_some();
-        queue.policy = policy;
         let limited = policy.family_limit.is_some();
+        let turns = queue.policy.fair != policy.fair;
+        queue.policy = policy;
+        if turns {
+            self.turns.remove(name);
+        }
         let open_root =
             |row: &&Row| row.task.queue == *name && row.task.parent.is_none() && !row.task.state.is_terminal();
         for id in self.tasks.values().filter(open_root).map(|row| row.task.id).collect::<Vec<_>>() {
@@ -73,14 +83,20 @@ impl Engine {
         }
     }
 
-    pub(super) fn pause(&mut self, name: &QueueName) -> Answer<()> {
+    pub(super) fn pause(&mut self, name: &QueueName, by: Option<&str>) -> Answer<()> {
         let now = self.now;
-        self.queue_mut(name)?.paused_at.get_or_insert(now);
+        let queue = self.queue_mut(name)?;
+        if queue.paused_at.is_none() {
+            queue.paused_at = Some(now);
+            queue.paused_by = by.map(|by| by[..by.floor_char_boundary(NAME_BYTES_MAX)].to_owned());
+        }
         Ok(())
     }
 
     pub(super) fn resume(&mut self, name: &QueueName) -> Answer<()> {
-        self.queue_mut(name)?.paused_at = None;
+        let queue = self.queue_mut(name)?;
+        queue.paused_at = None;
+        queue.paused_by = None;
         Ok(())
     }
 

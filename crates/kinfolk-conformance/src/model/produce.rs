@@ -18,6 +18,8 @@ pub(super) struct Birth {
     pub(super) place: Timestamp,
     /// What holds it, if not the time.
     pub(super) gate: Option<Gate>,
+    /// The task whose handler makes it, if one does.
+    pub(super) maker: Option<TaskId>,
     /// Where it stands in a family, if it is a child.
     pub(super) kin: Option<Kin>,
 }
@@ -39,7 +41,10 @@ impl Engine {
             self.make_queue(&command.queue);
             let handler = self.commands.get(&command.name).and_then(|before| before.handler.clone());
             let handler = command.handler.clone().or(handler);
-            self.commands.insert(command.name.clone(), Command { handler, ..command.clone() });
+            self.commands.insert(command.name.clone(), Command { handler, groups: None, ..command.clone() });
+            if let Some(groups) = &command.groups {
+                self.declare(&command.name, groups);
+            }
         }
         Ok(())
     }
@@ -49,10 +54,11 @@ impl Engine {
             return Err(InputError::Batch { what: "tasks", given: tasks.len(), max: ENQUEUE_BATCH_MAX }.into());
         }
         tasks.iter().try_for_each(NewTask::check)?;
-        self.whole(|engine| tasks.iter().map(|task| engine.enqueue_one(task)).collect())
+        self.whole(|engine| tasks.iter().map(|task| engine.enqueue_one(task, None)).collect())
     }
 
-    pub(super) fn enqueue_one(&mut self, new: &NewTask) -> Answer<Enqueued> {
+    /// Enqueues a task, which another one makes or nobody does.
+    pub(super) fn enqueue_one(&mut self, new: &NewTask, maker: Option<TaskId>) -> Answer<Enqueued> {
         if let Some(why) = self.rejection(new) {
             return Ok(Enqueued::Rejected(why));
         }
@@ -61,7 +67,7 @@ impl Engine {
         }
         let priority = self.commands[&new.command].priority;
         let place = new.due.at(self.now).max(self.now);
-        Ok(Enqueued::Created(self.insert(new, Birth { priority, place, gate: None, kin: None })))
+        Ok(Enqueued::Created(self.insert(new, Birth { priority, place, gate: None, maker, kin: None })))
     }
 
     /// Why no such task can be.
@@ -69,7 +75,8 @@ impl Engine {
         let Some(queue) = self.queue_of(new) else {
             return Some(Rejection::UnknownCommand(new.command.clone()));
         };
-        (!self.queues.contains_key(&queue)).then_some(Rejection::UnknownQueue(queue))
+        let unknown = !self.queues.contains_key(&queue);
+        unknown.then_some(Rejection::UnknownQueue(queue)).or_else(|| self.unknown_group(new))
     }
 
     /// Where the task waits; none if nobody knows its command.
@@ -85,6 +92,7 @@ impl Engine {
         let due = new.due.at(self.now);
         let parent = birth.kin.map(|kin| &self.tasks[&kin.parent].task);
         let task = Task {
+            keys: self.keys_of(new, birth.maker),
             id,
             command: command.name.clone(),
             queue: self.queue_of(new).expect("its command is known"),
@@ -130,6 +138,8 @@ impl Engine {
             kept: Vec::new(),
             parked: false,
             at_work: false,
+            behind: None,
+            bounces: 0,
         };
         if let Some(parent) = row.task.parent {
             self.kids.entry(parent).or_default().insert(id);
@@ -169,7 +179,7 @@ impl Engine {
     }
 
     pub(super) fn make_queue(&mut self, name: &QueueName) {
-        let fresh = || Queue { name: name.clone(), paused_at: None, policy: Policy::default() };
+        let fresh = || Queue { name: name.clone(), paused_at: None, paused_by: None, policy: Policy::default() };
         self.queues.entry(name.clone()).or_insert_with(fresh);
     }
 

@@ -40,6 +40,9 @@ impl Engine {
         };
         let state = row.task.state;
         if row.token != Some(settle.token) && !(self.has(Bug::StaleSettleGoesThrough) && state == State::Running) {
+            if self.has(Bug::StaleSettleFreesASlot) {
+                self.free(settle.task);
+            }
             return Ok(Settled::Stale);
         }
         let made = settle.made.as_deref();

@@ -9,10 +9,11 @@ use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
-    Attempt, ChildResult, Claim, Claimed, Command, CommandName, Enqueued, FanOut, FanOutId, Heartbeat, History,
-    Inspect, Json, Key, NewTask, Operate, Policy, Produce, Progress, Queue, QueueName, ReadBy, Record, Recorded,
-    Recovered, Report, Retried, Schedule, ScheduleName, Settle, Settled, SignalName, Signalled, Status, StatusName,
-    Store, Suspend, Taken, Tally, Task, TaskId, Timestamp, Token, WakeSource, Work, WorkerId, WorkerSpec,
+    Attempt, ChildResult, Claim, Claimed, Command, CommandName, Enqueued, Explanation, FanOut, FanOutId, GroupName,
+    GroupRef, GroupView, Heartbeat, History, Inspect, Json, Key, KeyFilter, KeyView, NewTask, Operate, Policy, Produce,
+    Progress, Queue, QueueName, ReadBy, Record, Recorded, Recovered, Report, Retried, Schedule, ScheduleName, Setting,
+    Settle, Settled, SignalName, Signalled, Status, StatusName, Store, Suspend, Taken, Tally, Task, TaskId, Timestamp,
+    Token, WakeSource, Work, WorkerId, WorkerSpec,
 };
 
 use super::{Bug, Engine};
@@ -60,6 +61,20 @@ impl Model {
         self.engine().fan_out_ids = ids.into_iter().collect();
     }
 
+    /// When a worker must look again at the latest after this claim, if it took all that it could: something is due then, or
+    /// a rate lets something start that nothing else holds up.
+    pub(crate) fn must_look_by(&self, claim: &Claim) -> Option<Timestamp> {
+        self.engine().must_look_by(claim)
+    }
+
+    /// Carries out a call, and takes back the slots of those who no longer hold them.
+    fn act<T>(&self, call: impl FnOnce(&mut Engine) -> T) -> T {
+        let mut engine = self.engine();
+        let answer = call(&mut engine);
+        engine.release();
+        answer
+    }
+
     fn engine(&self) -> MutexGuard<'_, Engine> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -74,7 +89,7 @@ impl Store for Model {
 #[async_trait]
 impl Produce for Model {
     async fn register(&self, commands: &[Command]) -> Answer<()> {
-        self.engine().register(commands)
+        self.act(|engine| engine.register(commands))
     }
 
     async fn enqueue(&self, tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
@@ -84,16 +99,20 @@ impl Produce for Model {
 
 #[async_trait]
 impl Work for Model {
+    async fn slow_down(&self, task: TaskId, token: Token, group: &GroupName, until: Timestamp) -> Answer<bool> {
+        self.act(|engine| engine.slow_down(task, token, group, until))
+    }
+
     async fn record(&self, records: &[Record]) -> Answer<Vec<Recorded>> {
         self.engine().record(records)
     }
 
     async fn suspend(&self, suspends: &[Suspend]) -> Answer<Vec<Settled>> {
-        self.engine().suspend(suspends)
+        self.act(|engine| engine.suspend(suspends))
     }
 
     async fn expire(&self, task: TaskId, token: Token, fan_out: FanOutId) -> Answer<Option<FanOut>> {
-        self.engine().expire(task, token, fan_out)
+        self.act(|engine| engine.expire(task, token, fan_out))
     }
 
     async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<Taken> {
@@ -113,20 +132,20 @@ impl Work for Model {
     }
 
     async fn leave(&self, worker: WorkerId) -> Answer<()> {
-        self.engine().leave(worker);
+        self.act(|engine| engine.leave(worker));
         Ok(())
     }
 
     async fn claim(&self, claim: &Claim) -> Answer<Claimed> {
-        self.engine().claim(claim)
+        self.act(|engine| engine.claim(claim))
     }
 
     async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>> {
-        self.engine().settle(settles)
+        self.act(|engine| engine.settle(settles))
     }
 
     async fn recover(&self, worker: WorkerId) -> Answer<Recovered> {
-        self.engine().recover(worker)
+        self.act(|engine| engine.recover(worker))
     }
 
     async fn due_schedules(&self) -> Answer<Vec<Schedule>> {
@@ -138,7 +157,7 @@ impl Work for Model {
     }
 
     async fn sweep(&self) -> Answer<u64> {
-        Ok(self.engine().sweep())
+        Ok(self.act(Engine::sweep))
     }
 
     async fn refresh_statuses(&self) -> Answer<Vec<Status>> {
@@ -146,7 +165,7 @@ impl Work for Model {
     }
 
     async fn prune(&self) -> Answer<u64> {
-        Ok(self.engine().prune())
+        Ok(self.act(Engine::prune))
     }
 
     async fn wakes(&self, _worker: WorkerId, _queues: &[QueueName]) -> Answer<Option<Box<dyn WakeSource>>> {
@@ -156,6 +175,18 @@ impl Work for Model {
 
 #[async_trait]
 impl Inspect for Model {
+    async fn explain(&self, id: TaskId) -> Answer<Explanation> {
+        self.engine().explain(id)
+    }
+
+    async fn groups(&self) -> Answer<Vec<GroupView>> {
+        Ok(self.engine().groups_shown())
+    }
+
+    async fn keys(&self, filter: &KeyFilter) -> Answer<Vec<KeyView>> {
+        Ok(self.engine().keys_shown(filter))
+    }
+
     async fn history(&self, id: TaskId) -> Answer<History> {
         Ok(self.engine().history(id))
     }
@@ -209,7 +240,7 @@ impl Inspect for Model {
     }
 
     async fn commands(&self) -> Answer<Vec<Command>> {
-        Ok(self.engine().commands.values().cloned().collect())
+        Ok(self.engine().commands_shown())
     }
 
     async fn workers(&self) -> Answer<Vec<WorkerView>> {
@@ -231,12 +262,20 @@ impl Inspect for Model {
 
 #[async_trait]
 impl Operate for Model {
+    async fn set_group(&self, group: &GroupRef, key: Option<&str>, setting: &Setting) -> Answer<()> {
+        self.act(|engine| engine.set_group(group, key, setting))
+    }
+
+    async fn remove_group(&self, group: &GroupRef) -> Answer<()> {
+        self.act(|engine| engine.remove_group(group))
+    }
+
     async fn signal(&self, id: TaskId, name: &SignalName, value: &Json) -> Answer<Signalled> {
         self.engine().signal(id, name, value)
     }
 
     async fn cancel(&self, id: TaskId) -> Answer<Cancelled> {
-        self.engine().cancel(id)
+        self.act(|engine| engine.cancel(id))
     }
 
     async fn retry(&self, id: TaskId) -> Answer<Task> {
@@ -257,12 +296,12 @@ impl Operate for Model {
 
     async fn set_queue(&self, queue: &QueueName, policy: &Policy) -> Answer<()> {
         policy.check()?;
-        self.engine().set_queue(queue, *policy);
+        self.engine().set_queue(queue, policy.clone());
         Ok(())
     }
 
-    async fn pause(&self, queue: &QueueName) -> Answer<()> {
-        self.engine().pause(queue)
+    async fn pause(&self, queue: &QueueName, by: Option<&str>) -> Answer<()> {
+        self.engine().pause(queue, by)
     }
 
     async fn resume(&self, queue: &QueueName) -> Answer<()> {

@@ -92,7 +92,7 @@ impl Engine {
         };
         self.fan_outs.insert(id, row);
         for (nth, child) in (0..).zip(new.children.iter()) {
-            self.insert_child(child, Kin { parent: owner, fan_out: Some(id), nth }, None);
+            self.insert_child(child, owner, Kin { parent: owner, fan_out: Some(id), nth }, None);
         }
         Ok(id)
     }

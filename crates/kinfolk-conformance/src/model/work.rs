@@ -94,7 +94,7 @@ impl Engine {
                 fired.overlapped += 1;
                 continue;
             }
-            let answer = self.enqueue_one(&schedule.task)?;
+            let answer = self.enqueue_one(&schedule.task, None)?;
             if let Enqueued::Created(id) = answer {
                 fired.tasks.push(id);
             }

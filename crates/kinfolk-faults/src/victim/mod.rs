@@ -5,6 +5,7 @@
 
 mod fill;
 mod handlers;
+mod keyed;
 mod plan;
 mod script;
 mod script_families;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::flows::{GO, signal_value};
 
 pub use handlers::{EFFECT, HOLD, KILL, NOTE};
+pub use keyed::{KEYED, Keyed, Passed, Room, SPARE, enter, keyed_command, passed_file};
 pub use plan::{FAMILY, FollowUp, LEAF, MENDED, Plan};
 
 /// What a victim does.
@@ -48,6 +50,8 @@ pub struct Orders {
     pub queue: Option<String>,
     /// For PostgreSQL: run the functions in the database too.
     pub functions: bool,
+    /// Also handle the commands whose tasks have keys.
+    pub keyed: bool,
 }
 
 /// What a victim is there for.
@@ -59,6 +63,8 @@ pub enum Mode {
     Script,
     /// Enqueue until the disk is full, look at what is left, make room, go on, end.
     Fill,
+    /// Set the limit of [`SPARE`], and remove that group, then end.
+    Regroup,
     /// Send this task the first of its signals called [`GO`], then end.
     Signal(TaskId),
 }
@@ -78,6 +84,7 @@ impl Orders {
             answer_ms: 30_000,
             queue: None,
             functions: false,
+            keyed: false,
         }
     }
 
@@ -101,6 +108,7 @@ pub async fn run(orders: Orders) -> Result<()> {
         Mode::Work => work(&orders, store).await?,
         Mode::Script => script::run(&orders, store).await?,
         Mode::Fill => fill::run(&orders, &*store).await?,
+        Mode::Regroup => keyed::regroup(&*store).await?,
         Mode::Signal(task) => drop(store.signal(task, &SignalName::new(GO)?, &signal_value(0)?).await?),
     }
     println!("end");
@@ -109,6 +117,9 @@ pub async fn run(orders: Orders) -> Result<()> {
 
 async fn work(orders: &Orders, store: Arc<dyn Store>) -> Result<()> {
     let mut builder = worker(orders, store);
+    if orders.keyed {
+        builder = keyed::add(builder, orders)?;
+    }
     if orders.functions {
         builder = builder.commands_from(SqlCommands::open(&orders.url, orders.capacity)?);
     }

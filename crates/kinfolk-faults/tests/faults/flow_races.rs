@@ -128,7 +128,7 @@ async fn cancel_everywhere(kind: Kind) -> Result<()> {
     let flow = Flow::new("resumed", vec![Op::Step, Op::Signal(GO.to_owned(), None), Op::Step]);
     let resumed = made(&store.enqueue(&[flow.task()?]).await?)?[0];
     wait_state(&*store, resumed, |task| !task.signals.is_empty()).await?;
-    store.pause(&QueueName::default()).await?;
+    store.pause(&QueueName::default(), None).await?;
     let pending = made(&store.enqueue(&[Flow::new("pending", vec![Op::Step]).task()?]).await?)?[0];
     store.signal(resumed, &SignalName::new(GO)?, &signal_value(0)?).await?;
     wait_state(&*store, resumed, |task| task.state == State::Pending).await?;

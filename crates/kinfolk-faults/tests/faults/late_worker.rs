@@ -55,7 +55,7 @@ async fn late(bed: &Bed, command: &str) -> Result<Vec<TaskId>> {
 }
 
 /// How many writes of a worker were refused; waits a little for the first.
-async fn refusals(late: &Process) -> usize {
+pub(crate) async fn refusals(late: &Process) -> usize {
     let refused = |line: &&String| line.starts_with("event stale") || line.starts_with("event refused");
     for _ in 0..100 {
         if late.lines().iter().any(|line| refused(&line)) {

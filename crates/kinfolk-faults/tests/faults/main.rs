@@ -13,7 +13,10 @@ mod flow_races;
 mod flow_width;
 mod flows;
 mod functions;
+mod keyed;
+mod keyed_points;
 mod kill_loop;
+mod late_slots;
 mod late_worker;
 mod lost_answers;
 mod merges;
@@ -67,12 +70,13 @@ fn made(victim: &Process) -> Vec<TaskId> {
     numbers.filter_map(|number| number.parse().ok().map(TaskId)).collect()
 }
 
-/// A few random numbers; which ones is printed, not important.
+/// A few random numbers. Their seed is printed; `KINFOLK_FAULTS_SEED` gives it again.
 struct Chance(u64);
 
 impl Chance {
     fn new() -> Self {
-        let seed = u64::from(std::process::id());
+        let told = std::env::var("KINFOLK_FAULTS_SEED").ok().and_then(|text| text.parse().ok());
+        let seed = told.unwrap_or_else(|| u64::from(std::process::id()));
         println!("seed {seed}");
         Self(seed)
     }

@@ -17,17 +17,18 @@ use crate::families::Fleet;
 use crate::kill_loop::wait_running;
 use crate::{Chance, PATIENCE, journal, worker};
 
-/// How many top-level tasks wait in line; `KINFOLK_FAULTS_PENDING` says otherwise.
+/// How many top-level tasks wait in line.
 const PENDING: usize = 3_000;
 /// How many of them are let through.
 const THROUGH: usize = 60;
 const KILLS: usize = 3;
 const CHILDREN: u32 = 3;
 
-fn pending() -> Result<usize> {
+/// How many tasks wait in line, unless `KINFOLK_FAULTS_PENDING` says otherwise.
+pub(crate) fn pending(usual: usize) -> Result<usize> {
     match std::env::var("KINFOLK_FAULTS_PENDING") {
         Ok(text) => text.parse().context("KINFOLK_FAULTS_PENDING is not a number"),
-        Err(_) => Ok(PENDING),
+        Err(_) => Ok(usual),
     }
 }
 
@@ -44,7 +45,7 @@ fn family(number: usize, chance: &mut Chance) -> Plan {
 }
 
 async fn enqueue(store: &dyn Store, chance: &mut Chance) -> Result<()> {
-    let numbers: Vec<_> = (0..pending()?).collect();
+    let numbers: Vec<_> = (0..pending(PENDING)?).collect();
     for some in numbers.chunks(1_000) {
         let roots = some.iter().map(|number| family(*number, chance).task()).collect::<Result<Vec<_>>>()?;
         made(&store.enqueue(&roots).await?)?;

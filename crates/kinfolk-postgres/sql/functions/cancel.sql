@@ -147,6 +147,8 @@ begin
     set
         state = case when t.state = 'pending' then 'waiting'::kinfolk.state else t.state end,
         gate = null,
+        parked_group = null,
+        parked_key = null,
         signals = null,
         cancel_requested_at = coalesce(t.cancel_requested_at, p_now),
         outcome = case when t.state <> 'running' then 'cancelled'::kinfolk.state end,
@@ -160,6 +162,8 @@ begin
         from unnest(v_held.waiting) as g(id)
         where f.task_id = g.id;
     end if;
+    -- What waits for its children from now on starts no more: nothing is kept for it.
+    perform kinfolk.drop_reservations(v_held.waiting);
     perform pg_notify('kinfolk', 'c:' || w) from unnest(v_held.workers) w;
     if v_held.over is not null then
         perform kinfolk.end_pending(v_held.over, kinfolk.failure_cancelled(), p_now);

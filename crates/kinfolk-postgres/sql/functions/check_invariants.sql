@@ -165,6 +165,7 @@ as $$
     left join kinfolk.task r on r.id = t.root_id
     left join kinfolk.queue q on q.id = r.queue_id
     where t.gate = 'limit'
+        and t.parked_group is null
         and (coalesce(r.state not in ('pending', 'waiting'), true) or r.lane <> 'top' or q.family_limit is null)
     union all
     select 'a root behind the gate after waits for families, and no other task does', t.state::text, t.id
@@ -267,4 +268,7 @@ as $$
     select 'every page of ended children belongs to a fan-out', format('fan-out %s', p.fan_out_id), null
     from kinfolk.ended_page p
     where not exists (select from kinfolk.fan_out f where f.id = p.fan_out_id)
+    union all
+    select s.invariant, s.detail, s.task
+    from kinfolk.check_slots() s
 $$;

@@ -3,13 +3,18 @@
 -- whether to claim `again` at once (the worker has just been put down as idle: what was enqueued in that moment may
 -- have seen it as busy; or there may be more before the marks), and how many `steps` it made in `task_ready`: dead entries
 -- that can't be removed yet count, so that a caller knows when marks are worth it. Of a task `recorded` says how many checkpoints
--- its handler has written, `parked` whether it was suspended before.
+-- its handler has written, `parked` whether it was suspended before, `keyed` whether it holds slots. `more` of the last row: so many
+-- were found to be held up by their keys that the claim ended there, and there may be others behind them.
 --
 -- Never waits for a row: locks a shared try-lock of the queue (a pause, or a change of limits, takes it whole), the tasks
 -- it takes (`skip locked`), and the worker's row against its removal (`skip locked`). Only on a queue with limits do
 -- claims wait for each other: by the queue's admission lock, before any row, for a second at most. Reads `task_due` to open what is due, and
 -- the heads of its own commands in `task_ready`; `task_suspect` holds the suspects, of which it takes the first, if the
 -- worker runs none. Where no child and no family at work has an open task, one lane is read.
+--
+-- On a queue with a fair key claims wait for each other, too, and take what `pick_turns` says, in that order.
+-- Commands that have groups: claims on them go one after another by the admission locks of their groups, which come before any
+-- row, too, and are waited for only where there is nothing else to take; see `pick_keyed`.
 --
 -- `p_low_*`: for each command in the lane `top`, then for each in the lane `child`, the position behind which to look,
 -- for when dead index entries have piled up before it.
@@ -30,7 +35,7 @@ create or replace function kinfolk.claim(
 ) returns table (
     id bigint, command text, payload jsonb, attempt integer, max_attempts integer, timeout_us bigint, trace text,
     priority integer, place timestamptz, next_due timestamptz, again boolean, parent bigint, root bigint, depth integer,
-    lane text, steps bigint, recorded integer, parked boolean
+    lane text, steps bigint, recorded integer, parked boolean, keyed boolean, more boolean
 )
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -61,6 +66,12 @@ declare
     v_keyed boolean;
     v_left boolean := false;
     v_short boolean := false;
+    v_groups integer[];
+    v_grouped integer[] := '{}';
+    v_total integer[] := '{}';
+    v_holds boolean;
+    v_picked bigint[];
+    v_more boolean := false;
     v_for_others boolean := false;
     v_taken integer := 0;
     v_idle boolean;
@@ -89,7 +100,7 @@ begin
         select t.id, c.name,
             coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
             t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer, t.lane::text,
-            null::bigint, t.steps, t.parked
+            null::bigint, t.steps, t.parked, t.keyed, null::boolean
         from kinfolk.task t
         join kinfolk.command c on c.id = t.command_id
         where t.worker_id = p_worker
@@ -99,23 +110,37 @@ begin
         get diagnostics v_taken = row_count;
     end if;
 
-    select q.id, q.paused_at, q.family_limit, q.child_limit
+    select q.id, q.paused_at, q.family_limit, q.child_limit, q.fair, q.turn
     into v_queue
     from kinfolk.queue q
     where q.name = p_queue;
     if v_queue.id is not null and pg_try_advisory_xact_lock_shared(1263160902, v_queue.id) then
-        select q.id, q.paused_at, q.family_limit, q.child_limit
+        select q.id, q.paused_at, q.family_limit, q.child_limit, q.fair, q.turn
         into v_queue
         from kinfolk.queue q
         where q.id = v_queue.id;
     else
         v_queue.id := null;
     end if;
-    v_limited := v_taken = 0 and (v_queue.family_limit is not null or v_queue.child_limit is not null);
+    v_limited := v_taken = 0 and (v_queue.family_limit is not null or v_queue.child_limit is not null
+        or v_queue.fair is not null);
     -- Before any row: whoever holds this lock waits for nobody, and nobody waits for it with a row in hand.
     if v_limited and not pg_try_advisory_xact_lock(1263160904, v_queue.id) then
         if not kinfolk.wait_for_admission(v_queue.id) then
             v_queue.id := null;
+        end if;
+    end if;
+    if v_taken = 0 and v_queue.id is not null and v_queue.paused_at is null
+        and exists (select from kinfolk.command c where c.name = any (p_commands) and c.grouped)
+    then
+        select l.commands, l.groups, l.busy, l.grouped, l.total, l.holds
+        into p_commands, v_groups, v_left, v_grouped, v_total, v_holds
+        from kinfolk.lock_admission(v_queue.id, p_commands) l;
+        if v_left then
+            -- The marks stood for other commands.
+            p_low_priority := '{}';
+            p_low_place := '{}';
+            p_low_id := '{}';
         end if;
     end if;
     if v_queue.id is null or v_queue.paused_at is not null or cardinality(p_commands) = 0 then
@@ -131,7 +156,8 @@ begin
                 order by t.due
                 limit 1
             ),
-            false, null::bigint, null::bigint, null::integer, null, null::bigint, null::integer, null::boolean;
+            false, null::bigint, null::bigint, null::integer, null, null::bigint, null::integer, null::boolean, null::boolean,
+            false;
         return;
     end if;
 
@@ -177,7 +203,7 @@ begin
             into v_next_due, v_late, v_follow_ups, v_suspects, v_beside;
             -- Each of these may bring more of the rest.
             if v_late and not v_promoted then
-                v_left := kinfolk.promote(v_queue.id, v_now);
+                v_left := kinfolk.promote(v_queue.id, v_now) or v_left;
                 v_promoted := true;
             elsif v_next_due <= v_now and not v_opened then
                 v_for_others := kinfolk.open_due(v_queue.id, p_commands, v_now);
@@ -197,7 +223,31 @@ begin
             v_now := kinfolk.clock();
         end if;
 
-        if v_beside or cardinality(p_commands) > 1 then
+        if v_groups is not null or v_queue.fair is not null then
+            if v_queue.fair is not null then
+                -- Someone else may have moved it before the lock was had.
+                v_queue.turn := (select q.turn from kinfolk.queue q where q.id = v_queue.id);
+                v_left := kinfolk.sort_in(v_queue.id, p_commands, v_queue.fair) or v_left;
+                p_low_priority := '{}';
+                p_low_place := '{}';
+                p_low_id := '{}';
+            end if;
+            select p.ids, p.tops, p.keyed, p.short, p.more, p.left_out or v_left
+            into v_ids, v_tops, v_keyed, v_short, v_more, v_left
+            from kinfolk.pick_keyed(p_worker, v_queue.id, p_commands, coalesce(v_groups, '{}'), v_limit,
+                v_lanes,
+                v_rooms, v_beside, v_limited, v_suspects, p_low_priority, p_low_place,
+                p_low_id, v_now) p;
+            v_suspects := false;
+            -- What is taken now begins after the end of whatever has freed its slots.
+            v_now := kinfolk.clock();
+            if v_queue.fair is not null and not v_more then
+                select v_ids || p.ids, v_tops || p.tops, v_keyed or p.keyed, p.more, p.left_out or v_left
+                into v_ids, v_tops, v_keyed, v_more, v_left
+                from kinfolk.pick_turns(v_queue.id, p_commands, v_limit, v_lanes, v_rooms, v_ids, v_queue.turn, v_now) p;
+            end if;
+            v_picked := v_ids;
+        elsif v_beside or cardinality(p_commands) > 1 then
             select p.ids, p.tops, p.keyed, p.short
             into v_ids, v_tops, v_keyed, v_short
             from kinfolk.pick(v_queue.id, p_commands, v_limit, case when v_beside then v_lanes else '{top}' end, v_rooms,
@@ -237,6 +287,9 @@ begin
             select f.ids, f.left_out or v_left
             into v_ids, v_left
             from kinfolk.fold(v_ids, v_now) f;
+            if cardinality(v_picked) > cardinality(v_ids) then
+                perform kinfolk.drop_slots(array(select unnest(v_picked) except select unnest(v_ids)));
+            end if;
         end if;
         -- point: claim.folded
         if cardinality(v_ids) > 0 then
@@ -258,19 +311,25 @@ begin
                     token = p_token,
                     unique_held = t.unique_held and t.unique_scope <> 'pending',
                     lane = case when t.id = any (v_tops) then 'root'::kinfolk.lane else t.lane end,
-                    slot = t.lane = 'child' and v_queue.child_limit is not null
-                from unnest(v_ids) as picked(id)
+                    slot = t.lane = 'child' and v_queue.child_limit is not null,
+                    keyed = ((t.keys is not null and t.command_id = any (v_grouped)) or t.command_id = any (v_total))
+                        and (v_holds is not true or kinfolk.has_slot(t.id, t.command_id, t.keys)),
+                    parked_group = null,
+                    parked_key = null,
+                    bounces = 0
+                from unnest(v_ids) with ordinality as picked(id, nth)
                 where t.id = picked.id
-                returning t.id, t.command_id, t.payload, t.attempt, t.max_attempts, t.timeout_us, t.trace, t.priority, t.place,
-                    t.parent_id, t.root_id, t.depth, t.lane, t.steps, t.parked
+                returning picked.nth, t.id, t.command_id, t.payload, t.attempt, t.max_attempts, t.timeout_us, t.trace, t.priority, t.place,
+                    t.parent_id, t.root_id, t.depth, t.lane, t.steps, t.parked, t.keyed
             )
             select t.id, c.name,
                 coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
                 t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer,
-                case when t.id = any (v_tops) then 'top' else t.lane::text end, null::bigint, t.steps, t.parked
+                case when t.id = any (v_tops) then 'top' else t.lane::text end, null::bigint, t.steps, t.parked, t.keyed,
+                null::boolean
             from taken t
             join kinfolk.command c on c.id = t.command_id
-            order by t.priority, t.place, t.id;
+            order by case when v_queue.fair is not null then t.nth end, t.priority, t.place, t.id;
             get diagnostics v_taken = row_count;
         end if;
         if v_for_others then
@@ -288,6 +347,9 @@ begin
         order by t.due
         limit 1;
     end if;
+    if v_groups is not null then
+        v_next_due := least(v_next_due, kinfolk.next_wake(v_queue.id, p_commands, v_groups));
+    end if;
     -- point: claim.taken
     select wq.idle
     into v_idle
@@ -304,14 +366,15 @@ begin
         where wq.queue_id = v_queue.id
             and wq.worker_id = p_worker;
     end if;
-    if p_relaxed and v_alone and not v_limited then
+    if p_relaxed and v_alone and not v_limited and (v_groups is null or v_taken = 0) then
         perform set_config('synchronous_commit', 'off', true);
     end if;
 
     return query select null::bigint, null, null::jsonb, null::integer, null::integer, null::bigint, null,
         null::integer, null::timestamptz, v_next_due,
         v_left or v_short or (v_taken < v_limit and not coalesce(v_idle, false)), null::bigint, null::bigint, null::integer, null,
-        pg_stat_get_xact_tuples_returned('kinfolk.task_ready'::regclass) - v_steps, null::integer, null::boolean;
+        pg_stat_get_xact_tuples_returned('kinfolk.task_ready'::regclass) - v_steps, null::integer, null::boolean, null::boolean,
+        v_more;
 end
 $$;
 
@@ -328,5 +391,93 @@ begin
 exception
     when lock_not_available then
         return false;
+end
+$$;
+
+-- Takes the admission locks of all groups of the commands of a claim, before any row. Where they are not free at once, the
+-- claim goes on with those of its commands that have no groups, if one of them has an open task; else it waits, but not for long.
+-- Answers the commands to go on with; the groups, null where there are none; whether some commands were left out;
+-- which of the commands have groups, which have a total, and whether a group holds slots for families.
+create or replace function kinfolk.lock_admission(
+    p_queue integer, p_commands text[],
+    out commands text[], out groups integer[], out busy boolean, out grouped integer[], out total integer[], out holds boolean
+)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_plain text[];
+    v_had integer[];
+begin
+    commands := p_commands;
+    busy := false;
+    select d.groups, d.grouped, d.total, d.holds into groups, grouped, total, holds from kinfolk.declared_by(p_commands) d;
+    if groups is null or kinfolk.try_lock_groups(groups) then
+        v_had := groups;
+    else
+        v_plain := array(select c.name from kinfolk.command c where c.name = any (p_commands) and not c.grouped);
+        if not kinfolk.has_open(p_queue, v_plain) and kinfolk.wait_for_groups(groups) then
+            v_had := groups;
+        end if;
+    end if;
+    if v_had is not null then
+        -- They may have been declared otherwise before the locks were had.
+        select d.groups, d.grouped, d.total, d.holds into groups, grouped, total, holds from kinfolk.declared_by(p_commands) d;
+    end if;
+    if v_had is distinct from groups then
+        commands := array(select c.name from kinfolk.command c where c.name = any (p_commands) and not c.grouped);
+        groups := null;
+        busy := true;
+    end if;
+end
+$$;
+
+-- The groups that these commands declare, null where there are none; those of the commands that have groups, and those that have
+-- a total.
+create or replace function kinfolk.declared_by(
+    p_commands text[], out groups integer[], out grouped integer[], out total integer[], out holds boolean
+)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    select array_agg(distinct cg.group_id), coalesce(array_agg(distinct c.id), '{}'),
+        coalesce(array_agg(c.id) filter (where cg.name = 'total'), '{}'), bool_or(cg.hold)
+    into groups, grouped, total, holds
+    from kinfolk.command c
+    cross join lateral (
+        select cg.group_id, cg.name, g.hold
+        from kinfolk.command_group cg
+        join kinfolk.slot_group g on g.id = cg.group_id
+        where cg.command_id = c.id
+        offset 0
+    ) cg
+    where c.name = any (p_commands)
+        and c.grouped;
+end
+$$;
+
+-- Whether one of these commands has an open task on a queue. Reads the heads of their lines.
+create or replace function kinfolk.has_open(p_queue integer, p_commands text[]) returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return exists (
+        select
+        from kinfolk.command c
+        cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
+        cross join lateral (
+            select
+            from kinfolk.task t
+            where t.queue_id = p_queue
+                and t.lane = l.lane
+                and t.command_id = c.id
+                and t.state = 'pending'
+                and t.gate = 'open'
+                and not t.suspect
+            limit 1
+        ) t
+        where c.name = any (p_commands));
 end
 $$;

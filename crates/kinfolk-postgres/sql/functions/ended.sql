@@ -33,7 +33,7 @@ begin
             count(*) filter (where e.state = 'failed')::integer as failed,
             count(*) filter (where e.state = 'cancelled')::integer as cancelled,
             count(*) filter (where e.was_after)::integer as held
-        from unnest(p_fan_outs, p_states, p_after) as e(id, state, was_after)
+        from (select unnest(p_fan_outs) as id, unnest(p_states) as state, unnest(p_after) as was_after) e
         where e.id is not null
         group by e.id
         order by e.id
@@ -149,14 +149,15 @@ $$;
 -- Writes down which children of the awaited fan-outs of one depth, which the caller has locked and counted, have ended now: in
 -- the order of their `nth`, behind those that had ended before.
 create or replace function kinfolk.note_ends(p_fan_outs bigint[], p_nths integer[], p_depth smallint) returns void
-language sql volatile
+language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
+begin
     insert into kinfolk.ended_page (fan_out_id, first, nths)
     select g.id, f.ended - cardinality(g.nths), g.nths
     from (
         select e.id, array_agg(e.nth order by e.nth) as nths
-        from unnest(p_fan_outs, p_nths) as e(id, nth)
+        from (select unnest(p_fan_outs) as id, unnest(p_nths) as nth) e
         where e.id is not null
             and e.nth is not null
         group by e.id
@@ -168,7 +169,8 @@ as $$
         offset 0
     ) f
     where f.depth = p_depth
-        and f.rule is not null
+        and f.rule is not null;
+end
 $$;
 
 -- Looks at waiting tasks, one of whose fan-outs the caller has locked and seen to be over, or to be what a suspended handler
@@ -206,7 +208,7 @@ begin
         select t.*
         from (select distinct o.id from unnest(p_owners) as o(id)) o
         cross join lateral (
-            select t.id, t.queue_id, t.fan_out_id, t.nth, t.depth, t.outcome
+            select t.id, t.queue_id, t.fan_out_id, t.nth, t.depth, t.outcome, t.keyed
             from kinfolk.task t
             where t.id = o.id
                 and t.state::text = 'waiting'
@@ -267,10 +269,14 @@ begin
         array_agg(e.nth) filter (where e.fan_out_id is not null) as nths,
         array_agg((e.depth - 1)::smallint) filter (where e.fan_out_id is not null) as depths,
         array_agg(e.next_state) filter (where e.fan_out_id is not null) as states,
-        (select array_agg(distinct r.queue_id) from resumed r) as resumed
+        (select array_agg(distinct r.queue_id) from resumed r) as resumed,
+        array_agg(e.id) filter (where e.keyed) as keyed
     into v_ended
     from over e;
 
+    if v_ended.keyed is not null then
+        perform kinfolk.release_slots(v_ended.keyed);
+    end if;
     if v_ended.resumed is not null then
         perform kinfolk.notify_queues(v_ended.resumed, false);
     end if;

@@ -1,6 +1,6 @@
 -- Enqueues one task in the caller's transaction. What is null comes from the command. The answer: `created`, `existing`
 -- or `merged` with the task's number, or `rejected` and why. Works under every isolation level; workers are woken by
--- the commit.
+-- the commit. `keys`: its keys in the groups of its command, as an object: '{"tenant": "acme"}'.
 
 create or replace function kinfolk.enqueue(
     command text,
@@ -16,6 +16,7 @@ create or replace function kinfolk.enqueue(
     max_attempts integer default null,
     timeout interval default null,
     trace text default null,
+    keys jsonb default null,
     out outcome text,
     out id bigint,
     out why text
@@ -38,7 +39,7 @@ begin
         and enqueue.unique_scope = 'pending'
         and enqueue.on_duplicate in ('keep', 'replace', 'merge')
         and num_nonnulls(enqueue.queue, enqueue.priority, enqueue.due, enqueue.delay, enqueue.max_attempts, enqueue.timeout,
-            enqueue.trace) = 0
+            enqueue.trace, enqueue.keys) = 0
         and octet_length(enqueue.unique_key) between 1 and kinfolk.unique_key_bytes_max()
         and pg_column_size(enqueue.payload) * 8::bigint <= kinfolk.payload_bytes_max()
     then
@@ -52,7 +53,8 @@ begin
     from kinfolk.enqueue_rows(array[v_id], array[enqueue.command], array[enqueue.payload], array[enqueue.queue],
         array[enqueue.priority], array[enqueue.due], array[kinfolk.micros(enqueue.delay)], array[enqueue.unique_key],
         array[enqueue.unique_scope], array[kinfolk.micros(enqueue.unique_window)], array[enqueue.on_duplicate],
-        array[enqueue.max_attempts], array[kinfolk.micros(enqueue.timeout)], array[enqueue.trace]) r;
+        array[enqueue.max_attempts], array[kinfolk.micros(enqueue.timeout)], array[enqueue.trace],
+        p_slot_keys => case when enqueue.keys is null then '{}' else array[enqueue.keys] end) r;
     if not found then
         outcome := 'created';
         id := v_id;

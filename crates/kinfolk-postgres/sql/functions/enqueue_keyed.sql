@@ -4,7 +4,7 @@
 create or replace function kinfolk.enqueue_keyed(
     p_id bigint, p_queue_id integer, p_command_id integer, p_priority integer, p_max_attempts integer,
     p_due timestamptz, p_timeout_us bigint, p_trace text, p_payload jsonb, p_key text, p_scope kinfolk.unique_scope,
-    p_window_us bigint, p_on_duplicate kinfolk.on_duplicate, p_now timestamptz,
+    p_window_us bigint, p_on_duplicate kinfolk.on_duplicate, p_now timestamptz, p_slot_keys jsonb default null,
     out outcome text, out holder bigint
 )
 language plpgsql volatile
@@ -35,12 +35,13 @@ begin
         -- point: enqueue.free
         insert into kinfolk.task
             (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, timeout_us, trace,
-            payload, unique_held, unique_key, unique_scope, unique_window_us, on_duplicate)
+            payload, unique_held, unique_key, unique_scope, unique_window_us, on_duplicate, keys)
         values
             (p_id, p_queue_id, p_command_id, 'pending',
             case when p_due > p_now then 'time'::kinfolk.gate else 'open'::kinfolk.gate end,
             p_priority, p_max_attempts, greatest(p_now, p_due), p_due, p_now, p_timeout_us, p_trace,
-            case when pg_column_size(p_payload) <= 256 then p_payload end, true, p_key, p_scope, case when p_scope = 'window' then p_window_us end, p_on_duplicate)
+            case when pg_column_size(p_payload) <= 256 then p_payload end, true, p_key, p_scope, case when p_scope = 'window' then p_window_us end, p_on_duplicate,
+            p_slot_keys)
         on conflict (id) do nothing;
         if pg_column_size(p_payload) > 256 then
             insert into kinfolk.body (task_id, payload) values (p_id, p_payload) on conflict do nothing;

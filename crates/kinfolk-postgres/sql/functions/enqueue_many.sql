@@ -20,7 +20,7 @@ begin
     from jsonb_array_elements(tasks) item
     cross join lateral jsonb_object_keys(item) key
     where key not in ('command', 'payload', 'queue', 'priority', 'due', 'delay', 'unique_key', 'unique_scope',
-        'unique_window', 'on_duplicate', 'max_attempts', 'timeout', 'trace')
+        'unique_window', 'on_duplicate', 'max_attempts', 'timeout', 'trace', 'keys')
     limit 1;
     if found then
         perform kinfolk.refuse('KF001', format('unknown key %L in a task', v_strange), 'the keys are the arguments of kinfolk.enqueue');
@@ -36,16 +36,18 @@ begin
             array_agg(kinfolk.micros(g.delay)) as delays, array_agg(g.unique_key) as keys,
             array_agg(g.unique_scope) as scopes, array_agg(kinfolk.micros(g.unique_window)) as windows,
             array_agg(g.on_duplicate) as on_duplicates, array_agg(g.max_attempts) as attempts,
-            array_agg(kinfolk.micros(g.timeout)) as timeouts, array_agg(g.trace) as traces
+            array_agg(kinfolk.micros(g.timeout)) as timeouts, array_agg(g.trace) as traces,
+            case when bool_or(g.keys is not null) then array_agg(g.keys) else '{}' end as slot_keys
         from jsonb_to_recordset(tasks) as g(command text, payload jsonb, queue text, priority integer, due timestamptz,
             delay interval, unique_key text, unique_scope text, unique_window interval, on_duplicate text,
-            max_attempts integer, timeout interval, trace text)
+            max_attempts integer, timeout interval, trace text, keys jsonb)
     ),
     answers as materialized (
         select r.*
         from given g
         cross join lateral kinfolk.enqueue_rows(v_ids, g.commands, g.payloads, g.queues, g.priorities, g.dues,
-            g.delays, g.keys, g.scopes, g.windows, g.on_duplicates, g.attempts, g.timeouts, g.traces) r
+            g.delays, g.keys, g.scopes, g.windows, g.on_duplicates, g.attempts, g.timeouts, g.traces,
+            p_slot_keys => g.slot_keys) r
         where cardinality(v_ids) > 0
     )
     select

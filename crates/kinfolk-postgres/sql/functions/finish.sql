@@ -73,7 +73,9 @@ begin
         array_agg(m.unique_key order by m.nth) as keys, array_agg(m.unique_scope order by m.nth) as scopes,
         array_agg(m.unique_window_us order by m.nth) as windows, array_agg(m.on_duplicate order by m.nth) as on_duplicates,
         array_agg(m.max_attempts order by m.nth) as attempts, array_agg(m.timeout_us order by m.nth) as timeouts,
-        array_agg(m.trace order by m.nth) as traces, array_agg(m.starts_when order by m.nth) as whens
+        array_agg(m.trace order by m.nth) as traces, array_agg(m.starts_when order by m.nth) as whens,
+        case when bool_or(m.slot_keys is not null) then array_agg(m.slot_keys order by m.nth) else '{}' end as slot_keys,
+        case when bool_or(m.inherits) then array_agg(m.inherits order by m.nth) else '{}' end as inherits
     into v_made
     from made m;
     if v_made.many > kinfolk.made_max() then
@@ -87,6 +89,6 @@ begin
     from kinfolk.settle_made(p_task, p_token, p_result, coalesce(v_order, 'together'), coalesce(v_made.kinds, '{}'),
         v_made.commands, v_made.payloads, v_made.queues, v_made.priorities, v_made.dues, v_made.delays, v_made.keys,
         v_made.scopes, v_made.windows, v_made.on_duplicates, v_made.attempts, v_made.timeouts, v_made.traces,
-        v_made.whens, v_made.ids) s;
+        v_made.whens, v_made.ids, p_slot_keys => v_made.slot_keys, p_inherits => v_made.inherits) s;
 end
 $$;

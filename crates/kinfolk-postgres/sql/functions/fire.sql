@@ -43,7 +43,7 @@ begin
             array[v_schedule.queue], array[v_schedule.priority], array[v_schedule.due], array[v_schedule.delay_us],
             array[v_schedule.unique_key], array[v_schedule.unique_scope], array[v_schedule.unique_window_us],
             array[v_schedule.on_duplicate], array[v_schedule.max_attempts], array[v_schedule.timeout_us],
-            array[v_schedule.trace]) r;
+            array[v_schedule.trace], true, array[v_schedule.keys]) r;
         if not found then
             tasks := tasks || v_id;
             v_last := v_id;

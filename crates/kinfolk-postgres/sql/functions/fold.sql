@@ -36,7 +36,8 @@ begin
                     and s.id <> t.id)
         group by t.command_id, t.unique_key
     loop
-        select coalesce(array_agg(s.id order by s.id) filter (where s.gate = 'open' and s.runs = 0), '{}'),
+        select coalesce(array_agg(s.id order by s.id) filter (where s.runs = 0
+                and (s.gate = 'open' or (s.gate = 'limit' and s.parked_group is not null))), '{}'),
             min(s.id) filter (where s.state <> 'pending' or s.runs > 0)
         into v_siblings, v_holder
         from kinfolk.task s
@@ -48,7 +49,7 @@ begin
             select s.id
             from kinfolk.task s
             where s.id = any (v_siblings)
-                and s.gate = 'open'
+                and (s.gate = 'open' or (s.gate = 'limit' and s.parked_group is not null))
                 and s.runs = 0
             order by s.id
             for update skip locked

@@ -13,7 +13,9 @@ returns table (
 )
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
@@ -44,7 +46,7 @@ begin
     select 3, null, null, null::integer, null, null, null::jsonb,
         f.id, null, null::integer, null::bigint, null::bigint, null::bigint, null::bigint, null,
         null::integer, null::timestamptz, null::timestamptz,
-        r.nth, r.task, r.state, r.ended, r.result, r.failure, r.attempt
+        t.nth, t.id, t.state::text, e.ended, t.result, t.failure, t.attempt
     from (
         select (c.value #>> '{}')::bigint as id
         from kinfolk.checkpoint c
@@ -60,8 +62,21 @@ begin
             and f.total <= kinfolk.inline_results_max()
         offset 0
     ) f
-    cross join lateral kinfolk.results_by_index(f.id, 0, kinfolk.inline_results_max()) r
-    order by f.id, r.nth;
+    cross join lateral (
+        select t.nth, t.id, t.state, t.result, t.failure, t.attempt
+        from kinfolk.task t
+        where t.fan_out_id = f.id
+        offset 0
+    ) t
+    -- There are few pages, with few children on each.
+    left join lateral (
+        select p.first + array_position(p.nths, t.nth) - 1 as ended
+        from kinfolk.ended_page p
+        where p.fan_out_id = f.id
+            and t.nth = any (p.nths)
+        limit 1
+    ) e on true
+    order by f.id, t.nth;
 end
 $$;
 
@@ -119,11 +134,15 @@ $$;
 -- planner knows nothing: they are hashed, since one by one they would be looked through for every child.
 create or replace function kinfolk.results_by_index(p_fan_out bigint, p_from integer, p_limit integer)
 returns table (nth integer, task bigint, state text, ended integer, result jsonb, failure jsonb, attempt smallint)
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 set enable_hashjoin = on
 set enable_nestloop = off
 as $$
+#variable_conflict use_column
+begin
+    return query
     select t.nth, t.id, t.state::text, e.ended, t.result, t.failure, t.attempt
     from kinfolk.task t
     left join (
@@ -137,5 +156,6 @@ as $$
     where t.fan_out_id = p_fan_out
         and t.nth >= p_from
         and t.nth < p_from::bigint + p_limit
-    order by t.nth
+    order by t.nth;
+end
 $$;

@@ -6,7 +6,8 @@
 create or replace function kinfolk.intend(
     p_kind text, p_command text, p_payload jsonb, p_queue text, p_priority integer, p_due timestamptz, p_delay interval,
     p_unique_key text, p_unique_scope text, p_unique_window interval, p_on_duplicate text, p_max_attempts integer,
-    p_timeout interval, p_trace text, p_starts_when text default null
+    p_timeout interval, p_trace text, p_starts_when text default null, p_slot_keys jsonb default null,
+    p_inherits boolean default false
 ) returns bigint
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -25,22 +26,25 @@ begin
         array[kinfolk.micros(p_delay)], array[p_unique_key], array[p_unique_scope],
         array[kinfolk.micros(p_unique_window)], array[p_on_duplicate], array[p_max_attempts],
         array[kinfolk.micros(p_timeout)], array[p_trace], 1);
-    perform kinfolk.require_makeable(v_task, p_kind, p_command, p_queue);
+    perform kinfolk.require_keys(array[p_slot_keys]);
+    perform kinfolk.require_makeable(v_task, p_kind, p_command, p_queue, p_slot_keys);
 
     insert into kinfolk.intent
         (task_id, token, kind, id, command, payload, queue, priority, due, delay_us, unique_key, unique_scope,
-        unique_window_us, on_duplicate, max_attempts, timeout_us, trace, starts_when)
+        unique_window_us, on_duplicate, max_attempts, timeout_us, trace, starts_when, slot_keys, inherits)
     values
         (v_task.id, v_task.token, p_kind, v_id, p_command, p_payload, p_queue, p_priority, p_due,
         kinfolk.micros(p_delay), p_unique_key, p_unique_scope, kinfolk.micros(p_unique_window), p_on_duplicate,
-        p_max_attempts, kinfolk.micros(p_timeout), coalesce(p_trace, v_task.trace), p_starts_when);
+        p_max_attempts, kinfolk.micros(p_timeout), coalesce(p_trace, v_task.trace), p_starts_when,
+        p_slot_keys, p_inherits);
     return v_id;
 end
 $$;
 
 -- Refuses a task that its maker's settle would refuse. The error says in its detail which refusal it is.
-create or replace function kinfolk.require_makeable(p_task kinfolk.task, p_kind text, p_command text, p_queue text)
-returns void
+create or replace function kinfolk.require_makeable(
+    p_task kinfolk.task, p_kind text, p_command text, p_queue text, p_slot_keys jsonb
+) returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -68,6 +72,10 @@ begin
     elsif v_queue.id is null then
         perform kinfolk.refuse('KF011', format('unknown queue %s', p_queue),
             'register a command on it, or make it with `kinfolk queue set`', 'unknown_queue');
+    end if;
+    if kinfolk.unknown_group(v_queue.command_id, p_slot_keys) is not null then
+        perform kinfolk.refuse('KF011', format('unknown group %s', kinfolk.unknown_group(v_queue.command_id, p_slot_keys)),
+            'leave the key out, or declare the group with its command', 'unknown_group');
     end if;
     if p_kind not in ('child', 'sibling') then
         return;

@@ -3,14 +3,15 @@
 create or replace function kinfolk.queues()
 returns table (
     name text, paused_at timestamptz, keep_completed_us bigint, keep_failed_us bigint, keep_cancelled_us bigint,
-    family_limit integer, child_limit integer, depth_limit smallint
+    family_limit integer, child_limit integer, depth_limit smallint, paused_by text,
+    fair text
 )
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
     select q.name, q.paused_at, q.keep_completed_us, q.keep_failed_us, q.keep_cancelled_us, q.family_limit, q.child_limit,
-        q.depth_limit
+        q.depth_limit, q.paused_by, q.fair
     from kinfolk.queue q
     order by q.name
 $$;
@@ -19,14 +20,15 @@ create or replace function kinfolk.commands()
 returns table (
     name text, queue text, priority integer, max_attempts smallint, backoff_base_ms bigint, backoff_cap_ms bigint,
     jitter_pct smallint, timeout_us bigint, handler text, handler_kind text, before_handler text, after_handler text,
-    statement_timeout_us bigint
+    statement_timeout_us bigint, groups jsonb
 )
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
     select c.name, q.name, c.priority, c.max_attempts, c.backoff_base_ms, c.backoff_cap_ms, c.jitter_pct, c.timeout_us,
-        c.handler, c.handler_kind, c.before_handler, c.after_handler, c.statement_timeout_us
+        c.handler, c.handler_kind, c.before_handler, c.after_handler, c.statement_timeout_us,
+        case when c.grouped then kinfolk.declared_groups(c.id) end
     from kinfolk.command c
     join kinfolk.queue q on q.id = c.queue_id
     order by c.name

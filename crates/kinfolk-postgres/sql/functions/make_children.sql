@@ -53,16 +53,23 @@ begin
         coalesce(g.due, p_now + g.delay_us * interval '1 microsecond', p_now),
         p_now, g.timeout_us, g.trace, case when pg_column_size(g.payload) <= 256 then g.payload end,
         p_parent, p_root, p_fan_out, g.nth, p_depth, 'child'
-    from unnest(p_ids[p_from:p_to], v_nths, p_commands[p_from:p_to], p_queues[p_from:p_to], p_payloads[p_from:p_to],
-            p_priorities[p_from:p_to], p_dues[p_from:p_to], p_delays_us[p_from:p_to], p_keys[p_from:p_to],
-            p_max_attempts[p_from:p_to], p_timeouts_us[p_from:p_to], p_traces[p_from:p_to])
-        as g(id, nth, command_id, queue_id, payload, priority, due, delay_us, key, max_attempts, timeout_us, trace)
+    -- Not unnested as a table, which would be put down, array by array, before it is read.
+    from (
+        select unnest(p_ids[p_from:p_to]) as id, unnest(v_nths) as nth, unnest(p_commands[p_from:p_to]) as command_id,
+            unnest(p_queues[p_from:p_to]) as queue_id, unnest(p_payloads[p_from:p_to]) as payload,
+            unnest(p_priorities[p_from:p_to]) as priority, unnest(p_dues[p_from:p_to]) as due,
+            unnest(p_delays_us[p_from:p_to]) as delay_us, unnest(p_keys[p_from:p_to]) as key,
+            unnest(p_max_attempts[p_from:p_to]) as max_attempts, unnest(p_timeouts_us[p_from:p_to]) as timeout_us,
+            unnest(p_traces[p_from:p_to]) as trace
+    ) g
     where g.key is null;
     insert into kinfolk.body (task_id, payload)
     select g.id, g.payload
-    from unnest(p_ids[p_from:p_to], p_payloads[p_from:p_to], p_keys[p_from:p_to]) as g(id, payload, key)
-    where g.key is null
-        and pg_column_size(g.payload) > 256;
+    from (
+        select unnest(p_ids[p_from:p_to]) as id, unnest(p_payloads[p_from:p_to]) as payload, unnest(p_keys[p_from:p_to]) as key
+    ) g
+    where pg_column_size(g.payload) > 256
+        and g.key is null;
     if v_is_keyed then
         update kinfolk.task t
         set

@@ -84,7 +84,10 @@ begin
         needs_completed = f.needs_completed or excluded.needs_completed,
         ended = excluded.ended;
     update kinfolk.task t
-    set gate = 'after'
+    set
+        gate = 'after',
+        parked_group = null,
+        parked_key = null
     where t.id = p_holder
         -- A test in one transaction may hold it back behind `limit`.
         and t.gate in ('open', 'time', 'limit');

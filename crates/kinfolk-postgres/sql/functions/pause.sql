@@ -1,7 +1,8 @@
 -- Stops claims on a queue. When this commits, no claim that has not committed before takes anything: claims hold the
--- queue's advisory lock in shared mode, this takes it whole. Answers whether there is such a queue.
+-- queue's advisory lock in shared mode, this takes it whole. `p_by`: who asks, if they say so; the first pause counts. Answers
+-- whether there is such a queue.
 
-create or replace function kinfolk.pause(p_queue text) returns boolean
+create or replace function kinfolk.pause(p_queue text, p_by text default session_user) returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
@@ -16,7 +17,9 @@ begin
     end if;
     perform pg_advisory_xact_lock(1263160902, v_queue);
     update kinfolk.queue q
-    set paused_at = kinfolk.clock()
+    set
+        paused_at = kinfolk.clock(),
+        paused_by = p_by
     where q.id = v_queue
         and q.paused_at is null;
     return true;
@@ -33,7 +36,7 @@ declare
     v_queue integer;
 begin
     perform kinfolk.require_read_committed();
-    update kinfolk.queue q set paused_at = null where q.name = p_queue returning q.id into v_queue;
+    update kinfolk.queue q set paused_at = null, paused_by = null where q.name = p_queue returning q.id into v_queue;
     if not found then
         return false;
     end if;

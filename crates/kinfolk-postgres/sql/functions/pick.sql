@@ -2,7 +2,7 @@
 -- the lane `top`, and whether more would have been taken if there were more behind the marks.
 --
 -- `p_lanes`: the lanes to look at, each with the room it has in `p_rooms`; the others are not read at all. A group is one
--- command in one lane. With one group, its head is read and locked. With several, their heads are merged: first,
+-- command in one lane. If one group has open tasks, its head is read and locked. If several have, their heads are merged: first,
 -- unlocked, how many each of them has among the foremost for which there is room; then that many are locked of each. A
 -- group that gave fewer than that has no more to give (the others are locked by other claims); the rest is made up from
 -- the other groups.
@@ -36,17 +36,24 @@ begin
     tops := '{}';
     keyed := false;
     short := false;
-    select array_agg(c.id), array_agg(l.lane), array_agg(coalesce(g.priority, -2147483648)),
-        array_agg(coalesce(g.place, '-infinity')), array_agg(coalesce(g.id, 0))
-    into v_commands, v_lanes, v_low_priority, v_low_place, v_low_id
-    from unnest(p_lanes) as l(lane)
-    cross join lateral kinfolk.begin_at(p_commands, l.lane, p_low_priority, p_low_place, p_low_id) g
-    join kinfolk.command c on c.name = g.name;
-    if cardinality(p_lanes) > 1 and cardinality(p_commands) = 1 then
-        -- One command: if it has open tasks in one lane only, there is nothing to merge.
+    if cardinality(p_lanes) * cardinality(p_commands) = 1 then
+        select array[c.id], p_lanes, array[coalesce(g.priority, -2147483648)], array[coalesce(g.place, '-infinity')],
+            array[coalesce(g.id, 0)]
+        into v_commands, v_lanes, v_low_priority, v_low_place, v_low_id
+        from kinfolk.begin_at(p_commands, p_lanes[1], p_low_priority, p_low_place, p_low_id) g
+        join kinfolk.command c on c.name = g.name;
+    else
+        -- Only the groups that have open tasks: if there is but one, there is nothing to merge.
         select array_agg(g.command_id), array_agg(g.lane), array_agg(g.priority), array_agg(g.place), array_agg(g.id)
         into v_commands, v_lanes, v_low_priority, v_low_place, v_low_id
-        from unnest(v_commands, v_lanes, v_low_priority, v_low_place, v_low_id) as g(command_id, lane, priority, place, id)
+        from (
+            select c.id as command_id, l.lane, coalesce(g.priority, -2147483648) as priority,
+                coalesce(g.place, '-infinity') as place, coalesce(g.id, 0) as id
+            from unnest(p_lanes) as l(lane)
+            cross join lateral kinfolk.begin_at(p_commands, l.lane, p_low_priority, p_low_place, p_low_id) g
+            join kinfolk.command c on c.name = g.name
+            offset 0
+        ) g
         -- Not by `exists`, which may be planned as a join that reads whole lanes.
         cross join lateral (
             select

@@ -1,5 +1,5 @@
 -- Makes one task of the duplicates left behind for a task that has given its key up: laid into each other, oldest first,
--- and enqueued under the same key on the same queue, with the command's defaults. If someone else holds the key by now,
+-- and enqueued under the same key on the same queue, with the command's defaults and the keys of that task. If someone else holds the key by now,
 -- they go to that task; if that one has started, they wait where they are.
 
 create or replace function kinfolk.promote_orphans(p_task bigint, p_now timestamptz) returns void
@@ -35,7 +35,7 @@ begin
         return;
     end if;
 
-    select t.queue_id, t.command_id, t.unique_key, t.unique_window_us, t.unique_scope, c.priority, c.max_attempts,
+    select t.queue_id, t.command_id, t.unique_key, t.unique_window_us, t.unique_scope, t.keys, c.priority, c.max_attempts,
         c.timeout_us
     into v_holder
     from kinfolk.task t
@@ -46,7 +46,7 @@ begin
     into v_outcome
     from kinfolk.enqueue_keyed(v_id, v_holder.queue_id, v_holder.command_id, v_holder.priority, v_holder.max_attempts,
         p_now, v_holder.timeout_us, null, v_payload, v_holder.unique_key, v_holder.unique_scope,
-        v_holder.unique_window_us, v_rule, p_now) k;
+        v_holder.unique_window_us, v_rule, p_now, kinfolk.inherited_keys(v_holder.command_id, null, v_holder.keys)) k;
     if v_outcome = 'existing' then
         insert into kinfolk.duplicate (id, task_id, on_duplicate, payload)
         values (v_id, p_task, v_rule, v_payload);

@@ -81,6 +81,11 @@ as $$
 declare
     v_written record;
 begin
+    if cardinality(p_names) = 1 then
+        perform kinfolk.write_checkpoint(p_tasks[1], p_branches[1], p_names[1], p_occurrences[1], p_kinds[1], p_digests[1],
+            p_values[1]);
+        return;
+    end if;
     with given as materialized (
         select g.*, c.kind as old_kind, c.digest as old_digest, c.value as old_value,
             row_number() over same as copy, first_value(g.kind) over same as first_kind,
@@ -130,13 +135,75 @@ begin
         limit 1
     ) c on true;
     if v_written.task_id is not null then
-        perform kinfolk.refuse('KF001', format('task %s has already recorded step %s', v_written.task_id,
-            kinfolk.step_name(v_written.branch, v_written.name, v_written.occurrence)));
+        perform kinfolk.refuse_checkpoint(v_written.task_id, v_written.branch, v_written.name, v_written.occurrence);
     end if;
-    if v_written.steps > kinfolk.steps_max() then
+    perform kinfolk.require_steps(v_written.steps);
+end
+$$;
+
+-- The same for a single checkpoint, as most calls bring it.
+create or replace function kinfolk.write_checkpoint(
+    p_task bigint, p_branch text, p_name text, p_occurrence integer, p_kind text, p_digest text, p_value jsonb
+) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_steps integer;
+begin
+    with counted as (
+        update kinfolk.task t
+        set steps = t.steps + 1
+        where t.id = p_task
+            and not exists (
+                select
+                from kinfolk.checkpoint c
+                where c.task_id = p_task
+                    and c.branch = p_branch
+                    and c.name = p_name
+                    and c.occurrence = p_occurrence)
+        returning t.steps
+    )
+    insert into kinfolk.checkpoint (task_id, seq, branch, name, occurrence, kind, digest, value)
+    select p_task, c.steps - 1, p_branch, p_name, p_occurrence, p_kind, p_digest, p_value
+    from counted c
+    returning seq + 1 into v_steps;
+    if not found and not exists (
+        select
+        from kinfolk.checkpoint c
+        where c.task_id = p_task
+            and c.branch = p_branch
+            and c.name = p_name
+            and c.occurrence = p_occurrence
+            and (c.kind, c.digest, c.value) = (p_kind, p_digest, p_value))
+    then
+        perform kinfolk.refuse_checkpoint(p_task, p_branch, p_name, p_occurrence);
+    end if;
+    perform kinfolk.require_steps(v_steps);
+end
+$$;
+
+-- Refuses a checkpoint under a key under which something else was recorded.
+create or replace function kinfolk.refuse_checkpoint(p_task bigint, p_branch text, p_name text, p_occurrence integer)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform kinfolk.refuse('KF001', format('task %s has already recorded step %s', p_task,
+        kinfolk.step_name(p_branch, p_name, p_occurrence)));
+end
+$$;
+
+-- Refuses more checkpoints than one task may have.
+create or replace function kinfolk.require_steps(p_steps integer) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if p_steps > kinfolk.steps_max() then
         perform kinfolk.refuse('KF008', 'checkpoints of one task',
-            format('a task records at most %s; let children do part of the work', kinfolk.steps_max()),
-            v_written.steps::text);
+            format('a task records at most %s; let children do part of the work', kinfolk.steps_max()), p_steps::text);
     end if;
 end
 $$;

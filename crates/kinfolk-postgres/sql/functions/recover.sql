@@ -81,7 +81,7 @@ begin
 
     -- point: recover.families_locked
     with held as materialized (
-        select t.id, t.fan_out_id, t.nth, t.root_id, t.parked, t.queue_id, t.runs, t.attempt, t.suspect, t.strikes,
+        select t.id, t.fan_out_id, t.nth, t.root_id, t.parked, t.keyed, t.queue_id, t.runs, t.attempt, t.suspect, t.strikes,
             t.started_at, t.worker_id,
             t.cancel_requested_at is not null as is_cancelled,
             w.renewed_at < kinfolk.server_started_at() as is_restart
@@ -163,7 +163,8 @@ begin
         array_agg(d.id) filter (where d.next_state = 'waiting') as waiting,
         array_agg(d.id) filter (where d.next_state = 'waiting' and d.own_state = 'failed') as failed,
         array_agg(d.id) filter (where d.parked and d.root_id is null and d.next_state >= 'completed') as roots,
-        array_agg(d.next_state) filter (where d.parked and d.root_id is null and d.next_state >= 'completed') as root_states
+        array_agg(d.next_state) filter (where d.parked and d.root_id is null and d.next_state >= 'completed') as root_states,
+        array_agg(d.id) filter (where d.keyed) as keyed
     into v_ended
     from joined d;
     returned := v_ended.returned;
@@ -183,6 +184,9 @@ begin
     end if;
 
     perform kinfolk.drop_intents(v_ended.ids);
+    if v_ended.keyed is not null then
+        perform kinfolk.release_slots(v_ended.keyed);
+    end if;
 
     -- point: recover.moved
     delete from kinfolk.worker w

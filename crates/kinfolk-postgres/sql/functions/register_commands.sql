@@ -1,12 +1,15 @@
 -- Makes commands known, or changes their defaults. Queues that are missing are made. Takes: queue rows, then command
 -- rows, each in the order of their names; a command that is already as asked is not locked at all.
 --
+-- Where groups change, their admission locks come first. Null groups leave those that are registered.
+--
 -- A null handler leaves the one that is registered, if one is, with its hooks and its timeout; '' takes it away.
 
 create or replace function kinfolk.register_commands(
     p_names text[], p_queues text[], p_priorities integer[], p_max_attempts integer[], p_base_ms bigint[],
     p_cap_ms bigint[], p_jitter_pct integer[], p_timeouts_us bigint[], p_handlers text[] default '{}',
-    p_befores text[] default '{}', p_afters text[] default '{}', p_statement_timeouts_us bigint[] default '{}'
+    p_befores text[] default '{}', p_afters text[] default '{}', p_statement_timeouts_us bigint[] default '{}',
+    p_groups jsonb[] default '{}'
 ) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -14,6 +17,7 @@ set jit = off
 as $$
 declare
     v_bad record;
+    v_changed integer[];
 begin
     for v_bad in
         select g.*
@@ -45,6 +49,7 @@ begin
         end if;
     end loop;
 
+    v_changed := kinfolk.lock_declarations(p_names, p_groups);
     insert into kinfolk.queue (name)
     select distinct g.queue collate "C"
     from unnest(p_queues) g(queue)
@@ -97,5 +102,8 @@ begin
             else excluded.statement_timeout_us
         end;
     update kinfolk.command c set handler = null where c.handler = '';
+    perform kinfolk.declare_groups(c.id, p_groups[n])
+    from unnest(v_changed) n
+    join kinfolk.command c on c.name = p_names[n];
 end
 $$;

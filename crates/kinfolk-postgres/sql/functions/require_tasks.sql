@@ -67,9 +67,11 @@ begin
     v_trace := kinfolk.trace_bytes_max();
     for v_bad in
         select g.*
-        from unnest(p_priorities, p_delays_us, p_keys, p_scopes, p_windows_us, p_on_duplicates, p_max_attempts,
-                p_timeouts_us, p_traces)
-            as g(priority, delay_us, key, scope, window_us, on_duplicate, max_attempts, timeout_us, trace)
+        from (
+            select unnest(p_priorities) as priority, unnest(p_delays_us) as delay_us, unnest(p_keys) as key,
+                unnest(p_scopes) as scope, unnest(p_windows_us) as window_us, unnest(p_on_duplicates) as on_duplicate,
+                unnest(p_max_attempts) as max_attempts, unnest(p_timeouts_us) as timeout_us, unnest(p_traces) as trace
+        ) g
         where abs(g.priority) > v_priority
             or g.max_attempts not between 1 and v_attempts
             or g.timeout_us not between 1 and v_timeout

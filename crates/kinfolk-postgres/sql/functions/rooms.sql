@@ -106,6 +106,7 @@ begin
             from kinfolk.task t
             where t.root_id = r.id
                 and t.gate = 'limit'
+                and t.parked_group is null
             for update skip locked
         ) t
     ),

@@ -5,7 +5,7 @@ create or replace function kinfolk.put_schedule(
     p_name text, p_cron text, p_zone text, p_missed text, p_overlap text, p_paused boolean, p_next_at timestamptz,
     p_command text, p_payload jsonb, p_queue text, p_priority integer, p_due timestamptz, p_delay_us bigint,
     p_unique_key text, p_unique_scope text, p_unique_window_us bigint, p_on_duplicate text, p_max_attempts integer,
-    p_timeout_us bigint, p_trace text
+    p_timeout_us bigint, p_trace text, p_slot_keys jsonb default null
 ) returns setof kinfolk.schedule
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -16,17 +16,18 @@ begin
     perform kinfolk.require_tasks(array[1], array[p_command], array[p_payload], array[p_priority], array[p_delay_us],
         array[p_unique_key], array[p_unique_scope], array[p_unique_window_us], array[p_on_duplicate],
         array[p_max_attempts], array[p_timeout_us], array[p_trace], 1);
+    perform kinfolk.require_keys(array[p_slot_keys]);
     if not exists (select from kinfolk.command c where c.name = p_command) then
         return;
     end if;
     return query
     insert into kinfolk.schedule as s
         (name, cron, zone, missed, overlap, paused, next_at, command, payload, queue, priority, due, delay_us,
-        unique_key, unique_scope, unique_window_us, on_duplicate, max_attempts, timeout_us, trace)
+        unique_key, unique_scope, unique_window_us, on_duplicate, max_attempts, timeout_us, trace, keys)
     values
         (p_name, p_cron, p_zone, p_missed, p_overlap, p_paused, p_next_at, p_command, p_payload, p_queue, p_priority,
         p_due, p_delay_us, p_unique_key, p_unique_scope, p_unique_window_us, p_on_duplicate, p_max_attempts,
-        p_timeout_us, p_trace)
+        p_timeout_us, p_trace, p_slot_keys)
     on conflict (name) do update set
         cron = excluded.cron,
         zone = excluded.zone,
@@ -47,7 +48,8 @@ begin
         on_duplicate = excluded.on_duplicate,
         max_attempts = excluded.max_attempts,
         timeout_us = excluded.timeout_us,
-        trace = excluded.trace
+        trace = excluded.trace,
+        keys = excluded.keys
     returning s.*;
 end
 $$;

@@ -45,7 +45,9 @@ declare
     -- the first one by itself.
     v_once boolean := 'done' = all (p_outcomes) or v_many = (select count(distinct i) from unnest(p_ids) i);
 begin
-    perform kinfolk.require_read_committed();
+    if current_setting('transaction_isolation') <> 'read committed' then
+        perform kinfolk.require_read_committed();
+    end if;
     perform kinfolk.require_settles(p_ids, p_tokens, p_outcomes, p_results, p_failures, p_delays_us);
     if v_families is null then
         select coalesce(array_agg(distinct t.root_id) filter (where t.root_id is not null), '{}'),
@@ -85,16 +87,20 @@ begin
             and t.worker_id is not null
             and t.runs = 1
             and t.cancel_requested_at is null
-        returning g.nth::integer as nth, t.queue_id, t.root_id, t.fan_out_id, t.nth as child
+        returning g.nth::integer as nth, t.id, t.queue_id, t.root_id, t.fan_out_id, t.nth as child, t.keyed,
+            t.command_id, t.keys
     )
     select array_agg(d.nth) as items, array_agg(distinct d.queue_id) filter (where d.queue_id = any (v_limited)) as queues,
         array_agg(d.fan_out_id) filter (where d.fan_out_id is not null) as fan_outs,
         array_agg(d.child) filter (where d.fan_out_id is not null) as children,
-        array_agg(distinct d.root_id) filter (where d.root_id is not null) as families
+        array_agg(distinct d.root_id) filter (where d.root_id is not null) as families,
+        array_agg(d.id) filter (where d.keyed) as keyed, array_agg(d.command_id) filter (where d.keyed) as commands,
+        array_agg(d.keys) filter (where d.keyed) as keys
     into v_done
     from done d;
     -- point: settle.done
-    if v_done.families is not null then
+    -- Most callers name exactly those, in order.
+    if v_done.families <> v_families then
         perform kinfolk.require_locked(v_done.families, v_families);
     end if;
     if coalesce(cardinality(v_done.items), 0) < v_many then
@@ -108,6 +114,9 @@ begin
     end if;
     if v_done.queues is not null then
         perform kinfolk.notify_queues(v_done.queues, false);
+    end if;
+    if v_done.keyed is not null then
+        perform kinfolk.free_slots(v_done.keyed, v_done.commands, v_done.keys, null);
     end if;
 end
 $$;

@@ -28,7 +28,7 @@ begin
     held as materialized (
         select g.nth, g.outcome, g.result, g.failure as new_failure, g.delay_us, t.id, t.command_id, t.queue_id, t.runs,
             t.attempt, t.max_attempts, t.suspect, t.strikes, t.failure, t.due, t.started_at, t.worker_id,
-            t.root_id, t.fan_out_id, t.nth as child, t.slot, t.lane, t.parked,
+            t.root_id, t.fan_out_id, t.nth as child, t.slot, t.lane, t.parked, t.keyed,
             t.cancel_requested_at is not null or g.outcome = 'cancelled' as is_cancelled
         from given g
         join kinfolk.task t on t.id = g.id
@@ -150,7 +150,8 @@ begin
         array_agg(d.id) filter (where d.next_state = 'waiting') as waiting,
         array_agg(d.id) filter (where d.next_state = 'waiting' and d.own_state = 'failed') as failed,
         array_agg(d.id) filter (where d.parked and d.root_id is null and d.next_state >= 'completed') as roots,
-        array_agg(d.next_state) filter (where d.parked and d.root_id is null and d.next_state >= 'completed') as root_states
+        array_agg(d.next_state) filter (where d.parked and d.root_id is null and d.next_state >= 'completed') as root_states,
+        array_agg(d.id) filter (where d.keyed) as keyed
     into v_settled
     from timed d;
     perform kinfolk.require_locked(v_settled.families, p_families);
@@ -169,6 +170,10 @@ begin
     end if;
     if v_settled.roots is not null then
         perform kinfolk.root_ended(v_settled.roots, v_settled.root_states);
+    end if;
+
+    if v_settled.keyed is not null then
+        perform kinfolk.release_slots(v_settled.keyed);
     end if;
 
     -- point: settle_rest.moved

@@ -2,7 +2,8 @@
 -- attempt has ended well, and only then; under a unique key that another task holds by then, it never is.
 
 -- A child: the handler's task waits for it, and fails if it fails. What is null comes from the command, but the
--- priority from the parent.
+-- priority from the parent. `keys`: in the groups of its command; `inherit_keys`: also those of the handler's task, where its command has
+-- groups for them.
 create or replace function kinfolk.spawn(
     command text,
     payload jsonb default '{}',
@@ -16,13 +17,15 @@ create or replace function kinfolk.spawn(
     on_duplicate text default 'keep',
     max_attempts integer default null,
     timeout interval default null,
-    trace text default null
+    trace text default null,
+    keys jsonb default null,
+    inherit_keys boolean default false
 ) returns bigint
 language sql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
     select kinfolk.intend('child', command, payload, queue, priority, due, delay, unique_key, unique_scope,
-        unique_window, on_duplicate, max_attempts, timeout, trace)
+        unique_window, on_duplicate, max_attempts, timeout, trace, null, keys, inherit_keys)
 $$;
 
 -- A child of the same parent, which waits for it too.
@@ -39,13 +42,15 @@ create or replace function kinfolk.spawn_sibling(
     on_duplicate text default 'keep',
     max_attempts integer default null,
     timeout interval default null,
-    trace text default null
+    trace text default null,
+    keys jsonb default null,
+    inherit_keys boolean default false
 ) returns bigint
 language sql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
     select kinfolk.intend('sibling', command, payload, queue, priority, due, delay, unique_key, unique_scope,
-        unique_window, on_duplicate, max_attempts, timeout, trace)
+        unique_window, on_duplicate, max_attempts, timeout, trace, null, keys, inherit_keys)
 $$;
 
 -- A task that starts after the whole family of the handler's task has settled, well or badly; with `starts_when =>
@@ -64,7 +69,9 @@ create or replace function kinfolk.follow_up(
     max_attempts integer default null,
     timeout interval default null,
     trace text default null,
-    starts_when text default 'settled'
+    starts_when text default 'settled',
+    keys jsonb default null,
+    inherit_keys boolean default false
 ) returns bigint
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -74,7 +81,7 @@ begin
         perform kinfolk.refuse('KF001', format('unknown starts_when %L', starts_when), 'there are: settled, completed');
     end if;
     return kinfolk.intend('follow_up', command, payload, queue, priority, due, delay, unique_key, unique_scope,
-        unique_window, on_duplicate, max_attempts, timeout, trace, starts_when);
+        unique_window, on_duplicate, max_attempts, timeout, trace, starts_when, keys, inherit_keys);
 end
 $$;
 

@@ -107,6 +107,7 @@ set enable_seqscan = off
 as $$
 declare
     v_keyed bigint[];
+    v_slotted bigint[];
 begin
     -- Each by its number, whatever the planner thinks of keys.
     v_keyed := array(
@@ -127,17 +128,28 @@ begin
         from kinfolk.task t
         where t.id = any (v_keyed);
     end if;
-    update kinfolk.task t
-    set
-        state = 'cancelled',
-        gate = null,
-        outcome = null,
-        signals = null,
-        finished_at = p_now,
-        failure = p_failure,
-        unique_held = t.unique_held and t.unique_scope = 'window',
-        lane = case when t.parent_id is null then 'top'::kinfolk.lane else t.lane end
-    from unnest(p_ids) as g(id)
-    where t.id = g.id;
+    with cancelled as (
+        update kinfolk.task t
+        set
+            state = 'cancelled',
+            gate = null,
+            outcome = null,
+            signals = null,
+            finished_at = p_now,
+            failure = p_failure,
+            unique_held = t.unique_held and t.unique_scope = 'window',
+            lane = case when t.parent_id is null then 'top'::kinfolk.lane else t.lane end,
+            parked_group = null,
+            parked_key = null,
+            bounces = 0
+        from unnest(p_ids) as g(id)
+        where t.id = g.id
+        returning t.id, t.keyed
+    )
+    select array_agg(c.id) filter (where c.keyed) into v_slotted from cancelled c;
+    if v_slotted is not null then
+        perform kinfolk.release_slots(v_slotted);
+    end if;
+    perform kinfolk.drop_reservations(p_ids);
 end
 $$;

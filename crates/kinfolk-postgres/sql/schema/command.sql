@@ -1,6 +1,7 @@
 -- What tasks run, with its defaults. The backoff is read here when an attempt fails; all else is copied at the enqueue.
 -- `handler`: the function or procedure (`handler_kind`) in this database that runs them, as `schema.name`, if one does;
 -- `before_handler` and `after_handler` are called around it.
+-- `grouped`: it has groups (`command_group`); where it has none, nobody looks.
 
 create table kinfolk.command (
     id integer generated always as identity primary key,
@@ -16,5 +17,6 @@ create table kinfolk.command (
     handler_kind text,
     before_handler text,
     after_handler text,
-    statement_timeout_us bigint
+    statement_timeout_us bigint,
+    grouped boolean not null default false
 );

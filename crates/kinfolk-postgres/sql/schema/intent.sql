@@ -1,7 +1,8 @@
 -- What an SQL handler means to make: children, siblings, follow-ups. It is kept apart until its attempt is settled as
 -- done, and is made then, in that transaction; the rows of an attempt that ends otherwise are dropped. A function's rows
 -- are never seen by anyone else, since they live and go in its transaction; a procedure may commit in between.
--- `id`: the number the task will have. `child_order`: of a row of kind `order`.
+-- `id`: the number the task will have. `child_order`: of a row of kind `order`. `slot_keys`, `inherits`: its keys in groups, and whether
+-- it takes those of its maker too.
 
 create table kinfolk.intent (
     task_id bigint not null,
@@ -24,5 +25,7 @@ create table kinfolk.intent (
     trace text,
     starts_when text,
     child_order text,
+    slot_keys jsonb,
+    inherits boolean,
     primary key (task_id, token, arrival)
 );

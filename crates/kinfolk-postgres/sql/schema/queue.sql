@@ -1,5 +1,7 @@
 -- Where tasks wait. `keep_*_us`: how long finished tasks are kept, in microseconds; null keeps them for good.
 -- `*_limit`: families at work and children running at once, and generations below a root; null is no limit.
+-- `paused_by`: who paused it, if they said so. `fair`: the group by whose keys its tasks take turns; `turn`: whose turn
+-- it was last.
 
 create table kinfolk.queue (
     id integer generated always as identity primary key,
@@ -10,5 +12,8 @@ create table kinfolk.queue (
     keep_cancelled_us bigint default 604800000000,
     family_limit integer,
     child_limit integer,
-    depth_limit smallint not null default 32
+    depth_limit smallint not null default 32,
+    paused_by text,
+    fair text collate "C",
+    turn text collate "C"
 );

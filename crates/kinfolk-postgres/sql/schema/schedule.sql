@@ -22,5 +22,6 @@ create table kinfolk.schedule (
     on_duplicate text,
     max_attempts integer,
     timeout_us bigint,
-    trace text
+    trace text,
+    keys jsonb
 );

@@ -1,16 +1,18 @@
 -- One row for each task, updated in place.
 --
--- A claim reads `task_ready` and, where there are suspects, `task_suspect`; it opens what is due by `task_due`. Finished
--- tasks, scheduled ones and those of other commands are in none of the ranges it reads.
--- `runs` counts claims and never goes back; `attempt` counts the attempts that cost one.
--- `payload` is null where it is kept in `body`.
--- `unique_held` ends when the key is given up for good; `unique_key` stays, for those who look.
--- `root_id` is null for a root. `nth`: which child of its fan-out. `outcome`: how its own work ended, while it waits for
--- its children, and after they have failed it. `slot`: holds one unit of its queue's `child_limit`, while it runs.
--- `steps`: checkpoints that its handler has written. `parked`: its handler was suspended at least once, so that it may have
--- fan-outs while it pends or runs. `signals`: those that a suspended handler waits for. A suspended task is `waiting` without
--- an outcome; one with a timer has the gate `time`, and is opened by a claim as others are.
--- A task without parent and children is in none of the indexes below `task_unique`, unless it is held back.
+-- A claim reads `task_ready` and, where there are suspects, `task_suspect`; it opens what is due by `task_due`.
+-- Finished tasks, scheduled ones and those of other commands are in none of the ranges it reads. `runs` counts claims
+-- and never goes back; `attempt` counts the attempts that cost one. `payload` is null where it is kept in `body`.
+-- `unique_held` ends when the key is given up for good; `unique_key` stays, for those who look. `root_id` is null for a
+-- root. `nth`: which child of its fan-out. `outcome`: how its own work ended, while it waits for its children, and
+-- after they have failed it. `slot`: holds one unit of its queue's `child_limit`, while it runs. `steps`: checkpoints
+-- that its handler has written. `parked`: its handler was suspended at least once, so that it may have fan-outs while
+-- it pends or runs. `signals`: those that a suspended handler waits for. A suspended task is `waiting` without an
+-- outcome; one with a timer has the gate `time`, and is opened by a claim as others are. `keys`: its keys by the names
+-- of groups, null: none. `keyed`: it took slots when it was last claimed, and may hold some of them. `parked_group`,
+-- `parked_key`: behind which key it waits while its gate is `limit`; null there means that its family waits to be let
+-- in by its queue. `bounces`: how often a claim has left it waiting behind a key since it last ran. A task without
+-- parent and children is in none of the indexes below `task_unique`, unless it is held back.
 
 create sequence kinfolk.task_id as bigint cache 1;
 
@@ -55,7 +57,12 @@ create table kinfolk.task (
     steps integer not null default 0,
     parked boolean not null default false,
     signals text[] collate "C",
-    report jsonb
+    report jsonb,
+    keys jsonb,
+    keyed boolean not null default false,
+    bounces smallint not null default 0,
+    parked_group integer,
+    parked_key text collate "C"
 ) with (fillfactor = 70);
 
 create index task_ready on kinfolk.task (queue_id, lane, command_id, priority, place, id)
@@ -88,11 +95,17 @@ create index task_slot on kinfolk.task (queue_id) where slot;
 -- Families that were set going again and have not been let in by their queue, and their tasks.
 create index task_revived on kinfolk.task (queue_id, priority, place, id) where state = 'waiting' and lane = 'top';
 
-create index task_limited on kinfolk.task (root_id) where gate = 'limit';
+create index task_limited on kinfolk.task (root_id) where gate = 'limit' and parked_group is null;
+
+-- What waits behind a key, in the order in which a claim takes it.
+create index task_parked on kinfolk.task
+    (parked_group, parked_key, queue_id, command_id, lane, priority, place, id)
+    where gate = 'limit' and parked_group is not null;
 
 -- What makes a command active, beside the tasks that run or are ready.
 create index task_waiting on kinfolk.task (command_id) where state = 'waiting';
 
 create index task_backoff on kinfolk.task (command_id) where gate = 'time' and runs > 0;
 
-create index task_held on kinfolk.task (command_id) where gate in ('limit', 'after');
+-- The state is said so that no look at who waits behind one key goes through all that wait.
+create index task_held on kinfolk.task (command_id) where gate in ('limit', 'after') and state = 'pending';

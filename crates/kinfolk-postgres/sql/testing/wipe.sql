@@ -1,5 +1,13 @@
 -- Empties the store, for the next test. Rows are deleted, which is quicker than to truncate when there are few.
 
+delete from kinfolk.reserved;
+delete from kinfolk.spent;
+delete from kinfolk.ready_key;
+delete from kinfolk.freed;
+delete from kinfolk.slot;
+delete from kinfolk.slot_setting;
+delete from kinfolk.command_group;
+delete from kinfolk.slot_group;
 delete from kinfolk.intent;
 delete from kinfolk.status;
 delete from kinfolk.follow_up;

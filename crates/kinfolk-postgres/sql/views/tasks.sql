@@ -7,7 +7,8 @@ select
     c.name as command,
     q.name as queue,
     t.state::text as state,
-    t.gate::text as gate,
+    -- One that waits for its turn, and for nothing else, is open.
+    case when t.parked_group < 0 then 'open' else t.gate::text end as gate,
     t.priority,
     t.due,
     t.place,
@@ -38,7 +39,8 @@ select
     t.outcome::text as outcome,
     t.steps,
     t.signals,
-    t.report
+    t.report,
+    t.keys
 from kinfolk.task t
 join kinfolk.command c on c.id = t.command_id
 join kinfolk.queue q on q.id = t.queue_id;

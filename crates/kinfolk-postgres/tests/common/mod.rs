@@ -1,6 +1,8 @@
 //! What the tests of the store share.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kinfolk_core::*;
@@ -69,4 +71,33 @@ pub(crate) async fn enqueue(store: &PgStore, task: NewTask) -> TaskId {
 
 pub(crate) async fn sound(store: &PgStore) {
     assert_eq!(store.check().await.unwrap(), []);
+}
+
+/// Claims and settles until nothing is left, with four stores at once. `counts` says which tasks count; the most of them
+/// that were seen at work at once is the answer.
+pub(crate) async fn most_at_once(database: &TestDatabase, many: usize, counts: fn(&ClaimedTask) -> bool) -> usize {
+    let (at_work, most, ended) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+    let shared = Arc::new((at_work, most, ended));
+    let mut workers = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        let (store, shared) = (database.store().await, Arc::clone(&shared));
+        workers.spawn(async move {
+            let worker = worker(&store).await;
+            let (at_work, most, ended) = &*shared;
+            while ended.load(Ordering::SeqCst) < many {
+                let claimed = store.claim(&claim_of(worker, &["work"], 5)).await.unwrap().tasks;
+                let counted = claimed.iter().filter(|task| counts(task)).count();
+                most.fetch_max(at_work.fetch_add(counted, Ordering::SeqCst) + counted, Ordering::SeqCst);
+                tokio::task::yield_now().await;
+                // Room is free from the commit of the settle on, which is before its answer.
+                at_work.fetch_sub(counted, Ordering::SeqCst);
+                let settles: Vec<Settle> = claimed.iter().map(done).collect();
+                store.settle(&settles).await.unwrap();
+                ended.fetch_add(claimed.len(), Ordering::SeqCst);
+            }
+        });
+    }
+    let all = async { while workers.join_next().await.transpose().unwrap().is_some() {} };
+    tokio::time::timeout(Duration::from_secs(120), all).await.expect("all tasks ended");
+    shared.1.load(Ordering::SeqCst)
 }

@@ -5,6 +5,7 @@
 mod common;
 mod durable;
 mod families;
+mod groups;
 mod pairs;
 mod walker;
 

@@ -1,6 +1,6 @@
 //! Families made in SQL.
 
-use kinfolk::{FailureKind, State};
+use kinfolk::{CommandName, FailureKind, Json, Keys, NewTask, State};
 
 use crate::lab::Lab;
 
@@ -33,6 +33,31 @@ async fn a_function_spawns_children_siblings_and_follow_ups() {
     assert_eq!(children[0].id.to_string(), parent.result.unwrap().as_str(), "the number was given at the call");
     lab.until("select count(*)::text from app.note", "3").await;
     assert_eq!(lab.notes().await, ["child 1", "child 2", "last"]);
+    lab.close(worker).await;
+}
+
+#[tokio::test]
+async fn children_of_a_function_have_keys_of_their_own_or_their_makers() {
+    let lab = Lab::new(
+        "create function app.parent(p jsonb) returns void language plpgsql as $$ begin
+             perform kinfolk.spawn('child', keys => '{\"message\": \"m1\"}', inherit_keys => true);
+             perform kinfolk.spawn('child', inherit_keys => true);
+             perform kinfolk.spawn('child');
+         end $$;
+         create function app.child(p jsonb) returns void language sql as '';
+         select kinfolk.register_command('parent', handler => 'app.parent', groups => '{\"tenant\": 1, \"region\": 1}');
+         select kinfolk.register_command('child', handler => 'app.child', groups => '{\"tenant\": 1, \"message\": 1}')",
+    )
+    .await;
+    let worker = lab.worker().await;
+    let keys = Keys::of([("tenant", "acme"), ("region", "north")]).unwrap();
+    let task = NewTask { keys, ..NewTask::new(CommandName::new("parent").unwrap(), Json::object()) };
+    let id = lab.kinfolk.store().enqueue(&[task]).await.unwrap()[0].id().unwrap();
+    assert_eq!(lab.ended(id).await.state, State::Completed);
+    let children = lab.kinfolk.store().children(id, 0, 10).await.unwrap();
+    let keys: Vec<_> = children.into_iter().map(|child| child.keys).collect();
+    let of = |keys: &[(&str, &str)]| Keys::of(keys.iter().copied()).unwrap();
+    assert_eq!(keys, [of(&[("tenant", "acme"), ("message", "m1")]), of(&[("tenant", "acme")]), of(&[])]);
     lab.close(worker).await;
 }
 

@@ -11,3 +11,4 @@ set queue_id     = excluded.queue_id,
     cap_ms       = excluded.cap_ms,
     jitter_pct   = excluded.jitter_pct,
     timeout      = excluded.timeout
+returning id

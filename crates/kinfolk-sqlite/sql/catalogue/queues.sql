@@ -4,10 +4,12 @@
 select id,
        name,
        paused_at,
+       paused_by,
        keep_completed,
        keep_failed,
        keep_cancelled,
        family_limit,
        child_limit,
-       depth_limit
+       depth_limit,
+       fair
 from queue

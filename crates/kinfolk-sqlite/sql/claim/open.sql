@@ -3,7 +3,10 @@
 -- index:  task_due_idx
 update task
 set gate  = 'open',
-    shelf = iif(lane = 'top' or suspect = 1, null, lane)
+    shelf = case
+                when fair is not null then 'turn'
+                when lane <> 'top' and suspect = 0 then lane
+            end
 where state = 'pending'
   and id in (
       select id

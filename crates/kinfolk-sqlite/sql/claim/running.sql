@@ -11,7 +11,8 @@ select id,
        parent_id,
        root_id,
        depth,
-       steps
+       steps,
+       keyed
 from task_shown
 where worker = ?1
   and token = ?2

@@ -1,14 +1,15 @@
--- suspect: the first open suspect of one command in one lane of a queue.
--- params: 1 queue_id, 2 lane, 3 command_id
+-- suspect: the next open suspects of one command in one lane of a queue, in their order, behind a given one.
+-- params: 1 queue_id, 2 command_id, 3 priority, 4 place, 5 id, 6 page, 7 lane
 -- index:  task_suspect_idx, alone
 select priority,
        place,
        id
 from task
 where queue_id = ?1
-  and lane = ?2
-  and command_id = ?3
+  and lane = ?7
+  and command_id = ?2
   and gate = 'open'
   and suspect = 1
+  and (priority, place, id) > (?3, ?4, ?5)
 order by priority, place, id
-limit 1
+limit ?6

@@ -1,5 +1,5 @@
 -- take: start one attempt. A key held while pending is given up for good. (No returning: it costs a scratch table a row.)
--- params: 1 id, 2 now, 3 worker, 4 token
+-- params: 1 id, 2 now, 3 worker, 4 token, 5 keyed
 -- index:  by number
 update task
 set state      = 'running',
@@ -9,5 +9,6 @@ set state      = 'running',
     started_at = ?2,
     worker     = ?3,
     token      = ?4,
-    key_until  = iif(unique_scope = 'pending', 0, key_until)
+    key_until  = iif(unique_scope = 'pending', 0, key_until),
+    keyed      = ?5
 where id = ?1

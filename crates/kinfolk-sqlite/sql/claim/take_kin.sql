@@ -1,6 +1,6 @@
 -- take_kin: start one attempt of a child, or of a root on a queue that limits families. A key held while pending is
 -- given up for good.
--- params: 1 id, 2 now, 3 worker, 4 token, 5 lane from now on, 6 slot
+-- params: 1 id, 2 now, 3 worker, 4 token, 5 lane from now on, 6 slot, 7 keyed
 -- index:  by number
 update task
 set state      = 'running',
@@ -13,5 +13,6 @@ set state      = 'running',
     key_until  = iif(unique_scope = 'pending', 0, key_until),
     lane       = ?5,
     slot       = ?6,
-    shelf      = null
+    shelf      = null,
+    keyed      = ?7
 where id = ?1

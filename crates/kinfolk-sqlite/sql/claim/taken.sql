@@ -11,6 +11,7 @@ select id,
        parent_id,
        root_id,
        depth,
-       steps
+       steps,
+       keyed
 from task_shown
 where id = ?1

@@ -7,6 +7,9 @@ select state,
        fan_out_id,
        lane,
        nth,
-       parked
+       parked,
+       keyed,
+       command_id,
+       keys
 from task
 where id = ?1

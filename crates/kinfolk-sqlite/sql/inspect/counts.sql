@@ -1,6 +1,7 @@
 -- counts: how many tasks there are by queue, command and state; every branch reads one index alone, and together they
 -- hold each task once. (Tasks to be tried again are both behind the gate time and on a shelf. Suspended ones that have a
--- timer are too: they do not count as pending, and are taken off again.)
+-- timer are too: they do not count as pending, and are taken off again. Of those that take turns only those in other lanes are
+-- nowhere else.)
 -- params: none
 -- index:  task_ready_idx, task_suspect_idx, task_due_idx, task_finished_idx, task_shelf_idx; running tasks by
 --         task_running_idx
@@ -68,4 +69,16 @@ select queue_id,
 from task
 where shelf is not null
   and shelf <> 'backoff'
+  and shelf <> 'turn'
 group by shelf, queue_id, command_id
+union all
+select queue_id,
+       command_id,
+       'pending',
+       count(*)
+from task
+where shelf = 'turn'
+  and shelf is not null
+  and lane <> 'top'
+  and suspect = 0
+group by queue_id, command_id

@@ -88,3 +88,17 @@ from (
     order by priority, place, id
     limit 1
 )
+union all
+select *
+from (
+    select priority,
+           place,
+           id
+    from task
+    where shelf = 'turn'
+      and shelf is not null
+      and queue_id = ?1
+      and command_id = ?2
+    order by priority, place, id
+    limit 1
+)

@@ -2,5 +2,6 @@
 -- params: 1 queue_id
 -- index:  by number
 update queue
-set paused_at = null
+set paused_at = null,
+    paused_by = null
 where id = ?1

@@ -16,7 +16,17 @@ set state               = 'pending',
     finished_at         = null,
     cancel_requested_at = null,
     token               = null,
-    shelf               = replace(iif(nth = ?5, ?3, ?4), 'open', 'child')
+    fair                = (
+                              select coalesce(task.keys ->> ('$."' || queue.fair || '"'), '')
+                              from queue
+                              where queue.id = task.queue_id
+                                and queue.fair is not null
+                          ),
+    shelf               = replace(
+                              iif(nth = ?5, ?3, ?4),
+                              'open',
+                              iif(exists (select 1 from queue where id = queue_id and fair is not null), 'turn', 'child')
+                          )
 where fan_out_id = ?1
   and fan_out_id is not null
   and (

@@ -14,5 +14,15 @@ set state               = 'pending',
     finished_at         = null,
     cancel_requested_at = null,
     token               = null,
-    shelf               = iif(?3 = 'open', iif(lane = 'top', null, lane), ?3)
+    fair                = (
+                              select coalesce(task.keys ->> ('$."' || queue.fair || '"'), '')
+                              from queue
+                              where queue.id = task.queue_id
+                                and queue.fair is not null
+                          ),
+    shelf               = case
+                              when ?3 <> 'open' then ?3
+                              when exists (select 1 from queue where id = queue_id and fair is not null) then 'turn'
+                              when lane <> 'top' then lane
+                          end
 where id = ?1

@@ -20,6 +20,8 @@ select state,
        slot,
        nth,
        steps,
-       parked
+       parked,
+       keyed,
+       keys
 from task
 where id = ?1

@@ -5,6 +5,7 @@ select parent_id,
        coalesce(root_id, id),
        depth,
        priority,
-       place
+       place,
+       keys
 from task
 where id = ?1

@@ -1,5 +1,5 @@
 -- return: a running task becomes pending again, at its old place.
--- params: 1 id, 2 gate, 3 due, 4 failure, 5 attempt, 6 suspect, 7 strikes, 8 token
+-- params: 1 id, 2 gate, 3 due, 4 failure, 5 attempt, 6 suspect, 7 strikes, 8 token, 9 keyed
 -- index:  by number
 update task
 set state   = 'pending',
@@ -11,6 +11,11 @@ set state   = 'pending',
     strikes = ?7,
     token   = ?8,
     worker  = null,
+    keyed   = ?9,
     slot    = 0,
-    shelf   = case when ?2 = 'time' then 'backoff' when ?6 or lane = 'top' then null else lane end
+    shelf   = case
+                  when ?2 = 'time' then 'backoff'
+                  when fair is not null then 'turn'
+                  when lane <> 'top' and not ?6 then lane
+              end
 where id = ?1

@@ -14,7 +14,7 @@ select exists (
        or exists (
            select 1
            from task
-           where shelf in ('root', 'child', 'after', 'limit', 'waiting', 'asleep', 'outside', 'backoff')
+           where shelf in ('root', 'child', 'after', 'limit', 'key', 'turn', 'waiting', 'asleep', 'outside', 'backoff')
              and shelf is not null
              and queue_id = ?1
              and command_id = ?2

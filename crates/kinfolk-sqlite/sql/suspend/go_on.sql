@@ -1,5 +1,5 @@
 -- go_on: what a running task wants to wait for is there already: it is in line again, at its old place and at no cost.
--- params: 1 id, 2 steps
+-- params: 1 id, 2 steps, 3 keyed
 -- index:  by number
 update task
 set state   = 'pending',
@@ -8,8 +8,9 @@ set state   = 'pending',
     suspect = 0,
     strikes = 0,
     worker  = null,
+    keyed   = ?3,
     slot    = 0,
     steps   = ?2,
     parked  = 1,
-    shelf   = iif(lane = 'top', null, lane)
+    shelf   = case when fair is not null then 'turn' when lane <> 'top' then lane end
 where id = ?1

@@ -6,5 +6,9 @@ set state   = 'pending',
     gate    = ?3,
     due     = iif(gate is null, due, ?2),
     signals = null,
-    shelf   = iif(?3 = 'open', iif(lane = 'top', null, lane), ?3)
+    shelf   = case
+                  when ?3 <> 'open' then ?3
+                  when fair is not null then 'turn'
+                  when lane <> 'top' then lane
+              end
 where id = ?1

@@ -5,5 +5,9 @@ update task
 set state   = 'pending',
     gate    = ?2,
     signals = null,
-    shelf   = iif(?2 = 'open', iif(lane = 'top', null, lane), ?2)
+    shelf   = case
+                  when ?2 <> 'open' then ?2
+                  when fair is not null then 'turn'
+                  when lane <> 'top' then lane
+              end
 where id = ?1

@@ -5,6 +5,7 @@ use kinfolk_core::inspect::Violation;
 use rusqlite::Row;
 
 use crate::error::Result;
+use crate::look::lost;
 use crate::readers::Snapshot;
 
 /// The invariants in words, each with the query that finds what breaks it: a task or null, and the detail.
@@ -41,6 +42,10 @@ const INVARIANTS: &[(&str, &str)] = &[
     ("children in order have one that is open", include_str!("../../sql/check/in_order.sql")),
     ("a follow-up waits for a family", include_str!("../../sql/check/follow_ups.sql")),
     ("a family that waits to be let in has a root outside", include_str!("../../sql/check/limited.sql")),
+    ("a slot is held by a task that runs, or is held for", include_str!("../../sql/check/held_slots.sql")),
+    ("who waits behind a key needs it", include_str!("../../sql/check/behind_keys.sql")),
+    ("a mark is of a task behind a key", include_str!("../../sql/check/marks.sql")),
+    ("room is kept for a pending task", include_str!("../../sql/check/reserved.sql")),
     ("the store's row is ahead of every task", include_str!("../../sql/check/store.sql")),
 ];
 
@@ -55,6 +60,10 @@ pub(crate) fn check(snapshot: &Snapshot<'_>) -> Result<Vec<Violation>> {
             _ => statement.query_map([now], found)?.collect::<rusqlite::Result<Vec<_>>>()?,
         };
         broken.extend(rows.into_iter().map(|(task, detail)| violation(invariant, detail, task)));
+    }
+    for lost in lost::lost(snapshot.conn, &snapshot.catalogue, snapshot.now)? {
+        let detail = format!("key {:?} of group {} has room", lost.key, lost.group_id);
+        broken.push(violation("whoever waits behind a key with room is looked at", detail, Some(lost.task_id)));
     }
     let mut statement = snapshot.conn.prepare("pragma integrity_check")?;
     let faults = statement.query_map((), |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;

@@ -6,13 +6,13 @@ use kinfolk_core::store::{Answer, Inspect};
 use kinfolk_core::task::{Attempt, Task};
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
-    ChildResult, Command, CommandName, FanOutId, History, Progress, Queue, ReadBy, Schedule, Status, Tally, TaskId,
-    Timestamp,
+    ChildResult, Command, CommandName, Explanation, FanOutId, GroupView, History, KeyFilter, KeyView, Progress, Queue,
+    ReadBy, Schedule, Status, Tally, TaskId, Timestamp,
 };
 
 use super::SqliteStore;
 use crate::look::activity::Activity;
-use crate::look::{activity, check, doctor, durable, family, stats, tasks};
+use crate::look::{activity, check, doctor, durable, explain, family, groups, stats, tasks};
 use crate::verb::schedule;
 
 #[async_trait]
@@ -61,6 +61,19 @@ impl Inspect for SqliteStore {
 
     async fn results(&self, fan_out: FanOutId, by: ReadBy, from: u32, limit: usize) -> Answer<Vec<ChildResult>> {
         self.read(move |snapshot| durable::results(snapshot, fan_out, by, from, limit)).await
+    }
+
+    async fn explain(&self, id: TaskId) -> Answer<Explanation> {
+        self.read(move |snapshot| explain::explain(snapshot, id)).await
+    }
+
+    async fn keys(&self, filter: &KeyFilter) -> Answer<Vec<KeyView>> {
+        let filter = filter.clone();
+        self.read(move |snapshot| groups::keys(snapshot, &filter)).await
+    }
+
+    async fn groups(&self) -> Answer<Vec<GroupView>> {
+        self.read(groups::groups).await
     }
 
     async fn stats(&self) -> Answer<Stats> {

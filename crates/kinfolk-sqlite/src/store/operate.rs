@@ -1,18 +1,18 @@
 //! What an operator may do.
 
 use async_trait::async_trait;
-use kinfolk_core::limits::{PAYLOAD_BYTES_MAX, STATUS_COMMANDS_MAX};
+use kinfolk_core::limits::{NAME_BYTES_MAX, PAYLOAD_BYTES_MAX, STATUS_COMMANDS_MAX};
 use kinfolk_core::operate::{Cancelled, Migrated, Migration};
 use kinfolk_core::store::{Answer, Operate, Store};
 use kinfolk_core::task::Task;
 use kinfolk_core::{
-    CommandName, InputError, Json, Policy, QueueName, Retried, Schedule, ScheduleName, SignalName, Signalled,
-    StatusName, TaskId,
+    CommandName, GroupRef, InputError, Json, Policy, QueueName, Retried, Schedule, ScheduleName, Setting, SignalName,
+    Signalled, StatusName, TaskId,
 };
 
 use super::SqliteStore;
 use crate::migrate;
-use crate::verb::{cancel, queue, retry, retry_family, schedule, signal, status};
+use crate::verb::{cancel, group, queue, retry, retry_family, schedule, signal, status};
 use crate::writer::Verb;
 
 #[async_trait]
@@ -40,8 +40,19 @@ impl Operate for SqliteStore {
 
     async fn set_queue(&self, queue: &QueueName, policy: &Policy) -> Answer<()> {
         policy.check()?;
-        let (queue, policy) = (queue.clone(), *policy);
+        let (queue, policy) = (queue.clone(), policy.clone());
         self.write(Verb::Arrange, move |session| queue::set(session, &queue, &policy)).await
+    }
+
+    async fn set_group(&self, group: &GroupRef, key: Option<&str>, setting: &Setting) -> Answer<()> {
+        group.check_setting(key, setting)?;
+        let (group, key, setting) = (group.clone(), key.map(str::to_owned), *setting);
+        self.write(Verb::SetGroup, move |session| group::set_group(session, &group, key.as_deref(), &setting)).await
+    }
+
+    async fn remove_group(&self, group: &GroupRef) -> Answer<()> {
+        let group = group.clone();
+        self.write(Verb::RemoveGroup, move |session| group::remove_group(session, &group)).await
     }
 
     async fn put_status(&self, name: &StatusName, commands: &[CommandName]) -> Answer<()> {
@@ -58,9 +69,9 @@ impl Operate for SqliteStore {
         self.write(Verb::Arrange, move |session| status::remove(session, &name)).await
     }
 
-    async fn pause(&self, queue: &QueueName) -> Answer<()> {
-        let queue = queue.clone();
-        self.write(Verb::Arrange, move |session| queue::pause(session, &queue)).await
+    async fn pause(&self, queue: &QueueName, by: Option<&str>) -> Answer<()> {
+        let (queue, by) = (queue.clone(), by.map(cut));
+        self.write(Verb::Arrange, move |session| queue::pause(session, &queue, by.as_deref())).await
     }
 
     async fn resume(&self, queue: &QueueName) -> Answer<()> {
@@ -95,6 +106,12 @@ impl Operate for SqliteStore {
     async fn pending_migrations(&self) -> Answer<Vec<Migration>> {
         self.read(|snapshot| Ok(migrate::pending(migrate::version(snapshot.conn)?))).await
     }
+}
+
+/// As much of a name as is kept.
+fn cut(name: &str) -> String {
+    let end = (0..=NAME_BYTES_MAX.min(name.len())).rev().find(|end| name.is_char_boundary(*end));
+    name[..end.unwrap_or(0)].to_owned()
 }
 
 impl Store for SqliteStore {

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use kinfolk_core::limits::ENQUEUE_BATCH_MAX;
 use kinfolk_core::store::{Answer, Produce};
-use kinfolk_core::{Command, Enqueued, InputError, NewTask};
+use kinfolk_core::{Command, Enqueued, InputError, Keys, NewTask};
 
 use super::SqliteStore;
 use crate::verb::{enqueue, register};
@@ -23,6 +23,6 @@ impl Produce for SqliteStore {
         }
         tasks.iter().try_for_each(NewTask::check)?;
         let tasks = tasks.to_vec();
-        self.write(Verb::Enqueue, move |session| enqueue::enqueue(session, &tasks)).await
+        self.write(Verb::Enqueue, move |session| enqueue::enqueue(session, &tasks, &Keys::new())).await
     }
 }

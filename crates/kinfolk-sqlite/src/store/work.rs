@@ -7,15 +7,16 @@ use kinfolk_core::limits::SETTLE_BATCH_MAX;
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::{Answer, Work};
 use kinfolk_core::{
-    Checkpoint, Claim, Claimed, FanOut, FanOutId, Heartbeat, InputError, Json, Key, QueueName, Record, Recorded,
-    Recovered, Report, Schedule, Settle, Settled, SignalName, Status, StepKind, Suspend, Taken, TaskId, Token,
-    WakeSource, WorkerId, WorkerSpec,
+    Checkpoint, Claim, Claimed, FanOut, FanOutId, GroupName, Heartbeat, InputError, Json, Key, QueueName, Record,
+    Recorded, Recovered, Report, Schedule, Settle, Settled, SignalName, Status, StepKind, Suspend, Taken, TaskId,
+    Timestamp, Token, WakeSource, WorkerId, WorkerSpec,
 };
 
 use super::{SqliteStore, closed};
 use crate::look::activity::turned;
+use crate::look::lost;
 use crate::verb::{
-    claim, expire, prune, record, recover, report, schedule, settle, signal, status, suspend, sweep, worker,
+    claim, expire, prune, rate, record, recover, report, schedule, settle, signal, status, suspend, sweep, worker,
 };
 use crate::wake::Hub;
 use crate::writer::Verb;
@@ -39,8 +40,14 @@ impl Work for SqliteStore {
     }
 
     async fn claim(&self, claim: &Claim) -> Answer<Claimed> {
-        let claim = claim.clone();
-        self.write(Verb::Claim, move |session| claim::claim(session, &claim)).await
+        loop {
+            let claim = claim.clone();
+            let round = self.write(Verb::Claim, move |session| claim::claim(session, &claim)).await?;
+            // Nothing so far, and there is more to look at: others may write in between.
+            if !round.more || !round.claimed.tasks.is_empty() {
+                return Ok(round.claimed);
+            }
+        }
     }
 
     async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>> {
@@ -82,6 +89,11 @@ impl Work for SqliteStore {
         self.write(Verb::TakeSignal, move |session| signal::take(session, task, token, &key, &name)).await
     }
 
+    async fn slow_down(&self, task: TaskId, token: Token, group: &GroupName, until: Timestamp) -> Answer<bool> {
+        let group = group.clone();
+        self.write(Verb::SlowDown, move |session| rate::slow_down(session, task, token, &group, until)).await
+    }
+
     async fn report(&self, task: TaskId, token: Token, report: &Report) -> Answer<bool> {
         report.check()?;
         let report = report.clone();
@@ -103,9 +115,13 @@ impl Work for SqliteStore {
 
     async fn sweep(&self) -> Answer<u64> {
         let behind = self.shared().swept.load(Ordering::Relaxed);
-        let (stuck, next) = self.read(move |snapshot| sweep::stuck(snapshot.conn, behind)).await?;
+        let looked = self.read(move |snapshot| {
+            let lost = lost::lost(snapshot.conn, &snapshot.catalogue, snapshot.now)?;
+            Ok((sweep::stuck(snapshot.conn, behind)?, !lost.is_empty()))
+        });
+        let ((stuck, next), any_lost) = looked.await?;
         self.shared().swept.store(next, Ordering::Relaxed);
-        if stuck.is_empty() {
+        if stuck.is_empty() && !any_lost {
             return Ok(0);
         }
         self.write(Verb::Sweep, move |session| sweep::sweep(session, &stuck)).await

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::rows::{failure_text, worker_from};
 use crate::session::Session;
 use crate::verb::whereabouts::Whereabouts;
-use crate::verb::{family, verdict, whereabouts};
+use crate::verb::{family, park, verdict, whereabouts};
 
 /// Asks for the end of a task and its descendants.
 pub(crate) fn cancel(session: &mut Session<'_>, id: TaskId) -> Result<Cancelled> {
@@ -31,6 +31,7 @@ fn member(session: &mut Session<'_>, task: &Whereabouts) -> Result<()> {
     let open = if task.parked || task.state == State::Waiting { verdict::open_fan_outs(session, id)? } else { vec![] };
     match task.state {
         State::Pending if open.is_empty() => {
+            park::leave(session, id, true)?;
             let failure = failure_text(&Failure::cancelled())?;
             let mut statement = session.sql(include_str!("../../sql/cancel/pending.sql"))?;
             statement.execute((id, session.micros(), failure))?;
@@ -42,7 +43,10 @@ fn member(session: &mut Session<'_>, task: &Whereabouts) -> Result<()> {
             session.news.cancels.extend(task.worker.map(worker_from));
             return open.into_iter().try_for_each(|fan_out_id| children(session, fan_out_id));
         }
-        State::Pending => family::left_line(session, task)?,
+        State::Pending => {
+            park::leave(session, id, false)?;
+            family::left_line(session, task)?;
+        }
         _ => verdict::stop_waiting(session, id)?,
     }
     // It has nothing more to say, and ends with its last child.
@@ -93,6 +97,7 @@ fn in_line(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
         }
         held += u64::from(row.get_ref(1)?.as_str_or_null().is_ok_and(|gate| gate == Some(Gate::After.as_str())));
     }
+    leave_keys(session, fan_out_id)?;
     let failure = failure_text(&Failure::cancelled())?;
     let mut statement = session.sql(include_str!("../../sql/cancel/pending_children.sql"))?;
     fan_out.tally.cancelled += statement.execute((fan_out_id, session.micros(), failure))? as u64;
@@ -100,4 +105,11 @@ fn in_line(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
     session.fan_outs.put(fan_out_id, fan_out);
     session.fan_outs.ended(fan_out_id, nths);
     verdict::look(session, fan_out_id)
+}
+
+/// Those of the pending children of a fan-out that have something to do with keys leave them.
+fn leave_keys(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
+    let mut statement = session.sql(include_str!("../../sql/cancel/keyed.sql"))?;
+    let keyed: Vec<i64> = statement.query_map([fan_out_id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    keyed.into_iter().try_for_each(|id| park::leave(session, id, true))
 }

@@ -1,8 +1,8 @@
 //! Taking tasks to run: the heads of the worker's commands, merged into one line.
 //!
 //! Each command has its own stretch of the ready index, so a claim reads neither tasks of other commands nor any that
-//! are not open. Other lanes than the top are read only when there is something in them, and none that has no room. The
-//! writer is alone, so what is read is what is taken.
+//! are not open. Other lanes than the top are read only when there is something in them, and none that has no room. Only a
+//! claim one of whose commands has groups looks at keys. The writer is alone, so what is read is what is taken.
 
 use std::collections::BTreeSet;
 
@@ -14,30 +14,53 @@ use crate::error::Result;
 use crate::rows::span_from;
 use crate::session::Session;
 use crate::verb::admit::{self, Room};
+use crate::verb::entry::Entry;
 use crate::verb::family::Lane;
-use crate::verb::line::{self, Taken};
-use crate::verb::{follow_up, verdict, worker};
+use crate::verb::line::{self, From, Taken};
+use crate::verb::{follow_up, rate, verdict, worker};
+
+/// What one round of a claim took, and whether it left off before it had looked at all it might take: it has parked as many
+/// tasks as one transaction should.
+pub(crate) struct Round {
+    pub(crate) claimed: Claimed,
+    pub(crate) more: bool,
+}
+
+impl Round {
+    const fn whole(claimed: Claimed) -> Self {
+        Self { claimed, more: false }
+    }
+}
 
 /// Takes open tasks for a worker, in the order of priority, place and number.
-pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Claimed> {
+pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Round> {
     if !worker::exists(session, claim.worker)? {
         return Err(StoreError::LeaseLost { worker: claim.worker }.into());
     }
     let queue = session.catalogue.queue(&claim.queue);
+    let commands: BTreeSet<i64> =
+        claim.commands.iter().filter_map(|name| session.catalogue.command(name)).map(|known| known.id).collect();
+    let grouped = commands.iter().any(|id| !session.catalogue.groups_of(*id).is_empty());
     if claim.repeated {
         let tasks = running(session, claim)?;
         if !tasks.is_empty() {
-            let next_due = queue.map_or(Ok(None), |queue| next_due(session, queue.id))?;
-            return Ok(Claimed { tasks, next_due });
+            let mut next = queue.map_or(Ok(None), |queue| next_due(session, queue.id))?;
+            if let Some(queue) = queue.filter(|_| grouped) {
+                next = next.into_iter().chain(rate::next(session, queue.id, &commands)?).min();
+            }
+            return Ok(Round::whole(Claimed { tasks, next_due: next }));
         }
     }
     let Some(queue) = queue.filter(|known| known.queue.paused_at.is_none()) else {
-        return Ok(Claimed::default());
+        return Ok(Round::whole(Claimed::default()));
     };
     if claim.commands.is_empty() {
-        return Ok(Claimed::default());
+        return Ok(Round::whole(Claimed::default()));
     }
     let mut next = open(session, queue.id)?;
+    if grouped {
+        rate::wake_due(session)?;
+    }
     let mut look = Look::at(session, queue.id, claim)?;
     if look.follow_ups {
         follow_up::open(session, queue.id)?;
@@ -47,11 +70,24 @@ pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Claimed>
         look = Look::at(session, queue.id, claim)?;
         next = next_due(session, queue.id)?;
     }
-    let commands: BTreeSet<i64> =
-        claim.commands.iter().filter_map(|name| session.catalogue.command(name)).map(|known| known.id).collect();
-    let limit = claim.limit.min(CLAIM_BATCH_MAX);
-    let taken = line::pick(session, queue.id, &commands, limit, &look, room)?;
-    Ok(Claimed { tasks: take(session, claim, &taken, &room)?, next_due: next })
+    let fair = queue.queue.policy.fair.is_some();
+    let from = From { queue_id: queue.id, commands: &commands, limit: claim.limit.min(CLAIM_BATCH_MAX), fair };
+    if !grouped {
+        let taken = line::pick(session, &from, &look, room, None)?;
+        let tasks = take(session, claim, &taken, &room, fair)?;
+        return Ok(Round::whole(Claimed { tasks, next_due: next }));
+    }
+    look.look_behind_keys(session, queue.id, claim)?;
+    let mut entry = Entry::new(session)?;
+    let taken = line::pick(session, &from, &look, room, Some(&mut entry))?;
+    let tasks = take(session, claim, &taken, &room, fair)?;
+    entry.end(session)?;
+    let more = entry.is_over() && tasks.len() < from.limit;
+    next = match more {
+        true => Some(session.now),
+        false => next.into_iter().chain(rate::next(session, queue.id, &commands)?).min(),
+    };
+    Ok(Round { claimed: Claimed { tasks, next_due: next }, more })
 }
 
 /// What there is beside the lane top.
@@ -62,15 +98,28 @@ pub(crate) struct Look {
     pub(crate) lanes: bool,
     /// Open suspects, and the worker may take one.
     pub(crate) suspects: bool,
+    /// The worker runs no suspect.
+    pub(crate) may_take_suspect: bool,
+    /// Tasks behind keys that may have room.
+    pub(crate) marks: bool,
 }
 
 impl Look {
     fn at(session: &Session<'_>, queue_id: i64, claim: &Claim) -> Result<Self> {
         let mut statement = session.sql(include_str!("../../sql/claim/look.sql"))?;
         let look = statement.query_row((queue_id, claim.worker.0.as_bytes()), |row| {
-            Ok(Self { follow_ups: row.get(0)?, lanes: row.get(1)?, suspects: row.get(2)? })
+            let suspects = row.get(2)?;
+            Ok(Self { follow_ups: row.get(0)?, lanes: row.get(1)?, suspects, may_take_suspect: suspects, marks: false })
         })?;
         Ok(look)
+    }
+
+    /// Where commands have groups, there is more to look at.
+    fn look_behind_keys(&mut self, session: &Session<'_>, queue_id: i64, claim: &Claim) -> Result<()> {
+        let mut statement = session.sql(include_str!("../../sql/park/look.sql"))?;
+        (self.marks, self.may_take_suspect) =
+            statement.query_row((queue_id, claim.worker.0.as_bytes()), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(())
     }
 }
 
@@ -105,21 +154,25 @@ fn next_due(session: &Session<'_>, queue_id: i64) -> Result<Option<Timestamp>> {
     Ok(statement.query_row([queue_id], |row| row.get(0)).optional()?.map(Timestamp::from_micros))
 }
 
-fn take(session: &mut Session<'_>, claim: &Claim, line: &[Taken], room: &Room) -> Result<Vec<ClaimedTask>> {
+fn take(session: &mut Session<'_>, claim: &Claim, line: &[Taken], room: &Room, fair: bool) -> Result<Vec<ClaimedTask>> {
     let mut take = session.sql(include_str!("../../sql/claim/take.sql"))?;
     let mut taken = session.sql(include_str!("../../sql/claim/taken.sql"))?;
     let (worker, token) = (claim.worker.0.as_bytes(), claim.token.0.as_bytes());
     let mut tasks = Vec::with_capacity(line.len());
-    for &Taken { id, lane } in line {
-        match room.held(lane) {
-            None => drop(take.execute((id, session.micros(), worker, token))?),
-            Some((held, slot)) => {
-                let mut take_kin = session.sql(include_str!("../../sql/claim/take_kin.sql"))?;
-                take_kin.execute((id, session.micros(), worker, token, held.as_str(), slot))?;
-                if lane == Lane::Top {
-                    admit::open_family(session, id)?;
-                }
-            }
+    for &Taken { id, lane, keyed, parked } in line {
+        let held = room.held(lane);
+        if held.is_none() && !parked && !fair {
+            take.execute((id, session.micros(), worker, token, keyed))?;
+        } else {
+            let sql = match parked {
+                false => include_str!("../../sql/claim/take_kin.sql"),
+                true => include_str!("../../sql/park/take.sql"),
+            };
+            let (lane, slot) = held.unwrap_or((lane, false));
+            session.sql(sql)?.execute((id, session.micros(), worker, token, lane.as_str(), slot, keyed))?;
+        }
+        if held.is_some() && lane == Lane::Top {
+            admit::open_family(session, id)?;
         }
         let mut rows = taken.query([id])?;
         while let Some(row) = rows.next()? {
@@ -144,5 +197,6 @@ fn claimed(session: &Session<'_>, row: &Row<'_>, token: Token) -> Result<Claimed
         root: TaskId(row.get(8)?),
         depth: row.get(9)?,
         steps: row.get(10)?,
+        keyed: row.get(11)?,
     })
 }

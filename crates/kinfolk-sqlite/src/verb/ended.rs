@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::rows::worker_from;
 use crate::session::Session;
 use crate::verb::family::{self, Kin, Lane};
-use crate::verb::{cancel, verdict, whereabouts};
+use crate::verb::{cancel, slot, verdict, whereabouts};
 
 /// A task whose attempt has ended.
 pub(crate) struct Ended {
@@ -37,6 +37,9 @@ pub(crate) struct Ended {
     pub(crate) steps: u32,
     /// It has been suspended, and may have children.
     pub(crate) parked: bool,
+    /// It may hold slots of its keys.
+    keyed: bool,
+    keys: Option<String>,
 }
 
 impl Ended {
@@ -70,6 +73,8 @@ impl Ended {
             nth: row.get(17)?,
             steps: row.get(18)?,
             parked: row.get(19)?,
+            keyed: row.get(20)?,
+            keys: row.get(21)?,
         })
     }
 
@@ -118,6 +123,7 @@ impl Ended {
         token: Option<Token>,
     ) -> Result<()> {
         let gate = if next.delay.is_zero() { Gate::Open } else { Gate::Time };
+        let keyed = self.give_back(session, false)?;
         session.sql(include_str!("../../sql/settle/return.sql"))?.execute((
             self.id.0,
             gate.as_str(),
@@ -127,6 +133,7 @@ impl Ended {
             next.suspect,
             next.strikes,
             token.map(|token| token.0.into_bytes()),
+            keyed,
         ))?;
         session.news.queues.insert(self.queue_id);
         Ok(())
@@ -166,6 +173,7 @@ impl Ended {
         token: Option<Token>,
     ) -> Result<State> {
         let failure = failure.filter(|_| next.state == State::Failed);
+        let keyed = self.give_back(session, false)?;
         session.sql(include_str!("../../sql/settle/wait.sql"))?.execute((
             self.id.0,
             next.state.as_str(),
@@ -175,6 +183,7 @@ impl Ended {
             next.suspect,
             next.strikes,
             token.map(|token| token.0.into_bytes()),
+            keyed,
         ))?;
         self.slot_is_free(session);
         for fan_out_id in verdict::open_fan_outs(session, self.id.0)? {
@@ -214,7 +223,16 @@ impl Ended {
             token.map(|token| token.0.into_bytes()),
         ))?;
         self.slot_is_free(session);
+        self.give_back(session, true)?;
         family::ended(session, &self.kin(), next.state)
+    }
+
+    /// The task gives back the slots of its keys, if it holds any: all when it is terminal. Whether it holds some still.
+    pub(crate) fn give_back(&self, session: &mut Session<'_>, terminal: bool) -> Result<bool> {
+        if !self.keyed {
+            return Ok(false);
+        }
+        slot::give_back(session, self.id.0, self.command_id, self.keys.as_deref(), terminal)
     }
 
     /// Another child of the queue may run.

@@ -2,7 +2,8 @@
 
 use kinfolk_core::limits::PAYLOAD_BYTES_MAX;
 use kinfolk_core::{
-    Enqueued, Gate, InputError, Json, NewTask, OnDuplicate, Rejection, State, TaskId, Timestamp, Unique, UniqueScope,
+    Enqueued, Gate, InputError, Json, Keys, NewTask, OnDuplicate, Rejection, State, TaskId, Timestamp, Unique,
+    UniqueScope,
 };
 use rusqlite::{CachedStatement, OptionalExtension, params};
 
@@ -17,13 +18,13 @@ const INLINE_BYTES_MAX: usize = 1024;
 /// The moment until which a key is held whose end is not known yet.
 const OPEN_END: i64 = i64::MAX;
 
-/// Enqueues tasks in this order; one answer each.
-pub(crate) fn enqueue(session: &mut Session<'_>, tasks: &[NewTask]) -> Result<Vec<Enqueued>> {
+/// Enqueues tasks in this order, made by a task that has these keys; one answer each.
+pub(crate) fn enqueue(session: &mut Session<'_>, tasks: &[NewTask], maker: &Keys) -> Result<Vec<Enqueued>> {
     let mut insert = session.sql(include_str!("../../sql/enqueue/insert.sql"))?;
-    tasks.iter().map(|task| one(session, &mut insert, task)).collect()
+    tasks.iter().map(|task| one(session, &mut insert, task, maker)).collect()
 }
 
-fn one(session: &mut Session<'_>, insert: &mut CachedStatement<'_>, task: &NewTask) -> Result<Enqueued> {
+fn one(session: &mut Session<'_>, insert: &mut CachedStatement<'_>, task: &NewTask, maker: &Keys) -> Result<Enqueued> {
     let (command, queue) = match target(session.catalogue, task) {
         Ok(target) => target,
         Err(why) => return Ok(Enqueued::Rejected(why)),
@@ -40,11 +41,11 @@ fn one(session: &mut Session<'_>, insert: &mut CachedStatement<'_>, task: &NewTa
         due,
         place: due.max(session.now),
     };
-    let id = put(session, insert, task, command, queue.id, &stand, None)?;
+    let id = put(session, insert, task, command, queue, &stand, Origin { keys: maker, birth: None })?;
     Ok(Enqueued::Created(id))
 }
 
-/// The command and the queue that a new task names.
+/// The command and the queue that a new task names; the command has all groups that it has keys for.
 pub(crate) fn target<'a>(
     catalogue: &'a Catalogue,
     task: &NewTask,
@@ -53,7 +54,11 @@ pub(crate) fn target<'a>(
     let command = command.ok_or_else(|| Rejection::UnknownCommand(task.command.clone()))?;
     let name = task.queue.as_ref().unwrap_or(&command.command.queue);
     let queue = catalogue.queue(name).ok_or_else(|| Rejection::UnknownQueue(name.clone()))?;
-    Ok((command, queue))
+    let declared = catalogue.groups_of(command.id);
+    match task.keys.0.keys().find(|name| !declared.iter().any(|group| group.name == **name)) {
+        Some(unknown) => Err(Rejection::UnknownGroup(unknown.clone())),
+        None => Ok((command, queue)),
+    }
 }
 
 /// The gate of a task that only time may hold.
@@ -78,16 +83,41 @@ pub(crate) struct Birth {
     pub(crate) nth: u64,
 }
 
+/// What a new task comes from: the keys of the task that makes it, and whose child it is, if it is one.
+#[derive(Clone, Copy)]
+pub(crate) struct Origin<'m> {
+    pub(crate) keys: &'m Keys,
+    pub(crate) birth: Option<&'m Birth>,
+}
+
+/// The keys of a new task: those it is given, and those it inherits.
+fn keys_of(session: &Session<'_>, task: &NewTask, command: &KnownCommand, maker: &Keys) -> Keys {
+    let declared = session.catalogue.groups_of(command.id);
+    let mut keys = task.keys.clone();
+    if task.inherit_keys {
+        let inherited = maker.0.iter().filter(|(name, _)| declared.iter().any(|group| group.name == **name));
+        for (name, key) in inherited {
+            keys.0.entry(name.clone()).or_insert_with(|| key.clone());
+        }
+    }
+    keys
+}
+
 /// Writes a new task with `sql/enqueue/insert.sql`, or a child with `sql/enqueue/insert_child.sql`. Its number.
 pub(crate) fn put(
     session: &mut Session<'_>,
     insert: &mut CachedStatement<'_>,
     task: &NewTask,
     command: &KnownCommand,
-    queue_id: i64,
+    queue: &KnownQueue,
     stand: &Stand,
-    birth: Option<&Birth>,
+    origin: Origin<'_>,
 ) -> Result<TaskId> {
+    let keys = keys_of(session, task, command, origin.keys);
+    let fair = queue.queue.policy.fair.as_ref().map(|name| keys.get(name).unwrap_or_default().to_owned());
+    let keys = if keys.is_empty() { None } else { Some(Json::of(&keys)?) };
+    let keys = keys.as_ref().map(Json::as_str);
+    let queue_id = queue.id;
     let id = session.next_task();
     let now = session.now;
     let priority = stand.priority;
@@ -98,7 +128,7 @@ pub(crate) fn put(
     let scope = task.unique.as_ref().map(|unique| unique.scope.as_str());
     let until = task.unique.as_ref().map(|unique| held_until(unique, now));
     let (trace, payload, made) = (task.trace.as_deref(), inline(&task.payload), now.as_micros());
-    match birth {
+    match origin.birth {
         None => insert.execute(params![
             id.0,
             command.id,
@@ -114,7 +144,9 @@ pub(crate) fn put(
             scope,
             until,
             trace,
-            payload
+            payload,
+            keys,
+            fair
         ])?,
         Some(birth) => insert.execute(params![
             id.0,
@@ -132,11 +164,13 @@ pub(crate) fn put(
             until,
             trace,
             payload,
+            keys,
             birth.parent_id,
             birth.root_id,
             birth.depth,
             birth.fan_out_id,
-            birth.nth
+            birth.nth,
+            fair
         ])?,
     };
     put_large(session, id, &task.payload)?;

@@ -11,7 +11,7 @@ use crate::rows::failure_text;
 use crate::session::Session;
 use crate::verb::enqueue::gate_of;
 use crate::verb::whereabouts::Whereabouts;
-use crate::verb::{follow_up, verdict};
+use crate::verb::{follow_up, slot, verdict};
 
 /// In which line a task stands on its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,7 +75,7 @@ pub(crate) fn join(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
 
 /// Ends a task that has done its own work, unless a child of it is open, and whoever waits for nothing but that.
 pub(crate) fn join_task(session: &mut Session<'_>, id: i64) -> Result<()> {
-    let Some((owner, outcome)) = owner(session, id)? else { return Ok(()) };
+    let Some(Owner { kin: owner, outcome, slots }) = owner(session, id)? else { return Ok(()) };
     let spawned = session.fan_outs.find(session.conn, id)?.map_or(Tally::default(), |fan_out| fan_out.tally);
     let state = decide::join(outcome, &spawned, 0);
     let failure = match state {
@@ -86,6 +86,9 @@ pub(crate) fn join_task(session: &mut Session<'_>, id: i64) -> Result<()> {
     };
     let mut statement = session.sql(include_str!("../../sql/family/join.sql"))?;
     statement.execute((id, state.as_str(), session.micros(), failure))?;
+    if let Some((command_id, keys)) = slots {
+        slot::give_back(session, id, command_id, keys.as_deref(), true)?;
+    }
     let Some(above) = owner.fan_out_id else {
         leave_place(session, &owner)?;
         return follow_up::family_ended(session, id, state);
@@ -106,12 +109,22 @@ fn count(session: &mut Session<'_>, fan_out_id: i64, nth: Option<u32>, state: St
     verdict::look(session, fan_out_id)
 }
 
-/// A task that has done its own work and waits for no open child, and how that work ended.
-fn owner(session: &mut Session<'_>, id: i64) -> Result<Option<(Kin, State)>> {
+/// A task that has done its own work and waits for no open child.
+struct Owner {
+    kin: Kin,
+    /// How its own work ended.
+    outcome: State,
+    /// Its command and keys, if it may hold slots.
+    slots: Option<(i64, Option<String>)>,
+}
+
+fn owner(session: &mut Session<'_>, id: i64) -> Result<Option<Owner>> {
     let mut statement = session.sql(include_str!("../../sql/family/owner.sql"))?;
-    let (state, outcome, parked, lane, kin) = statement.query_row([id], |row| {
+    let (state, outcome, parked, lane, kin, slots) = statement.query_row([id], |row| {
         let kin = Kin { id, queue_id: row.get(2)?, fan_out_id: row.get(3)?, nth: row.get(5)?, lane: Lane::Top };
-        Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?, row.get(6)?, row.get::<_, String>(4)?, kin))
+        let slots = if row.get(7)? { Some((row.get(8)?, row.get(9)?)) } else { None };
+        let (state, outcome): (String, Option<String>) = (row.get(0)?, row.get(1)?);
+        Ok((state, outcome, row.get(6)?, row.get::<_, String>(4)?, kin, slots))
     })?;
     let Some(outcome) = outcome.filter(|_| state == State::Waiting.as_str()) else { return Ok(None) };
     // A task that has never been suspended has no other fan-out than the one that has just run out.
@@ -119,7 +132,7 @@ fn owner(session: &mut Session<'_>, id: i64) -> Result<Option<(Kin, State)>> {
         return Ok(None);
     }
     let lane = Lane::from_word(&lane).ok_or_else(|| unreadable("lane", &lane))?;
-    Ok(Some((Kin { lane, ..kin }, outcome.parse()?)))
+    Ok(Some(Owner { kin: Kin { lane, ..kin }, outcome: outcome.parse()?, slots }))
 }
 
 /// In an in-order fan-out: lets the next child go when none is open, or skips the rest after a failure.

@@ -10,8 +10,9 @@ use kinfolk_core::{FollowUp, Gate, State, TaskId, Timestamp, When};
 use crate::error::Result;
 use crate::rows::failure_text;
 use crate::session::Session;
-use crate::verb::enqueue::{Stand, gate_of, holder, joined, put, target};
+use crate::verb::enqueue::{Origin, Stand, gate_of, holder, joined, put, target};
 use crate::verb::make::Maker;
+use crate::verb::park;
 
 /// Makes a follow-up, or lets the pending root that holds its key wait for this family too.
 pub(crate) fn make(session: &mut Session<'_>, maker: &Maker, follow_up: &FollowUp) -> Result<()> {
@@ -21,6 +22,7 @@ pub(crate) fn make(session: &mut Session<'_>, maker: &Maker, follow_up: &FollowU
         && let Some(holder) = holder(session, include_str!("../../sql/follow_up/holder.sql"), command.id, &unique.key)?
     {
         if holder.unstarted {
+            park::leave(session, holder.id.0, true)?;
             wait_for(session, holder.id, maker.root_id, *when)?;
         }
         return joined(session, &holder, task, unique.on_duplicate).map(drop);
@@ -32,7 +34,7 @@ pub(crate) fn make(session: &mut Session<'_>, maker: &Maker, follow_up: &FollowU
         place: maker.place,
     };
     let mut insert = session.sql(include_str!("../../sql/enqueue/insert.sql"))?;
-    let id = put(session, &mut insert, task, command, queue.id, &stand, None)?;
+    let id = put(session, &mut insert, task, command, queue, &stand, Origin { keys: &maker.keys, birth: None })?;
     wait_for(session, id, maker.root_id, *when)
 }
 

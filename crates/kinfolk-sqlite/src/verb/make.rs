@@ -1,15 +1,16 @@
 //! What a handler made: checked as a whole, then written with the settle of its attempt.
 
 use kinfolk_core::limits::DEPTH_MAX;
-use kinfolk_core::{ChildOrder, FanOutId, Gate, Made, NewTask, Rejection, Tally, TaskId, Timestamp};
+use kinfolk_core::{ChildOrder, FanOutId, Gate, Keys, Made, NewTask, Rejection, Tally, TaskId, Timestamp};
 
 use rusqlite::CachedStatement;
 
 use crate::error::Result;
 use crate::fan_out::{Awaited, FanOut};
+use crate::rows;
 use crate::session::Session;
 use crate::verb::ended::Ended;
-use crate::verb::enqueue::{self, Birth, Stand, gate_of, holder, joined, put, target};
+use crate::verb::enqueue::{self, Birth, Origin, Stand, gate_of, holder, joined, put, target};
 use crate::verb::{family, follow_up};
 
 /// A task that has made something, and what it hands down to that.
@@ -22,14 +23,15 @@ pub(crate) struct Maker {
     depth: u16,
     pub(crate) priority: i32,
     pub(crate) place: Timestamp,
+    pub(crate) keys: Keys,
 }
 
 impl Maker {
     /// What is to be known of a task whose attempt has ended.
     pub(crate) fn of(session: &Session<'_>, task: &Ended) -> Result<Self> {
         let mut statement = session.sql(include_str!("../../sql/settle/maker.sql"))?;
-        Ok(statement.query_row([task.id.0], |row| {
-            Ok(Self {
+        let (maker, keys) = statement.query_row([task.id.0], |row| {
+            let maker = Self {
                 id: task.id,
                 queue_id: task.queue_id,
                 fan_out_id: task.fan_out_id,
@@ -38,8 +40,11 @@ impl Maker {
                 depth: row.get(2)?,
                 priority: row.get(3)?,
                 place: Timestamp::from_micros(row.get(4)?),
-            })
-        })?)
+                keys: Keys::new(),
+            };
+            Ok((maker, row.get::<_, Option<String>>(5)?))
+        })?;
+        Ok(Self { keys: rows::keys(keys.as_deref())?, ..maker })
     }
 
     /// A fan-out of this task that has no children yet.
@@ -100,7 +105,7 @@ pub(crate) fn make(session: &mut Session<'_>, maker: &Maker, made: &Made) -> Res
     siblings(session, maker, &made.siblings)?;
     let waits = children(session, maker, &made.children, made.order)?;
     made.follow_ups.iter().try_for_each(|made| follow_up::make(session, maker, made))?;
-    enqueue::enqueue(session, &made.tasks)?;
+    enqueue::enqueue(session, &made.tasks, &maker.keys)?;
     Ok(waits)
 }
 
@@ -111,7 +116,7 @@ fn siblings(session: &mut Session<'_>, maker: &Maker, tasks: &[NewTask]) -> Resu
     }
     let mut statement = session.sql(include_str!("../../sql/settle/maker.sql"))?;
     let priority = statement.query_row([parent_id], |row| row.get(3))?;
-    let nest = Nest { parent_id, depth: maker.depth, priority, place: maker.place, fan_out_id };
+    let nest = Nest { parent_id, depth: maker.depth, priority, fan_out_id, ..Nest::of(maker, fan_out_id) };
     let mut fan_out = session.fan_out(fan_out_id)?;
     let mut insert = session.sql(include_str!("../../sql/enqueue/insert_child.sql"))?;
     for task in tasks {
@@ -167,19 +172,22 @@ pub(crate) fn fan_out(
 }
 
 /// Where children come from, and what they inherit.
-struct Nest {
+struct Nest<'m> {
     parent_id: i64,
     /// Of the children.
     depth: u16,
     priority: i32,
     place: Timestamp,
     fan_out_id: i64,
+    /// Of the task that makes them.
+    keys: &'m Keys,
 }
 
-impl Nest {
+impl<'m> Nest<'m> {
     /// A nest for children of this task.
-    fn of(maker: &Maker, fan_out_id: i64) -> Self {
-        Self { parent_id: maker.id.0, depth: maker.depth + 1, priority: maker.priority, place: maker.place, fan_out_id }
+    fn of(maker: &'m Maker, fan_out_id: i64) -> Self {
+        let Maker { id, depth, priority, place, keys, .. } = maker;
+        Self { parent_id: id.0, depth: depth + 1, priority: *priority, place: *place, fan_out_id, keys }
     }
 
     /// Makes one more child, unless another task holds its key.
@@ -212,7 +220,7 @@ impl Nest {
             fan_out_id: self.fan_out_id,
             nth: fan_out.tally.total,
         };
-        put(session, insert, task, command, queue.id, &stand, Some(&birth))?;
+        put(session, insert, task, command, queue, &stand, Origin { keys: self.keys, birth: Some(&birth) })?;
         fan_out.tally.total += 1;
         fan_out.held += u64::from(held);
         Ok(())

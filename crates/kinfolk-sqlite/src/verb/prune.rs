@@ -12,6 +12,8 @@ use crate::session::Session;
 
 /// Removes one page of what is past its retention, and says how many tasks went.
 pub(crate) fn prune(session: &mut Session<'_>) -> Result<u64> {
+    // Keys whose rate is whole again, and that nobody waits for, leave nothing behind.
+    session.sql(include_str!("../../sql/rate/prune.sql"))?.execute((session.micros(), SWEEP_PAGE))?;
     let mut past: Vec<(i64, i64)> = Vec::new();
     for known in session.catalogue.queues() {
         let keep = &known.queue.policy.retention;

@@ -6,6 +6,7 @@ use crate::catalogue::make_queue;
 use crate::error::Result;
 use crate::rows::span;
 use crate::session::Session;
+use crate::verb::group;
 
 /// Makes commands known, or changes their defaults; missing queues are made with default policy.
 pub(crate) fn register(session: &mut Session<'_>, commands: &[Command]) -> Result<()> {
@@ -20,12 +21,24 @@ pub(crate) fn register(session: &mut Session<'_>, commands: &[Command]) -> Resul
     let mut made: Vec<(QueueName, i64)> = Vec::new();
     for command in commands {
         let known = session.catalogue.command(&command.name);
-        if session.news.catalogue || known.is_none_or(|known| known.command != *command) {
+        if session.news.catalogue || known.is_none_or(|known| differs(&known.command, command)) {
             let queue_id = queue_id(session, &mut made, &command.queue)?;
-            put(session, command, queue_id)?;
+            let id = put(session, command, queue_id)?;
+            if let Some(groups) = &command.groups {
+                group::declare(session, id, groups)?;
+            }
         }
     }
     Ok(())
+}
+
+/// Whether a command is to be something else than what is known. Groups that are not spoken of stay.
+fn differs(known: &Command, command: &Command) -> bool {
+    let groups = match &command.groups {
+        None => known.groups.clone(),
+        Some(groups) => Some(groups.clone()).filter(|groups| !groups.0.is_empty()),
+    };
+    *known != Command { groups, ..command.clone() }
 }
 
 fn queue_id(session: &mut Session<'_>, made: &mut Vec<(QueueName, i64)>, name: &QueueName) -> Result<i64> {
@@ -41,9 +54,10 @@ fn queue_id(session: &mut Session<'_>, made: &mut Vec<(QueueName, i64)>, name: &
     Ok(id)
 }
 
-fn put(session: &mut Session<'_>, command: &Command, queue_id: i64) -> Result<()> {
+/// Writes a command; its number.
+fn put(session: &mut Session<'_>, command: &Command, queue_id: i64) -> Result<i64> {
     session.news.catalogue = true;
-    session.sql(include_str!("../../sql/catalogue/make_command.sql"))?.execute((
+    let columns = (
         command.name.as_str(),
         queue_id,
         command.priority,
@@ -52,6 +66,7 @@ fn put(session: &mut Session<'_>, command: &Command, queue_id: i64) -> Result<()
         command.retry.cap_ms,
         command.retry.jitter_pct,
         command.timeout.map(span),
-    ))?;
-    Ok(())
+    );
+    let mut statement = session.sql(include_str!("../../sql/catalogue/make_command.sql"))?;
+    Ok(statement.query_row(columns, |row| row.get(0))?)
 }

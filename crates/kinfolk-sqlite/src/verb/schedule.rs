@@ -1,7 +1,7 @@
 //! Recurring schedules: keeping them, and firing each tick once.
 
 use kinfolk_core::schedule::{Fired, Overlap, Plan};
-use kinfolk_core::{Enqueued, Json, NewTask, Schedule, ScheduleName, StoreError, TaskId};
+use kinfolk_core::{Enqueued, Json, Keys, NewTask, Schedule, ScheduleName, StoreError, TaskId};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::error::{Result, unreadable};
@@ -61,7 +61,7 @@ pub(crate) fn fire(session: &mut Session<'_>, plan: &Plan) -> Result<Fired> {
             fired.overlapped += 1;
             continue;
         }
-        let answers = enqueue::enqueue(session, std::slice::from_ref(&schedule.task))?;
+        let answers = enqueue::enqueue(session, std::slice::from_ref(&schedule.task), &Keys::new())?;
         for answer in answers {
             if let Enqueued::Created(id) = answer {
                 fired.tasks.push(id);

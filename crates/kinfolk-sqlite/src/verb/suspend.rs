@@ -89,8 +89,9 @@ fn wait(
     }
     there |= timer.is_some_and(|timer| timer <= session.micros()) || is_signalled(session, suspend)?;
     task.slot_is_free(session);
+    let keyed = task.give_back(session, false)?;
     if there {
-        session.sql(include_str!("../../sql/suspend/go_on.sql"))?.execute((task.id.0, steps))?;
+        session.sql(include_str!("../../sql/suspend/go_on.sql"))?.execute((task.id.0, steps, keyed))?;
         session.news.queues.insert(task.queue_id);
         return Ok(State::Pending);
     }
@@ -106,7 +107,7 @@ fn wait(
         names => Some(Json::of(names)?),
     };
     let mut statement = session.sql(include_str!("../../sql/suspend/suspend.sql"))?;
-    statement.execute((task.id.0, steps, timer, signals.as_ref().map(Json::as_str)))?;
+    statement.execute((task.id.0, steps, timer, signals.as_ref().map(Json::as_str), keyed))?;
     if timer.is_some() {
         // Whoever sleeps until the next due time learns of this one.
         session.news.queues.insert(task.queue_id);

@@ -5,8 +5,9 @@ use kinfolk_core::{State, Tally, TaskId};
 use rusqlite::Connection;
 
 use crate::error::Result;
+use crate::look::lost;
 use crate::session::Session;
-use crate::verb::{family, reopen, verdict, whereabouts};
+use crate::verb::{family, park, reopen, verdict, whereabouts};
 
 /// Fan-outs of more children are not counted anew while one of them is open: a page of tasks must not cost a million rows.
 const COUNTED_MAX: u64 = 100;
@@ -47,9 +48,14 @@ fn has_come(conn: &Connection, id: i64, suspended: bool) -> Result<bool> {
     Ok(!open && (any || !suspended))
 }
 
-/// Counts the children of these tasks anew, and lets those go on that wait for nothing. How many they were.
+/// Counts the children of these tasks anew, and lets those go on that wait for nothing; wakes keys that have room. How many
+/// they were.
 pub(crate) fn sweep(session: &mut Session<'_>, suspects: &[i64]) -> Result<u64> {
     let mut set_right = 0;
+    for key in lost::lost(session.conn, session.catalogue, session.now)? {
+        park::wake(session, key.group_id, &key.key)?;
+        set_right += 1;
+    }
     for &id in suspects {
         set_right += u64::from(unstick(session, id)?);
     }

@@ -4,6 +4,7 @@ mod conformance;
 mod contention;
 mod durable;
 mod families;
+mod groups;
 mod inspect;
 mod open;
 mod payloads;

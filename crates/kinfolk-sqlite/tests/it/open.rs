@@ -181,7 +181,7 @@ async fn a_file_of_the_first_version_is_brought_up_to_date_and_goes_on() {
     let folder = scratch();
     let path = folder.path().join("kinfolk.db");
     first_version(&path);
-    assert_eq!(kinfolk_sqlite::pending_migrations(&path).unwrap().len(), 2);
+    assert_eq!(kinfolk_sqlite::pending_migrations(&path).unwrap().len(), 3);
     let clock = crate::support::HandClock::at(Timestamp::from_micros(4_102_444_800_000_000));
     let store = quick(&path, clock.clone());
     assert_eq!(store.check().await.unwrap(), []);
@@ -274,7 +274,7 @@ async fn a_file_of_the_second_version_keeps_everything_and_goes_on() {
     let spy = Connection::open(&path).unwrap();
     let columns = tables(&spy);
     let before = rows(&spy, &columns);
-    assert_eq!(kinfolk_sqlite::pending_migrations(&path).unwrap().len(), 1);
+    assert_eq!(kinfolk_sqlite::pending_migrations(&path).unwrap().len(), 2);
     let clock = crate::support::HandClock::at(Timestamp::from_micros(4_102_444_800_000_000));
     let store = quick(&path, clock.clone());
     assert_eq!(rows(&spy, &columns), before);

@@ -125,6 +125,45 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
         "COVERING INDEX task_suspect_idx"
     ],
     "schedule/due.sql" => ["schedule_due_idx"],
+    "park/candidate.sql" => ["#"],
+    "park/park.sql" => ["#"],
+    "park/take.sql" => ["#"],
+    "park/line.sql" => ["#"],
+    "park/next.sql" => ["COVERING INDEX task_parked_idx"],
+    "park/next_key.sql" => ["COVERING INDEX task_parked_idx"],
+    "park/any.sql" => ["COVERING INDEX task_parked_idx"],
+    "park/any_of_key.sql" => ["COVERING INDEX task_parked_idx"],
+    "park/queues.sql" => ["COVERING INDEX task_parked_idx"],
+    "park/open_group.sql" => ["INDEX task_parked_idx"],
+    "park/marked.sql" => ["PRIMARY KEY"],
+    "park/mark.sql" => [],
+    "park/unmark.sql" => ["PRIMARY KEY"],
+    "park/look.sql" => ["PRIMARY KEY", "INDEX task_running_idx"],
+    "slot/held.sql" => ["PRIMARY KEY"],
+    "slot/holds.sql" => ["PRIMARY KEY"],
+    "slot/give_back.sql" => ["PRIMARY KEY"],
+    "slot/above.sql" => ["PRIMARY KEY", "#"],
+    "rate/due.sql" => ["INDEX spent_wakes_idx"],
+    "rate/next.sql" => ["INDEX spent_wakes_idx", "COVERING INDEX task_parked_idx"],
+    "rate/rein_in.sql" => ["PRIMARY KEY"],
+    "rate/prune.sql" => ["INDEX spent_over_idx"],
+    "rate/spent.sql" => ["PRIMARY KEY"],
+    "keys/holders.sql" => ["PRIMARY KEY"],
+    "keys/held.sql" => ["PRIMARY KEY"],
+    "keys/spent.sql" => ["PRIMARY KEY"],
+    "keys/waiters.sql" => ["COVERING INDEX task_parked_idx"],
+    "cancel/keyed.sql" => ["INDEX task_child_idx"],
+    "fair/priority.sql" => ["COVERING INDEX task_shelf_idx"],
+    "fair/value.sql" => ["COVERING INDEX task_fair_idx"],
+    "fair/next.sql" => ["INDEX task_fair_idx"],
+    "explain/ahead.sql" => [
+        "COVERING INDEX task_ready_idx",
+        "COVERING INDEX task_shelf_idx",
+        "COVERING INDEX task_suspect_idx"
+    ],
+    "explain/children.sql" => ["INDEX fan_out_open_idx", "INDEX task_child_idx"],
+    "explain/at_work.sql" => ["COVERING INDEX task_at_work_idx"],
+    "explain/slots.sql" => ["COVERING INDEX task_slot_idx"],
 ];
 
 #[test]
@@ -151,6 +190,10 @@ fn a_claim_sorts_nothing() {
         include_str!("../../sql/claim/lane.sql"),
         include_str!("../../sql/claim/suspect.sql"),
         include_str!("../../sql/claim/next_due.sql"),
+        include_str!("../../sql/park/next.sql"),
+        include_str!("../../sql/park/marked.sql"),
+        include_str!("../../sql/fair/value.sql"),
+        include_str!("../../sql/fair/next.sql"),
         include_str!("../../sql/prune/past.sql"),
     ] {
         let steps = plan(&conn, sql);
@@ -170,7 +213,15 @@ const FLAT: &[(&str, &str)] = &[
 fn flat_tasks_do_not_even_look_at_what_families_need() {
     let place = Place::new();
     let conn = Connection::open(place.path()).unwrap();
-    let indexes = ["task_shelf_idx", "task_at_work_idx", "task_slot_idx", "task_child_idx", "task_held_idx"];
+    let indexes = [
+        "task_shelf_idx",
+        "task_at_work_idx",
+        "task_slot_idx",
+        "task_child_idx",
+        "task_held_idx",
+        "task_parked_idx",
+        "task_fair_idx",
+    ];
     let pages: Vec<(String, i64)> = conn
         .prepare("select name, rootpage from sqlite_schema where rootpage > 0")
         .unwrap()

@@ -70,7 +70,7 @@ async fn resuming_a_queue_and_retrying_a_task_wake_too() {
     register(&place.store, &["echo"]).await;
     let id = enqueue(&place.store, &[task("echo")]).await[0];
     place.store.cancel(id).await.unwrap();
-    place.store.pause(&queue()).await.unwrap();
+    place.store.pause(&queue(), None).await.unwrap();
     let mut wakes = listen(&place.store, WorkerId(Uuid::new_v4())).await;
     place.store.retry(id).await.unwrap();
     assert_eq!(next(&mut wakes).await, Wake::Queue(queue()));

@@ -15,7 +15,7 @@ use super::results::{CallError, SubResult};
 use super::sub::{Children, Sub};
 use crate::ctx::Ctx;
 use crate::done::IntoDone;
-use crate::draft::{Draft, task_options};
+use crate::draft::{Draft, made_options, task_options};
 use crate::task::Task;
 use crate::task_error::TaskError;
 
@@ -40,7 +40,7 @@ impl Ctx {
 
     /// Runs one typed sub-task and waits for its result, without a worker. Await it.
     pub fn call_task<T: Task>(&self, task: &T) -> Call<'_, <T::Output as IntoDone>::Value> {
-        Call::new(self, Draft::of_command(T::COMMAND, task))
+        Call::new(self, Draft::of_sub_task(task))
     }
 }
 
@@ -61,6 +61,7 @@ impl<'a, T> Call<'a, T> {
     }
 
     task_options!();
+    made_options!();
 
     /// How long the whole call may take, all attempts and waits included, by the store's clock; then the sub-task is
     /// cancelled, and the parent gets an error.

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use futures_util::stream::{self, StreamExt};
 use kinfolk_core::limits::{DEPTH_MAX, PAGE_MAX};
 use kinfolk_core::{
     Await, ChildResult, FanOut as Kept, FanOutId, NewFanOut, ReadBy, Rule, State, StepKind, StoreError, Verdict,
@@ -25,6 +26,9 @@ use crate::done::IntoDone;
 use crate::family::MakeError;
 use crate::task::Task;
 use crate::task_error::TaskError;
+
+/// Pages of results that are asked for at once.
+const PAGES_AHEAD: usize = 2;
 
 impl Ctx {
     /// Runs sub-tasks side by side and waits for their results, without a worker. Await it; fails fast unless told
@@ -108,6 +112,24 @@ macro_rules! fan_out_options {
         /// How long one attempt of a sub-task may run, for those that do not say.
         pub fn sub_task_timeout(mut self, timeout: std::time::Duration) -> Self {
             self.terms.sub_task_timeout = Some(timeout);
+            self
+        }
+
+        /// The key of this group for sub-tasks that give none in it.
+        pub fn key(self, group: impl AsRef<str>, key: impl Into<String>) -> Self {
+            self.keys([(group, key)])
+        }
+
+        /// The keys of these groups for sub-tasks that give none in them.
+        pub fn keys<N: AsRef<str>, K: Into<String>>(mut self, keys: impl IntoIterator<Item = (N, K)>) -> Self {
+            self.terms.with_keys(kinfolk_core::Keys::of(keys));
+            self
+        }
+
+        /// Sub-tasks also run under those keys of the parent which their commands have groups for; keys that they give
+        /// themselves, or that the fan-out gives, go before.
+        pub fn inherit_keys(mut self) -> Self {
+            self.terms.inherit_keys = true;
             self
         }
 
@@ -233,18 +255,14 @@ impl<'a> Begun<'a> {
     /// All results that count, in the order of the sub-tasks.
     async fn results<T: DeserializeOwned>(&self, fan_out: &Kept) -> Result<Vec<SubResult<T>>, TaskError> {
         let mut results = Vec::with_capacity(self.total as usize);
-        let mut from = 0;
-        loop {
-            let page = self.page(fan_out, ReadBy::Index, from, PAGE_MAX).await?;
-            from += u32::try_from(page.len()).unwrap_or(u32::MAX);
-            let last = page.len() < PAGE_MAX || u64::from(from) >= fan_out.tally.total;
-            for child in page.into_iter().filter(|child| counts(fan_out, child)) {
+        let pages = (0..self.total).step_by(PAGE_MAX).map(|from| self.page(fan_out, ReadBy::Index, from, PAGE_MAX));
+        let mut pages = stream::iter(pages).buffered(PAGES_AHEAD);
+        while let Some(page) = pages.next().await {
+            for child in page?.into_iter().filter(|child| counts(fan_out, child)) {
                 results.push(SubResult::of(child)?);
             }
-            if last {
-                return Ok(results);
-            }
         }
+        Ok(results)
     }
 
     /// What went wrong, child by child in their order.

@@ -84,6 +84,7 @@ impl WorkerBuilder {
 /// The task as if it were claimed: under a token that nobody has, so that no write could hold.
 fn claimed(task: Task) -> ClaimedTask {
     ClaimedTask {
+        keyed: false,
         id: task.id,
         token: Token(Uuid::nil()),
         command: task.command,

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use kinfolk_core::limits::MADE_MAX;
-use kinfolk_core::{InputError, NewTask, QueueName, Rule};
+use kinfolk_core::{InputError, Keys, NewTask, QueueName, Rule};
 use serde::Serialize;
 
 use super::key::Asked;
 use crate::ctx::Ctx;
-use crate::draft::{Draft, task_options};
+use crate::draft::{Draft, made_options, task_options};
 use crate::task::Task;
 use crate::task_error::TaskError;
 
@@ -27,10 +27,11 @@ impl Sub {
 
     /// A typed sub-task. It has no unique key, even if its type has one: a result that is awaited is its own.
     pub fn of<T: Task>(task: &T) -> Self {
-        Self { draft: Draft::of_command(T::COMMAND, task) }
+        Self { draft: Draft::of_sub_task(task) }
     }
 
     task_options!();
+    made_options!();
 }
 
 /// What was said about a fan-out.
@@ -41,6 +42,8 @@ pub(crate) struct Terms {
     pub(crate) priority: Option<i32>,
     pub(crate) max_attempts: Option<u16>,
     pub(crate) sub_task_timeout: Option<Duration>,
+    pub(crate) keys: Keys,
+    pub(crate) inherit_keys: bool,
     pub(crate) timeout: Option<Duration>,
     pub(crate) cancel_on_failure: bool,
     pub(crate) name: Option<String>,
@@ -62,6 +65,13 @@ impl Terms {
     pub(crate) fn on_queue(&mut self, queue: &str) {
         match QueueName::new(queue) {
             Ok(queue) => self.queue = Some(queue),
+            Err(fault) => drop(self.mistake.get_or_insert(fault)),
+        }
+    }
+
+    pub(crate) fn with_keys(&mut self, keys: Result<Keys, InputError>) {
+        match keys {
+            Ok(keys) => self.keys.0.extend(keys),
             Err(fault) => drop(self.mistake.get_or_insert(fault)),
         }
     }
@@ -129,6 +139,10 @@ fn fitted(ctx: &Ctx, terms: &Terms, mut child: NewTask) -> NewTask {
     child.priority = child.priority.or(terms.priority);
     child.max_attempts = child.max_attempts.or(terms.max_attempts).or(Some(ctx.max_attempts()));
     child.timeout = child.timeout.or(terms.sub_task_timeout);
+    for (group, key) in &terms.keys.0 {
+        child.keys.0.entry(group.clone()).or_insert_with(|| key.clone());
+    }
+    child.inherit_keys |= terms.inherit_keys;
     child.trace = child.trace.or_else(|| ctx.trace().map(str::to_owned));
     child
 }

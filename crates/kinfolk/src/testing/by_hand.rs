@@ -14,7 +14,7 @@ use super::TestKit;
 
 impl TestKit {
     /// Completes a pending task with this result, as if a handler had run it. The kit's worker should have no handler for
-    /// its command.
+    /// its command. Under a rate, all open tasks of its command count as started by this.
     pub async fn complete_sub_task<T: Serialize + ?Sized>(&self, id: TaskId, result: &T) -> Result<(), StoreError> {
         let result = Some(Json::of(result)?).filter(|result| *result != Json::null());
         self.settle_by_hand(id, Outcome::Done(result)).await
@@ -46,9 +46,9 @@ impl TestKit {
         if found {
             return Ok(());
         }
-        let state = self.kinfolk().task(id).await?.state;
+        let (state, why) = (self.kinfolk().task(id).await?.state, self.why(id).await);
         let words = format!(
-            "task {id} ({}) can't be ended by hand: it is {state}, or not open yet; is there a handler for it?",
+            "task {id} ({}) can't be ended by hand; is there a handler for it? It is {state}: {why}",
             task.command
         );
         Err(InputError::Other(words).into())

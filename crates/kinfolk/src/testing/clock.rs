@@ -17,6 +17,11 @@ impl TestClock {
     pub fn advance(&self, span: Duration) {
         self.0.fetch_add(i64::try_from(span.as_micros()).unwrap_or(i64::MAX / 2), Ordering::SeqCst);
     }
+
+    /// Moves time forward to this moment; nothing happens if it has passed.
+    pub fn advance_to(&self, moment: Timestamp) {
+        self.0.fetch_max(moment.as_micros(), Ordering::SeqCst);
+    }
 }
 
 impl Default for TestClock {

@@ -6,19 +6,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use async_trait::async_trait;
-use kinfolk_core::inspect::{Filter, Finding, Page, Stats, Violation};
-use kinfolk_core::operate::{Cancelled, Migrated, Migration};
-use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
-use kinfolk_core::task::Attempt;
-use kinfolk_core::worker::WorkerView;
-use kinfolk_core::{
-    ChildResult, Claim, Claimed, Command, CommandName, Enqueued, FanOut, FanOutId, Heartbeat, History, Inspect, Json,
-    Key, NewTask, Operate, Policy, Produce, Progress, Queue, QueueName, ReadBy, Record, Recorded, Recovered, Report,
-    Retried, Schedule, ScheduleName, Settle, Settled, SignalName, Signalled, Status, StatusName, Store, StoreError,
-    Suspend, Taken, Tally, Task, TaskId, Timestamp, Token, WakeSource, Work, WorkerId, WorkerSpec,
-};
+use kinfolk_core::{Claim, Claimed, Settle, Settled, Store, StoreError, hand_on};
 use tokio::sync::Notify;
 
 /// At which commit a worker dies, and on which side of it.
@@ -61,6 +50,21 @@ impl Line {
         *self.commits.crash.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
+    fn behind(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    /// Hands a call on, while the line stands.
+    async fn pass<T>(&self, verb: &'static str, call: impl Future<Output = Answer<T>>) -> Answer<T> {
+        match verb {
+            "settle" | "record" | "suspend" | "expire" | "take_signal" => self.commit(call).await,
+            _ => {
+                self.check()?;
+                call.await
+            }
+        }
+    }
+
     async fn commit<T>(&self, call: impl Future<Output = Answer<T>>) -> Answer<T> {
         self.check()?;
         let number = self.commits.made.fetch_add(1, Ordering::SeqCst) + 1;
@@ -79,39 +83,7 @@ fn dead() -> StoreError {
     StoreError::Unavailable { detail: "the test has cut the line".to_owned() }
 }
 
-impl Store for Line {
-    fn kind(&self) -> &'static str {
-        self.store.kind()
-    }
-}
-
-/// Hands calls on as they are, while the line stands.
-macro_rules! hand_on {
-    ($role:ident { $($verb:ident($($name:ident: $type:ty),*) -> $answer:ty;)+ } $($rest:tt)*) => {
-        #[async_trait]
-        impl $role for Line {
-            $(async fn $verb(&self $(, $name: $type)*) -> Answer<$answer> {
-                self.check()?;
-                self.store.$verb($($name),*).await
-            })+
-            $($rest)*
-        }
-    };
-}
-
-hand_on!(Work {
-    register_worker(worker: &WorkerSpec) -> ();
-    heartbeat(worker: WorkerId) -> Heartbeat;
-    leave(worker: WorkerId) -> ();
-    report(task: TaskId, token: Token, report: &Report) -> bool;
-    recover(worker: WorkerId) -> Recovered;
-    due_schedules() -> Vec<Schedule>;
-    fire(plan: &Plan) -> Fired;
-    sweep() -> u64;
-    refresh_statuses() -> Vec<Status>;
-    prune() -> u64;
-    wakes(worker: WorkerId, queues: &[QueueName]) -> Option<Box<dyn WakeSource>>;
-}
+hand_on!(Line {
     async fn claim(&self, claim: &Claim) -> Answer<Claimed> {
         self.check()?;
         let claimed = self.store.claim(claim).await?;
@@ -122,61 +94,9 @@ hand_on!(Work {
         self.commit(std::future::ready(Ok(claimed))).await
     }
     async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>> {
-        self.commit(self.store.settle(settles)).await
+        self.pass("settle", self.store.settle(settles)).await
     }
-    async fn record(&self, records: &[Record]) -> Answer<Vec<Recorded>> {
-        self.commit(self.store.record(records)).await
+    async fn sweep(&self) -> Answer<u64> {
+        self.pass("sweep", self.store.sweep()).await
     }
-    async fn suspend(&self, suspends: &[Suspend]) -> Answer<Vec<Settled>> {
-        self.commit(self.store.suspend(suspends)).await
-    }
-    async fn expire(&self, task: TaskId, token: Token, fan_out: FanOutId) -> Answer<Option<FanOut>> {
-        self.commit(self.store.expire(task, token, fan_out)).await
-    }
-    async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<Taken> {
-        self.commit(self.store.take_signal(task, token, key, name)).await
-    }
-);
-
-hand_on!(Produce {
-    register(commands: &[Command]) -> ();
-    enqueue(tasks: &[NewTask]) -> Vec<Enqueued>;
-});
-
-hand_on!(Inspect {
-    now() -> Timestamp;
-    task(id: TaskId) -> Option<Task>;
-    attempts(id: TaskId) -> Vec<Attempt>;
-    history(id: TaskId) -> History;
-    results(fan_out: FanOutId, by: ReadBy, from: u32, limit: usize) -> Vec<ChildResult>;
-    list(filter: &Filter) -> Page;
-    children(parent: TaskId, from: u64, limit: usize) -> Vec<Task>;
-    tally(parent: TaskId) -> Tally;
-    progress(task: TaskId) -> Progress;
-    is_active(commands: &[CommandName]) -> bool;
-    statuses() -> Vec<Status>;
-    stats() -> Stats;
-    queues() -> Vec<Queue>;
-    commands() -> Vec<Command>;
-    workers() -> Vec<WorkerView>;
-    schedules() -> Vec<Schedule>;
-    check() -> Vec<Violation>;
-    doctor() -> Vec<Finding>;
-});
-
-hand_on!(Operate {
-    signal(id: TaskId, name: &SignalName, value: &Json) -> Signalled;
-    cancel(id: TaskId) -> Cancelled;
-    retry(id: TaskId) -> Task;
-    retry_family(id: TaskId) -> Retried;
-    set_queue(queue: &QueueName, policy: &Policy) -> ();
-    put_status(name: &StatusName, commands: &[CommandName]) -> ();
-    remove_status(name: &StatusName) -> ();
-    pause(queue: &QueueName) -> ();
-    resume(queue: &QueueName) -> ();
-    put_schedule(schedule: &Schedule) -> Schedule;
-    pause_schedule(name: &ScheduleName, paused: bool) -> ();
-    remove_schedule(name: &ScheduleName) -> ();
-    migrate() -> Migrated;
-    pending_migrations() -> Vec<Migration>;
 });

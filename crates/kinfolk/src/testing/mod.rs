@@ -30,12 +30,13 @@
 //! ```
 //!
 //! A kit's worker is a whole worker: what passes here runs the same code as in production. It never waits for real time:
-//! [`TestClock::advance`] moves the store's clock, and [`TestKit::run_until_idle`] returns when nothing is left to do at
+//! [`TestClock::advance`] moves the store's clock, [`TestKit::skip_ahead`] to where something can go on, and [`TestKit::run_until_idle`] returns when nothing is left to do at
 //! that moment. A worker can be made to die at any of its commits ([`TestKit::crash_at`]), and to hear no wake-ups
 //! ([`TestKit::suppress_wakeups`]).
 
 mod by_hand;
 mod clock;
+mod left;
 mod line;
 mod tree;
 
@@ -159,8 +160,13 @@ impl TestKit {
     /// Runs until there is nothing left to claim, to run or to record at this moment of the clock. Starts the worker, and
     /// a new one in the place of each that dies.
     pub async fn run_until_idle(&mut self) -> Result<(), StoreError> {
-        let stuck = || StoreError::Unavailable { detail: format!("the kit was not idle after {PATIENCE:?}") };
-        tokio::time::timeout(PATIENCE, self.run()).await.unwrap_or_else(|_| Err(stuck()))
+        match tokio::time::timeout(PATIENCE, self.run()).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                let left = self.some_left().await;
+                Err(StoreError::Unavailable { detail: format!("the kit was not idle after {PATIENCE:?}; left:{left}") })
+            }
+        }
     }
 
     async fn run(&mut self) -> Result<(), StoreError> {
@@ -208,7 +214,9 @@ impl TestKit {
         match history.fan_outs.into_iter().find(|fan_out| fan_out.id == number) {
             Some(fan_out) if fan_out.verdict.is_some() => Ok(fan_out),
             Some(fan_out) => {
-                let words = format!("fan-out {name} is not settled, and nothing is left to do: {:?}", fan_out.tally);
+                let (tally, left) = (fan_out.tally, self.some_left().await);
+                let words =
+                    format!("fan-out {name} is not settled, and nothing can be done now: {tally:?}; left:{left}");
                 Err(InputError::Other(words).into())
             }
             None => Err(StoreError::not_found("fan-out", name)),
@@ -221,8 +229,11 @@ impl TestKit {
         match task.state {
             State::Completed => Ok(task.result.unwrap_or_else(kinfolk_core::Json::null).to()?),
             state => {
-                let why = task.failure.map_or(String::new(), |failure| format!(": {}", failure.message));
-                Err(InputError::Other(format!("task {id} is {state}{why}")).into())
+                let why = match task.failure.filter(|_| state.is_terminal()) {
+                    Some(failure) => failure.message,
+                    None => self.why(id).await,
+                };
+                Err(InputError::Other(format!("task {id} is {state}: {why}")).into())
             }
         }
     }

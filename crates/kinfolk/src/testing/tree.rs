@@ -48,7 +48,10 @@ impl TestKit {
         async move {
             let tree = self.tree(id).await.unwrap_or_else(|fault| format!("no tree: {fault}"));
             let expected = outdented(expected);
-            assert!(tree == expected, "{caller}: the family of task {id} is\n{tree}and should be\n{expected}");
+            if tree != expected {
+                let left = self.some_left().await;
+                panic!("{caller}: the family of task {id} is\n{tree}and should be\n{expected}left:{left}");
+            }
         }
     }
 
@@ -56,7 +59,9 @@ impl TestKit {
     pub async fn assert_all(&self, id: TaskId, state: State) {
         let tree = self.tree(id).await.unwrap_or_else(|fault| format!("no tree: {fault}"));
         let word = format!(" {state}");
-        assert!(tree.lines().all(|line| line.ends_with(&word)), "not all of them are {state}:\n{tree}");
+        if !tree.lines().all(|line| line.ends_with(&word)) {
+            panic!("not all of them are {state}:\n{tree}left:{}", self.some_left().await);
+        }
     }
 }
 

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use kinfolk_core::{Command, CommandName, Event, InputError, QueueName, StoreError};
+use kinfolk_core::{Command, CommandName, Event, GroupSpec, Groups, InputError, QueueName, StoreError};
 use serde::de::DeserializeOwned;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
@@ -45,7 +45,7 @@ use crate::handler::{Handlers, IntoCommand, of_function, of_task};
 use crate::kinfolk::Kinfolk;
 use crate::observe::Observer;
 use crate::source::CommandSource;
-use crate::task::Task;
+use crate::task::{Task, command_of};
 use crate::task_error::TaskError;
 
 /// How many attempts run at once on a queue for which nothing else was said.
@@ -150,9 +150,35 @@ impl WorkerBuilder {
 
     /// Handle a typed task.
     pub fn task<T: Task>(mut self) -> Self {
-        let added = T::command().and_then(|command| self.handlers.add(command, of_task::<T>()));
+        let added = command_of::<T>().and_then(|command| self.handlers.add(command, of_task::<T>()));
         if let Err(fault) = added {
             self.mistaken(fault);
+        }
+        self
+    }
+
+    /// Declare the groups of a command that this worker handles, each a name and a limit, a rate or a whole [`GroupSpec`]:
+    /// these and no others. A group of the name `total` is the command's own total.
+    ///
+    /// ```no_run
+    /// # use kinfolk::{Ctx, Kinfolk, TaskError};
+    /// # async fn process(_: Ctx, message: String) -> Result<(), TaskError> { Ok(()) }
+    /// # async fn example(kinfolk: Kinfolk) -> Result<(), kinfolk::Error> {
+    /// let worker = kinfolk.worker().handler("process-message", process);
+    /// let worker = worker.groups("process-message", [("tenant", 20), ("message", 1)]).start().await?;
+    /// kinfolk.enqueue("process-message", "hello").key("tenant", "acme").key("message", "msg-1").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn groups<N: AsRef<str>, S: Into<GroupSpec>>(
+        mut self,
+        command: impl AsRef<str>,
+        groups: impl IntoIterator<Item = (N, S)>,
+    ) -> Self {
+        let declared = CommandName::new(command.as_ref()).and_then(|name| Ok((name, Groups::of(groups)?)));
+        match declared {
+            Ok((name, groups)) => drop(self.handlers.groups.insert(name, groups)),
+            Err(fault) => self.mistaken(fault),
         }
         self
     }
@@ -199,7 +225,7 @@ impl WorkerBuilder {
         self
     }
 
-    /// Whether this worker also recovers lost tasks, looks for stuck parents, fires schedules and prunes. Default yes; every fleet needs one that
+    /// Whether this worker also recovers lost tasks, looks for what waits for nothing, fires schedules and prunes. Default yes; every fleet needs one that
     /// does.
     pub fn maintenance(mut self, maintenance: bool) -> Self {
         self.options.maintenance = maintenance;
@@ -313,6 +339,7 @@ fn shared(
         recover: Notify::new(),
         stirred: Notify::new(),
         has_statuses: AtomicBool::new(false),
+        is_told: AtomicBool::new(false),
     }
 }
 
@@ -323,17 +350,19 @@ async fn register_commands(
     handlers: &Handlers,
     sourced: &[CommandName],
 ) -> Result<Vec<Command>, StoreError> {
-    let mut ours = handlers.declared.clone();
+    handlers.check_groups(sourced)?;
+    let mut ours: Vec<_> = handlers.declared.iter().cloned().map(|command| handlers.grouped(command)).collect();
     if !handlers.named.is_empty() || !sourced.is_empty() {
         let known = kinfolk.store().commands().await?;
         let names: HashSet<_> = known.iter().map(|command| &command.name).collect();
-        ours.extend(handlers.named.iter().filter(|name| !names.contains(name)).cloned().map(Command::new));
+        let new = handlers.named.iter().filter(|name| !names.contains(name)).cloned().map(Command::new);
+        ours.extend(new.map(|command| handlers.grouped(command)));
+        let meant = |command: &Command| handlers.named.contains(&command.name) || sourced.contains(&command.name);
+        let (changed, kept): (Vec<_>, Vec<_>) =
+            known.into_iter().filter(meant).partition(|command| handlers.groups.contains_key(&command.name));
+        ours.extend(changed.into_iter().map(|command| handlers.grouped(command)));
         kinfolk.register(&ours).await?;
-        ours.extend(
-            known
-                .into_iter()
-                .filter(|command| handlers.named.contains(&command.name) || sourced.contains(&command.name)),
-        );
+        ours.extend(kept);
     } else if !ours.is_empty() {
         kinfolk.register(&ours).await?;
     }

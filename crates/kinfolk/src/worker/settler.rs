@@ -218,8 +218,9 @@ impl Settler {
                     let lane = &self.shared.lanes[attempt.lane].queue;
                     self.shared.observer.committed(&attempt, lane, took, state);
                     if state == State::Waiting {
-                        self.shared.wake_all();
+                        self.shared.wake_made();
                     }
+                    self.freed(&attempt);
                     over.push(attempt);
                 }
                 Verdict::Dropped => over.push(attempt),
@@ -317,10 +318,11 @@ impl Settler {
             self.shared.observer.suspended(&settling.attempt, &lane.queue, settling.took, *answer);
             lane.took(settling.took);
             if suspend.iter().next().is_some() {
-                self.shared.wake_all();
+                self.shared.wake_made();
             } else if matches!(answer, Settled::Recorded(State::Pending) | Settled::Repeated(State::Pending)) {
                 lane.wake.notify_one();
             }
+            self.freed(&settling.attempt);
         }
     }
 
@@ -331,10 +333,18 @@ impl Settler {
             lane.took(settling.took);
             // What goes back to pending may be claimable at once; so may the next suspect when one has ended.
             if settle.made.is_some() {
-                self.shared.wake_all();
+                self.shared.wake_made();
             } else if lane.suspects.load(Ordering::Relaxed) || matches!(answer, Settled::Recorded(State::Pending)) {
                 lane.wake.notify_one();
             }
+            self.freed(&settling.attempt);
+        }
+    }
+
+    /// An attempt that held slots is recorded: what waited for them on its queue may start now.
+    fn freed(&self, attempt: &Attempt) {
+        if attempt.task.keyed {
+            self.shared.lanes[attempt.lane].wake.notify_one();
         }
     }
 }
@@ -382,6 +392,7 @@ mod tests {
     fn ended(id: i32, children: usize) -> Ended {
         let id = i64::from(id);
         let task = ClaimedTask {
+            keyed: false,
             steps: 0,
             id: TaskId(id),
             token: Token(Uuid::nil()),

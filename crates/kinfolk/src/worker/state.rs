@@ -55,6 +55,8 @@ pub(crate) struct Shared {
     pub(crate) stirred: Notify,
     /// There are statuses to keep true.
     pub(crate) has_statuses: AtomicBool,
+    /// The store tells which queues have got something to claim.
+    pub(crate) is_told: AtomicBool,
     /// Recover now: something unusual has happened to the store or to other workers.
     pub(crate) recover: Notify,
 }
@@ -145,6 +147,14 @@ impl Shared {
     pub(crate) fn wake_all(&self) {
         for lane in &self.lanes {
             lane.wake.notify_one();
+        }
+    }
+
+    /// Tasks were made, on queues that only the store knows. It tells them, if it can: all others would be looked at in vain,
+    /// and those twice.
+    pub(crate) fn wake_made(&self) {
+        if !self.is_told.load(Ordering::Relaxed) {
+            self.wake_all();
         }
     }
 

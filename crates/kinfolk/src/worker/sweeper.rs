@@ -1,7 +1,8 @@
-//! The sweeper: looks, now and then, for parents that wait though all their children have ended.
+//! The sweeper: looks, now and then, for parents that wait though all their children have ended, and for tasks behind a key
+//! that has room.
 //!
-//! There are none: the transaction that ends the last child settles its parent. Should a store break that promise, the
-//! sweeper sets the family right, page by page, and says so loudly.
+//! There are none: the transaction that ends the last child settles its parent, and the one that makes room under a key says
+//! so. Should a store break these promises, the sweeper sets things right, page by page, and says so loudly.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use kinfolk_core::{Event, StoreError};
 
 use super::state::Shared;
 
-/// Looks for stuck parents.
+/// Looks for what waits for nothing.
 pub(crate) struct Sweeper {
     shared: Arc<Shared>,
     every: Duration,

@@ -4,6 +4,7 @@
 //! 400 ms and then at the poll interval; or when the earliest task it knows of becomes due; or when it is woken.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use kinfolk_core::{Timestamp, Wake};
@@ -97,6 +98,7 @@ impl Waker {
                 return Some(false);
             }
         };
+        self.shared.is_told.store(self.shared.options.wakeups, Ordering::Relaxed);
         // What came before we listened.
         self.shared.wake_all();
         while self.shared.roster.worker() == Some(worker) {
@@ -105,6 +107,7 @@ impl Waker {
                 () = self.shared.renamed.notified() => {}
             }
         }
+        self.shared.is_told.store(false, Ordering::Relaxed);
         Some(true)
     }
 

@@ -258,3 +258,35 @@ async fn a_commit_stands_though_a_child_spawned_before_has_failed() {
     worker.stop().await.unwrap();
     lab.check().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_with_keys_gives_its_slots_back_with_the_commit_and_keys_go_along() {
+    let (lab, url) = lab().await;
+    let at = url.clone();
+    let handler = move |ctx: Ctx, first: bool| {
+        let at = at.clone();
+        async move {
+            if first {
+                ctx.spawn("write", &false).inherit_keys().await?;
+            }
+            let mut client = connect(&at).await;
+            ctx.commit(client.transaction().await?, ()).await
+        }
+    };
+    let worker = lab.worker().poll(Duration::from_secs(600)).handler("write", handler);
+    let worker = worker.groups("write", [("tenant", 1)]).start().await.unwrap();
+    let mut client = connect(&url).await;
+    let transaction = client.transaction().await.unwrap();
+    let task = lab.kinfolk.enqueue("write", &true).key("tenant", "acme").into_task().unwrap();
+    let answers = kinfolk::pg::enqueue_in(&transaction, &vec![task.clone(); 10]).await.unwrap();
+    transaction.commit().await.unwrap();
+    for answer in answers {
+        let id = answer.id().unwrap();
+        assert_eq!(lab.ended(id).await.state, State::Completed);
+        let children = lab.kinfolk.children(id, 0, 10).await.unwrap();
+        assert_eq!(children.len(), 1);
+        assert_eq!((&children[0].keys, &lab.task(id).await.keys), (&task.keys, &task.keys));
+    }
+    worker.stop().await.unwrap();
+    lab.check().await;
+}

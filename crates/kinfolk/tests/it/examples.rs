@@ -162,3 +162,26 @@ async fn the_order_workflow_ends_every_order_as_it_must_on_sqlite() {
 async fn the_order_workflow_ends_every_order_as_it_must_on_postgresql() {
     run_orders(&TestDatabase::create_empty().await.url);
 }
+
+fn run_tenants(url: &str) {
+    let said = said(&Command::new(example("tenants")).arg(url).output().unwrap());
+    let lines: Vec<_> = said.lines().collect();
+    assert!(
+        lines[0].contains("is pending: message of process-message, key \"msg-1\", has 1 of 1 slots taken, by "),
+        "{said}"
+    );
+    let (tenant, rest) = lines[1].strip_prefix("103 messages: at most ").unwrap().split_once(' ').unwrap();
+    assert!(tenant.parse::<u32>().unwrap() <= 20 && rest == "of acme at once, and 1 of msg-1", "{said}");
+    assert!(lines[2].contains("is pending: provider, key \"mail\", starts nothing until 20"), "{said}");
+    assert!(lines[3..].iter().copied().eq((1..=5).map(|n| format!("receipt {n}"))), "{said}");
+}
+
+#[tokio::test]
+async fn tenants_and_messages_keep_to_their_limits_on_sqlite() {
+    run_tenants(&Lab::new().await.url());
+}
+
+#[tokio::test]
+async fn tenants_and_messages_keep_to_their_limits_on_postgresql() {
+    run_tenants(&TestDatabase::create_empty().await.url);
+}

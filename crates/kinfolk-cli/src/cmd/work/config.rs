@@ -8,8 +8,13 @@
 //! family_limit = 1           # from here on: set in the database when the worker starts
 //! child_limit = 3
 //! depth_limit = 1
+//! fair = "tenant"            # values of this key take turns; "none" ends that
 //! keep_failed = "30d"
 //! paused = false
+//!
+//! [commands.send.groups]     # all groups of a command, declared when the worker starts
+//! tenant = 20
+//! provider = { rate = "100/1s:20", shared = true }
 //! ```
 //!
 //! What is not said stays as it is in the database. A key that is not known is an error: it may be a slip of the pen.
@@ -18,11 +23,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use kinfolk_core::{Policy, QueueName, Store};
+use kinfolk_core::{
+    Command, CommandName, GroupName, GroupSpec, Groups, InputError, Policy, QueueName, Store, StoreError,
+};
 use serde::Deserialize;
 
 use crate::fault::Fault;
-use crate::span;
+use crate::session::login_name;
+use crate::{builtin, group, span};
 
 /// The whole file.
 #[derive(Debug, Default, Deserialize)]
@@ -33,6 +41,9 @@ pub(crate) struct Config {
     /// What to take from.
     #[serde(default)]
     pub(crate) queues: BTreeMap<QueueName, QueueConfig>,
+    /// What commands declare.
+    #[serde(default)]
+    commands: BTreeMap<CommandName, CommandConfig>,
 }
 
 /// One queue.
@@ -44,10 +55,45 @@ pub(crate) struct QueueConfig {
     family_limit: Option<Limit>,
     child_limit: Option<Limit>,
     depth_limit: Option<u16>,
+    fair: Option<GroupName>,
     keep_completed: Option<String>,
     keep_failed: Option<String>,
     keep_cancelled: Option<String>,
     paused: Option<bool>,
+}
+
+/// One command.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CommandConfig {
+    groups: Declared,
+}
+
+/// The groups of a command; a bare number is its total.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Declared {
+    Total(u32),
+    Named(BTreeMap<GroupName, GroupConfig>),
+}
+
+/// A group; a bare number is its limit.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum GroupConfig {
+    Limit(u32),
+    Whole(WholeGroup),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WholeGroup {
+    limit: Option<u32>,
+    rate: Option<String>,
+    #[serde(default)]
+    hold: bool,
+    #[serde(default)]
+    shared: bool,
 }
 
 /// A limit, or the word that there is to be none.
@@ -77,20 +123,56 @@ impl Config {
         if config.capacity == Some(0) || config.queues.values().any(|queue| queue.capacity == Some(0)) {
             return Err(Fault::input("a capacity of 0 would run nothing; give 1 or more, or say paused = true"));
         }
+        for (name, command) in &config.commands {
+            command.groups().map_err(|fault| Fault::input(format!("commands.{name}: {fault}")))?;
+        }
         Ok(config)
     }
 
-    /// Sets in the database what the file says about queues.
+    /// Sets in the database what the file says about queues and commands.
     pub(crate) async fn apply(&self, store: &dyn Store) -> Result<(), Fault> {
+        self.apply_queues(store).await?;
+        self.apply_commands(store).await
+    }
+
+    /// Declares the groups of commands, where they are not as the file says.
+    async fn apply_commands(&self, store: &dyn Store) -> Result<(), Fault> {
+        if self.commands.is_empty() {
+            return Ok(());
+        }
+        let there = store.commands().await?;
+        let mut changed = Vec::new();
+        for (name, wanted) in &self.commands {
+            let groups = wanted.groups()?;
+            match there.iter().find(|command| command.name == *name) {
+                Some(known) if known.groups.as_ref() == Some(&groups) => {}
+                Some(known) => changed.push(Command { groups: Some(groups), ..known.clone() }),
+                // The worker registers these itself, a moment later.
+                None if builtin::names(true).contains(&name.as_str()) => {
+                    changed.push(Command { groups: Some(groups), ..Command::new(name.clone()) });
+                }
+                None => {
+                    let message = format!("{name}, which the config file gives groups; register it first");
+                    return Err(StoreError::not_found("command", message).into());
+                }
+            }
+        }
+        if !changed.is_empty() {
+            store.register(&changed).await?;
+        }
+        Ok(())
+    }
+
+    async fn apply_queues(&self, store: &dyn Store) -> Result<(), Fault> {
         let there = store.queues().await?;
         for (name, wanted) in &self.queues {
             let now = there.iter().find(|queue| queue.name == *name);
-            let policy = wanted.policy(now.map_or_else(Policy::default, |queue| queue.policy))?;
+            let policy = wanted.policy(now.map_or_else(Policy::default, |queue| queue.policy.clone()))?;
             if now.is_none_or(|queue| queue.policy != policy) {
                 store.set_queue(name, &policy).await?;
             }
             match (wanted.paused, now.is_some_and(|queue| queue.paused_at.is_some())) {
-                (Some(true), false) => store.pause(name).await?,
+                (Some(true), false) => store.pause(name, login_name().as_deref()).await?,
                 (Some(false), true) => store.resume(name).await?,
                 _ => {}
             }
@@ -100,21 +182,51 @@ impl Config {
 }
 
 impl QueueConfig {
-    fn policy(&self, now: Policy) -> Result<Policy, Fault> {
+    fn policy(&self, mut policy: Policy) -> Result<Policy, Fault> {
         let limit = |wanted: Option<Limit>, now| match wanted {
             None => now,
             Some(Limit::At(limit)) => Some(limit),
             Some(Limit::Not(NoLimit::None)) => None,
         };
-        let mut policy = now;
-        policy.family_limit = limit(self.family_limit, now.family_limit);
-        policy.child_limit = limit(self.child_limit, now.child_limit);
-        policy.depth_limit = self.depth_limit.unwrap_or(now.depth_limit);
-        policy.retention.completed = kept(self.keep_completed.as_deref(), now.retention.completed)?;
-        policy.retention.failed = kept(self.keep_failed.as_deref(), now.retention.failed)?;
-        policy.retention.cancelled = kept(self.keep_cancelled.as_deref(), now.retention.cancelled)?;
+        policy.family_limit = limit(self.family_limit, policy.family_limit);
+        policy.child_limit = limit(self.child_limit, policy.child_limit);
+        policy.depth_limit = self.depth_limit.unwrap_or(policy.depth_limit);
+        if let Some(fair) = &self.fair {
+            policy.fair = Some(fair.clone()).filter(|fair| fair.as_str() != "none");
+        }
+        policy.retention.completed = kept(self.keep_completed.as_deref(), policy.retention.completed)?;
+        policy.retention.failed = kept(self.keep_failed.as_deref(), policy.retention.failed)?;
+        policy.retention.cancelled = kept(self.keep_cancelled.as_deref(), policy.retention.cancelled)?;
         policy.check().map_err(|fault| Fault::input(fault.to_string()))?;
         Ok(policy)
+    }
+}
+
+impl CommandConfig {
+    fn groups(&self) -> Result<Groups, InputError> {
+        let groups = match &self.groups {
+            Declared::Total(limit) => Groups::total(*limit),
+            Declared::Named(groups) => {
+                let specs = groups.iter().map(|(name, group)| Ok((name.clone(), group.spec()?)));
+                Groups(specs.collect::<Result<_, InputError>>()?)
+            }
+        };
+        groups.check()?;
+        Ok(groups)
+    }
+}
+
+impl GroupConfig {
+    fn spec(&self) -> Result<GroupSpec, InputError> {
+        Ok(match self {
+            Self::Limit(limit) => GroupSpec::limit(*limit),
+            Self::Whole(WholeGroup { limit, rate, hold, shared }) => GroupSpec {
+                limit: *limit,
+                rate: rate.as_deref().map(group::parse_rate).transpose()?,
+                hold: *hold,
+                shared: *shared,
+            },
+        })
     }
 }
 
@@ -135,16 +247,36 @@ mod tests {
         let config =
             Config::parse("[queues.q]\nchild_limit = 3\nfamily_limit = \"none\"\nkeep_failed = \"forever\"").unwrap();
         let now = Policy { family_limit: Some(1), depth_limit: 5, ..Policy::default() };
-        let policy = config.queues.values().next().unwrap().policy(now).unwrap();
+        let policy = config.queues.values().next().unwrap().policy(now.clone()).unwrap();
         assert_eq!((policy.family_limit, policy.child_limit, policy.depth_limit), (None, Some(3), 5));
         assert_eq!((policy.retention.failed, policy.retention.completed), (None, now.retention.completed));
     }
 
     #[test]
+    fn a_command_declares_a_total_or_groups_by_name() {
+        let groups =
+            |text: &str| Config::parse(text).map(|config| config.commands.values().next().unwrap().groups().unwrap());
+        assert_eq!(groups("[commands.send]\ngroups = 5").unwrap(), Groups::total(5));
+        let text = "[commands.send.groups]\ntenant = 20\nprovider = { rate = \"100/1s:20\", shared = true }";
+        let expected = r#"{"tenant": 20,
+            "provider": {"rate": {"count": 100, "per_us": 1000000, "burst": 20}, "shared": true}}"#;
+        assert_eq!(groups(text).unwrap(), serde_json::from_str(expected).unwrap());
+        assert!(Config::parse("[commands.send]\ngroups = {}").is_ok(), "none at all");
+    }
+
+    #[test]
     fn slips_of_the_pen_are_refused() {
-        for text in
-            ["capacitty = 1", "[queues.q]\ncapacity = 0", "[queues.q]\nfamily_limit = \"some\"", "[queues.\"a b\"]"]
-        {
+        for text in [
+            "capacitty = 1",
+            "[queues.q]\ncapacity = 0",
+            "[queues.q]\nfamily_limit = \"some\"",
+            "[queues.\"a b\"]",
+            "[commands.c]\ngroup = 5",
+            "[commands.c.groups]\nt = { limits = 3 }",
+            "[commands.c.groups]\nt = { rate = \"soon\" }",
+            "[commands.c.groups]\nt = { hold = true }",
+            "[commands.c.groups]\n\"a b\" = 1",
+        ] {
             assert!(Config::parse(text).is_err(), "{text}");
         }
     }

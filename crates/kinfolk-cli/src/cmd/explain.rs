@@ -1,0 +1,188 @@
+//! `kinfolk explain`: why a task is not running, and what can be done about each of the reasons.
+//!
+//! The store finds the reasons and core has the words for them; what to type next is added here.
+
+use kinfolk_core::{Explanation, GroupRef, Reason, State, Store, StoreError, Task, TaskId, Timestamp};
+use owo_colors::OwoColorize as _;
+use serde::Serialize;
+
+use crate::fault::Fault;
+use crate::group;
+use crate::out::table::harmless;
+use crate::out::time::relative;
+use crate::out::words::{colored, gate_note, reason_words};
+use crate::session::Session;
+
+/// `kinfolk explain ID`
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Its number
+    id: TaskId,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct View<'a> {
+    task: TaskId,
+    command: &'a str,
+    queue: &'a str,
+    state: State,
+    now: Timestamp,
+    worker: Option<kinfolk_core::WorkerId>,
+    started_at: Option<Timestamp>,
+    finished_at: Option<Timestamp>,
+    reasons: Vec<Told<'a>>,
+}
+
+/// A reason in words, with what can be done about it.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    reason: &'a Reason,
+    words: String,
+    remedies: Vec<Remedy>,
+}
+
+/// Something to do about a reason.
+#[derive(Serialize)]
+struct Remedy {
+    /// What to type, if there is something.
+    command: Option<String>,
+    /// What that does.
+    does: String,
+}
+
+/// Runs it.
+pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
+    let store = session.open().await?;
+    let explained = store.explain(args.id).await?;
+    let task = store.task(args.id).await?.ok_or_else(|| StoreError::not_found("task", args.id))?;
+    let told: Vec<Told<'_>> = explained
+        .reasons
+        .iter()
+        .map(|reason| Told {
+            reason,
+            words: reason_words(reason, explained.now),
+            remedies: remedies(reason, task.id, session),
+        })
+        .collect();
+    if session.out.json() {
+        return session.out.item(&View {
+            task: task.id,
+            command: task.command.as_str(),
+            queue: task.queue.as_str(),
+            state: explained.state,
+            now: explained.now,
+            worker: explained.worker,
+            started_at: task.started_at,
+            finished_at: task.finished_at,
+            reasons: told,
+        });
+    }
+    let note = if task.state == explained.state { gate_note(&task) } else { "" };
+    let head = format!("task {} {} {}{note}", task.id.bold(), task.command.bold(), colored(explained.state));
+    if !matches!(explained.state, State::Pending | State::Waiting) {
+        let whereabouts = whereabouts(&task, &explained, store.as_ref()).await?;
+        return session.out.line(format_args!("{head}: {whereabouts}"));
+    }
+    session.out.line(format_args!("{head} on queue {}; it is not running because:", task.queue))?;
+    told.iter().try_for_each(|told| tell(told, session))
+}
+
+fn tell(told: &Told<'_>, session: &Session) -> Result<(), Fault> {
+    session.out.line(format_args!("- {}", told.words))?;
+    for Remedy { command, does } in &told.remedies {
+        match command {
+            Some(command) => session.out.line(format_args!("    {}  {}", command.bold(), does.dimmed()))?,
+            None => session.out.line(format_args!("    {}", does.dimmed()))?,
+        }
+    }
+    Ok(())
+}
+
+/// Of a task that has no reasons: who runs it and since when, or when it ended.
+async fn whereabouts(task: &Task, explained: &Explanation, store: &dyn Store) -> Result<String, Fault> {
+    let moment = |moment: Timestamp| format!("{} ({moment})", relative(explained.now, moment));
+    if explained.state == State::Running {
+        let worker =
+            match explained.worker {
+                Some(id) => store.workers().await?.into_iter().find(|worker| worker.id == id).map_or_else(
+                    || format!("worker {id}"),
+                    |worker| format!("worker {} ({id})", harmless(&worker.name)),
+                ),
+                None => "a worker".to_owned(),
+            };
+        let since = task.started_at.map(|at| format!(" since {}", moment(at))).unwrap_or_default();
+        let end = task.cancel_requested_at.map(|at| format!("; its end was asked for {}", moment(at)));
+        return Ok(format!("{worker} runs it{since}{}", end.unwrap_or_default()));
+    }
+    let at = task.finished_at.map(|at| format!(" {}", moment(at))).unwrap_or_default();
+    let failure = task.failure.as_ref().map(|failure| format!(": {}: {}", failure.kind, harmless(&failure.message)));
+    Ok(format!("it ended{at}{}", failure.unwrap_or_default()))
+}
+
+/// What can be done about a reason, the likeliest first.
+fn remedies(reason: &Reason, task: TaskId, session: &Session) -> Vec<Remedy> {
+    let wait = |does: &str| Remedy { command: None, does: does.to_owned() };
+    let run = |rest: String, does: &str| Remedy { command: Some(session.command_line(&rest)), does: does.to_owned() };
+    let explain = |tasks: &[TaskId], does: &str| tasks.first().map(|first| run(format!("explain {first}"), does));
+    match reason {
+        Reason::Children { open, .. } => {
+            let mut all = vec![run(format!("tree {task}"), "shows them")];
+            all.extend(explain(open, "why the first of them has not ended"));
+            all
+        }
+        Reason::Signal { names } => {
+            let send = |name| run(format!("signal {task} {name} null"), "sends it; null stands for any JSON value");
+            names.iter().map(send).collect()
+        }
+        Reason::Asleep { .. } => vec![wait("it goes on by itself then")],
+        Reason::NotDue { .. } => vec![
+            wait("it starts by itself then"),
+            run(format!("cancel {task}"), "ends it, if it is not wanted any more"),
+        ],
+        Reason::Families { roots } => explain(roots, "what the first of them waits for").into_iter().collect(),
+        Reason::Sibling { task } => vec![run(format!("explain {task}"), "what that one waits for")],
+        Reason::Paused { queue, .. } => vec![run(format!("resume {queue}"), "takes from the queue again")],
+        Reason::FamilyLimit { queue, limit, roots } => {
+            let mut all: Vec<_> = explain(roots, "what the first family waits for").into_iter().collect();
+            all.push(run(format!("queue set {queue} --family-limit {}", limit + 1), "lets one more family in"));
+            all
+        }
+        Reason::ChildLimit { queue, limit, holders } => {
+            let mut all: Vec<_> = explain(holders, "since when the first of them runs").into_iter().collect();
+            all.push(run(format!("queue set {queue} --child-limit {}", limit + 1), "lets one more child run"));
+            all
+        }
+        Reason::KeyFull { group, key, limit, held, holders } => {
+            let mut all: Vec<_> = explain(holders, "what the first of them does").into_iter().collect();
+            let room = u64::from(*limit).max(*held) + 1;
+            all.push(run(format!("groups set {} --limit {room}", options(group, key)), "makes room for one more"));
+            all
+        }
+        Reason::KeyKept { task, .. } => vec![run(format!("explain {task}"), "what that one waits for")],
+        Reason::KeyRate { group, key, .. } => vec![
+            wait("it starts by itself then"),
+            run(
+                format!("groups set {} --rate COUNT/SPAN", options(group, key)),
+                "changes the rate from now on; a handler that asked to slow down is heard all the same",
+            ),
+        ],
+        Reason::Suspect => vec![run("workers".to_owned(), "lists the workers; start one more, or wait for one")],
+        Reason::NoWorker { command, queue } => vec![run(
+            "workers".to_owned(),
+            &format!("lists those that live; start one that handles {command} on queue {queue}"),
+        )],
+        Reason::InLine { .. } => {
+            vec![run(
+                "workers".to_owned(),
+                "lists the workers: they take it when they have room; more of them take it sooner",
+            )]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn options(group: &GroupRef, key: &str) -> String {
+    group::options(group, Some(key))
+}

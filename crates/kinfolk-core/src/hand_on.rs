@@ -1,0 +1,115 @@
+//! A store in front of another one: it hands every call on, and has a say in each.
+//!
+//! The verbs are listed here once, for whoever wraps a store: a test that loses answers, a line that can be cut. It decides
+//! nothing; what becomes of a call is up to the wrapper.
+
+#[doc(hidden)]
+pub use async_trait::async_trait;
+
+/// Makes a type a whole store that hands its calls on.
+///
+/// The type has a method `behind(&self) -> &dyn Store`, the store it hands on to, and one that every call goes through:
+/// `async fn pass<T: Send>(&self, verb: &'static str, call: impl Future<Output = Answer<T>> + Send) -> Answer<T>`. The verbs
+/// `claim`, `settle` and `sweep` are written by hand, between the braces: their wrappers want to see what is asked or answered.
+#[macro_export]
+macro_rules! hand_on {
+    ($type:ty { $($by_hand:tt)* }) => {
+        impl $crate::Store for $type {
+            fn kind(&self) -> &'static str {
+                self.behind().kind()
+            }
+        }
+
+        $crate::hand_on!(@role $type, Produce {
+            register(commands: &[$crate::Command]) -> ();
+            enqueue(tasks: &[$crate::NewTask]) -> Vec<$crate::Enqueued>;
+        });
+
+        $crate::hand_on!(@role $type, Work {
+            register_worker(worker: &$crate::WorkerSpec) -> ();
+            heartbeat(worker: $crate::WorkerId) -> $crate::Heartbeat;
+            leave(worker: $crate::WorkerId) -> ();
+            record(records: &[$crate::Record]) -> Vec<$crate::Recorded>;
+            suspend(suspends: &[$crate::Suspend]) -> Vec<$crate::Settled>;
+            expire(task: $crate::TaskId, token: $crate::Token, fan_out: $crate::FanOutId) -> Option<$crate::FanOut>;
+            take_signal(
+                task: $crate::TaskId,
+                token: $crate::Token,
+                key: &$crate::Key,
+                name: &$crate::SignalName
+            ) -> $crate::Taken;
+            slow_down(
+                task: $crate::TaskId,
+                token: $crate::Token,
+                group: &$crate::GroupName,
+                until: $crate::Timestamp
+            ) -> bool;
+            report(task: $crate::TaskId, token: $crate::Token, report: &$crate::Report) -> bool;
+            recover(worker: $crate::WorkerId) -> $crate::Recovered;
+            due_schedules() -> Vec<$crate::Schedule>;
+            fire(plan: &$crate::schedule::Plan) -> $crate::schedule::Fired;
+            refresh_statuses() -> Vec<$crate::Status>;
+            prune() -> u64;
+            wakes(worker: $crate::WorkerId, queues: &[$crate::QueueName]) -> Option<Box<dyn $crate::WakeSource>>;
+        } $($by_hand)*);
+
+        $crate::hand_on!(@role $type, Inspect {
+            now() -> $crate::Timestamp;
+            task(id: $crate::TaskId) -> Option<$crate::Task>;
+            attempts(id: $crate::TaskId) -> Vec<$crate::Attempt>;
+            list(filter: &$crate::inspect::Filter) -> $crate::inspect::Page;
+            children(parent: $crate::TaskId, from: u64, limit: usize) -> Vec<$crate::Task>;
+            tally(parent: $crate::TaskId) -> $crate::Tally;
+            progress(task: $crate::TaskId) -> $crate::Progress;
+            is_active(commands: &[$crate::CommandName]) -> bool;
+            statuses() -> Vec<$crate::Status>;
+            history(id: $crate::TaskId) -> $crate::History;
+            results(
+                fan_out: $crate::FanOutId,
+                by: $crate::ReadBy,
+                from: u32,
+                limit: usize
+            ) -> Vec<$crate::ChildResult>;
+            explain(id: $crate::TaskId) -> $crate::Explanation;
+            groups() -> Vec<$crate::GroupView>;
+            keys(filter: &$crate::KeyFilter) -> Vec<$crate::KeyView>;
+            stats() -> $crate::inspect::Stats;
+            queues() -> Vec<$crate::Queue>;
+            commands() -> Vec<$crate::Command>;
+            workers() -> Vec<$crate::worker::WorkerView>;
+            schedules() -> Vec<$crate::Schedule>;
+            check() -> Vec<$crate::inspect::Violation>;
+            doctor() -> Vec<$crate::inspect::Finding>;
+        });
+
+        $crate::hand_on!(@role $type, Operate {
+            cancel(id: $crate::TaskId) -> $crate::operate::Cancelled;
+            retry(id: $crate::TaskId) -> $crate::Task;
+            retry_family(id: $crate::TaskId) -> $crate::Retried;
+            signal(id: $crate::TaskId, name: &$crate::SignalName, value: &$crate::Json) -> $crate::Signalled;
+            set_queue(queue: &$crate::QueueName, policy: &$crate::Policy) -> ();
+            set_group(group: &$crate::GroupRef, key: Option<&str>, setting: &$crate::Setting) -> ();
+            remove_group(group: &$crate::GroupRef) -> ();
+            put_status(name: &$crate::StatusName, commands: &[$crate::CommandName]) -> ();
+            remove_status(name: &$crate::StatusName) -> ();
+            pause(queue: &$crate::QueueName, by: Option<&str>) -> ();
+            resume(queue: &$crate::QueueName) -> ();
+            put_schedule(schedule: &$crate::Schedule) -> $crate::Schedule;
+            pause_schedule(name: &$crate::ScheduleName, paused: bool) -> ();
+            remove_schedule(name: &$crate::ScheduleName) -> ();
+            migrate() -> $crate::operate::Migrated;
+            pending_migrations() -> Vec<$crate::operate::Migration>;
+        });
+    };
+    (@role $type:ty, $role:ident {
+        $($verb:ident($($name:ident: $of:ty),*) -> $answer:ty;)+
+    } $($by_hand:tt)*) => {
+        #[$crate::hand_on::async_trait]
+        impl $crate::$role for $type {
+            $(async fn $verb(&self $(, $name: $of)*) -> $crate::store::Answer<$answer> {
+                self.pass(stringify!($verb), self.behind().$verb($($name),*)).await
+            })+
+            $($by_hand)*
+        }
+    };
+}

@@ -1,0 +1,417 @@
+-- Decides over candidates of a claim, which the caller has locked, in the order given: those whose keys all have room
+-- take a slot of each, and a start where there is a rate; the others are parked behind the first key that has no room,
+-- by the number of its group. This is `kinfolk_core::admit::admit`. Where every key has room for all that ask for it,
+-- one statement does it all; else rooms are counted down, one candidate after another.
+--
+-- `p_places`, `p_edges`: from `line_up`; a candidate that does not take what its line was read for ends the page at its edge.
+-- `p_one_by_one`: rooms of lanes, or the rule for suspects, may keep a candidate back. `last`: the last one that was decided
+-- over; `is_whole`: it is the last of all. `behind_*`: the keys behind which some were parked; `bounced`: those that have been
+-- sent from key to key for long.
+--
+-- The caller has the admission locks. Reads and writes `slot` by its key.
+
+create or replace function kinfolk.admit_page(
+    p_ids bigint[], p_commands integer[], p_keys jsonb[], p_places integer[], p_edges integer[], p_top_room integer,
+    p_child_room integer, p_may_suspect boolean, p_one_by_one boolean, p_now timestamptz,
+    out taken bigint[], out tops bigint[], out children integer, out suspect boolean, out behind_groups integer[],
+    out behind_keys text[], out bounced bigint[], out last bigint, out is_whole boolean
+)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_asked record;
+begin
+    with declared as materialized (
+        select d.* from kinfolk.declarations(p_commands) d
+    ),
+    need as materialized (
+        select n.*, dense_rank() over (order by n.group_id, n.key) as room
+        from (
+            select g.nth, g.id, d.group_id, coalesce(g.keys ->> d.name, '') collate "C" as key,
+                not (d.hold and kinfolk.holds_slot(g.id, d.group_id, coalesce(g.keys ->> d.name, ''))) as takes
+            from unnest(p_ids, p_commands, p_keys) with ordinality as g(id, command_id, keys, nth)
+            join declared d on d.command_id = g.command_id
+            where d.name = 'total'
+                or g.keys ? d.name
+        ) n
+    ),
+    asked as (
+        select n.room, n.group_id, n.key, count(*) as many, count(*) filter (where n.takes) as takers
+        from need n
+        group by n.room, n.group_id, n.key
+    ),
+    listed as materialized (
+        select array_agg(a.group_id) as groups, array_agg(a.key) as keys, array_agg(a.room) as rooms,
+            array_agg(a.many) as many, array_agg(a.takers) as takers
+        from asked a
+    ),
+    room as materialized (
+        select l.rooms[r.nth] as room, r.group_id, r.key, r.free, r.starts, r.kept_for, r.interval_us is not null as is_rated,
+            coalesce(r.free < l.takers[r.nth], false) or coalesce(r.starts < l.many[r.nth], false)
+                or r.kept_for is not null as is_contested
+        from listed l
+        cross join lateral kinfolk.key_rooms(l.groups, l.keys, p_now) r
+    ),
+    verdict as materialized (
+        select coalesce(bool_or(r.is_rated), false) as is_rated,
+            p_one_by_one or coalesce(bool_or(r.is_contested), false) as is_slow
+        from room r
+    ),
+    slotted as (
+        insert into kinfolk.slot (group_id, key, task_id)
+        select n.group_id, n.key, n.id
+        from need n
+        where n.takes
+            and not (select v.is_slow from verdict v)
+    )
+    select v.is_slow, v.is_rated, r.groups, r.keys, r.free, r.starts, r.kept, n.candidates, n.rooms, n.takes
+    into v_asked
+    from verdict v
+    cross join lateral (
+        select array_agg(r.group_id order by r.room) as groups, array_agg(r.key order by r.room) as keys,
+            array_agg(coalesce(r.free, 2147483647) order by r.room) as free,
+            array_agg(coalesce(r.starts, 2147483647) order by r.room) as starts,
+            array_agg(coalesce(r.kept_for, 0) order by r.room) as kept
+        from room r
+        where v.is_slow or v.is_rated
+    ) r
+    cross join lateral (
+        select array_agg(n.nth::integer order by n.nth, n.group_id) as candidates,
+            array_agg(n.room::integer order by n.nth, n.group_id) as rooms,
+            array_agg(n.takes order by n.nth, n.group_id) as takes
+        from need n
+        where v.is_slow or v.is_rated
+    ) n;
+
+    if v_asked.is_slow then
+        select o.*
+        into taken, tops, children, suspect, behind_groups, behind_keys, bounced, last, is_whole
+        from kinfolk.admit_one_by_one(p_ids, coalesce(p_places, array(select generate_series(1, cardinality(p_ids)))),
+            p_edges, p_top_room, p_child_room, p_may_suspect, v_asked.groups, v_asked.keys, v_asked.free, v_asked.starts,
+            v_asked.kept, coalesce(v_asked.candidates, '{}'), v_asked.rooms, v_asked.takes, v_asked.is_rated, p_now) o;
+        return;
+    end if;
+    taken := p_ids;
+    tops := '{}';
+    children := 0;
+    suspect := false;
+    behind_groups := '{}';
+    behind_keys := '{}';
+    bounced := '{}';
+    last := p_ids[cardinality(p_ids)];
+    is_whole := true;
+    if v_asked.is_rated then
+        perform kinfolk.spend_starts(array_agg(v_asked.groups[r]), array_agg(v_asked.keys[r]), p_now)
+        from unnest(v_asked.rooms) r;
+    end if;
+end
+$$;
+
+-- The part of `admit_page` that goes candidate by candidate. Rooms are given by number: `p_groups` to `p_kept`; what the
+-- candidates need, in their order and that of groups, by `p_candidates`, `p_rooms` and `p_takes`.
+create or replace function kinfolk.admit_one_by_one(
+    p_ids bigint[], p_places integer[], p_edges integer[], p_top_room integer, p_child_room integer,
+    p_may_suspect boolean, p_groups integer[], p_keys text[], p_free bigint[], p_starts bigint[], p_kept bigint[],
+    p_candidates integer[], p_rooms integer[], p_takes boolean[], p_is_rated boolean, p_now timestamptz,
+    out taken bigint[], out tops bigint[], out children integer, out suspect boolean, out behind_groups integer[],
+    out behind_keys text[], out bounced bigint[], out last bigint, out is_whole boolean
+)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_most smallint := kinfolk.bounces_max();
+    v_lanes kinfolk.lane[];
+    v_suspects boolean[];
+    v_bounces smallint[];
+    v_groups integer[];
+    v_keys text[];
+    v_cut integer := 2147483647;
+    v_task bigint;
+    v_from integer;
+    v_need integer := 1;
+    v_room integer;
+    v_kept integer;
+    v_blocked integer;
+    v_is_taken boolean[] := array_fill(false, array[cardinality(p_ids)]);
+    v_parked bigint[] := '{}';
+    v_behind integer[] := '{}';
+    v_parked_behind integer[] := '{}';
+begin
+    taken := '{}';
+    tops := '{}';
+    children := 0;
+    suspect := false;
+    bounced := '{}';
+    select array_agg(t.lane order by g.nth), array_agg(t.suspect order by g.nth), array_agg(t.bounces order by g.nth),
+        array_agg(coalesce(t.parked_group, 0) order by g.nth), array_agg(coalesce(t.parked_key, '') order by g.nth)
+    into v_lanes, v_suspects, v_bounces, v_groups, v_keys
+    from unnest(p_ids) with ordinality as g(id, nth)
+    cross join lateral (
+        select t.lane, t.suspect, t.bounces, t.parked_group, t.parked_key
+        from kinfolk.task t
+        where t.id = g.id
+        offset 0
+    ) t;
+    -- So that their elements are found at once: texts in an array are counted off from its first one, unless it was written to.
+    p_keys[1] := p_keys[1];
+    v_keys[1] := v_keys[1];
+    for i in 1..cardinality(p_ids) loop
+        exit when p_places[i] > v_cut;
+        v_task := p_ids[i];
+        last := v_task;
+        v_from := v_need;
+        v_blocked := 0;
+        while p_candidates[v_need] = i loop
+            if v_blocked = 0 then
+                v_room := p_rooms[v_need];
+                v_kept := case when p_kept[v_room] in (0, v_task) then 0 else 1 end;
+                if (p_takes[v_need] and p_free[v_room] <= v_kept) or p_starts[v_room] <= v_kept then
+                    v_blocked := v_room;
+                end if;
+            end if;
+            v_need := v_need + 1;
+        end loop;
+        if v_suspects[i] and not p_may_suspect then
+            v_cut := least(v_cut, p_edges[i]);
+            continue;
+        elsif (v_lanes[i] = 'top' and p_top_room <= 0) or (v_lanes[i] = 'child' and p_child_room <= 0) then
+            continue;
+        elsif v_blocked > 0 then
+            v_behind := v_behind || v_blocked;
+            -- One that stays where it was has not been sent from one key to the next, and so do all behind it in that line.
+            continue when v_groups[i] = p_groups[v_blocked] and v_keys[i] = p_keys[v_blocked];
+            v_cut := least(v_cut, p_edges[i]);
+            v_parked := v_parked || v_task;
+            v_parked_behind := v_parked_behind || v_blocked;
+            if v_bounces[i] + 1 >= v_most then
+                bounced := bounced || v_task;
+            end if;
+            continue;
+        end if;
+        for n in v_from..v_need - 1 loop
+            v_room := p_rooms[n];
+            p_starts[v_room] := p_starts[v_room] - 1;
+            if p_takes[n] then
+                p_free[v_room] := p_free[v_room] - 1;
+            else
+                v_cut := least(v_cut, p_edges[i]);
+            end if;
+            if p_kept[v_room] = v_task then
+                p_kept[v_room] := 0;
+            end if;
+        end loop;
+        v_is_taken[i] := true;
+        taken := taken || v_task;
+        if v_lanes[i] = 'top' then
+            tops := tops || v_task;
+            p_top_room := p_top_room - 1;
+        elsif v_lanes[i] = 'child' then
+            children := children + 1;
+            p_child_room := p_child_room - 1;
+        end if;
+        if v_suspects[i] then
+            suspect := true;
+            p_may_suspect := false;
+        end if;
+    end loop;
+    is_whole := last = p_ids[cardinality(p_ids)];
+
+    insert into kinfolk.slot (group_id, key, task_id)
+    select p_groups[n.room], p_keys[n.room], p_ids[n.candidate]
+    from unnest(p_candidates, p_rooms, p_takes) as n(candidate, room, takes)
+    where n.takes
+        and v_is_taken[n.candidate];
+    if p_is_rated then
+        perform kinfolk.spend_starts(array_agg(p_groups[n.room]), array_agg(p_keys[n.room]), p_now)
+        from unnest(p_candidates, p_rooms) as n(candidate, room)
+        where v_is_taken[n.candidate];
+    end if;
+    select coalesce(array_agg(p_groups[b]), '{}'), coalesce(array_agg(p_keys[b]), '{}')
+    into behind_groups, behind_keys
+    from unnest(v_behind) b;
+    if cardinality(v_parked) > 0 then
+        update kinfolk.task t
+        set
+            gate = 'limit',
+            parked_group = p_groups[g.room],
+            parked_key = p_keys[g.room],
+            bounces = least(t.bounces + 1, 32767)
+        from unnest(v_parked, v_parked_behind) as g(id, room)
+        where t.id = g.id;
+    end if;
+    -- point: claim.parked
+    delete from kinfolk.reserved r
+    where r.task_id = any (taken);
+end
+$$;
+
+-- Keeps room of all its keys for a task from the next claim on, unless one of its groups keeps some for another.
+create or replace function kinfolk.reserve(p_task bigint) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    with need as materialized (
+        select cg.group_id, coalesce(t.keys ->> cg.name, '') as key
+        from kinfolk.task t
+        join kinfolk.command_group cg on cg.command_id = t.command_id
+        where t.id = p_task
+            and (cg.name = 'total' or t.keys ? cg.name)
+    )
+    insert into kinfolk.reserved (group_id, key, task_id)
+    select n.group_id, n.key, p_task
+    from need n
+    where not exists (select from kinfolk.reserved r join need o on o.group_id = r.group_id)
+    on conflict do nothing;
+end
+$$;
+
+-- Whether a claim has left a task with a slot of one of its keys.
+create or replace function kinfolk.has_slot(p_task bigint, p_command integer, p_keys jsonb) returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return exists (
+        select
+        from kinfolk.command_group cg
+        cross join lateral (
+            select
+            from kinfolk.slot s
+            where s.group_id = cg.group_id
+                and s.key = coalesce(p_keys ->> cg.name, '')
+                and s.task_id = p_task
+            offset 0
+        ) s
+        where cg.command_id = p_command);
+end
+$$;
+
+-- Whether a task, or one above it, holds a slot of a key for as long as it is not terminal.
+create or replace function kinfolk.holds_slot(p_task bigint, p_group integer, p_key text) returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    while p_task is not null loop
+        if exists (
+            select
+            from kinfolk.slot s
+            where s.group_id = p_group
+                and s.key = p_key
+                and s.task_id = p_task)
+        then
+            return true;
+        end if;
+        p_task := (select t.parent_id from kinfolk.task t where t.id = p_task);
+    end loop;
+    return false;
+end
+$$;
+
+-- Looks again at keys that were marked on this queue, and at those that some were parked behind, at the end of a claim
+-- of these commands that has the admission locks. The mark of a key stays, or is made, where it has room and someone
+-- waits; else it goes. Where a rate is in the way, notes when that is over. Answers whether a mark has gone.
+create or replace function kinfolk.unmark_keys(
+    p_queue integer, p_commands integer[], p_groups integer[], p_keys text[], p_now timestamptz
+) returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_unmarked bigint;
+begin
+    with looked_at as materialized (
+        select distinct k.group_id, k.key from unnest(p_groups, p_keys) as k(group_id, key)
+    ),
+    listed as materialized (
+        select array_agg(l.group_id) as groups, array_agg(l.key) as keys from looked_at l
+    ),
+    room as materialized (
+        select r.group_id, r.key, c.id as command_id, r.opens_at,
+            r.room > 0 as has_room,
+            least(r.starts, 2) <= (r.kept_for is not null)::integer as is_slow
+        from listed l
+        cross join lateral kinfolk.key_rooms(l.groups, l.keys, p_now) r
+        cross join unnest(p_commands) as c(id)
+    ),
+    awaited as materialized (
+        select r.*, w.is_there is not null as has_waiter, m.place
+        from room r
+        left join lateral (
+            select m.ctid as place
+            from kinfolk.ready_key m
+            where m.queue_id = p_queue
+                and m.command_id = r.command_id
+                and m.group_id = r.group_id
+                and m.key = r.key
+            offset 0
+        ) m on true
+        left join lateral (
+            select true as is_there
+            from kinfolk.task t
+            where t.parked_group = r.group_id
+                and t.parked_key = r.key
+                and t.queue_id = p_queue
+                and t.command_id = r.command_id
+                and t.gate = 'limit'
+            limit 1
+        ) w on true
+    ),
+    unmarked as (
+        delete from kinfolk.ready_key m
+        where m.ctid = any (array(select a.place from awaited a where not (a.has_room and a.has_waiter)))
+        returning m.key
+    ),
+    marked as (
+        insert into kinfolk.ready_key (queue_id, command_id, group_id, key)
+        select p_queue, a.command_id, a.group_id, a.key
+        from awaited a
+        where a.has_room
+            and a.has_waiter
+            and a.place is null
+        on conflict do nothing
+    ),
+    timed as (
+        insert into kinfolk.spent as s (group_id, key, wakes_at)
+        select distinct on (a.group_id, a.key) a.group_id, a.key, a.opens_at
+        from awaited a
+        where a.is_slow
+            and a.has_waiter
+            and a.opens_at is not null
+        on conflict (group_id, key) do update set wakes_at = excluded.wakes_at
+    )
+    select count(*) into v_unmarked from unmarked;
+    return v_unmarked > 0;
+end
+$$;
+
+-- When the first of the keys behind which tasks of these commands wait on this queue allows a start again. Reads `spent_wakes`.
+create or replace function kinfolk.next_wake(p_queue integer, p_commands text[], p_groups integer[]) returns timestamptz
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return (
+        select min(s.wakes_at)
+        from kinfolk.spent s
+        where s.group_id = any (p_groups)
+            and s.wakes_at is not null
+            and exists (
+                select
+                from kinfolk.command c
+                cross join lateral (
+                    select
+                    from kinfolk.task t
+                    where t.parked_group = s.group_id
+                        and t.parked_key = s.key
+                        and t.queue_id = p_queue
+                        and t.command_id = c.id
+                        and t.gate = 'limit'
+                    limit 1
+                ) t
+                where c.name = any (p_commands)));
+end
+$$;

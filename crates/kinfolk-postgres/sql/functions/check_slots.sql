@@ -1,0 +1,168 @@
+-- What must hold of groups: see `check_invariants`.
+
+create or replace function kinfolk.check_slots() returns table (invariant text, detail text, task bigint)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+    select 'a slot is held by a task that runs, or has started and is not over where the group holds it',
+        format('group %s, key %s', coalesce(g.name, s.group_id::text), s.key), s.task_id
+    from kinfolk.slot s
+    left join kinfolk.slot_group g on g.id = s.group_id
+    left join kinfolk.task t on t.id = s.task_id
+    where g.id is null
+        or coalesce(not (t.keyed and (t.state = 'running' or (g.hold and t.state < 'completed' and t.runs > 0))), true)
+    union all
+    select 'a slot is of a group that its task''s command declares, and of the key that it gives',
+        format('group %s, key %s', s.group_id, s.key), s.task_id
+    from kinfolk.slot s
+    join kinfolk.task t on t.id = s.task_id
+    where not exists (
+        select
+        from kinfolk.command_group cg
+        where cg.command_id = t.command_id
+            and cg.group_id = s.group_id
+            and s.key = case when cg.name = 'total' then '' else t.keys ->> cg.name end)
+    union all
+    select 'a command is known to have groups if it has some', c.name, null
+    from kinfolk.command c
+    where c.grouped <> exists (select from kinfolk.command_group cg where cg.command_id = c.id)
+    union all
+    select 'every group is declared by a command, and every declaration is of a group',
+        format('group %s', coalesce(g.id, cg.group_id)), null
+    from kinfolk.slot_group g
+    full join kinfolk.command_group cg on cg.group_id = g.id
+    where g.id is null
+        or cg.group_id is null
+    union all
+    select 'a task behind a key pends, and its command declares the group', coalesce(t.gate::text, t.state::text), t.id
+    from kinfolk.task t
+    where t.parked_group > 0
+        and (t.state <> 'pending' or t.gate <> 'limit' or not exists (
+            select
+            from kinfolk.command_group cg
+            where cg.command_id = t.command_id
+                and cg.group_id = t.parked_group))
+    union all
+    select 'a task that waits for its turn is on a queue where tasks do', coalesce(t.gate::text, t.state::text), t.id
+    from kinfolk.task t
+    join kinfolk.queue q on q.id = t.queue_id
+    where t.parked_group < 0
+        and (t.gate is distinct from 'limit' or t.parked_group <> -q.id or q.fair is null)
+    union all
+    select 'no key has room and someone who waits, unless that is noted or marked',
+        format('group %s, key %s', l.group_id, l.key), null
+    from kinfolk.lost_keys() l
+    union all
+    select 'room is kept for a task that pends', format('group %s, key %s', r.group_id, r.key), r.task_id
+    from kinfolk.reserved r
+    left join kinfolk.task t on t.id = r.task_id
+    where t.state is distinct from 'pending'
+$$;
+
+-- Keys that have room, and behind which tasks of a command wait on a queue, though nothing would have a claim look at
+-- them: a wake-up was lost. Reads `task_parked` from line to line.
+create or replace function kinfolk.lost_keys()
+returns table (group_id integer, key text, queue_id integer, command_id integer)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+    with recursive awaited as (
+        (
+            select t.parked_group as group_id, t.parked_key as key
+            from kinfolk.task t
+            where t.parked_group > 0
+                and t.gate = 'limit'
+            order by t.parked_group, t.parked_key
+            limit 1
+        )
+        union all
+        select n.group_id, n.key
+        from awaited a
+        cross join lateral (
+            select t.parked_group as group_id, t.parked_key as key
+            from kinfolk.task t
+            where t.parked_group is not null
+                and (t.parked_group, t.parked_key) > (a.group_id, a.key)
+                and t.gate = 'limit'
+            order by t.parked_group, t.parked_key
+            limit 1
+        ) n
+    )
+    select r.group_id, r.key, w.queue_id, w.command_id
+    from (select array_agg(a.group_id) as groups, array_agg(a.key) as keys from awaited a) a
+    cross join lateral kinfolk.key_rooms(a.groups, a.keys, kinfolk.clock()) r
+    cross join lateral kinfolk.waiting_lines(r.group_id, r.key) w
+    -- Where a group holds slots, some may wait for its rate who have theirs; those are woken by time.
+    where least(r.free, r.starts, 2) > (r.kept_for is not null)::integer
+        and not exists (
+            select
+            from kinfolk.freed f
+            where f.group_id = r.group_id
+                and r.key = any (f.keys))
+        and not exists (
+            select
+            from kinfolk.spent s
+            where s.group_id = r.group_id
+                and s.key = r.key
+                and s.wakes_at is not null)
+        and not exists (
+            select
+            from kinfolk.ready_key m
+            where m.queue_id = w.queue_id
+                and m.command_id = w.command_id
+                and m.group_id = r.group_id
+                and m.key = r.key)
+$$;
+
+-- Marks the keys whose wake-up was lost, and answers how many there were.
+create or replace function kinfolk.mark_lost() returns bigint
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_marked record;
+begin
+    with marked as (
+        insert into kinfolk.ready_key (queue_id, command_id, group_id, key)
+        select l.queue_id, l.command_id, l.group_id, l.key
+        from kinfolk.lost_keys() l
+        limit kinfolk.sweep_page()
+        on conflict do nothing
+        returning queue_id
+    )
+    select count(*) as many, array_agg(distinct m.queue_id) as queues into v_marked from marked m;
+    if v_marked.many > 0 then
+        perform kinfolk.notify_queues(v_marked.queues, false);
+    end if;
+    return v_marked.many;
+end
+$$;
+
+-- Removes what is left of rates that have passed, one page, and turns what is noted into marks, in all groups that nobody
+-- claims from at this moment. Reads `spent_passed`.
+create or replace function kinfolk.prune_keys(p_now timestamptz) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_groups integer[] := array(
+        select g.id
+        from (select g.id from kinfolk.slot_group g order by g.id) g
+        where pg_try_advisory_xact_lock(1263160910, g.id));
+begin
+    if v_groups = '{}' then
+        return;
+    end if;
+    perform kinfolk.mark_keys(0, v_groups, p_now);
+    delete from kinfolk.spent s
+    where s.ctid = any (array(
+        select s.ctid
+        from kinfolk.spent s
+        where greatest(s.spent_until, s.paused_until) <= p_now
+            and s.wakes_at is null
+            and s.group_id = any (v_groups)
+            -- One that holds its slot may have waited for this rate, and not have been looked at since.
+            and not exists (select from kinfolk.waiting_lines(s.group_id, s.key))
+        limit kinfolk.sweep_page()));
+end
+$$;

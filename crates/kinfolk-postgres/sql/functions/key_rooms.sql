@@ -1,0 +1,139 @@
+-- How much room keys have now, in the order given: what `kinfolk_core::admit` calls a room. `free`: slots that are not
+-- taken; `starts`: how many the rate allows; both null where nothing limits them. `opens_at`: when a start is allowed
+-- again, where none is. `interval_us`, `burst` and `spent_until` belong to the rate, if there is one. `kept_for`: the
+-- task for which one unit is kept. `room`: how many of those that wait behind it may start: more than there are slots
+-- for, where some may hold their slot already and have waited for the rate.
+--
+-- Reads `slot` by its key, no further than the limit; settings and spent rates only of groups that have some. Without
+-- settings of its own, so that it is planned as a part of whoever asks.
+
+create or replace function kinfolk.key_rooms(p_groups integer[], p_keys text[], p_now timestamptz)
+returns table (
+    nth bigint, group_id integer, key text, free bigint, starts bigint, opens_at timestamptz, interval_us bigint, burst integer,
+    spent_until timestamptz, kept_for bigint, room bigint
+)
+language sql stable
+as $$
+    with limits as materialized (
+        select g.id, g.hold, coalesce(g.set_slots, g.slots) as slots,
+            case when g.set_rate_count is null then kinfolk.rate_interval(g.rate_count, g.rate_per_us)
+                else kinfolk.rate_interval(g.set_rate_count, g.set_rate_per_us) end as interval_us,
+            case when g.set_rate_count is null then g.rate_burst else g.set_rate_burst end as burst,
+            exists (select from kinfolk.slot_setting s where s.group_id = g.id) as has_settings,
+            exists (select from kinfolk.spent s where s.group_id = g.id) as has_spent,
+            r.key as kept_key, r.task_id as kept_for
+        from kinfolk.slot_group g
+        left join kinfolk.reserved r on r.group_id = g.id
+        where g.id = any (p_groups)
+    )
+    select k.nth, k.group_id, k.key, e.slots - h.held, r.starts, r.opens_at, e.interval_us, e.burst, p.spent_until,
+        case when l.kept_key = k.key then l.kept_for end,
+        least(case when l.hold and (e.interval_us is not null or p.is_there) then null else e.slots - h.held end, r.starts, 2147483647)
+            - (l.kept_key is not distinct from k.key)::integer
+    from unnest(p_groups, p_keys) with ordinality as k(group_id, key, nth)
+    join limits l on l.id = k.group_id
+    left join lateral (
+        select s.slots, s.rate_burst as burst, kinfolk.rate_interval(s.rate_count, s.rate_per_us) as interval_us
+        from kinfolk.slot_setting s
+        where l.has_settings
+            and s.group_id = k.group_id
+            and s.key = k.key
+        offset 0
+    ) s on true
+    left join lateral (
+        select s.spent_until, s.paused_until, true as is_there
+        from kinfolk.spent s
+        where l.has_spent
+            and s.group_id = k.group_id
+            and s.key = k.key
+        offset 0
+    ) p on true
+    cross join lateral (
+        select coalesce(s.slots, l.slots) as slots, coalesce(s.interval_us, l.interval_us) as interval_us,
+            case when s.interval_us is null then l.burst else s.burst end as burst
+    ) e
+    cross join lateral (
+        select count(*) as held
+        from (
+            select
+            from kinfolk.slot x
+            where e.slots is not null
+                and x.group_id = k.group_id
+                and x.key = k.key
+            limit e.slots
+        ) x
+    ) h
+    cross join lateral (
+        select
+            case
+                when p.paused_until > p_now then 0
+                else kinfolk.rate_starts(e.interval_us, e.burst, p.spent_until, p_now)
+            end as starts,
+            greatest(
+                case when p.paused_until > p_now then p.paused_until end,
+                case when kinfolk.rate_starts(e.interval_us, e.burst, p.spent_until, p_now) <= 0
+                    then p.spent_until - (e.burst - 1) * e.interval_us * interval '1 microsecond' end) as opens_at
+    ) r
+$$;
+
+-- The span between two starts under a rate: `kinfolk_core::group::Rate::interval_us`.
+create or replace function kinfolk.rate_interval(p_count integer, p_per_us bigint) returns bigint
+language sql immutable
+as $$ select p_per_us / p_count + (p_per_us % p_count <> 0)::integer $$;
+
+-- How many may start now under a rate of which this much is spent: `kinfolk_core::admit::starts`.
+create or replace function kinfolk.rate_starts(
+    p_interval_us bigint, p_burst integer, p_spent_until timestamptz, p_now timestamptz
+) returns bigint
+language sql immutable
+as $$
+    select greatest(
+        p_burst * p_interval_us
+            - greatest(coalesce((extract(epoch from p_spent_until - p_now) * 1000000)::bigint, 0), 0),
+        0) / p_interval_us
+$$;
+
+-- Takes one start for each of these keys, which may be given more than once, where there is a rate:
+-- `kinfolk_core::admit::spend`. The caller has the admission locks.
+create or replace function kinfolk.spend_starts(p_groups integer[], p_keys text[], p_now timestamptz) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    insert into kinfolk.spent as s (group_id, key, spent_until)
+    select r.group_id, r.key, greatest(r.spent_until, p_now) + d.many[r.nth] * r.interval_us * interval '1 microsecond'
+    from (
+        select array_agg(u.group_id) as groups, array_agg(u.key) as keys, array_agg(u.many) as many
+        from (
+            select k.group_id, k.key, count(*) as many
+            from unnest(p_groups, p_keys) as k(group_id, key)
+            group by k.group_id, k.key
+        ) u
+    ) d
+    cross join lateral kinfolk.key_rooms(d.groups, d.keys, p_now) r
+    where r.interval_us is not null
+    on conflict (group_id, key) do update set spent_until = excluded.spent_until;
+end
+$$;
+
+-- Has what was spent of the keys of a group under another rate count no longer than the whole burst of the one that
+-- there is now. The caller has the admission lock.
+create or replace function kinfolk.rein_in(p_group integer, p_now timestamptz) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    update kinfolk.spent s
+    set spent_until = p_now + r.burst * r.interval_us * interval '1 microsecond'
+    from (
+        select array_agg(s.group_id) as groups, array_agg(s.key) as keys
+        from kinfolk.spent s
+        where s.group_id = p_group
+            and s.spent_until > p_now
+    ) k
+    cross join lateral kinfolk.key_rooms(k.groups, k.keys, p_now) r
+    where s.group_id = r.group_id
+        and s.key = r.key
+        and s.spent_until > p_now + r.burst * r.interval_us * interval '1 microsecond';
+end
+$$;

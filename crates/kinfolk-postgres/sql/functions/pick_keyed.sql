@@ -1,0 +1,348 @@
+-- What `pick` and `pick_suspect` do, for a claim with commands that have groups: locks the tasks that the claim is to
+-- take, and takes their slots. In the order of the claim each candidate takes a slot of all its keys, or is parked
+-- behind the first one that has no room (`kinfolk_core::admit`). Candidates are the open tasks, and what waits behind
+-- keys that are marked as ready.
+--
+-- `more`: this claim has parked so many that it ends here, and there may be more behind them. `left_out`: someone else
+-- had in hand what was needed. `p_beside`: there may be open tasks in other lanes than `top`. `short`: there may be
+-- more before the marks of the caller (`p_low_*`, as in `pick`).
+--
+-- The caller has the admission locks of all groups of these commands. Locks tasks, never waiting. Reads `task_ready`,
+-- `task_suspect` and `task_parked`; of each line only as far as the order of all of them is known.
+
+create or replace function kinfolk.pick_keyed(
+    p_worker uuid, p_queue integer, p_commands text[], p_groups integer[], p_limit integer, p_lanes kinfolk.lane[],
+    p_rooms integer[], p_beside boolean, p_limited boolean, p_suspects boolean, p_low_priority integer[],
+    p_low_place timestamptz[], p_low_id bigint[], p_now timestamptz,
+    out ids bigint[], out tops bigint[], out keyed boolean, out short boolean, out more boolean, out left_out boolean
+)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_left integer := p_limit;
+    v_top_room integer := coalesce(p_rooms[array_position(p_lanes, 'top')], 0);
+    v_child_room integer := coalesce(p_rooms[array_position(p_lanes, 'child')], 0);
+    v_commands integer[];
+    v_marks record;
+    v_marked boolean;
+    v_reserved boolean;
+    v_bounced bigint[] := '{}';
+    v_may_suspect boolean := false;
+    v_parked integer := 0;
+    v_behind_groups integer[] := '{}';
+    v_behind_keys text[] := '{}';
+    v_priority integer := -2147483648;
+    v_place timestamptz := '-infinity';
+    v_id bigint := 0;
+    v_slack integer := 8;
+    v_heads record;
+    v_page record;
+begin
+    ids := '{}';
+    tops := '{}';
+    keyed := false;
+    more := false;
+    left_out := false;
+    perform kinfolk.mark_keys(p_queue, p_groups, p_now);
+    -- point: claim.marked
+    v_commands := array(select c.id from kinfolk.command c where c.name = any (p_commands));
+    -- Not more marks than a claim could have use for.
+    select array_agg(m.command_id) as commands, array_agg(m.group_id) as groups, array_agg(m.key) as keys
+    into v_marks
+    from (
+        select m.command_id, m.group_id, m.key
+        from kinfolk.ready_key m
+        where m.queue_id = p_queue
+            and m.command_id = any (v_commands)
+        limit kinfolk.claim_batch_max()
+    ) m;
+    v_marked := v_marks.keys is not null;
+    v_reserved := exists (select from kinfolk.reserved r where r.group_id = any (p_groups));
+    if p_suspects or v_marked then
+        v_may_suspect := kinfolk.may_run_suspect(p_worker);
+    end if;
+
+    if not (p_beside or v_marked or v_reserved) then
+        p_lanes := '{top}';
+    end if;
+    if not (v_marked or v_reserved or p_suspects) and p_low_id = '{}' then
+        if not kinfolk.has_open(p_queue, array(
+            select c.name
+            from kinfolk.command c
+            where c.id = any (v_commands)
+                and c.grouped))
+        then
+            -- Nothing here that groups are asked about; what has come since then must not go past them.
+            select p.ids, p.tops, p.keyed, p.short
+            into ids, tops, keyed, short
+            from kinfolk.pick(p_queue, array(
+                select c.name
+                from kinfolk.command c
+                where c.id = any (v_commands)
+                    and not c.grouped), p_limit, p_lanes, p_rooms, '{}', '{}', '{}') p;
+            return;
+        end if;
+        if cardinality(v_commands) > 1 then
+            select array_agg(c.name), array_agg(c.id)
+            into p_commands, v_commands
+            from kinfolk.command c
+            where c.id = any (v_commands)
+                and kinfolk.has_open(p_queue, array[c.name]);
+        end if;
+    end if;
+
+    while v_left > 0 loop
+        if v_marked or v_reserved or v_may_suspect or p_low_id <> '{}' or cardinality(p_lanes) > 1
+            or cardinality(v_commands) > 1
+        then
+            select h.* into v_heads
+            from kinfolk.line_up(p_queue, p_commands, p_groups, v_left, p_lanes, v_top_room, v_child_room,
+                v_marks.commands, v_marks.groups, v_marks.keys, v_reserved, v_may_suspect, p_low_priority,
+                p_low_place, p_low_id, v_priority, v_place, v_id,
+                v_slack, p_now) h;
+            v_slack := least(4 * v_slack, 10000);
+        else
+            -- One line: nothing to merge.
+            with line as materialized (
+                select t.id, t.command_id, t.keys, t.unique_held and t.runs = 0 as starts_keyed
+                from kinfolk.task t
+                where t.queue_id = p_queue
+                    and t.lane = p_lanes[1]
+                    and t.command_id = v_commands[1]
+                    and t.state = 'pending'
+                    and t.gate = 'open'
+                    and not t.suspect
+                    and (t.priority, t.place, t.id) > (v_priority, v_place, v_id)
+                order by t.priority, t.place, t.id
+                limit v_left
+                for update skip locked
+            )
+            select array_agg(l.id) as ids, array_agg(l.command_id) as commands, array_agg(l.keys) as keys,
+                null::integer[] as places, null::integer[] as edges,
+                bool_or(l.starts_keyed) as keyed, count(*) < v_left as is_last, false as left_out
+            into v_heads
+            from line l;
+        end if;
+        left_out := left_out or v_heads.left_out;
+        exit when v_heads.ids is null;
+        -- point: claim.lined_up
+        select a.* into v_page
+        from kinfolk.admit_page(v_heads.ids, v_heads.commands, v_heads.keys, v_heads.places, v_heads.edges, v_top_room,
+            v_child_room, v_may_suspect, p_limited or v_may_suspect or p_suspects or v_marked, p_now) a;
+        ids := ids || v_page.taken;
+        tops := tops || v_page.tops;
+        keyed := keyed or v_heads.keyed;
+        v_left := v_left - cardinality(v_page.taken);
+        v_top_room := v_top_room - cardinality(v_page.tops);
+        v_child_room := v_child_room - v_page.children;
+        v_may_suspect := v_may_suspect and not v_page.suspect;
+        v_parked := v_parked + cardinality(v_page.behind_groups);
+        v_behind_groups := v_behind_groups || v_page.behind_groups;
+        v_behind_keys := v_behind_keys || v_page.behind_keys;
+        v_bounced := v_bounced || v_page.bounced;
+        exit when v_heads.is_last and v_page.is_whole;
+        if v_parked >= 2 * kinfolk.claim_batch_max() then
+            more := true;
+            exit;
+        end if;
+        select t.priority, t.place, t.id
+        into v_priority, v_place, v_id
+        from kinfolk.task t
+        where t.id = v_page.last;
+    end loop;
+    perform kinfolk.reserve(b) from unnest(v_bounced) b;
+    if v_marked or v_parked > 0 then
+        more := kinfolk.unmark_keys(p_queue, v_commands, v_marks.groups || v_behind_groups, v_marks.keys || v_behind_keys, p_now)
+                and cardinality(v_marks.keys) >= kinfolk.claim_batch_max()
+            or more;
+    end if;
+    short := v_left > 0 and p_low_id <> '{}';
+end
+$$;
+
+-- Whether a claim of this worker may take a suspect: it runs none, and no other claim or heartbeat of it is at work right now.
+create or replace function kinfolk.may_run_suspect(p_worker uuid) returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    -- Two claims of one worker must not take a suspect each.
+    perform from kinfolk.worker w where w.id = p_worker for no key update skip locked;
+    return found and not exists (
+        select
+        from kinfolk.task t
+        where t.worker_id = p_worker
+            and t.state = 'running'
+            and t.suspect);
+end
+$$;
+
+-- The next candidates of a claim in order, behind a position, and locks them: open tasks, suspects, what waits behind
+-- marked keys, and those for which room is kept. What stands behind the last row read of a line is not known, so
+-- candidates end there. Behind a marked key hardly more are read (`p_slack`) than it has room for: if so many start,
+-- there is no more to be had there; if not, because other keys hold them up, what comes after the last of them in that
+-- line must be looked at before what comes after it in the others: `edges` is that place, by candidate; `places`: its
+-- own.
+create or replace function kinfolk.line_up(
+    p_queue integer, p_commands text[], p_groups integer[], p_left integer, p_lanes kinfolk.lane[], p_top_room integer,
+    p_child_room integer, p_mark_commands integer[], p_mark_groups integer[], p_mark_keys text[], p_reserved boolean,
+    p_suspects boolean, p_low_priority integer[], p_low_place timestamptz[], p_low_id bigint[], p_priority integer,
+    p_place timestamptz, p_id bigint, p_slack integer, p_now timestamptz,
+    out ids bigint[], out commands integer[], out keys jsonb[], out places integer[], out edges integer[],
+    out keyed boolean, out is_last boolean, out left_out boolean
+)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_depth integer := least(p_left, greatest(16, 2 * p_left / greatest(cardinality(p_commands), 1)));
+    v_groups integer[];
+    v_keys text[];
+    v_command_ids integer[];
+    v_most integer[];
+    v_lined record;
+begin
+    if p_mark_keys is not null then
+        select array_agg(m.group_id), array_agg(m.key), array_agg(m.command_id),
+            array_agg(least(r.room + p_slack, v_depth))
+        into v_groups, v_keys, v_command_ids, v_most
+        from kinfolk.key_rooms(p_mark_groups, p_mark_keys, p_now) r
+        cross join lateral (select r.group_id, r.key, p_mark_commands[r.nth] as command_id) m
+        where r.room > 0;
+    end if;
+
+    with stream as materialized (
+        select row_number() over () as nth, s.*
+        from (
+            select k.kind, null::integer as group_id, null::text as key, c.id as command_id, l.lane, v_depth as most,
+                case when (g.priority, g.place, g.id) > (p_priority, p_place, p_id) then g.priority else p_priority end as priority,
+                case when (g.priority, g.place, g.id) > (p_priority, p_place, p_id) then g.place else p_place end as place,
+                case when (g.priority, g.place, g.id) > (p_priority, p_place, p_id) then g.id else p_id end as id
+            from unnest(p_lanes) as l(lane)
+            cross join lateral kinfolk.begin_at(p_commands, l.lane, p_low_priority, p_low_place, p_low_id) g
+            join kinfolk.command c on c.name = g.name
+            cross join (values ('open'), ('suspect')) as k(kind)
+            where k.kind = 'open' or p_suspects
+            union all
+            select 'waiter', m.group_id, m.key, m.command_id, l.lane, m.most, p_priority, p_place, p_id
+            from unnest(v_groups, v_keys, v_command_ids, v_most) as m(group_id, key, command_id, most)
+            cross join unnest(p_lanes) as l(lane)
+        ) s
+        where case s.lane when 'top' then p_top_room > 0 when 'child' then p_child_room > 0 else true end
+    ),
+    head as materialized (
+        select s.nth, s.most, false as is_soft, t.id, t.priority, t.place
+        from stream s
+        cross join lateral (
+            select t.id, t.priority, t.place
+            from kinfolk.task t
+            where t.queue_id = p_queue
+                and t.lane = s.lane
+                and t.command_id = s.command_id
+                and t.state = 'pending'
+                and t.gate = 'open'
+                and not t.suspect
+                and (t.priority, t.place, t.id) > (s.priority, s.place, s.id)
+            order by t.priority, t.place, t.id
+            limit s.most
+        ) t
+        where s.kind = 'open'
+        union all
+        select s.nth, s.most, false, t.id, t.priority, t.place
+        from stream s
+        cross join lateral (
+            select t.id, t.priority, t.place
+            from kinfolk.task t
+            where t.queue_id = p_queue
+                and t.lane = s.lane
+                and t.command_id = s.command_id
+                and t.state = 'pending'
+                and t.gate = 'open'
+                and t.suspect
+                and (t.priority, t.place, t.id) > (p_priority, p_place, p_id)
+            order by t.priority, t.place, t.id
+            limit s.most
+        ) t
+        where s.kind = 'suspect'
+        union all
+        select s.nth, s.most, s.most < v_depth, t.id, t.priority, t.place
+        from stream s
+        cross join lateral (
+            select t.id, t.priority, t.place
+            from kinfolk.task t
+            where t.parked_group = s.group_id
+                and t.parked_key = s.key
+                and t.queue_id = p_queue
+                and t.command_id = s.command_id
+                and t.lane = s.lane
+                and t.gate = 'limit'
+                and (t.priority, t.place, t.id) > (s.priority, s.place, s.id)
+            order by t.priority, t.place, t.id
+            limit s.most
+        ) t
+        where s.kind = 'waiter'
+        union all
+        -- Others may stand before it in the line that it waits in, and are not for the room that is kept.
+        select -r.task_id, 0, false, t.id, t.priority, t.place
+        from (select distinct r.task_id from kinfolk.reserved r where p_reserved and r.group_id = any (p_groups)) r
+        cross join lateral (
+            select t.id, t.priority, t.place, t.queue_id, t.lane, t.command_id, t.gate
+            from kinfolk.task t
+            where t.id = r.task_id
+            offset 0
+        ) t
+        join kinfolk.command c on c.id = t.command_id
+        where t.queue_id = p_queue
+            and t.gate = 'limit'
+            and t.lane = any (p_lanes)
+            and c.name = any (p_commands)
+            and (t.priority, t.place, t.id) > (p_priority, p_place, p_id)
+    ),
+    lined_up as (
+        select h.*, dense_rank() over (order by h.priority, h.place, h.id)::integer as pos
+        from head h
+    ),
+    -- Each with the last row read of its line, and whether there may be more. No join: there may be thousands of lines.
+    ended as materialized (
+        select l.*, max(l.pos) over line as last, count(*) over line = l.most as is_full
+        from lined_up l
+        window line as (partition by l.nth)
+    ),
+    chosen as materialized (
+        select e.id, e.pos, min(e.last) filter (where e.is_soft and e.is_full) as edge
+        from ended e
+        where e.pos <= least(p_left, (select min(o.last) from ended o where o.is_full and not o.is_soft))
+        group by e.id, e.pos
+    ),
+    locked as materialized (
+        select c.pos, c.edge, t.id, t.command_id, t.keys, t.starts_keyed
+        from chosen c
+        left join lateral (
+            select t.id, t.command_id, t.keys, t.unique_held and t.runs = 0 as starts_keyed
+            from kinfolk.task t
+            where t.id = c.id
+                and t.state::text = 'pending'
+                and t.gate::text in ('open', 'limit')
+            for update skip locked
+        ) t on true
+    )
+    select array_agg(k.id order by k.pos) filter (where k.id is not null) as ids,
+        array_agg(k.command_id order by k.pos) filter (where k.id is not null) as commands,
+        array_agg(k.keys order by k.pos) filter (where k.id is not null) as keys,
+        array_agg(k.pos order by k.pos) filter (where k.id is not null) as places,
+        array_agg(coalesce(k.edge, 2147483647) order by k.pos) filter (where k.id is not null) as edges,
+        bool_or(k.starts_keyed) as keyed, bool_or(k.id is null) as left_out, count(*) as chosen,
+        (select max(e.pos) from ended e) as read, (select bool_or(e.is_full) from ended e) as is_full
+    into v_lined
+    from locked k;
+    ids := v_lined.ids;
+    commands := v_lined.commands;
+    keys := v_lined.keys;
+    places := v_lined.places;
+    edges := v_lined.edges;
+    keyed := coalesce(v_lined.keyed, false);
+    left_out := coalesce(v_lined.left_out, false);
+    is_last := not coalesce(v_lined.is_full, false) and v_lined.chosen >= coalesce(v_lined.read, 0);
+end
+$$;

@@ -1,0 +1,108 @@
+-- Turns what has happened to keys since the last claim into marks: notes of slots that were freed, and moments at which a rate
+-- allows a start again. The caller has the admission locks of these groups. Wakes other queues that have marks from it.
+--
+-- Takes the notes of these groups by the key of `freed`, and what is due by `spent_wakes`; reads `task_parked`.
+
+create or replace function kinfolk.mark_keys(p_queue integer, p_groups integer[], p_now timestamptz) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_others integer[];
+begin
+    if not kinfolk.has_waiters(p_groups) then
+        delete from kinfolk.freed f where f.group_id = any (p_groups);
+        return;
+    end if;
+    with noted as (
+        delete from kinfolk.freed f
+        where f.group_id = any (p_groups)
+        returning f.group_id, f.keys
+    ),
+    woken as (
+        update kinfolk.spent s
+        set wakes_at = null
+        where s.group_id = any (p_groups)
+            and s.wakes_at <= p_now
+        returning s.group_id, s.key
+    ),
+    ready as materialized (
+        select n.group_id, k.key
+        from noted n
+        cross join lateral unnest(n.keys) as k(key)
+        union
+        select w.group_id, w.key from woken w
+    ),
+    -- Most have nobody behind them: those go by one look.
+    awaited as materialized (
+        select r.group_id, r.key
+        from ready r
+        cross join lateral (
+            select
+            from kinfolk.task t
+            where t.parked_group = r.group_id
+                and t.parked_key = r.key
+                and t.gate = 'limit'
+            order by t.parked_group, t.parked_key, t.queue_id
+            limit 1
+        ) w
+    ),
+    marked as (
+        insert into kinfolk.ready_key (queue_id, command_id, group_id, key)
+        select w.queue_id, w.command_id, a.group_id, a.key
+        from awaited a
+        cross join lateral kinfolk.waiting_lines(a.group_id, a.key) w
+        on conflict do nothing
+        returning queue_id
+    )
+    select array_agg(distinct m.queue_id) filter (where m.queue_id <> p_queue) into v_others from marked m;
+    if v_others is not null then
+        perform kinfolk.notify_queues(v_others, false);
+    end if;
+end
+$$;
+
+-- Marks all keys of a group that someone waits behind, for when what it allows has changed. The caller has its admission lock.
+create or replace function kinfolk.mark_group(p_group integer) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_queues integer[];
+begin
+    with recursive awaited as (
+        (
+            select t.parked_key as key
+            from kinfolk.task t
+            where t.parked_group = p_group
+                and t.gate = 'limit'
+            order by t.parked_group, t.parked_key
+            limit 1
+        )
+        union all
+        select n.key
+        from awaited a
+        cross join lateral (
+            select t.parked_key as key
+            from kinfolk.task t
+            where t.parked_group = p_group
+                and t.parked_key > a.key
+                and t.gate = 'limit'
+            order by t.parked_group, t.parked_key
+            limit 1
+        ) n
+    ),
+    marked as (
+        insert into kinfolk.ready_key (queue_id, command_id, group_id, key)
+        select w.queue_id, w.command_id, p_group, a.key
+        from awaited a
+        cross join lateral kinfolk.waiting_lines(p_group, a.key) w
+        on conflict do nothing
+        returning queue_id
+    )
+    select array_agg(distinct m.queue_id) into v_queues from marked m;
+    if v_queues is not null then
+        perform kinfolk.notify_queues(v_queues, false);
+    end if;
+end
+$$;

@@ -1,0 +1,149 @@
+-- What an operator does to groups. Each takes the group's admission lock before any row, so no claim is under way in it.
+
+-- Which group this is: of a command, or a shared one where that is null. Null if there is none.
+create or replace function kinfolk.group_of(p_command text, p_name text) returns integer
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+    select g.id
+    from kinfolk.slot_group g
+    where g.name = p_name
+        and case
+            when p_command is null then g.command_id is null
+            else g.command_id = (select c.id from kinfolk.command c where c.name = p_command)
+        end
+$$;
+
+-- Sets what a group, or one key of it, allows from now on; where all is null, what is declared counts again. Answers whether
+-- there is such a group. What waits behind a key that may have room now is marked; nothing that runs is interrupted.
+create or replace function kinfolk.set_group(
+    p_command text, p_name text, p_key text, p_slots integer, p_rate_count integer, p_rate_per_us bigint,
+    p_rate_burst integer
+) returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+declare
+    v_group integer := kinfolk.group_of(p_command, p_name);
+begin
+    perform kinfolk.require_read_committed();
+    perform kinfolk.require_setting(p_slots, p_rate_count, p_rate_per_us, p_rate_burst);
+    if p_key is not null then
+        if p_name = 'total' then
+            perform kinfolk.refuse('KF001', 'the group total has no keys', 'set it as a whole');
+        end if;
+        perform kinfolk.require_keys(array[jsonb_build_object(p_name, p_key)]);
+    end if;
+    perform kinfolk.lock_groups(array[v_group]);
+    -- point: set_group.locked
+    if not exists (select from kinfolk.slot_group g where g.id = v_group) then
+        return false;
+    end if;
+    if p_key is null then
+        update kinfolk.slot_group g
+        set
+            set_slots = p_slots,
+            set_rate_count = p_rate_count,
+            set_rate_per_us = p_rate_per_us,
+            set_rate_burst = p_rate_burst
+        where g.id = v_group;
+    elsif num_nonnulls(p_slots, p_rate_count) = 0 then
+        delete from kinfolk.slot_setting s
+        where s.group_id = v_group
+            and s.key = p_key;
+    else
+        insert into kinfolk.slot_setting (group_id, key, slots, rate_count, rate_per_us, rate_burst)
+        values (v_group, p_key, p_slots, p_rate_count, p_rate_per_us, p_rate_burst)
+        on conflict (group_id, key) do update set
+            slots = excluded.slots,
+            rate_count = excluded.rate_count,
+            rate_per_us = excluded.rate_per_us,
+            rate_burst = excluded.rate_burst;
+    end if;
+    perform kinfolk.rein_in(v_group, kinfolk.clock());
+    perform kinfolk.mark_group(v_group);
+    return true;
+end
+$$;
+
+-- Removes a group from all commands that declare it, with all that belongs to it. Answers whether there was one.
+create or replace function kinfolk.remove_group(p_command text, p_name text) returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+declare
+    v_group integer := kinfolk.group_of(p_command, p_name);
+begin
+    perform kinfolk.require_read_committed();
+    perform kinfolk.lock_groups(array[0, v_group]);
+    -- point: remove_group.locked
+    if not exists (select from kinfolk.slot_group g where g.id = v_group) then
+        return false;
+    end if;
+    with undeclared as (
+        delete from kinfolk.command_group cg
+        where cg.group_id = v_group
+        returning cg.command_id
+    )
+    update kinfolk.command c
+    set grouped = false
+    from undeclared u
+    where c.id = u.command_id
+        and not exists (
+            select
+            from kinfolk.command_group o
+            where o.command_id = c.id
+                and o.group_id <> v_group);
+    perform kinfolk.erase_group(v_group);
+    return true;
+end
+$$;
+
+-- Starts nothing more under the key that a running task has in a group of its command, until then; a later moment that
+-- was asked for before stands. Answers `done`; `stale` when the token no longer holds; `unknown` when the task has no
+-- key in such a group; `far` when that is too far ahead, and how far, in milliseconds.
+create or replace function kinfolk.slow_down(
+    p_task bigint, p_token uuid, p_group text, p_until timestamptz, out answer text, out ahead_ms bigint
+)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+declare
+    v_now timestamptz := kinfolk.clock();
+    v_key record;
+begin
+    perform kinfolk.require_read_committed();
+    if p_until > v_now + kinfolk.span(kinfolk.delay_max_us()) then
+        answer := 'far';
+        ahead_ms := (extract(epoch from least(p_until, '9999-01-01') - v_now) * 1000)::bigint;
+        return;
+    end if;
+    select cg.group_id, coalesce(t.keys ->> p_group, '') as key
+    into v_key
+    from kinfolk.task t
+    join kinfolk.command_group cg on cg.command_id = t.command_id and cg.name = p_group
+    where t.id = p_task
+        and (cg.name = 'total' or t.keys ? p_group);
+    perform kinfolk.lock_groups(array[v_key.group_id]);
+    if not exists (
+        select
+        from kinfolk.task t
+        where t.id = p_task
+            and t.token = p_token
+            and t.worker_id is not null)
+    then
+        answer := 'stale';
+    elsif not exists (select from kinfolk.slot_group g where g.id = v_key.group_id) then
+        answer := 'unknown';
+    else
+        answer := 'done';
+        insert into kinfolk.spent as s (group_id, key, paused_until)
+        select v_key.group_id, v_key.key, p_until
+        where p_until > kinfolk.clock()
+        on conflict (group_id, key) do update set paused_until = greatest(s.paused_until, excluded.paused_until);
+    end if;
+end
+$$;

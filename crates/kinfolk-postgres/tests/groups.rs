@@ -1,0 +1,142 @@
+//! Groups where sessions meet, and what they cost those who have none.
+
+mod common;
+
+use common::*;
+use kinfolk_core::*;
+use kinfolk_postgres::PgStore;
+use kinfolk_postgres::testing::{self, TestDatabase};
+
+fn name(group: &str) -> GroupName {
+    GroupName::new(group).unwrap()
+}
+
+fn under(command: &str, keys: &[(&str, &str)]) -> NewTask {
+    let keys = keys.iter().fold(Keys::new(), |keys, (group, key)| keys.and(name(group), *key));
+    NewTask { keys, ..task(command) }
+}
+
+/// A command with so many slots for each tenant and one for each message.
+async fn grouped(store: &PgStore, command_name: &str, tenants: u32) {
+    let groups = Groups::new().and(name("tenant"), GroupSpec::limit(tenants)).and(name("message"), GroupSpec::limit(1));
+    store.register(&[Command { groups: Some(groups), ..Command::new(command(command_name)) }]).await.unwrap();
+}
+
+/// How many pages a claim of one command touches, as the second call of a session: plans are made by then.
+async fn pages_of_a_claim(database: &TestDatabase, worker: WorkerId, command: &str) -> i64 {
+    let client = database.client().await;
+    let claim = format!(
+        "explain (analyze, buffers, format json) \
+         select * from kinfolk.claim('{}', gen_random_uuid(), 'default', '{{{command}}}', 10)",
+        worker.0
+    );
+    let mut pages = 0;
+    for _ in 0..3 {
+        client.batch_execute("begin").await.unwrap();
+        let row = client.query_one(&claim, &[]).await.unwrap();
+        client.batch_execute("rollback").await.unwrap();
+        let plan: serde_json::Value = row.get(0);
+        pages = plan[0]["Plan"]["Shared Hit Blocks"].as_i64().unwrap()
+            + plan[0]["Plan"]["Shared Read Blocks"].as_i64().unwrap();
+    }
+    pages
+}
+
+/// The reads of a table and its indexes in this session's transactions so far.
+async fn reads_of(database: &TestDatabase, statement: &str, tables: &[&str]) -> Vec<i64> {
+    let client = database.client().await;
+    client.batch_execute("begin").await.unwrap();
+    client.query(statement, &[]).await.unwrap();
+    let mut reads = Vec::new();
+    for table in tables {
+        let sql = "select coalesce(pg_stat_get_xact_numscans(c.oid), 0) + coalesce(sum(pg_stat_get_xact_numscans(i.indexrelid)), 0)::bigint \
+            from pg_class c left join pg_index i on i.indrelid = c.oid \
+            where c.oid = ('kinfolk.' || $1::text)::regclass group by c.oid";
+        reads.push(client.query_one(sql, &[table]).await.unwrap().get(0));
+    }
+    client.batch_execute("rollback").await.unwrap();
+    reads
+}
+
+#[tokio::test]
+async fn a_claim_of_commands_without_groups_reads_nothing_of_groups() {
+    let (database, store) = fresh().await;
+    grouped(&store, "grouped", 1).await;
+    store.register(&[Command::new(command("work"))]).await.unwrap();
+    for _ in 0..20 {
+        enqueue(&store, task("work")).await;
+    }
+    let worker = worker(&store).await;
+    let claim = format!("select * from kinfolk.claim('{}', gen_random_uuid(), 'default', '{{work}}', 10)", worker.0);
+    let tables = ["slot", "slot_group", "command_group", "freed", "ready_key", "spent", "reserved", "slot_setting"];
+    assert_eq!(reads_of(&database, &claim, &tables).await, vec![0; tables.len()]);
+    assert_ne!(reads_of(&database, &claim, &["task"]).await, [0]);
+}
+
+#[tokio::test]
+async fn a_claim_costs_the_same_however_many_tasks_wait_behind_full_keys() {
+    let (database, store) = fresh().await;
+    grouped(&store, "work", 1).await;
+    let worker = worker(&store).await;
+    enqueue(&store, under("work", &[("tenant", "hot")])).await;
+    assert_eq!(store.claim(&claim_of(worker, &["work"], 5)).await.unwrap().tasks.len(), 1);
+    for n in 0..40 {
+        enqueue(&store, under("work", &[("tenant", &format!("cool{n}")), ("message", &n.to_string())])).await;
+    }
+    testing::execute(&store, "analyze kinfolk.task").await.unwrap();
+    let before = pages_of_a_claim(&database, worker, "work").await;
+
+    // As a claim leaves them that has come to look at them.
+    testing::execute(
+        &store,
+        "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, \
+            payload, keys, bounces, parked_group, parked_key) \
+         select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', t.priority, t.max_attempts, t.place, \
+            t.due, t.created_at, t.payload, t.keys, 1, g.id, 'hot' \
+         from kinfolk.task t, kinfolk.slot_group g, generate_series(1, 20000) \
+         where t.state = 'running' and g.name = 'tenant'; \
+         analyze kinfolk.task",
+    )
+    .await
+    .unwrap();
+    sound(&store).await;
+    let with_many = pages_of_a_claim(&database, worker, "work").await;
+    // One more level of an index here and there.
+    assert!(with_many <= before + before / 10 + 8, "{before} pages before, {with_many} with 20,000 that wait");
+    let taken = store.claim(&claim_of(worker, &["work"], 40)).await.unwrap().tasks;
+    assert_eq!(taken.len(), 40);
+    assert_eq!(store.sweep().await.unwrap(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn four_workers_never_pass_a_limit_and_everything_ends() {
+    let (database, store) = fresh().await;
+    grouped(&store, "work", 3).await;
+    let many = 240;
+    for n in 0..many {
+        let (tenant, message) = (format!("t{}", n % 3), format!("m{}", n % 40));
+        enqueue(&store, under("work", &[("tenant", &tenant), ("message", &message)])).await;
+    }
+    let most = most_at_once(&database, many, |_| true).await;
+    assert!(most <= 9, "three tenants with three slots each");
+    sound(&store).await;
+    assert_eq!(store.sweep().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn claims_that_meet_at_a_group_take_what_has_none_or_wait() {
+    let (database, store) = fresh().await;
+    grouped(&store, "work", 1).await;
+    store.register(&[Command::new(command("plain"))]).await.unwrap();
+    let worker = worker(&store).await;
+    enqueue(&store, under("work", &[("tenant", "acme")])).await;
+    let plain = enqueue(&store, task("plain")).await;
+
+    let mut other = database.client().await;
+    let held = other.transaction().await.unwrap();
+    held.execute("select pg_advisory_xact_lock(1263160910, g.id) from kinfolk.slot_group g", &[]).await.unwrap();
+    let taken = store.claim(&claim_of(worker, &["work", "plain"], 5)).await.unwrap().tasks;
+    assert_eq!(taken.iter().map(|task| task.id).collect::<Vec<_>>(), [plain]);
+    held.commit().await.unwrap();
+    assert_eq!(store.claim(&claim_of(worker, &["work", "plain"], 5)).await.unwrap().tasks.len(), 1);
+}

@@ -1,0 +1,10 @@
+-- keyed: the pending children of a fan-out that have none of their own, and wait behind a key or hold slots.
+-- params: 1 fan_out_id
+-- index:  task_child_idx
+select id
+from task
+where fan_out_id = ?1
+  and fan_out_id is not null
+  and state = 'pending'
+  and parked = 0
+  and (keyed = 1 or parked_group is not null)

@@ -1,0 +1,15 @@
+-- held_slots: slots that nobody should hold: of a task that does not run, unless the group is held until the task ends, and
+-- of one that does not know of them.
+-- params: none
+-- index:  the whole table; tasks and groups by number
+select slot.task_id,
+       'is ' || coalesce(task.state, 'gone') || ' and holds a slot of ' || coalesce(slot_group.name, 'no group') || ' '
+       || slot.key
+from slot
+left join slot_group on slot_group.id = slot.group_id
+left join task on task.id = slot.task_id
+where slot_group.id is null
+   or task.id is null
+   or task.keyed = 0
+   or task.runs = 0
+   or not (task.state = 'running' or (slot_group.hold = 1 and task.finished_at is null))

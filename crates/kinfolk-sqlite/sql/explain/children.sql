@@ -1,0 +1,11 @@
+-- children: the first open children of a task, by number.
+-- params: 1 task_id, 2 page
+-- index:  fan_out_open_idx; children by task_child_idx
+select task.id
+from fan_out
+cross join task on task.fan_out_id = fan_out.id and task.fan_out_id is not null
+where fan_out.task_id = ?1
+  and fan_out.total > fan_out.completed + fan_out.failed + fan_out.cancelled
+  and task.finished_at is null
+order by task.id
+limit ?2

@@ -1,0 +1,9 @@
+-- holders: the first tasks that hold a slot of a key, by number.
+-- params: 1 group_id, 2 key, 3 page
+-- index:  slot, by group and key
+select task_id
+from slot
+where group_id = ?1
+  and key = ?2
+order by task_id
+limit ?3

@@ -1,0 +1,10 @@
+-- leave: a task waits behind no key any more; whoever calls this gives it another gate, or ends it.
+-- params: 1 id, 2 keyed
+-- index:  by number
+update task
+set keyed        = ?2,
+    parked_group = null,
+    parked_key   = null,
+    parked_as    = 0,
+    bounces      = 0
+where id = ?1

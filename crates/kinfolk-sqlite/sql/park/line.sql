@@ -1,0 +1,16 @@
+-- line: where a pending task stands, behind which key it waits if it does, and what else it has from groups.
+-- params: 1 id
+-- index:  by number
+select queue_id,
+       command_id,
+       suspect,
+       lane,
+       priority,
+       place,
+       parked_group,
+       parked_key,
+       keyed,
+       keys,
+       bounces
+from task
+where id = ?1

@@ -1,0 +1,21 @@
+-- take: start one attempt of a task that waited behind a key. A unique key held while pending is given up for good.
+-- params: 1 id, 2 now, 3 worker, 4 token, 5 lane from now on, 6 slot of its queue's child_limit, 7 keyed
+-- index:  by number
+update task
+set state        = 'running',
+    gate         = null,
+    attempt      = attempt + 1,
+    runs         = runs + 1,
+    started_at   = ?2,
+    worker       = ?3,
+    token        = ?4,
+    key_until    = iif(unique_scope = 'pending', 0, key_until),
+    lane         = ?5,
+    slot         = ?6,
+    shelf        = null,
+    keyed        = ?7,
+    parked_group = null,
+    parked_key   = null,
+    parked_as    = 0,
+    bounces      = 0
+where id = ?1

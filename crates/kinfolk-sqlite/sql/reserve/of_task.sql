@@ -1,0 +1,7 @@
+-- of_task: what is kept for a task.
+-- params: 1 task_id
+-- index:  the whole table: a row for each group at most
+select group_id,
+       key
+from reserved
+where task_id = ?1

@@ -1,0 +1,14 @@
+-- above: those of a task and the ones above it that hold a slot of a key.
+-- params: 1 group_id, 2 key, 3 task_id
+-- index:  slot, by all it has; tasks by number
+with recursive above as (
+    select ?3 as id
+    union all
+    select task.parent_id
+    from above
+    join task on task.id = above.id
+    where task.parent_id is not null
+)
+select above.id
+from above
+cross join slot on slot.group_id = ?1 and slot.key = ?2 and slot.task_id = above.id

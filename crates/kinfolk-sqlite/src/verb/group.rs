@@ -1,0 +1,123 @@
+//! What commands declare as groups, and what an operator sets and removes at run time. Nothing that runs is interrupted.
+
+use kinfolk_core::{GroupName, GroupRef, GroupSpec, Groups, Setting, StoreError};
+use rusqlite::OptionalExtension;
+
+use crate::error::Result;
+use crate::known_group::{columns, setting_from};
+use crate::session::Session;
+use crate::verb::{park, rate};
+
+/// Makes the groups that a command declares exactly these.
+pub(crate) fn declare(session: &mut Session<'_>, command_id: i64, groups: &Groups) -> Result<()> {
+    let mut statement = session.sql(include_str!("../../sql/group/of_command.sql"))?;
+    let before: Vec<(String, i64, bool)> = statement
+        .query_map([command_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (name, group_id, shared) in before {
+        let stays = groups.0.iter().any(|(now, spec)| now.as_str() == name && spec.shared == shared);
+        if !stays {
+            undeclare(session, command_id, group_id, shared)?;
+        }
+    }
+    for (name, spec) in &groups.0 {
+        let group_id = put(session, (!spec.shared).then_some(command_id), name, spec)?;
+        let mut statement = session.sql(include_str!("../../sql/group/declare.sql"))?;
+        statement.execute((command_id, name.as_str(), group_id))?;
+    }
+    session.news.catalogue = true;
+    Ok(())
+}
+
+/// Makes a group, or changes what it is declared as; what waits for it is looked at again. Its number.
+fn put(session: &mut Session<'_>, command_id: Option<i64>, name: &GroupName, spec: &GroupSpec) -> Result<i64> {
+    let mut statement = session.sql(include_str!("../../sql/group/find.sql"))?;
+    let known = statement.query_row((command_id, name.as_str()), |row| {
+        let Setting { limit, rate } = setting_from(row, 1)?;
+        let id: i64 = row.get(0)?;
+        Ok((id, GroupSpec { limit, rate, hold: row.get(5)?, shared: spec.shared }))
+    });
+    let (slots, count, per, burst) = columns(spec.limit, spec.rate);
+    let Some((id, before)) = known.optional()? else {
+        let mut statement = session.sql(include_str!("../../sql/group/make.sql"))?;
+        let columns = (command_id, name.as_str(), slots, count, per, burst, spec.hold);
+        return Ok(statement.query_row(columns, |row| row.get(0))?);
+    };
+    if before != *spec {
+        let mut statement = session.sql(include_str!("../../sql/group/change.sql"))?;
+        statement.execute((id, slots, count, per, burst, spec.hold))?;
+        if before.hold && !spec.hold {
+            session.sql(include_str!("../../sql/group/let_go.sql"))?.execute([id])?;
+        }
+        rate::rein_in(session, id, None)?;
+        park::wake_group(session, id)?;
+    }
+    Ok(id)
+}
+
+/// A command declares a group no longer. One that nobody declares goes.
+fn undeclare(session: &mut Session<'_>, command_id: i64, group_id: i64, shared: bool) -> Result<()> {
+    session.sql(include_str!("../../sql/group/undeclare.sql"))?.execute((command_id, group_id))?;
+    if !shared || !session.sql(include_str!("../../sql/group/is_declared.sql"))?.exists([group_id])? {
+        return remove(session, group_id);
+    }
+    session.sql(include_str!("../../sql/group/leave_slots.sql"))?.execute((group_id, command_id))?;
+    session.sql(include_str!("../../sql/group/leave_reserved.sql"))?.execute((group_id, command_id))?;
+    park::open(session, group_id, Some(command_id))?;
+    park::wake_group(session, group_id)
+}
+
+/// A group goes, with all that is known of its keys. What waits behind them is open.
+fn remove(session: &mut Session<'_>, group_id: i64) -> Result<()> {
+    park::open(session, group_id, None)?;
+    for sql in [
+        include_str!("../../sql/group/remove_command_group.sql"),
+        include_str!("../../sql/group/remove_slot.sql"),
+        include_str!("../../sql/group/remove_slot_setting.sql"),
+        include_str!("../../sql/group/remove_spent.sql"),
+        include_str!("../../sql/group/remove_reserved.sql"),
+        include_str!("../../sql/group/remove.sql"),
+    ] {
+        session.sql(sql)?.execute([group_id])?;
+    }
+    session.news.catalogue = true;
+    Ok(())
+}
+
+/// Removes a group from all commands that declare it.
+pub(crate) fn remove_group(session: &mut Session<'_>, group: &GroupRef) -> Result<()> {
+    let group_id = number(session, group)?;
+    remove(session, group_id)
+}
+
+/// Changes what a group, or one key of it, allows from now on.
+pub(crate) fn set_group(
+    session: &mut Session<'_>,
+    group: &GroupRef,
+    key: Option<&str>,
+    setting: &Setting,
+) -> Result<()> {
+    let group_id = number(session, group)?;
+    let (slots, count, per, burst) = columns(setting.limit, setting.rate);
+    session.news.catalogue = true;
+    let Some(key) = key else {
+        let mut statement = session.sql(include_str!("../../sql/group/set.sql"))?;
+        statement.execute((group_id, slots, count, per, burst))?;
+        rate::rein_in(session, group_id, None)?;
+        return park::wake_group(session, group_id);
+    };
+    if setting.is_empty() {
+        session.sql(include_str!("../../sql/group/unset_key.sql"))?.execute((group_id, key))?;
+    } else {
+        let mut statement = session.sql(include_str!("../../sql/group/set_key.sql"))?;
+        statement.execute((group_id, key, slots, count, per, burst))?;
+    }
+    rate::rein_in(session, group_id, Some(key))?;
+    session.free(group_id, key);
+    Ok(())
+}
+
+fn number(session: &Session<'_>, group: &GroupRef) -> Result<i64> {
+    let known = session.catalogue.groups().find(group);
+    Ok(known.ok_or_else(|| StoreError::not_found("group", group))?.id)
+}

@@ -1,0 +1,271 @@
+//! Groups, keys and slots: what only this store promises, or what is quicker found out here.
+
+use std::time::Duration;
+
+use kinfolk_core::Policy;
+use kinfolk_core::operate::Cancelled;
+use kinfolk_core::{
+    Command, GroupName, GroupRef, GroupSpec, Groups, Inspect, KeyFilter, NewTask, Operate, Outcome, Produce, Rate,
+    Reason, Setting, State, Work, WorkerId, WorkerSpec,
+};
+use kinfolk_sqlite::SqliteStore;
+
+use crate::support::{Place, claim, command, enqueue, ids, queue, settle, spec, task, worker};
+
+fn name(text: &str) -> GroupName {
+    GroupName::new(text).unwrap()
+}
+
+async fn declare(store: &SqliteStore, of: &str, groups: &[(&str, GroupSpec)]) {
+    let groups = groups.iter().fold(Groups::new(), |all, (text, spec)| all.and(name(text), spec.clone()));
+    store.register(&[Command { groups: Some(groups), ..Command::new(command(of)) }]).await.unwrap();
+}
+
+fn keyed(of: &str, keys: &[(&str, &str)]) -> NewTask {
+    let mut new = task(of);
+    for (group, key) in keys {
+        new.keys = new.keys.and(name(group), *key);
+    }
+    new
+}
+
+async fn sound(store: &SqliteStore) {
+    assert_eq!(store.check().await.unwrap(), []);
+    assert_eq!(store.sweep().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_task_starts_when_all_its_keys_have_room_and_no_other_is_held_up() {
+    let Place { store, .. } = &Place::new();
+    declare(store, "send", &[("tenant", GroupSpec::limit(2)), ("message", GroupSpec::limit(1))]).await;
+    let worker = worker(store).await;
+    let made = enqueue(
+        store,
+        &[
+            keyed("send", &[("tenant", "acme"), ("message", "m1")]),
+            keyed("send", &[("tenant", "acme"), ("message", "m1")]),
+            keyed("send", &[("tenant", "acme"), ("message", "m2")]),
+            keyed("send", &[("tenant", "acme"), ("message", "m3")]),
+            keyed("send", &[("tenant", "beta"), ("message", "m1")]),
+            keyed("send", &[("tenant", "beta")]),
+            task("send"),
+        ],
+    )
+    .await;
+    let first = claim(store, worker, &["send"], 10).await;
+    assert_eq!(ids(&first), [made[0], made[2], made[5], made[6]]);
+    assert!(first.tasks[0].keyed && !first.tasks[3].keyed);
+    sound(store).await;
+    assert_eq!(ids(&claim(store, worker, &["send"], 10).await), []);
+    settle(store, &first, Outcome::Done(None)).await;
+    sound(store).await;
+    let second = claim(store, worker, &["send"], 10).await;
+    assert_eq!(ids(&second), [made[1], made[3]]);
+    settle(store, &second, Outcome::Done(None)).await;
+    let third = claim(store, worker, &["send"], 10).await;
+    assert_eq!(ids(&third), [made[4]]);
+    settle(store, &third, Outcome::Done(None)).await;
+    sound(store).await;
+}
+
+#[tokio::test]
+async fn a_marked_task_that_is_cancelled_hands_its_mark_on() {
+    let Place { store, .. } = &Place::new();
+    declare(store, "send", &[("tenant", GroupSpec::limit(1))]).await;
+    let worker = worker(store).await;
+    let acme = || keyed("send", &[("tenant", "acme")]);
+    let made = enqueue(store, &[acme(), acme(), acme()]).await;
+    let first = claim(store, worker, &["send"], 10).await;
+    settle(store, &first, Outcome::Done(None)).await;
+    assert_eq!(store.cancel(made[1]).await.unwrap(), Cancelled::Now);
+    sound(store).await;
+    assert_eq!(ids(&claim(store, worker, &["send"], 10).await), [made[2]]);
+    sound(store).await;
+}
+
+#[tokio::test]
+async fn a_limit_is_changed_at_run_time_and_a_group_removed() {
+    let Place { store, .. } = &Place::new();
+    declare(store, "send", &[("tenant", GroupSpec::limit(1))]).await;
+    let worker = worker(store).await;
+    let acme = || keyed("send", &[("tenant", "acme")]);
+    let made = enqueue(store, &[acme(), acme(), acme(), acme(), acme()]).await;
+    assert_eq!(ids(&claim(store, worker, &["send"], 10).await), made[..1]);
+    let tenant = GroupRef::of(command("send"), name("tenant"));
+    let two = Setting { limit: Some(2), rate: None };
+    store.set_group(&tenant, Some("acme"), &two).await.unwrap();
+    assert_eq!(ids(&claim(store, worker, &["send"], 10).await), made[1..2]);
+    store.set_group(&tenant, Some("acme"), &Setting::default()).await.unwrap();
+    assert_eq!(ids(&claim(store, worker, &["send"], 10).await), []);
+    store.set_group(&tenant, None, &Setting { limit: Some(3), rate: None }).await.unwrap();
+    assert_eq!(ids(&claim(store, worker, &["send"], 10).await), made[2..3]);
+    sound(store).await;
+    store.remove_group(&tenant).await.unwrap();
+    assert_eq!(ids(&claim(store, worker, &["send"], 10).await), made[3..]);
+    sound(store).await;
+    assert!(store.remove_group(&tenant).await.is_err());
+    assert_eq!(store.commands().await.unwrap()[0].groups, None);
+}
+
+#[tokio::test]
+async fn a_rate_lets_its_burst_start_and_then_one_by_one() {
+    let Place { store, clock, .. } = &Place::new();
+    let rate = Rate { count: 10, per: Duration::from_secs(1), burst: 2 };
+    declare(store, "call", &[("host", GroupSpec { rate: Some(rate), ..GroupSpec::default() })]).await;
+    let worker = worker(store).await;
+    let made = enqueue(store, &vec![keyed("call", &[("host", "a")]); 5]).await;
+    let first = claim(store, worker, &["call"], 10).await;
+    assert_eq!(ids(&first), made[..2]);
+    assert_eq!(first.next_due, Some(store.now().await.unwrap().plus(Duration::from_millis(100))));
+    sound(store).await;
+    settle(store, &first, Outcome::Done(None)).await;
+    assert_eq!(ids(&claim(store, worker, &["call"], 10).await), []);
+    clock.advance(Duration::from_millis(100));
+    let second = claim(store, worker, &["call"], 10).await;
+    assert_eq!(ids(&second), made[2..3]);
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(ids(&claim(store, worker, &["call"], 10).await), made[3..]);
+    sound(store).await;
+}
+
+#[tokio::test]
+async fn a_changed_rate_counts_from_now_on() {
+    let Place { store, clock, .. } = &Place::new();
+    let rate = |count, secs| Some(Rate { count, per: Duration::from_secs(secs), burst: 1 });
+    declare(store, "call", &[("host", GroupSpec { rate: rate(1, 3600), ..GroupSpec::default() })]).await;
+    let worker = worker(store).await;
+    let made = enqueue(store, &vec![keyed("call", &[("host", "a")]); 3]).await;
+    assert_eq!(ids(&claim(store, worker, &["call"], 10).await), made[..1]);
+    let host = GroupRef::of(command("call"), name("host"));
+    store.set_group(&host, Some("a"), &Setting { limit: None, rate: rate(10, 1) }).await.unwrap();
+    let next = claim(store, worker, &["call"], 10).await;
+    assert_eq!(next.next_due, Some(store.now().await.unwrap().plus(Duration::from_millis(100))));
+    clock.advance(Duration::from_millis(100));
+    assert_eq!(ids(&claim(store, worker, &["call"], 10).await), made[1..2]);
+    declare(store, "call", &[("host", GroupSpec { rate: rate(1, 60), ..GroupSpec::default() })]).await;
+    sound(store).await;
+}
+
+#[tokio::test]
+async fn keys_are_shown_while_they_are_in_use_and_a_held_up_task_is_explained() {
+    let Place { store, clock, .. } = &Place::new();
+    let rate = Rate { count: 1, per: Duration::from_secs(1), burst: 1 };
+    let host = GroupSpec { rate: Some(rate), ..GroupSpec::default() };
+    declare(store, "call", &[("host", host), ("total", GroupSpec::limit(1))]).await;
+    let id = WorkerId(uuid::Uuid::new_v4());
+    store.register_worker(&WorkerSpec { commands: vec![command("call")], ..spec(id) }).await.unwrap();
+    let made = enqueue(store, &vec![keyed("call", &[("host", "a")]); 2]).await;
+    let first = claim(store, id, &["call"], 10).await;
+    let words = |told: &kinfolk_core::Explanation| told.reasons.iter().map(Reason::word).collect::<Vec<_>>();
+    assert_eq!(words(&store.explain(made[1]).await.unwrap()), ["key_full", "key_rate"]);
+    assert_eq!(store.explain(made[0]).await.unwrap().reasons, []);
+    let shown = store.keys(&KeyFilter { limit: 10, ..KeyFilter::default() }).await.unwrap();
+    assert_eq!(shown.iter().map(|key| (key.key.as_str(), key.held)).collect::<Vec<_>>(), [("a", 1), ("", 1)]);
+    assert_eq!(shown.iter().map(|key| key.waiters).sum::<u64>(), 1);
+    settle(store, &first, Outcome::Done(None)).await;
+    assert_eq!(words(&store.explain(made[1]).await.unwrap()), ["key_rate"]);
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(words(&store.explain(made[1]).await.unwrap()), ["in_line"]);
+    let second = claim(store, id, &["call"], 10).await;
+    assert_eq!(ids(&second), made[1..]);
+    settle(store, &second, Outcome::Done(None)).await;
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(store.keys(&KeyFilter { limit: 10, ..KeyFilter::default() }).await.unwrap(), []);
+    store.prune().await.unwrap();
+    sound(store).await;
+}
+
+#[tokio::test]
+async fn who_is_sent_from_key_to_key_gets_room_at_last() {
+    let Place { store, .. } = &Place::new();
+    declare(store, "move", &[("from", GroupSpec::limit(1)), ("to", GroupSpec::limit(1))]).await;
+    let worker = worker(store).await;
+    let (from, to) = (|| keyed("move", &[("from", "a")]), || keyed("move", &[("to", "b")]));
+    enqueue(store, &[from(), to()]).await;
+    let mut busy = [claim(store, worker, &["move"], 1).await, claim(store, worker, &["move"], 1).await];
+    let both = enqueue(store, &[keyed("move", &[("from", "a"), ("to", "b")])]).await[0];
+    // Others come in on either side as soon as there is room.
+    for round in 0..100 {
+        let side = round % 2;
+        enqueue(store, &[if side == 0 { from() } else { to() }]).await;
+        settle(store, &busy[side], Outcome::Done(None)).await;
+        let got = claim(store, worker, &["move"], 1).await;
+        assert_eq!(store.check().await.unwrap(), []);
+        if got.tasks.first().is_some_and(|task| task.id == both) {
+            assert!(round > 10, "after {round} rounds");
+            return;
+        }
+        busy[side] = got;
+    }
+    panic!("task {both} never started: {:?}", store.task(both).await.unwrap().map(|task| task.state));
+}
+
+#[tokio::test]
+async fn a_command_without_groups_knows_nothing_of_keys() {
+    let Place { store, .. } = &Place::new();
+    declare(store, "free", &[]).await;
+    let worker = worker(store).await;
+    let refused = store.enqueue(&[keyed("free", &[("tenant", "acme")])]).await.unwrap();
+    assert!(refused[0].id().is_err());
+    let made = enqueue(store, &[task("free")]).await;
+    let got = claim(store, worker, &["free"], 10).await;
+    assert_eq!(ids(&got), made);
+    assert!(!got.tasks[0].keyed);
+    settle(store, &got, Outcome::Done(None)).await;
+    assert_eq!(store.task(made[0]).await.unwrap().unwrap().state, State::Completed);
+}
+
+#[tokio::test]
+async fn values_of_a_fair_key_take_turns_inside_a_priority() {
+    let Place { store, .. } = &Place::new();
+    declare(store, "send", &[("tenant", GroupSpec::limit(100))]).await;
+    let worker = worker(store).await;
+    let of = |tenant: &str| keyed("send", &[("tenant", tenant)]);
+    let made = enqueue(store, &[of("a"), of("a"), of("a"), of("b"), of("b"), of("c"), task("send")]).await;
+    let fair = Policy { fair: Some(name("tenant")), ..Policy::default() };
+    store.set_queue(&queue(), &fair).await.unwrap();
+    sound(store).await;
+    assert_eq!(ids(&claim(store, worker, &["send"], 2).await), [made[6], made[0]]);
+    let urgent = enqueue(store, &[NewTask { priority: Some(-1), ..of("z") }, of("b")]).await;
+    assert_eq!(ids(&claim(store, worker, &["send"], 2).await), [urgent[0], made[3]]);
+    assert_eq!(ids(&claim(store, worker, &["send"], 3).await), [made[5], made[1], made[4]]);
+    sound(store).await;
+    store.set_queue(&queue(), &Policy::default()).await.unwrap();
+    assert_eq!(ids(&claim(store, worker, &["send"], 3).await), [made[2], urgent[1]]);
+    sound(store).await;
+}
+
+#[tokio::test]
+async fn what_waits_behind_a_full_key_costs_a_claim_nothing() {
+    let Place { store, .. } = &Place::new();
+    declare(store, "send", &[("tenant", GroupSpec::limit(1))]).await;
+    let worker = worker(store).await;
+    let of = |tenant: &str| keyed("send", &[("tenant", tenant)]);
+    enqueue(store, &[of("busy")]).await;
+    claim(store, worker, &["send"], 1).await;
+    let few = quickest_round(store, worker, &of("free")).await;
+    for _ in 0..4 {
+        enqueue(store, &vec![of("busy"); 5_000]).await;
+    }
+    assert_eq!(ids(&claim(store, worker, &["send"], 10).await), []);
+    let waiters = store.keys(&KeyFilter { limit: 10, ..KeyFilter::default() }).await.unwrap()[0].waiters;
+    assert_eq!(waiters, 20_000);
+    let many = quickest_round(store, worker, &of("free")).await;
+    // Reading what is blocked would cost a hundred times as much.
+    assert!(many < few * 10, "{few:?} without, {many:?} with blocked tasks");
+    sound(store).await;
+}
+
+/// The least time in which one task goes from enqueue to its end.
+async fn quickest_round(store: &SqliteStore, worker: WorkerId, new: &NewTask) -> Duration {
+    let mut best = Duration::MAX;
+    for _ in 0..50 {
+        let begun = std::time::Instant::now();
+        enqueue(store, std::slice::from_ref(new)).await;
+        let got = claim(store, worker, &["send"], 10).await;
+        assert_eq!(got.tasks.len(), 1);
+        settle(store, &got, Outcome::Done(None)).await;
+        best = best.min(begun.elapsed());
+    }
+    best
+}
