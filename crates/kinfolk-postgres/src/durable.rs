@@ -63,7 +63,7 @@ impl PgStore {
             several => self.suspend_together(several).await?,
         };
         point("suspend.after");
-        self.kin.settled(suspends.iter().map(|suspend| suspend.task));
+        self.kin.settled(suspends.iter().map(|suspend| suspend.token));
         let mut answers = sorted.clone();
         for (place, answer) in order.into_iter().zip(sorted) {
             answers[place] = answer;

@@ -42,6 +42,8 @@ pub(crate) enum Lane {
 pub(crate) struct Taken {
     pub(crate) position: Position,
     pub(crate) lane: Option<Lane>,
+    /// It was suspended before.
+    pub(crate) parked: bool,
     pub(crate) task: ClaimedTask,
 }
 
@@ -167,7 +169,7 @@ mod tests {
             timeout: None,
             trace: None,
         };
-        Taken { position: (0, Moment(Timestamp::from_micros(id)), id), lane: Some(Lane::Top), task }
+        Taken { position: (0, Moment(Timestamp::from_micros(id)), id), lane: Some(Lane::Top), parked: false, task }
     }
 
     const CHEAP: Cost = Cost { took: Duration::from_secs(2), steps: 200 };

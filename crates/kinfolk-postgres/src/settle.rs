@@ -4,19 +4,20 @@
 //! ahead what they need, since each by itself takes its locks in order, but not the second after the first.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::hash_map::Entry;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use kinfolk_core::claim::ClaimedTask;
 use kinfolk_core::crash::point;
 use kinfolk_core::limits::SETTLE_BATCH_MAX;
 use kinfolk_core::store::Answer;
-use kinfolk_core::{InputError, Made, Outcome, Retry, Settle, Settled, TaskId};
+use kinfolk_core::{InputError, Made, Outcome, Retry, Settle, Settled, TaskId, Token};
 use tokio_postgres::types::Type;
 use tokio_postgres::{GenericClient, Row};
 use uuid::Uuid;
 
 use crate::call::Param;
 use crate::error::store_error;
+use crate::low_water::Taken;
 use crate::produce::Columns;
 use crate::rows;
 use crate::store::PgStore;
@@ -27,19 +28,26 @@ const SETTLE_MADE: &str = "select 1, answer, state from kinfolk.settle_made($1, 
     $12, $13, $14, $15, $16, $17, $18, $19, p_slot_keys => $20, p_inherits => $21)";
 const LOCK_SETTLED: &str = "select kinfolk.lock_settled($1, $2, $3)";
 
-/// More tasks than this are not remembered.
+/// More claims than this are not remembered.
 const KIN_MAX: usize = 100_000;
 
-/// The families of the tasks that this process has claimed and not settled yet, so that a settle need not look them up.
-/// Nothing depends on it: what is not known here is looked up.
+/// The claims of this process whose tasks are not all settled yet, and the families of those, so that a settle need not look
+/// them up. Nothing depends on it: what is not known here is looked up.
 #[derive(Default)]
-pub(crate) struct Kin(Mutex<HashMap<TaskId, Family>>);
+pub(crate) struct Kin(Mutex<HashMap<Token, Open>>);
 
-/// Which family a claimed task belongs to, and how its settle locks that.
+/// A claim whose tasks are not all settled yet.
+#[derive(Default)]
+struct Open {
+    /// How many are not.
+    tasks: usize,
+    /// Those of its tasks that lock a family; most don't.
+    families: HashMap<TaskId, Family>,
+}
+
+/// How the settle of a claimed task locks its family. A root that never was suspended locks none.
 #[derive(Clone, Copy)]
 enum Family {
-    /// A root that never was suspended: no family is locked.
-    None,
     /// Shared with others.
     Of(TaskId),
     /// As a whole: the task was suspended before, and may have children.
@@ -50,28 +58,42 @@ enum Family {
 type Families = (Vec<i64>, Vec<i64>);
 
 impl Kin {
-    /// Takes note of claimed tasks, and of whether each was suspended before.
-    pub(crate) fn claimed<'a>(&self, tasks: impl Iterator<Item = (&'a ClaimedTask, bool)>) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn known(&self) -> MutexGuard<'_, HashMap<Token, Open>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of what was claimed under this token.
+    pub(crate) fn claimed(&self, token: Token, taken: &[Taken]) {
+        if taken.is_empty() {
+            return;
+        }
+        let mut known = self.known();
         if known.len() > KIN_MAX {
             known.clear();
         }
-        known.extend(tasks.map(|(task, parked)| match task.parent {
-            _ if parked => (task.id, Family::Whole(task.root)),
-            Some(_) => (task.id, Family::Of(task.root)),
-            None => (task.id, Family::None),
+        let open = known.entry(token).or_default();
+        open.tasks += taken.len();
+        open.families.extend(taken.iter().filter_map(|Taken { parked, task, .. }| match task.parent {
+            _ if *parked => Some((task.id, Family::Whole(task.root))),
+            Some(_) => Some((task.id, Family::Of(task.root))),
+            None => None,
         }));
     }
 
-    /// The families of these tasks; `None` when one of them is not known.
+    /// The families of these tasks; `None` when a claim of theirs is not known.
     fn families(&self, settles: &[Settle]) -> Option<Families> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known();
         let (mut shared, mut whole) = (Vec::new(), Vec::new());
-        for settle in settles {
-            match known.get(&settle.task)? {
-                Family::None => {}
-                Family::Of(root) => shared.push(root.0),
-                Family::Whole(root) => whole.push(root.0),
+        for of_claim in settles.chunk_by(|a, b| a.token == b.token) {
+            let open = known.get(&of_claim[0].token)?;
+            if open.families.is_empty() {
+                continue;
+            }
+            for family in of_claim.iter().filter_map(|settle| open.families.get(&settle.task)) {
+                match family {
+                    Family::Of(root) => shared.push(root.0),
+                    Family::Whole(root) => whole.push(root.0),
+                }
             }
         }
         for families in [&mut shared, &mut whole] {
@@ -81,10 +103,16 @@ impl Kin {
         Some((shared, whole))
     }
 
-    pub(crate) fn settled(&self, tasks: impl Iterator<Item = TaskId>) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for task in tasks {
-            known.remove(&task);
+    /// Tasks that were claimed under these tokens are settled.
+    pub(crate) fn settled(&self, tokens: impl Iterator<Item = Token>) {
+        let mut known = self.known();
+        for token in tokens {
+            if let Entry::Occupied(mut open) = known.entry(token) {
+                open.get_mut().tasks -= 1;
+                if open.get().tasks == 0 {
+                    open.remove();
+                }
+            }
         }
     }
 }
@@ -100,7 +128,7 @@ impl PgStore {
             several => self.send_together(settles, several).await?,
         };
         point("settle.after");
-        self.kin.settled(settles.iter().map(|settle| settle.task));
+        self.kin.settled(settles.iter().map(|settle| settle.token));
         Ok(answers)
     }
 

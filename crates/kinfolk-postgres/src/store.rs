@@ -100,6 +100,21 @@ impl PgStore {
         Ok(self.rows_over(self.client().await?, sql, params).await?.1)
     }
 
+    /// As [`PgStore::rows`], for an answer of many rows: each is read as it comes.
+    pub(crate) async fn each_row(
+        &self,
+        sql: &'static str,
+        params: &[Param<'_>],
+        read: impl FnMut(&Row) -> Answer<()>,
+    ) -> Answer<()> {
+        let client = self.client().await?;
+        let answer = call::each_row(&client, self.options.prepared, sql, params, read);
+        match tokio::time::timeout(self.options.answer_timeout, answer).await {
+            Ok(answer) => self.named(answer),
+            Err(_) => Err(self.given_up(client)),
+        }
+    }
+
     /// As [`PgStore::rows`], over a connection that the caller has in hand, and gets back.
     pub(crate) async fn rows_over(
         &self,

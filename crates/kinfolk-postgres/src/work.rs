@@ -214,7 +214,7 @@ impl Work for PgStore {
 impl PgStore {
     async fn claim_once(&self, claim: &Claim, limit: usize) -> Answer<Batch> {
         let commands: Vec<&str> = claim.commands.iter().map(AsRef::as_ref).collect();
-        let limit = limit as i32;
+        let rows = limit as i32;
         let low = self.low_water.before(claim);
         point("claim.before");
         let began = std::time::Instant::now();
@@ -223,44 +223,50 @@ impl PgStore {
             (&claim.token.0, Type::UUID),
             (&claim.queue.as_str(), Type::TEXT),
             (&commands, Type::TEXT_ARRAY),
-            (&limit, Type::INT4),
+            (&rows, Type::INT4),
             (&claim.repeated, Type::BOOL),
             (&low.priorities, Type::INT4_ARRAY),
             (&low.places, Type::TIMESTAMPTZ_ARRAY),
             (&low.ids, Type::INT8_ARRAY),
         ];
-        let rows = self.rows(CLAIM, &params).await.map_err(|fault| worker_error(fault, claim.worker))?;
+        let mut taken = Batch { tasks: Vec::with_capacity(limit), ..Batch::default() };
+        let read = self.each_row(CLAIM, &params, |row| taken.read(claim, row));
+        read.await.map_err(|fault| worker_error(fault, claim.worker))?;
         point("claim.after");
-        let mut steps = 0;
-        let mut parked = Vec::with_capacity(rows.len());
-        let mut taken = Batch { tasks: Vec::with_capacity(rows.len()), next_due: None, again: false, more: false };
-        for row in &rows {
-            if let Some(id) = row.get::<_, Option<i64>>(0) {
-                let position = (row.get(7), row.get(8), id);
-                let lane = Lane::from_word(row.get(14));
-                parked.push(row.get(17));
-                taken.tasks.push(Taken { position, lane, task: claimed_task(claim, id, row)? });
-            } else {
-                taken.next_due = row.get::<_, Option<Moment>>(9).map(|moment| moment.0);
-                taken.again = row.get(10);
-                taken.more = row.get(19);
-                steps = row.get::<_, Option<i64>>(15).and_then(|many| u64::try_from(many).ok()).unwrap_or_default();
-            }
-        }
-        self.kin.claimed(taken.tasks.iter().map(|one| &one.task).zip(parked));
-        let cost = Cost { took: began.elapsed(), steps };
+        self.kin.claimed(claim.token, &taken.tasks);
+        let cost = Cost { took: began.elapsed(), steps: taken.steps };
         self.low_water.after(claim, &low, &taken.tasks, cost, taken.again);
         Ok(taken)
     }
 }
 
 /// What one call of the claim function took, in order.
+#[derive(Default)]
 struct Batch {
     tasks: Vec<Taken>,
     next_due: Option<Timestamp>,
     again: bool,
     /// It ended at tasks that are held up by their keys: there may be others behind them.
     more: bool,
+    /// Entries of the ready index that it stepped over.
+    steps: u64,
+}
+
+impl Batch {
+    /// Takes in a row of the answer: a task, or the last one, which tells of the call as a whole.
+    fn read(&mut self, claim: &Claim, row: &Row) -> Answer<()> {
+        if let Some(id) = row.get::<_, Option<i64>>(0) {
+            let position = (row.get(7), row.get(8), id);
+            let lane = Lane::from_word(row.get(14));
+            self.tasks.push(Taken { position, lane, parked: row.get(17), task: claimed_task(claim, id, row)? });
+        } else {
+            self.next_due = row.get::<_, Option<Moment>>(9).map(|moment| moment.0);
+            self.again = row.get(10);
+            self.more = row.get(19);
+            self.steps = row.get::<_, Option<i64>>(15).and_then(|many| u64::try_from(many).ok()).unwrap_or_default();
+        }
+        Ok(())
+    }
 }
 
 fn claimed_task(claim: &Claim, id: i64, row: &Row) -> Answer<ClaimedTask> {

@@ -29,7 +29,7 @@ pub(crate) struct Observer {
 struct Meters {
     seconds: Histogram,
     stale: Counter,
-    endings: HashMap<&'static str, Counter>,
+    endings: [(&'static str, Counter); 8],
 }
 
 impl Observer {
@@ -159,7 +159,7 @@ impl Observer {
             | Event::Released { command, queue, took, .. }
             | Event::Cancelled { command, queue, took, .. } => self.with_meters(command, queue, |meters| {
                 meters.seconds.record(took.as_secs_f64());
-                if let Some(ending) = meters.endings.get(event.name()) {
+                if let Some((_, ending)) = meters.endings.iter().find(|(ending, _)| *ending == event.name()) {
                     ending.increment(1);
                 }
             }),
@@ -214,8 +214,7 @@ impl Meters {
             seconds: histogram!("kinfolk_attempt_seconds", &labels),
             stale: counter!("kinfolk_stale_writes_total", &labels),
             endings: ["completed", "retried", "failed", "waiting", "suspended", "snoozed", "released", "cancelled"]
-                .map(ending)
-                .into(),
+                .map(ending),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! One attempt while it is in the worker's hands, and the roster of all of them.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -120,9 +121,10 @@ impl Roster {
     pub(crate) fn forget<'a>(&self, settled: impl Iterator<Item = &'a Attempt>) {
         let mut entries = self.entries();
         for attempt in settled {
-            let ours = entries.attempts.get(&attempt.task.id).is_some_and(|held| held.task.token == attempt.task.token);
-            if ours {
-                entries.attempts.remove(&attempt.task.id);
+            if let Entry::Occupied(held) = entries.attempts.entry(attempt.task.id)
+                && held.get().task.token == attempt.task.token
+            {
+                held.remove();
             }
         }
     }

@@ -48,7 +48,7 @@ pub(crate) async fn drive(shared: &Arc<Shared>, attempt: &Arc<Attempt>) -> Verdi
     let ctx = Ctx::new(attempt, shared);
     let work = AssertUnwindSafe(async {
         if attempt.task.steps > 0 {
-            load(&ctx).await?;
+            Box::pin(load(&ctx)).await?;
         }
         Ok(handler(ctx).await)
     });
@@ -63,10 +63,15 @@ pub(crate) async fn drive(shared: &Arc<Shared>, attempt: &Arc<Attempt>) -> Verdi
         Poll::Ready(Err(panic)) => Poll::Ready(panicked(&*panic)),
         Poll::Pending => attempt.durable.poll_parked(&mut seen, cx).map(|()| parked(attempt)),
     });
-    // Most short handlers are through at once: then nothing else has to be set up.
-    if let Poll::Ready(ended) = poll!(&mut work) {
-        return ended;
+    // Most short handlers are through at once: then nothing else has to be set up, and they need not carry room for it.
+    match poll!(&mut work) {
+        Poll::Ready(ended) => ended,
+        Poll::Pending => Box::pin(attend(shared, attempt, work)).await,
     }
+}
+
+/// Waits for the end of a handler at work, its deadline, or a call that ends it.
+async fn attend(shared: &Shared, attempt: &Attempt, mut work: impl Future<Output = Verdict> + Unpin) -> Verdict {
     let mut deadline = attempt.task.timeout.map(|timeout| Instant::now() + timeout);
     let mut heard = Call::None;
     loop {
