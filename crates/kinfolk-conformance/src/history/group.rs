@@ -4,7 +4,7 @@
 //! whether one that is blocked shows the gate `open` or `limit`, how many wait behind each key, and how many of those that
 //! stand before a task are open. Which tasks start, who holds slots and why a task is not running is compared to the letter.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ use kinfolk_core::inspect::Stats;
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
     Claim, Claimed, CommandName, Explanation, Gate, GroupName, GroupRef, GroupSpec, Groups, Inspect, KeyFilter,
-    KeyView, Keys, Operate, Rate, Reason, Setting, Task, TaskId, Work,
+    KeyView, Keys, Operate, Rate, Reason, Setting, Task, Work,
 };
 
 use super::op::COMMANDS;
@@ -218,14 +218,20 @@ impl Player<'_> {
         Ok(store.unwrap_or_default())
     }
 
-    /// Compares groups, keys, and why each of these is not running.
-    pub(super) async fn observe_groups(&self, tasks: impl Iterator<Item = TaskId>) -> Result<(), Difference> {
+    /// Compares groups, keys, and why each of these is not running. Of those that have ended, and so wait for nothing, one of
+    /// each state is asked about.
+    pub(super) async fn observe_groups(&self, tasks: &[Task]) -> Result<(), Difference> {
         self.same("groups", &self.model.groups().await, &self.store.groups().await)?;
         let filter = KeyFilter { limit: 1_000, ..KeyFilter::default() };
         let (mut model, mut store) = (self.model.keys(&filter).await, self.store.keys(&filter).await);
         let _ = [&mut model, &mut store].map(|keys| keys.as_mut().map(level_keys));
         self.same("keys", &model, &store)?;
-        for id in tasks {
+        let mut ended = BTreeSet::new();
+        for Task { id, state, .. } in tasks {
+            if state.is_terminal() && !ended.insert(*state) {
+                continue;
+            }
+            let id = *id;
             let (mut model, mut store) = (self.model.explain(id).await, self.store.explain(id).await);
             let level = |explanation: &mut Explanation| self.known.level_explanation(explanation);
             let _ = [&mut model, &mut store].map(|explanation| explanation.as_mut().map(level));

@@ -307,7 +307,10 @@ impl Player<'_> {
         let level_page = |page: &mut Page| page.tasks.iter_mut().for_each(|task| self.known.level_task(task));
         let level_all = |tasks: &mut Vec<Task>| tasks.iter_mut().for_each(|task| self.known.level_task(task));
         let page = levelled!(self, level_page, list, &filter).unwrap_or_default();
-        for task in &page.tasks {
+        // What was never claimed has no attempts: one such task is enough to see that.
+        let claimed: BTreeSet<_> = self.claims.iter().map(|task| task.id).collect();
+        let (tried, fresh): (Vec<_>, Vec<_>) = page.tasks.iter().partition(|task| claimed.contains(&task.id));
+        for task in tried.into_iter().chain(fresh.into_iter().take(1)) {
             let _ = both!(self, attempts, task.id);
         }
         if let Some(task) = page.tasks.first() {
@@ -328,7 +331,7 @@ impl Player<'_> {
         }
         self.observe_flows().await?;
         let _ = both!(self, statuses);
-        self.observe_groups(page.tasks.iter().map(|task| task.id)).await?;
+        self.observe_groups(&page.tasks).await?;
         let _ = levelled!(self, |stats| self.known.level_stats(stats), stats);
         let _ = both!(self, queues);
         let _ = both!(self, commands);
