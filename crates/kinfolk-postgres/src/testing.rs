@@ -22,6 +22,9 @@ const INSTALL_CLOCK: &str = include_str!("../sql/testing/clock.sql");
 const SET_CLOCK: &str = "update kinfolk.test_clock set at = $1";
 const RESTART_SERVER: &str = "update kinfolk.test_clock set server_started_at = at";
 const WIPE: &str = include_str!("../sql/testing/wipe.sql");
+/// Sends everyone else away. Whatever they were about is undone before their locks are free.
+const ALONE: &str = "select pg_terminate_backend(pid) from pg_stat_activity
+where datname = current_database() and pid <> pg_backend_pid()";
 const DUMP: &str = include_str!("../sql/testing/dump.sql");
 const POINTS: &str = include_str!("../sql/testing/points.sql");
 const SOURCES: &str = include_str!("../sql/testing/sources.sql");
@@ -206,6 +209,14 @@ impl TestDatabase {
         });
         client.batch_execute(&format!("listen {channel}")).await.expect("to listen");
         Notes { _client: client, notes }
+    }
+
+    /// Empties it, and sends everyone away who is connected; [`install_clock`] was called on it.
+    ///
+    /// # Panics
+    /// When that fails.
+    pub async fn empty(&self) {
+        self.run(&format!("{ALONE};\n{WIPE}")).await;
     }
 
     /// Runs statements, and says how that went.

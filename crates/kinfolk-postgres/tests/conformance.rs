@@ -1,6 +1,6 @@
 //! Every contract of the conformance suite and random histories beside the model, on PostgreSQL.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use kinfolk_conformance::{START, TestStore};
@@ -9,13 +9,22 @@ use kinfolk_postgres::PgStore;
 use kinfolk_postgres::testing::{self, TestDatabase};
 
 struct Postgres {
-    database: TestDatabase,
+    database: Arc<TestDatabase>,
     store: Arc<PgStore>,
 }
 
+/// Databases in which contracts were kept, emptied for the next: to make one takes longer than most contracts do. They go
+/// with the cluster, as their template does.
+static EMPTIED: Mutex<Vec<Arc<TestDatabase>>> = Mutex::new(Vec::new());
+
 async fn postgres() -> Postgres {
-    let database = TestDatabase::create().await;
+    let emptied = EMPTIED.lock().unwrap().pop();
+    let database = match emptied {
+        Some(database) => database,
+        None => Arc::new(TestDatabase::create().await),
+    };
     let store = Arc::new(database.store().await);
+    // Again in each: a contract may have migrated, which puts the real one back.
     testing::install_clock(&store).await.unwrap();
     testing::set_clock(&store, START).await.unwrap();
     Postgres { database, store }
@@ -43,6 +52,11 @@ impl TestStore for Postgres {
     async fn wipe(&self) {
         testing::wipe(&self.store).await.unwrap();
         testing::set_clock(&self.store, START).await.unwrap();
+    }
+
+    async fn hand_on(&self) {
+        self.database.empty().await;
+        EMPTIED.lock().unwrap().push(Arc::clone(&self.database));
     }
 }
 
