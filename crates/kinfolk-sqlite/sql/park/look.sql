@@ -1,14 +1,16 @@
--- look: whether a queue has tasks behind keys that may have room, and whether a worker may take a suspect.
--- params: 1 queue_id, 2 worker
--- index:  ready_mark, by queue; task_running_idx
+-- look: whether a queue has tasks behind keys that may have room, and when the next key of any queue is to be looked at on
+-- account of time.
+-- params: 1 queue_id
+-- index:  ready_mark, by queue; spent_wakes_idx, its first entry
 select exists (
            select 1
            from ready_mark
            where queue_id = ?1
        ),
-       not exists (
-           select 1
-           from task
-           where worker = ?2
-             and suspect = 1
+       (
+           select wakes_at
+           from spent
+           where wakes_at is not null
+           order by wakes_at
+           limit 1
        )

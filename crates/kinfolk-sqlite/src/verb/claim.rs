@@ -2,7 +2,8 @@
 //!
 //! Each command has its own stretch of the ready index, so a claim reads neither tasks of other commands nor any that
 //! are not open. Other lanes than the top are read only when there is something in them, and none that has no room. Only a
-//! claim one of whose commands has groups looks at keys. The writer is alone, so what is read is what is taken.
+//! claim one of whose commands has groups looks for marks, and only one that comes across a task of such a command looks at
+//! keys. The writer is alone, so what is read is what is taken.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,6 @@ use crate::error::Result;
 use crate::rows::span_from;
 use crate::session::Session;
 use crate::verb::admit::{self, Room};
-use crate::verb::entry::Entry;
 use crate::verb::family::Lane;
 use crate::verb::line::{self, From, Taken};
 use crate::verb::{follow_up, rate, verdict, worker};
@@ -58,9 +58,7 @@ pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Round> {
         return Ok(Round::whole(Claimed::default()));
     }
     let mut next = open(session, queue.id)?;
-    if grouped {
-        rate::wake_due(session)?;
-    }
+    let behind = if grouped { Behind::keys(session, queue.id, claim)? } else { Behind::default() };
     let mut look = Look::at(session, queue.id, claim)?;
     if look.follow_ups {
         follow_up::open(session, queue.id)?;
@@ -70,23 +68,22 @@ pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Round> {
         look = Look::at(session, queue.id, claim)?;
         next = next_due(session, queue.id)?;
     }
+    look.take_in(&behind);
     let fair = queue.queue.policy.fair.is_some();
-    let from = From { queue_id: queue.id, commands: &commands, limit: claim.limit.min(CLAIM_BATCH_MAX), fair };
-    if !grouped {
-        let taken = line::pick(session, &from, &look, room, None)?;
-        let tasks = take(session, claim, &taken, &room, fair)?;
-        return Ok(Round::whole(Claimed { tasks, next_due: next }));
-    }
-    look.look_behind_keys(session, queue.id, claim)?;
-    let mut entry = Entry::new(session)?;
-    let taken = line::pick(session, &from, &look, room, Some(&mut entry))?;
+    let from = From { queue_id: queue.id, commands: &commands, limit: claim.limit.min(CLAIM_BATCH_MAX), fair, grouped };
+    let (taken, entry) = line::pick(session, &from, &look, room)?;
     let tasks = take(session, claim, &taken, &room, fair)?;
-    entry.end(session)?;
-    let more = entry.is_over() && tasks.len() < from.limit;
-    next = match more {
-        true => Some(session.now),
-        false => next.into_iter().chain(rate::next(session, queue.id, &commands)?).min(),
-    };
+    let timed = behind.wakes_at.is_some() || entry.is_some();
+    let mut more = false;
+    if let Some(mut entry) = entry {
+        entry.end(session)?;
+        more = entry.is_over() && tasks.len() < from.limit;
+    }
+    if more {
+        next = Some(session.now);
+    } else if timed {
+        next = next.into_iter().chain(rate::next(session, queue.id, &commands)?).min();
+    }
     Ok(Round { claimed: Claimed { tasks, next_due: next }, more })
 }
 
@@ -114,12 +111,45 @@ impl Look {
         Ok(look)
     }
 
-    /// Where commands have groups, there is more to look at.
-    fn look_behind_keys(&mut self, session: &Session<'_>, queue_id: i64, claim: &Claim) -> Result<()> {
+    /// Where commands have groups, there may be more to look at.
+    fn take_in(&mut self, behind: &Behind) {
+        if behind.marks {
+            (self.marks, self.may_take_suspect) = (true, behind.may_take_suspect);
+        }
+    }
+}
+
+/// What there is behind keys, where commands have groups.
+#[derive(Default)]
+struct Behind {
+    /// Tasks behind keys that may have room.
+    marks: bool,
+    /// If so: the worker runs no suspect.
+    may_take_suspect: bool,
+    /// When a key is to be looked at on account of time.
+    wakes_at: Option<Timestamp>,
+}
+
+impl Behind {
+    /// Wakes the keys whose time has come, and looks.
+    fn keys(session: &mut Session<'_>, queue_id: i64, claim: &Claim) -> Result<Self> {
+        let mut behind = Self::look(session, queue_id)?;
+        if behind.wakes_at.is_some_and(|wakes_at| wakes_at <= session.now) {
+            rate::wake_due(session)?;
+            behind = Self::look(session, queue_id)?;
+        }
+        if behind.marks {
+            let mut statement = session.sql(include_str!("../../sql/explain/suspect.sql"))?;
+            behind.may_take_suspect = !statement.exists([claim.worker.0.as_bytes()])?;
+        }
+        Ok(behind)
+    }
+
+    fn look(session: &Session<'_>, queue_id: i64) -> Result<Self> {
         let mut statement = session.sql(include_str!("../../sql/park/look.sql"))?;
-        (self.marks, self.may_take_suspect) =
-            statement.query_row((queue_id, claim.worker.0.as_bytes()), |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(())
+        let (marks, wakes_at): (bool, Option<i64>) =
+            statement.query_row([queue_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(Self { marks, may_take_suspect: false, wakes_at: wakes_at.map(Timestamp::from_micros) })
     }
 }
 

@@ -51,19 +51,21 @@ pub(crate) struct From<'c> {
     pub(crate) limit: usize,
     /// Its tasks take turns.
     pub(crate) fair: bool,
+    /// Some of the commands have groups.
+    pub(crate) grouped: bool,
 }
 
-/// The tasks to take. `entry` is for the commands that have groups, if some do.
-pub(crate) fn pick(
-    session: &mut Session<'_>,
+/// The tasks to take, and what was found of keys, if a task of a command with groups was come across.
+pub(crate) fn pick<'a>(
+    session: &mut Session<'a>,
     from: &From<'_>,
     look: &Look,
     mut room: Room,
-    mut entry: Option<&mut Entry<'_>>,
-) -> Result<Vec<Taken>> {
+) -> Result<(Vec<Taken>, Option<Entry<'a>>)> {
     if from.limit == 0 || from.commands.is_empty() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), None));
     }
+    let mut entry: Option<Entry<'a>> = None;
     let mut line = Line::new(session, from, look, &room)?;
     let mut may_take_suspect = look.may_take_suspect;
     let mut taken = Vec::with_capacity(from.limit);
@@ -78,9 +80,11 @@ pub(crate) fn pick(
             continue;
         }
         let mut fate = Fate::Starts { keyed: false, parked: false };
-        if let Some(entry) = entry.as_mut()
-            && !session.catalogue.groups_of(head.command_id).is_empty()
-        {
+        if from.grouped && !session.catalogue.groups_of(head.command_id).is_empty() {
+            let entry = match &mut entry {
+                Some(entry) => entry,
+                None => entry.insert(Entry::new(session)?),
+            };
             let looked = entry.look(session, &head)?;
             fate = looked.fate;
             if let Some((key, rides)) = looked.next {
@@ -99,7 +103,7 @@ pub(crate) fn pick(
         }
     }
     line.end(session, from.queue_id)?;
-    Ok(taken)
+    Ok((taken, entry))
 }
 
 /// The heads of all stretches, merged.
