@@ -8,7 +8,7 @@
 -- over; `is_whole`: it is the last of all. `behind_*`: the keys behind which some were parked; `bounced`: those that have been
 -- sent from key to key for long.
 --
--- The caller has the admission locks. Reads and writes `slot` by its key.
+-- The caller has the admission locks. Reads and writes the pages of `slot`.
 
 create or replace function kinfolk.admit_page(
     p_ids bigint[], p_commands integer[], p_keys jsonb[], p_places integer[], p_edges integer[], p_top_room integer,
@@ -20,78 +20,27 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_asked record;
+    v_need record;
+    v_rooms record;
 begin
     with declared as materialized (
         select d.* from kinfolk.declarations(p_commands) d
     ),
     need as materialized (
-        select n.*, dense_rank() over (order by n.group_id, n.key) as room
-        from (
-            select g.nth, g.id, d.group_id, coalesce(g.keys ->> d.name, '') collate "C" as key,
-                not (d.hold and kinfolk.holds_slot(g.id, d.group_id, coalesce(g.keys ->> d.name, ''))) as takes
-            from unnest(p_ids, p_commands, p_keys) with ordinality as g(id, command_id, keys, nth)
-            join declared d on d.command_id = g.command_id
-            where d.name = 'total'
-                or g.keys ? d.name
-        ) n
-    ),
-    asked as (
-        select n.room, n.group_id, n.key, count(*) as many, count(*) filter (where n.takes) as takers
-        from need n
-        group by n.room, n.group_id, n.key
-    ),
-    listed as materialized (
-        select array_agg(a.group_id) as groups, array_agg(a.key) as keys, array_agg(a.room) as rooms,
-            array_agg(a.many) as many, array_agg(a.takers) as takers
-        from asked a
-    ),
-    room as materialized (
-        select l.rooms[r.nth] as room, r.group_id, r.key, r.free, r.starts, r.kept_for, r.interval_us is not null as is_rated,
-            coalesce(r.free < l.takers[r.nth], false) or coalesce(r.starts < l.many[r.nth], false)
-                or r.kept_for is not null as is_contested
-        from listed l
-        cross join lateral kinfolk.key_rooms(l.groups, l.keys, p_now) r
-    ),
-    verdict as materialized (
-        select coalesce(bool_or(r.is_rated), false) as is_rated,
-            p_one_by_one or coalesce(bool_or(r.is_contested), false) as is_slow
-        from room r
-    ),
-    slotted as (
-        insert into kinfolk.slot (group_id, key, task_id)
-        select n.group_id, n.key, n.id
-        from need n
-        where n.takes
-            and not (select v.is_slow from verdict v)
+        select g.nth, g.id, d.group_id, coalesce(g.keys ->> d.name, '') as key, d.is_plain,
+            not (d.hold and kinfolk.holds_slot(g.id, d.group_id, coalesce(g.keys ->> d.name, ''))) as takes
+        from unnest(p_ids, p_commands, p_keys) with ordinality as g(id, command_id, keys, nth)
+        join declared d on d.command_id = g.command_id
+        where d.name = 'total'
+            or g.keys ? d.name
     )
-    select v.is_slow, v.is_rated, r.groups, r.keys, r.free, r.starts, r.kept, n.candidates, n.rooms, n.takes
-    into v_asked
-    from verdict v
-    cross join lateral (
-        select array_agg(r.group_id order by r.room) as groups, array_agg(r.key order by r.room) as keys,
-            array_agg(coalesce(r.free, 2147483647) order by r.room) as free,
-            array_agg(coalesce(r.starts, 2147483647) order by r.room) as starts,
-            array_agg(coalesce(r.kept_for, 0) order by r.room) as kept
-        from room r
-        where v.is_slow or v.is_rated
-    ) r
-    cross join lateral (
-        select array_agg(n.nth::integer order by n.nth, n.group_id) as candidates,
-            array_agg(n.room::integer order by n.nth, n.group_id) as rooms,
-            array_agg(n.takes order by n.nth, n.group_id) as takes
-        from need n
-        where v.is_slow or v.is_rated
-    ) n;
+    select array_agg(n.nth::integer) as candidates, array_agg(n.id) as tasks, array_agg(n.group_id) as groups,
+        array_agg(n.key) as keys, array_agg(n.takes) as takes, bool_and(n.is_plain) as all_plain
+    into v_need
+    from need n;
+    -- Not before the candidates are locked: how they ran before is over, and so is noted by now.
+    perform kinfolk.mark_keys(0, array(select distinct g from unnest(v_need.groups) g), p_now);
 
-    if v_asked.is_slow then
-        select o.*
-        into taken, tops, children, suspect, behind_groups, behind_keys, bounced, last, is_whole
-        from kinfolk.admit_one_by_one(p_ids, coalesce(p_places, array(select generate_series(1, cardinality(p_ids)))),
-            p_edges, p_top_room, p_child_room, p_may_suspect, v_asked.groups, v_asked.keys, v_asked.free, v_asked.starts,
-            v_asked.kept, coalesce(v_asked.candidates, '{}'), v_asked.rooms, v_asked.takes, v_asked.is_rated, p_now) o;
-        return;
-    end if;
     taken := p_ids;
     tops := '{}';
     children := 0;
@@ -101,19 +50,69 @@ begin
     bounced := '{}';
     last := p_ids[cardinality(p_ids)];
     is_whole := true;
-    if v_asked.is_rated then
-        perform kinfolk.spend_starts(array_agg(v_asked.groups[r]), array_agg(v_asked.keys[r]), p_now)
-        from unnest(v_asked.rooms) r;
+    if not p_one_by_one and (v_need.groups is null
+        or (v_need.all_plain and kinfolk.take_slots(v_need.groups, v_need.keys, v_need.tasks, true)))
+    then
+        return;
+    end if;
+
+    with asked as (
+        select n.group_id, n.key, count(*) as many, count(*) filter (where n.takes) as takers
+        from unnest(v_need.groups, v_need.keys, v_need.takes) as n(group_id, key, takes)
+        group by n.group_id, n.key
+    ),
+    listed as materialized (
+        select array_agg(a.group_id) as groups, array_agg(a.key) as keys, array_agg(a.many) as many,
+            array_agg(a.takers) as takers
+        from asked a
+    ),
+    room as materialized (
+        select r.group_id, r.key, r.free, r.starts, r.kept_for, r.interval_us is not null as is_rated,
+            coalesce(r.free < l.takers[r.nth], false) or coalesce(r.starts < l.many[r.nth], false)
+                or r.kept_for is not null as is_contested
+        from listed l
+        cross join lateral kinfolk.key_rooms(l.groups, l.keys, p_now) r
+    ),
+    verdict as materialized (
+        select coalesce(bool_or(r.is_rated), false) as is_rated,
+            p_one_by_one or coalesce(bool_or(r.is_contested), false) as is_slow
+        from room r
+    )
+    select v.is_slow, v.is_rated, r.groups, r.keys, r.free, r.starts, r.kept
+    into v_rooms
+    from verdict v
+    cross join lateral (
+        select array_agg(r.group_id) as groups, array_agg(r.key) as keys,
+            array_agg(coalesce(r.free, 2147483647)) as free, array_agg(coalesce(r.starts, 2147483647)) as starts,
+            array_agg(coalesce(r.kept_for, 0)) as kept
+        from room r
+        where v.is_slow
+    ) r;
+
+    if v_rooms.is_slow then
+        select o.*
+        into taken, tops, children, suspect, behind_groups, behind_keys, bounced, last, is_whole
+        from kinfolk.admit_one_by_one(p_ids, coalesce(p_places, array(select generate_series(1, cardinality(p_ids)))),
+            p_edges, p_top_room, p_child_room, p_may_suspect, v_rooms.groups, v_rooms.keys, v_rooms.free, v_rooms.starts,
+            v_rooms.kept, v_need.candidates, v_need.groups, v_need.keys, v_need.takes, v_rooms.is_rated, p_now) o;
+        return;
+    end if;
+    perform kinfolk.take_slots(array_agg(n.group_id), array_agg(n.key), array_agg(n.task_id), false)
+    from unnest(v_need.groups, v_need.keys, v_need.tasks, v_need.takes) as n(group_id, key, task_id, takes)
+    where n.takes;
+    if v_rooms.is_rated then
+        perform kinfolk.spend_starts(v_need.groups, v_need.keys, p_now);
     end if;
 end
 $$;
 
--- The part of `admit_page` that goes candidate by candidate. Rooms are given by number: `p_groups` to `p_kept`; what the
--- candidates need, in their order and that of groups, by `p_candidates`, `p_rooms` and `p_takes`.
+-- The part of `admit_page` that goes candidate by candidate. `p_groups` to `p_kept`: rooms by key; `p_candidates` to
+-- `p_takes`: which of them the candidates need.
 create or replace function kinfolk.admit_one_by_one(
     p_ids bigint[], p_places integer[], p_edges integer[], p_top_room integer, p_child_room integer,
     p_may_suspect boolean, p_groups integer[], p_keys text[], p_free bigint[], p_starts bigint[], p_kept bigint[],
-    p_candidates integer[], p_rooms integer[], p_takes boolean[], p_is_rated boolean, p_now timestamptz,
+    p_candidates integer[], p_need_groups integer[], p_need_keys text[], p_takes boolean[], p_is_rated boolean,
+    p_now timestamptz,
     out taken bigint[], out tops bigint[], out children integer, out suspect boolean, out behind_groups integer[],
     out behind_keys text[], out bounced bigint[], out last bigint, out is_whole boolean
 )
@@ -122,6 +121,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_most smallint := kinfolk.bounces_max();
+    v_candidates integer[];
+    v_rooms integer[];
+    v_takes boolean[];
     v_lanes kinfolk.lane[];
     v_suspects boolean[];
     v_bounces smallint[];
@@ -154,6 +156,21 @@ begin
         where t.id = g.id
         offset 0
     ) t;
+    -- What each of them needs, in their order and that of groups, by the number of the room.
+    select array_agg(n.candidate order by n.candidate, n.group_id), array_agg(n.room order by n.candidate, n.group_id),
+        array_agg(n.takes order by n.candidate, n.group_id)
+    into v_candidates, v_rooms, v_takes
+    from (
+        select u.candidate, u.group_id, u.takes, max(u.room) over (partition by u.group_id, u.key) as room
+        from (
+            select n.candidate, n.group_id, n.key, n.takes, null::integer as room
+            from unnest(p_candidates, p_need_groups, p_need_keys, p_takes) as n(candidate, group_id, key, takes)
+            union all
+            select null, r.group_id, r.key, null, r.room::integer
+            from unnest(p_groups, p_keys) with ordinality as r(group_id, key, room)
+        ) u
+    ) n
+    where n.candidate is not null;
     -- So that their elements are found at once: texts in an array are counted off from its first one, unless it was written to.
     p_keys[1] := p_keys[1];
     v_keys[1] := v_keys[1];
@@ -163,11 +180,11 @@ begin
         last := v_task;
         v_from := v_need;
         v_blocked := 0;
-        while p_candidates[v_need] = i loop
+        while v_candidates[v_need] = i loop
             if v_blocked = 0 then
-                v_room := p_rooms[v_need];
+                v_room := v_rooms[v_need];
                 v_kept := case when p_kept[v_room] in (0, v_task) then 0 else 1 end;
-                if (p_takes[v_need] and p_free[v_room] <= v_kept) or p_starts[v_room] <= v_kept then
+                if (v_takes[v_need] and p_free[v_room] <= v_kept) or p_starts[v_room] <= v_kept then
                     v_blocked := v_room;
                 end if;
             end if;
@@ -191,9 +208,9 @@ begin
             continue;
         end if;
         for n in v_from..v_need - 1 loop
-            v_room := p_rooms[n];
+            v_room := v_rooms[n];
             p_starts[v_room] := p_starts[v_room] - 1;
-            if p_takes[n] then
+            if v_takes[n] then
                 p_free[v_room] := p_free[v_room] - 1;
             else
                 v_cut := least(v_cut, p_edges[i]);
@@ -218,14 +235,13 @@ begin
     end loop;
     is_whole := last = p_ids[cardinality(p_ids)];
 
-    insert into kinfolk.slot (group_id, key, task_id)
-    select p_groups[n.room], p_keys[n.room], p_ids[n.candidate]
-    from unnest(p_candidates, p_rooms, p_takes) as n(candidate, room, takes)
+    perform kinfolk.take_slots(array_agg(n.group_id), array_agg(n.key), array_agg(p_ids[n.candidate]), false)
+    from unnest(p_candidates, p_need_groups, p_need_keys, p_takes) as n(candidate, group_id, key, takes)
     where n.takes
         and v_is_taken[n.candidate];
     if p_is_rated then
-        perform kinfolk.spend_starts(array_agg(p_groups[n.room]), array_agg(p_keys[n.room]), p_now)
-        from unnest(p_candidates, p_rooms) as n(candidate, room)
+        perform kinfolk.spend_starts(array_agg(n.group_id), array_agg(n.key), p_now)
+        from unnest(p_candidates, p_need_groups, p_need_keys) as n(candidate, group_id, key)
         where v_is_taken[n.candidate];
     end if;
     select coalesce(array_agg(p_groups[b]), '{}'), coalesce(array_agg(p_keys[b]), '{}')
@@ -265,49 +281,6 @@ begin
     from need n
     where not exists (select from kinfolk.reserved r join need o on o.group_id = r.group_id)
     on conflict do nothing;
-end
-$$;
-
--- Whether a claim has left a task with a slot of one of its keys.
-create or replace function kinfolk.has_slot(p_task bigint, p_command integer, p_keys jsonb) returns boolean
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    return exists (
-        select
-        from kinfolk.command_group cg
-        cross join lateral (
-            select
-            from kinfolk.slot s
-            where s.group_id = cg.group_id
-                and s.key = coalesce(p_keys ->> cg.name, '')
-                and s.task_id = p_task
-            offset 0
-        ) s
-        where cg.command_id = p_command);
-end
-$$;
-
--- Whether a task, or one above it, holds a slot of a key for as long as it is not terminal.
-create or replace function kinfolk.holds_slot(p_task bigint, p_group integer, p_key text) returns boolean
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    while p_task is not null loop
-        if exists (
-            select
-            from kinfolk.slot s
-            where s.group_id = p_group
-                and s.key = p_key
-                and s.task_id = p_task)
-        then
-            return true;
-        end if;
-        p_task := (select t.parent_id from kinfolk.task t where t.id = p_task);
-    end loop;
-    return false;
 end
 $$;
 
@@ -385,33 +358,5 @@ begin
     )
     select count(*) into v_unmarked from unmarked;
     return v_unmarked > 0;
-end
-$$;
-
--- When the first of the keys behind which tasks of these commands wait on this queue allows a start again. Reads `spent_wakes`.
-create or replace function kinfolk.next_wake(p_queue integer, p_commands text[], p_groups integer[]) returns timestamptz
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    return (
-        select min(s.wakes_at)
-        from kinfolk.spent s
-        where s.group_id = any (p_groups)
-            and s.wakes_at is not null
-            and exists (
-                select
-                from kinfolk.command c
-                cross join lateral (
-                    select
-                    from kinfolk.task t
-                    where t.parked_group = s.group_id
-                        and t.parked_key = s.key
-                        and t.queue_id = p_queue
-                        and t.command_id = c.id
-                        and t.gate = 'limit'
-                    limit 1
-                ) t
-                where c.name = any (p_commands)));
 end
 $$;

@@ -4,9 +4,19 @@ create or replace function kinfolk.check_slots() returns table (invariant text, 
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
+    with holder as materialized (
+        select s.group_id, s.page, h.key, h.task_id
+        from kinfolk.slot s
+        cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)
+        where not exists (
+            select
+            from kinfolk.freed f
+            where f.group_id = s.group_id
+                and h.task_id = any (f.tasks))
+    )
     select 'a slot is held by a task that runs, or has started and is not over where the group holds it',
         format('group %s, key %s', coalesce(g.name, s.group_id::text), s.key), s.task_id
-    from kinfolk.slot s
+    from holder s
     left join kinfolk.slot_group g on g.id = s.group_id
     left join kinfolk.task t on t.id = s.task_id
     where g.id is null
@@ -14,7 +24,7 @@ as $$
     union all
     select 'a slot is of a group that its task''s command declares, and of the key that it gives',
         format('group %s, key %s', s.group_id, s.key), s.task_id
-    from kinfolk.slot s
+    from holder s
     join kinfolk.task t on t.id = s.task_id
     where not exists (
         select
@@ -22,6 +32,16 @@ as $$
         where cg.command_id = t.command_id
             and cg.group_id = s.group_id
             and s.key = case when cg.name = 'total' then '' else t.keys ->> cg.name end)
+    union all
+    select 'a task holds one slot of a group at most', format('group %s', s.group_id), s.task_id
+    from holder s
+    group by s.group_id, s.task_id
+    having count(*) > 1
+    union all
+    select 'the holders of a key stand on its pages', format('group %s, key %s', s.group_id, s.key), s.task_id
+    from holder s
+    join kinfolk.slot_group g on g.id = s.group_id
+    where s.page <> kinfolk.slot_page(s.key, s.task_id, g.pages, g.spread)
     union all
     select 'a command is known to have groups if it has some', c.name, null
     from kinfolk.command c
@@ -138,8 +158,8 @@ begin
 end
 $$;
 
--- Removes what is left of rates that have passed, one page, and turns what is noted into marks, in all groups that nobody
--- claims from at this moment. Reads `spent_passed`.
+-- Removes what is left of rates that have passed, one page, turns what is noted into marks, and gives up pages of slots that are
+-- hardly used, in all groups that nobody claims from at this moment. Reads `spent_passed`.
 create or replace function kinfolk.prune_keys(p_now timestamptz) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -154,6 +174,17 @@ begin
         return;
     end if;
     perform kinfolk.mark_keys(0, v_groups, p_now);
+    perform kinfolk.spread_slots(s.group_id)
+    from (
+        select s.group_id
+        from kinfolk.slot s
+        where s.group_id = any (v_groups)
+        group by s.group_id
+        having sum(cardinality(s.tasks)) < 8 * count(*)
+            and count(*) > 1
+    ) s;
+    -- Noted while the group was removed.
+    delete from kinfolk.freed f where not exists (select from kinfolk.slot_group g where g.id = f.group_id);
     delete from kinfolk.spent s
     where s.ctid = any (array(
         select s.ctid

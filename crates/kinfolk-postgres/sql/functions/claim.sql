@@ -14,7 +14,8 @@
 --
 -- On a queue with a fair key claims wait for each other, too, and take what `pick_turns` says, in that order.
 -- Commands that have groups: claims on them go one after another by the admission locks of their groups, which come before any
--- row, too, and are waited for only where there is nothing else to take; see `pick_keyed`.
+-- row, too, and are waited for only where there is nothing else to take; see `pick_keyed`. Where none of their tasks could start,
+-- the claim is one of the other commands alone.
 --
 -- `p_low_*`: for each command in the lane `top`, then for each in the lane `child`, the position behind which to look,
 -- for when dead index entries have piled up before it.
@@ -64,6 +65,8 @@ declare
     v_ids bigint[] := '{}';
     v_tops bigint[] := '{}';
     v_keyed boolean;
+    v_asked text[];
+    v_wakes boolean := false;
     v_left boolean := false;
     v_short boolean := false;
     v_groups integer[];
@@ -130,17 +133,23 @@ begin
             v_queue.id := null;
         end if;
     end if;
+    v_asked := p_commands;
     if v_taken = 0 and v_queue.id is not null and v_queue.paused_at is null
         and exists (select from kinfolk.command c where c.name = any (p_commands) and c.grouped)
     then
-        select l.commands, l.groups, l.busy, l.grouped, l.total, l.holds
-        into p_commands, v_groups, v_left, v_grouped, v_total, v_holds
-        from kinfolk.lock_admission(v_queue.id, p_commands) l;
-        if v_left then
-            -- The marks stood for other commands.
-            p_low_priority := '{}';
-            p_low_place := '{}';
-            p_low_id := '{}';
+        if v_queue.fair is null and not kinfolk.has_keyed_work(v_queue.id, p_commands) then
+            p_commands := kinfolk.without_groups(p_commands);
+            v_wakes := true;
+        else
+            select l.commands, l.groups, l.busy, l.grouped, l.total, l.holds
+            into p_commands, v_groups, v_left, v_grouped, v_total, v_holds
+            from kinfolk.lock_admission(v_queue.id, p_commands) l;
+            v_wakes := v_groups is not null;
+        end if;
+        if p_low_id <> '{}' and p_commands <> v_asked then
+            select m.low_priority, m.low_place, m.low_id
+            into p_low_priority, p_low_place, p_low_id
+            from kinfolk.marks_for(p_commands, v_asked, p_low_priority, p_low_place, p_low_id) m;
         end if;
     end if;
     if v_queue.id is null or v_queue.paused_at is not null or cardinality(p_commands) = 0 then
@@ -347,8 +356,8 @@ begin
         order by t.due
         limit 1;
     end if;
-    if v_groups is not null then
-        v_next_due := least(v_next_due, kinfolk.next_wake(v_queue.id, p_commands, v_groups));
+    if v_wakes then
+        v_next_due := least(v_next_due, kinfolk.next_wake(v_queue.id, v_asked));
     end if;
     -- point: claim.taken
     select wq.idle
@@ -391,93 +400,5 @@ begin
 exception
     when lock_not_available then
         return false;
-end
-$$;
-
--- Takes the admission locks of all groups of the commands of a claim, before any row. Where they are not free at once, the
--- claim goes on with those of its commands that have no groups, if one of them has an open task; else it waits, but not for long.
--- Answers the commands to go on with; the groups, null where there are none; whether some commands were left out;
--- which of the commands have groups, which have a total, and whether a group holds slots for families.
-create or replace function kinfolk.lock_admission(
-    p_queue integer, p_commands text[],
-    out commands text[], out groups integer[], out busy boolean, out grouped integer[], out total integer[], out holds boolean
-)
-language plpgsql volatile
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_plain text[];
-    v_had integer[];
-begin
-    commands := p_commands;
-    busy := false;
-    select d.groups, d.grouped, d.total, d.holds into groups, grouped, total, holds from kinfolk.declared_by(p_commands) d;
-    if groups is null or kinfolk.try_lock_groups(groups) then
-        v_had := groups;
-    else
-        v_plain := array(select c.name from kinfolk.command c where c.name = any (p_commands) and not c.grouped);
-        if not kinfolk.has_open(p_queue, v_plain) and kinfolk.wait_for_groups(groups) then
-            v_had := groups;
-        end if;
-    end if;
-    if v_had is not null then
-        -- They may have been declared otherwise before the locks were had.
-        select d.groups, d.grouped, d.total, d.holds into groups, grouped, total, holds from kinfolk.declared_by(p_commands) d;
-    end if;
-    if v_had is distinct from groups then
-        commands := array(select c.name from kinfolk.command c where c.name = any (p_commands) and not c.grouped);
-        groups := null;
-        busy := true;
-    end if;
-end
-$$;
-
--- The groups that these commands declare, null where there are none; those of the commands that have groups, and those that have
--- a total.
-create or replace function kinfolk.declared_by(
-    p_commands text[], out groups integer[], out grouped integer[], out total integer[], out holds boolean
-)
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    select array_agg(distinct cg.group_id), coalesce(array_agg(distinct c.id), '{}'),
-        coalesce(array_agg(c.id) filter (where cg.name = 'total'), '{}'), bool_or(cg.hold)
-    into groups, grouped, total, holds
-    from kinfolk.command c
-    cross join lateral (
-        select cg.group_id, cg.name, g.hold
-        from kinfolk.command_group cg
-        join kinfolk.slot_group g on g.id = cg.group_id
-        where cg.command_id = c.id
-        offset 0
-    ) cg
-    where c.name = any (p_commands)
-        and c.grouped;
-end
-$$;
-
--- Whether one of these commands has an open task on a queue. Reads the heads of their lines.
-create or replace function kinfolk.has_open(p_queue integer, p_commands text[]) returns boolean
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    return exists (
-        select
-        from kinfolk.command c
-        cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
-        cross join lateral (
-            select
-            from kinfolk.task t
-            where t.queue_id = p_queue
-                and t.lane = l.lane
-                and t.command_id = c.id
-                and t.state = 'pending'
-                and t.gate = 'open'
-                and not t.suspect
-            limit 1
-        ) t
-        where c.name = any (p_commands));
 end
 $$;

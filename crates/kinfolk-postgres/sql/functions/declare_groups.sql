@@ -1,13 +1,19 @@
 -- What groups a command has. `p_groups`: an object of specifications by name, as `kinfolk_core::group::Groups` is written, each
 -- with `limit`, `rate` (`count`, `per_us`, `burst`), `hold`, `shared`.
 
--- The groups of these commands, which may be named more than once. Without settings of its own, so that it is planned as a part of
--- whoever asks.
+-- The groups of these commands, which may be named more than once. `is_plain`: it has one limit for all keys, and there is nothing
+-- else to look at. Without settings of its own, so that it is planned as a part of whoever asks.
 create or replace function kinfolk.declarations(p_commands integer[])
-returns table (command_id integer, name text, group_id integer, hold boolean)
+returns table (command_id integer, name text, group_id integer, hold boolean, is_plain boolean)
 language sql stable
 as $$
-    select cg.command_id, cg.name, cg.group_id, g.hold
+    select cg.command_id, cg.name, cg.group_id, g.hold,
+        not g.hold
+            and g.rate_count is null
+            and g.set_rate_count is null
+            and not exists (select from kinfolk.slot_setting s where s.group_id = g.id)
+            and not exists (select from kinfolk.spent s where s.group_id = g.id)
+            and not exists (select from kinfolk.reserved r where r.group_id = g.id)
     from kinfolk.command_group cg
     join kinfolk.slot_group g on g.id = cg.group_id
     where cg.command_id = any (p_commands)
@@ -210,21 +216,12 @@ begin
         perform kinfolk.erase_group(p_group);
         return;
     end if;
-    with gone as (
-        delete from kinfolk.slot s
-        where s.ctid = any (array(
-            select s.ctid
-            from kinfolk.slot s
-            join kinfolk.task t on t.id = s.task_id
-            where s.group_id = p_group
-                and t.command_id = p_command
-            for update of s skip locked))
-        returning s.key
-    )
-    insert into kinfolk.freed (group_id, keys)
-    select p_group, array_agg(distinct g.key)
-    from gone g
-    having count(*) > 0;
+    perform kinfolk.note_freed(array_agg(p_group), array_agg(h.key), array_agg(h.task_id))
+    from kinfolk.slot s
+    cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)
+    join kinfolk.task t on t.id = h.task_id
+    where s.group_id = p_group
+        and t.command_id = p_command;
     perform kinfolk.drop_reservations(array(
         select r.task_id
         from kinfolk.reserved r
@@ -249,9 +246,7 @@ begin
     delete from kinfolk.slot_setting s where s.group_id = p_group;
     delete from kinfolk.ready_key m where m.group_id = p_group;
     delete from kinfolk.freed f where f.group_id = p_group;
-    -- What is being freed at this moment goes by itself.
-    delete from kinfolk.slot s
-    where s.ctid = any (array(select s.ctid from kinfolk.slot s where s.group_id = p_group for update skip locked));
+    delete from kinfolk.slot s where s.group_id = p_group;
     delete from kinfolk.slot_group g where g.id = p_group;
     perform kinfolk.open_parked(p_group, null);
 end
@@ -296,21 +291,12 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    with gone as (
-        delete from kinfolk.slot s
-        where s.ctid = any (array(
-            select s.ctid
-            from kinfolk.slot s
-            join kinfolk.task t on t.id = s.task_id
-            where s.group_id = p_group
-                and t.state <> 'running'
-            for update of s skip locked))
-        returning s.key
-    )
-    insert into kinfolk.freed (group_id, keys)
-    select p_group, array_agg(distinct g.key)
-    from gone g
-    having count(*) > 0;
+    perform kinfolk.note_freed(array_agg(p_group), array_agg(h.key), array_agg(h.task_id))
+    from kinfolk.slot s
+    cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)
+    join kinfolk.task t on t.id = h.task_id
+    where s.group_id = p_group
+        and t.state <> 'running';
 end
 $$;
 

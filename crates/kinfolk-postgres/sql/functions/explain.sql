@@ -169,7 +169,7 @@ as $$
 $$;
 
 -- What keeps a task back under its keys, of each: its slots are taken, its room is kept for another, its rate is used up.
--- `name`: of the group. Reads `slot` by its key.
+-- `name`: of the group. Reads the pages of `slot` on which those keys stand.
 create or replace function kinfolk.why_keys(p_task kinfolk.task, p_now timestamptz)
 returns table (nth integer, reason text, detail jsonb, name text)
 language sql stable
@@ -187,22 +187,22 @@ as $$
         select array_agg(n.group_id order by n.nth) as groups, array_agg(n.key order by n.nth) as keys from need n
     ),
     room as materialized (
-        select n.group_id, n.name, n.key, r.free, r.starts, r.opens_at, r.kept_for, n.takes,
+        select n.group_id, n.name, n.key, s.slots, h.held, h.ids, s.slots - h.held as free, r.starts, r.opens_at,
+            r.kept_for, n.takes,
             jsonb_build_object('key', n.key, 'group', jsonb_build_object('name', n.name, 'command', c.name)) as named
         from listed l
         cross join lateral kinfolk.key_rooms(l.groups, l.keys, p_now) r
         join need n on n.group_id = r.group_id and n.key = r.key
         left join kinfolk.command c on c.id = n.command_id
+        cross join lateral (select kinfolk.slots_of(n.group_id, n.key) as slots) s
+        cross join lateral (
+            select count(*) as held, array_agg(h.task_id order by h.task_id) as ids
+            from kinfolk.holders_of(n.group_id, n.key) h
+        ) h
     )
-    select 10, 'key_full', r.named || jsonb_build_object('limit', kinfolk.slots_of(r.group_id, r.key), 'held', h.held,
-            'holders', kinfolk.shown(h.ids)), r.name
+    select 10, 'key_full',
+        r.named || jsonb_build_object('limit', r.slots, 'held', r.held, 'holders', kinfolk.shown(r.ids)), r.name
     from room r
-    cross join lateral (
-        select count(*) as held, array_agg(s.task_id order by s.task_id) as ids
-        from kinfolk.slot s
-        where s.group_id = r.group_id
-            and s.key = r.key
-    ) h
     where r.takes
         and r.free <= 0
     union all

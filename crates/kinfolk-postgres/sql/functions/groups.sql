@@ -30,7 +30,8 @@ $$;
 -- A page of the keys that are in use, in the order of groups (see above) and keys: tasks hold slots of them, or wait behind
 -- them, or nothing may start under them until some time. `blocking`: only those that hold something up, or would.
 --
--- Steps from key to key in `slot`, `task_parked` and `spent`, however many tasks there are in each.
+-- Steps from key to key in `task_parked` and `spent`, however many tasks there are in each; reads the pages of `slot` once for
+-- each thousand keys.
 create or replace function kinfolk.keys(
     group_name text default null, command text default null, blocking boolean default false, after_command text default null,
     after_group text default null, after_key text default null, page integer default 100
@@ -46,6 +47,7 @@ declare
     v_left integer := least(greatest(keys.page, 1), kinfolk.page_max());
     v_group record;
     v_key text;
+    v_held text[];
     v_row record;
 begin
     for v_group in
@@ -60,17 +62,22 @@ begin
         order by c.name nulls first, g.name
     loop
         v_key := v_group.after;
+        v_held := null;
         while v_left > 0 loop
-            v_key := kinfolk.next_key(v_group.id, v_key);
+            if v_held is null then
+                v_held := kinfolk.held_keys(v_group.id, v_key, 1000);
+            end if;
+            v_key := least(v_held[1] collate "C", kinfolk.next_key(v_group.id, v_key));
             exit when v_key is null;
+            if v_key = v_held[1] then
+                v_held := nullif(v_held[2:], '{}');
+            end if;
             select h.held, h.holders, w.waiters, r.opens_at, kinfolk.slots_of(v_group.id, v_key) as slots
             into v_row
             from kinfolk.key_rooms(array[v_group.id], array[v_key], v_now) r
             cross join lateral (
-                select count(*) as held, (array_agg(s.task_id order by s.task_id))[:kinfolk.holders_shown_max()] as holders
-                from kinfolk.slot s
-                where s.group_id = v_group.id
-                    and s.key = v_key
+                select count(*) as held, (array_agg(h.task_id order by h.task_id))[:kinfolk.holders_shown_max()] as holders
+                from kinfolk.holders_of(v_group.id, v_key) h
             ) h
             cross join lateral (
                 select count(*) as waiters
@@ -91,7 +98,24 @@ begin
 end
 $$;
 
--- The key of a group that comes after this one (null: the first) among those that are in use.
+-- The first keys of a group, after this one (null: from the start), on the pages of its slots.
+create or replace function kinfolk.held_keys(p_group integer, p_after text, p_most integer) returns text[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return array(
+        select distinct h.key
+        from kinfolk.slot s
+        cross join lateral unnest(s.keys) as h(key)
+        where s.group_id = p_group
+            and (p_after is null or h.key > p_after)
+        order by h.key
+        limit p_most);
+end
+$$;
+
+-- The key of a group that comes after this one (null: the first) among those that someone waits behind, or that have a rate.
 create or replace function kinfolk.next_key(p_group integer, p_after text) returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -104,16 +128,7 @@ begin
         select min(k.key collate "C")
         from (
             (
-                select s.key
-                from kinfolk.slot s
-                where s.group_id = p_group
-                    and (v_first or s.key > p_after)
-                order by s.key
-                limit 1
-            )
-            union all
-            (
-                select t.parked_key
+                select t.parked_key as key
                 from kinfolk.task t
                 where t.parked_group = p_group
                     and t.gate = 'limit'

@@ -44,7 +44,9 @@ begin
     keyed := false;
     more := false;
     left_out := false;
-    perform kinfolk.mark_keys(p_queue, p_groups, p_now);
+    if kinfolk.has_waiters(p_groups) then
+        perform kinfolk.mark_keys(p_queue, p_groups, p_now);
+    end if;
     -- point: claim.marked
     v_commands := array(select c.id from kinfolk.command c where c.name = any (p_commands));
     -- Not more marks than a claim could have use for.
@@ -66,7 +68,9 @@ begin
     if not (p_beside or v_marked or v_reserved) then
         p_lanes := '{top}';
     end if;
-    if not (v_marked or v_reserved or p_suspects) and p_low_id = '{}' then
+    if not (v_marked or v_reserved or p_suspects) and p_low_id = '{}'
+        and (cardinality(v_commands) > 1 or p_groups = '{}')
+    then
         if not kinfolk.has_open(p_queue, array(
             select c.name
             from kinfolk.command c
@@ -83,13 +87,11 @@ begin
                     and not c.grouped), p_limit, p_lanes, p_rooms, '{}', '{}', '{}') p;
             return;
         end if;
-        if cardinality(v_commands) > 1 then
-            select array_agg(c.name), array_agg(c.id)
-            into p_commands, v_commands
-            from kinfolk.command c
-            where c.id = any (v_commands)
-                and kinfolk.has_open(p_queue, array[c.name]);
-        end if;
+        select array_agg(c.name), array_agg(c.id)
+        into p_commands, v_commands
+        from kinfolk.command c
+        where c.id = any (v_commands)
+            and kinfolk.has_open(p_queue, array[c.name]);
     end if;
 
     while v_left > 0 loop
@@ -154,7 +156,7 @@ begin
     perform kinfolk.reserve(b) from unnest(v_bounced) b;
     if v_marked or v_parked > 0 then
         more := kinfolk.unmark_keys(p_queue, v_commands, v_marks.groups || v_behind_groups, v_marks.keys || v_behind_keys, p_now)
-                and cardinality(v_marks.keys) >= kinfolk.claim_batch_max()
+                and coalesce(cardinality(v_marks.keys), 0) >= kinfolk.claim_batch_max()
             or more;
     end if;
     short := v_left > 0 and p_low_id <> '{}';
@@ -204,11 +206,21 @@ declare
     v_lined record;
 begin
     if p_mark_keys is not null then
-        select array_agg(m.group_id), array_agg(m.key), array_agg(m.command_id),
-            array_agg(least(r.room + p_slack, v_depth))
+        select array_agg(r.group_id), array_agg(r.key), array_agg(c.id), array_agg(least(r.room + p_slack, v_depth))
         into v_groups, v_keys, v_command_ids, v_most
-        from kinfolk.key_rooms(p_mark_groups, p_mark_keys, p_now) r
-        cross join lateral (select r.group_id, r.key, p_mark_commands[r.nth] as command_id) m
+        from (
+            select array_agg(k.group_id) as groups, array_agg(k.key) as keys, jsonb_agg(k.commands) as commands
+            from (
+                select m.group_id, m.key, array_agg(m.command_id) as commands
+                from unnest(p_mark_groups, p_mark_keys, p_mark_commands) as m(group_id, key, command_id)
+                group by m.group_id, m.key
+            ) k
+        ) k
+        cross join lateral kinfolk.key_rooms(k.groups, k.keys, p_now) r
+        cross join lateral (
+            select c.id::integer as id
+            from jsonb_array_elements_text(k.commands -> (r.nth - 1)::integer) as c(id)
+        ) c
         where r.room > 0;
     end if;
 

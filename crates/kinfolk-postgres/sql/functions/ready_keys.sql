@@ -1,25 +1,24 @@
 -- Turns what has happened to keys since the last claim into marks: notes of slots that were freed, and moments at which a rate
 -- allows a start again. The caller has the admission locks of these groups. Wakes other queues that have marks from it.
 --
--- Takes the notes of these groups by the key of `freed`, and what is due by `spent_wakes`; reads `task_parked`.
+-- Takes what is due by `spent_wakes`; reads `task_parked`.
 
 create or replace function kinfolk.mark_keys(p_queue integer, p_groups integer[], p_now timestamptz) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+    v_awaited boolean;
+    v_freed record;
     v_others integer[];
 begin
-    if not kinfolk.has_waiters(p_groups) then
-        delete from kinfolk.freed f where f.group_id = any (p_groups);
+    -- Nobody else parks a task behind these keys meanwhile.
+    v_awaited := kinfolk.has_waiters(p_groups);
+    select n.groups, n.keys into v_freed from kinfolk.take_notes(p_groups, v_awaited) n;
+    if not v_awaited then
         return;
     end if;
-    with noted as (
-        delete from kinfolk.freed f
-        where f.group_id = any (p_groups)
-        returning f.group_id, f.keys
-    ),
-    woken as (
+    with woken as (
         update kinfolk.spent s
         set wakes_at = null
         where s.group_id = any (p_groups)
@@ -27,9 +26,8 @@ begin
         returning s.group_id, s.key
     ),
     ready as materialized (
-        select n.group_id, k.key
-        from noted n
-        cross join lateral unnest(n.keys) as k(key)
+        select f.group_id, f.key
+        from unnest(v_freed.groups, v_freed.keys) as f(group_id, key)
         union
         select w.group_id, w.key from woken w
     ),

@@ -1,9 +1,9 @@
 -- Frees the slots of tasks, which the caller has locked and moved, except for those that a task keeps until it is
--- terminal (`hold`). Leaves a note for each group: the next claim that has its admission lock looks who waits behind
--- those keys. Wakes the queues on which someone waits now. Only for tasks that are `keyed`.
+-- terminal (`hold`). Leaves notes: the next claim that has the admission lock of a group takes them, and looks who waits
+-- behind those keys. Wakes the queues on which someone waits now. Only for tasks that are `keyed`: of a group that a task holds
+-- no slot of, a note says nothing.
 --
--- Locks no row that anyone else wants, except one who removes a group, and that one passes over them. Reads `slot` by
--- its key and `task_parked`.
+-- Locks nothing. Reads `task_parked`.
 
 create or replace function kinfolk.release_slots(p_tasks bigint[]) returns void
 language plpgsql volatile
@@ -31,46 +31,30 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set enable_sort = off
 as $$
 declare
-    v_freed record;
+    v_noted record;
 begin
     with declared as materialized (
         select d.* from kinfolk.declarations(p_commands) d
     ),
-    -- Each by its key, whatever the planner thinks of how many slots there are.
-    held as materialized (
-        select s.place
-        from unnest(p_tasks, p_commands, p_keys, p_over) as g(id, command_id, keys, is_over)
+    -- In parts that fit a page of the table: larger values would be compressed, or stored elsewhere.
+    noted as (
+        insert into kinfolk.freed (group_id, keys, tasks)
+        select d.group_id, array_agg(coalesce(g.keys ->> d.name, '')), array_agg(g.id)
+        from unnest(p_tasks, p_commands, p_keys, p_over) with ordinality as g(id, command_id, keys, is_over, nth)
         join declared d on d.command_id = g.command_id
-        cross join lateral (
-            select s.ctid as place
-            from kinfolk.slot s
-            where s.group_id = d.group_id
-                and s.key = coalesce(g.keys ->> d.name, '')
-                and s.task_id = g.id
-            offset 0
-        ) s
         where (d.name = 'total' or g.keys ? d.name)
             and (coalesce(g.is_over, true) or not d.hold)
-    ),
-    gone as (
-        delete from kinfolk.slot s
-        where s.ctid = any (array(select h.place from held h))
-        returning s.group_id, s.key
-    ),
-    noted as (
-        insert into kinfolk.freed (group_id, keys)
-        select g.group_id, array_agg(g.key)
-        from gone g
-        group by g.group_id
+        group by d.group_id, g.nth / 128
         returning group_id, id
     )
-    select array_agg(n.group_id) as groups, array_agg(n.id) as ids into v_freed from noted n;
+    select array_agg(n.group_id) as groups, array_agg(n.id) as ids into v_noted from noted n;
     -- point: slots.released
-    if v_freed.groups is not null and kinfolk.has_waiters(v_freed.groups) then
+    if v_noted.groups is not null and kinfolk.has_waiters(v_noted.groups) then
         perform kinfolk.notify_queues(array_agg(distinct w.queue_id), false)
-        from unnest(v_freed.groups, v_freed.ids) as n(group_id, id)
+        from unnest(v_noted.groups, v_noted.ids) as n(group_id, id)
         join kinfolk.freed f on f.group_id = n.group_id and f.id = n.id
         cross join lateral (select distinct u as key from unnest(f.keys) u) k
         cross join lateral (
@@ -148,24 +132,12 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    with gone as (
-        delete from kinfolk.slot s
-        using (
-            select t.id, cg.group_id, coalesce(t.keys ->> cg.name, '') as key
-            from unnest(p_tasks) as g(id)
-            join kinfolk.task t on t.id = g.id
-            join kinfolk.command_group cg on cg.command_id = t.command_id
-            where t.runs = 0
-        ) h
-        where s.group_id = h.group_id
-            and s.key = h.key
-            and s.task_id = h.id
-        returning s.group_id, s.key
-    )
-    insert into kinfolk.freed (group_id, keys)
-    select g.group_id, array_agg(distinct g.key)
-    from gone g
-    group by g.group_id;
+    perform kinfolk.note_freed(array_agg(cg.group_id), array_agg(coalesce(t.keys ->> cg.name, '')), array_agg(t.id))
+    from unnest(p_tasks) as g(id)
+    join kinfolk.task t on t.id = g.id
+    join kinfolk.command_group cg on cg.command_id = t.command_id
+    where t.runs = 0
+        and (cg.name = 'total' or t.keys ? cg.name);
 end
 $$;
 
@@ -183,8 +155,8 @@ begin
         where r.task_id = any (p_tasks)
         returning r.group_id, r.key
     )
-    insert into kinfolk.freed (group_id, keys)
-    select g.group_id, array[g.key]
+    insert into kinfolk.freed (group_id, keys, tasks)
+    select g.group_id, array[g.key], '{}'
     from gone g;
 end
 $$;

@@ -44,7 +44,9 @@ create table kinfolk.slot_group (
     set_slots integer,
     set_rate_count integer,
     set_rate_per_us bigint,
-    set_rate_burst integer
+    set_rate_burst integer,
+    pages integer not null default 1,
+    spread integer not null default 1
 );
 
 create unique index slot_group_own on kinfolk.slot_group (command_id, name) where command_id is not null;
@@ -72,17 +74,19 @@ create table kinfolk.slot_setting (
 
 create table kinfolk.slot (
     group_id integer not null,
-    key text collate "C" not null,
-    task_id bigint not null,
-    primary key (group_id, key, task_id)
-);
+    page integer not null,
+    keys text[] collate "C" not null,
+    tasks bigint[] not null,
+    primary key (group_id, page)
+) with (fillfactor = 30, toast_tuple_target = 8160);
 
 create table kinfolk.freed (
     group_id integer not null,
     id bigint generated always as identity,
     keys text[] collate "C" not null,
+    tasks bigint[] not null,
     primary key (group_id, id)
-);
+) with (toast_tuple_target = 8160);
 
 create table kinfolk.ready_key (
     queue_id integer not null,

@@ -2,10 +2,12 @@
 -- command's total.
 --
 -- A group without a command is shared by all that declare it (`command_group`). `set_*`: what an operator has set for
--- all its keys; `slot_setting`: for one key. A row of `slot` is a holder, and usage is their count: written by the
--- claim, removed in the transaction that frees it. Only who has the group's admission lock writes one. A row of `freed`
--- says that slots of these keys have become free; written by whoever frees them, without a look at who waits, and taken
--- by the next claim that has the admission lock: so it can't miss one that is parked at that moment. A row of
+-- all its keys; `slot_setting`: for one key. A row of `slot` is a page: tasks, and of which keys they hold slots. It is
+-- written only by who has the group's admission lock. `pages`: how many a group has; `spread`: on how many of them the holders of
+-- one key stand. A
+-- row of `freed` says that tasks have given back their slots of these keys: written in the transaction that frees them,
+-- without a look at who waits, and taken by the next claim that has the admission lock: so it can't miss one that is
+-- parked at that moment. Usage is the count of those who stand on a page and in no note. A row of
 -- `ready_key` is a mark: the key may have room, and tasks of this command on this queue may wait behind it. It stays
 -- until a claim has seen, with the lock in hand, that there is no room or that nobody waits. `spent`: how much of a
 -- rate is used up, until when a key is paused, and when its waiters are to be looked at. What has passed says nothing,
@@ -23,7 +25,9 @@ create table kinfolk.slot_group (
     set_slots integer,
     set_rate_count integer,
     set_rate_per_us bigint,
-    set_rate_burst integer
+    set_rate_burst integer,
+    pages integer not null default 1,
+    spread integer not null default 1
 );
 
 create unique index slot_group_own on kinfolk.slot_group (command_id, name) where command_id is not null;
@@ -51,17 +55,19 @@ create table kinfolk.slot_setting (
 
 create table kinfolk.slot (
     group_id integer not null,
-    key text collate "C" not null,
-    task_id bigint not null,
-    primary key (group_id, key, task_id)
-);
+    page integer not null,
+    keys text[] collate "C" not null,
+    tasks bigint[] not null,
+    primary key (group_id, page)
+) with (fillfactor = 30, toast_tuple_target = 8160);
 
 create table kinfolk.freed (
     group_id integer not null,
     id bigint generated always as identity,
     keys text[] collate "C" not null,
+    tasks bigint[] not null,
     primary key (group_id, id)
-);
+) with (toast_tuple_target = 8160);
 
 create table kinfolk.ready_key (
     queue_id integer not null,

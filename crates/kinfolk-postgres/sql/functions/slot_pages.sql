@@ -1,0 +1,241 @@
+-- The pages of `slot`: who holds slots of which keys. Only who has a group's admission lock reads them to decide, and
+-- writes them. Whoever else frees slots leaves a note in `freed`, which the next one with the lock takes. So a holder is
+-- who stands on a page and in no note.
+
+-- The page on which a task stands as a holder of a key; with the numbers from 0 below `spread` instead of a task's, those on which
+-- all holders of the key stand.
+create or replace function kinfolk.slot_page(p_key text, p_task bigint, p_pages integer, p_spread integer) returns integer
+language sql immutable
+as $$ select ((hashtext(p_key) & 1073741823) + (p_task & (p_spread - 1))::integer) & (p_pages - 1) $$;
+
+-- Writes tasks down as holders of slots, unless one of their keys would have more than there are slots for, and
+-- `p_if_room` says so. Answers whether it did. The caller has the admission locks, and has taken the notes of these groups
+-- since it locked the tasks: an old note would take them off again.
+create or replace function kinfolk.take_slots(p_groups integer[], p_keys text[], p_tasks bigint[], p_if_room boolean)
+returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_sort = off
+as $$
+declare
+    v_written record;
+begin
+    with page as materialized (
+        select g.id as group_id, kinfolk.slot_page(n.key, n.task_id, g.pages, g.spread) as page,
+            coalesce(g.set_slots, g.slots) as slots, g.pages, g.spread, array_agg(n.key) as keys, array_agg(n.task_id) as tasks
+        from unnest(p_groups, p_keys, p_tasks) as n(group_id, key, task_id)
+        join kinfolk.slot_group g on g.id = n.group_id
+        group by g.id, kinfolk.slot_page(n.key, n.task_id, g.pages, g.spread)
+    ),
+    read_page as materialized (
+        select p.group_id, p.page, p.slots
+        from page p
+        where p_if_room
+            and p.spread = 1
+        union
+        select k.group_id, kinfolk.slot_page(k.key, i, k.pages, k.spread), k.slots
+        from (
+            select distinct p.group_id, p.slots, p.pages, p.spread, k.key
+            from page p
+            cross join lateral unnest(p.keys) as k(key)
+            where p_if_room
+                and p.spread > 1
+        ) k
+        cross join lateral generate_series(0, k.spread - 1) as i
+    ),
+    -- By a number for each key, which is quicker. Should two keys share one, the caller looks more closely.
+    overfull as (
+        select
+        from (
+            select hashtextextended(k.key, p.group_id) as key, p.slots, true as is_new
+            from page p
+            cross join lateral unnest(p.keys) as k(key)
+            where p_if_room
+            union all
+            select hashtextextended(k.key, p.group_id), p.slots, false
+            from read_page p
+            cross join lateral (
+                select s.keys
+                from kinfolk.slot s
+                where s.group_id = p.group_id
+                    and s.page = p.page
+                offset 0
+            ) s
+            cross join lateral unnest(s.keys) as k(key)
+        ) u
+        group by u.key
+        having count(*) > min(u.slots)
+            and bool_or(u.is_new)
+        limit 1
+    ),
+    written as (
+        insert into kinfolk.slot as s (group_id, page, keys, tasks)
+        select p.group_id, p.page, p.keys, p.tasks
+        from page p
+        where not exists (select from overfull)
+        on conflict (group_id, page) do update set keys = s.keys || excluded.keys, tasks = s.tasks || excluded.tasks
+        returning s.group_id, s.page, cardinality(s.tasks) as many
+    )
+    -- Only where a page has come past a power of two: one that can't be split is not looked at each time.
+    select count(*) as pages, array_agg(distinct w.group_id) filter (
+        where w.many > 128
+            and (w.many # (w.many - cardinality(p.tasks))) > (w.many & (w.many - cardinality(p.tasks)))) as full_groups
+    into v_written
+    from written w
+    join page p on p.group_id = w.group_id and p.page = w.page;
+    perform kinfolk.spread_slots(g) from unnest(v_written.full_groups) g;
+    return v_written.pages > 0;
+end
+$$;
+
+-- Gives a group as many pages as suit its holders, about 64 for each, and spreads those of one key over some of them where it has
+-- more. The caller has the admission lock.
+create or replace function kinfolk.spread_slots(p_group integer) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_held record;
+    v_pages integer;
+    v_spread integer;
+begin
+    select array_agg(h.key) as keys, array_agg(h.task_id) as tasks, count(*) as many, max(h.of_key) as most
+    into v_held
+    from (
+        select h.key, h.task_id, count(*) over (partition by h.key) as of_key
+        from kinfolk.slot s
+        cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)
+        where s.group_id = p_group
+    ) h;
+    v_spread := 2 ^ ceil(log(2, greatest(v_held.most / 64, 1)));
+    v_pages := greatest(2 ^ ceil(log(2, greatest(v_held.many / 64, 1))), v_spread);
+    update kinfolk.slot_group g
+    set
+        pages = v_pages,
+        spread = v_spread
+    where g.id = p_group
+        and (g.pages, g.spread) <> (v_pages, v_spread);
+    if found then
+        delete from kinfolk.slot s where s.group_id = p_group;
+        insert into kinfolk.slot (group_id, page, keys, tasks)
+        select p_group, kinfolk.slot_page(h.key, h.task_id, v_pages, v_spread), array_agg(h.key), array_agg(h.task_id)
+        from unnest(v_held.keys, v_held.tasks) as h(key, task_id)
+        group by kinfolk.slot_page(h.key, h.task_id, v_pages, v_spread);
+    end if;
+end
+$$;
+
+-- Takes the notes of groups: those who are noted there hold their slots no more. Answers the keys, if they are asked for. The
+-- caller has the admission locks. Reads `freed` and `slot` by their keys.
+create or replace function kinfolk.take_notes(p_groups integer[], p_with_keys boolean, out groups integer[], out keys text[])
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_hashjoin = on
+as $$
+begin
+    with noted as materialized (
+        delete from kinfolk.freed f
+        where f.group_id = any (p_groups)
+        returning f.group_id, f.keys, f.tasks
+    ),
+    freed as materialized (
+        select n.group_id, u.key, u.task_id, kinfolk.slot_page(u.key, u.task_id, g.pages, g.spread) as page
+        from noted n
+        join kinfolk.slot_group g on g.id = n.group_id
+        cross join lateral unnest(n.keys, n.tasks) as u(key, task_id)
+    ),
+    touched as materialized (
+        select f.group_id, f.page, array_agg(f.task_id) as tasks
+        from freed f
+        group by f.group_id, f.page
+    ),
+    remaining as materialized (
+        select t.group_id, t.page, coalesce(l.keys, '{}') as keys, coalesce(l.tasks, '{}') as tasks
+        from touched t
+        cross join lateral (
+            select s.keys, s.tasks
+            from kinfolk.slot s
+            where s.group_id = t.group_id
+                and s.page = t.page
+            offset 0
+        ) s
+        cross join lateral (
+            select array_agg(h.key) as keys, array_agg(h.task_id) as tasks
+            from unnest(s.keys, s.tasks) as h(key, task_id)
+            where not exists (select from unnest(t.tasks) as f(id) where f.id = h.task_id)
+        ) l
+    ),
+    written as (
+        insert into kinfolk.slot (group_id, page, keys, tasks)
+        select r.group_id, r.page, r.keys, r.tasks
+        from remaining r
+        on conflict (group_id, page) do update set keys = excluded.keys, tasks = excluded.tasks
+    )
+    select array_agg(f.group_id), array_agg(f.key)
+    into groups, keys
+    from freed f
+    where p_with_keys;
+end
+$$;
+
+-- Notes that tasks have given back their slots of these keys, for the next one with the admission lock.
+create or replace function kinfolk.note_freed(p_groups integer[], p_keys text[], p_tasks bigint[]) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    insert into kinfolk.freed (group_id, keys, tasks)
+    select n.group_id, array_agg(n.key), array_agg(n.task_id)
+    from unnest(p_groups, p_keys, p_tasks) as n(group_id, key, task_id)
+    group by n.group_id;
+end
+$$;
+
+-- Who holds a slot of a key, as of now and without a lock.
+create or replace function kinfolk.holders_of(p_group integer, p_key text) returns table (task_id bigint)
+language sql stable
+as $$
+    select h.task_id
+    from kinfolk.slot_group g
+    cross join lateral generate_series(0, g.spread - 1) as i
+    join kinfolk.slot s on s.group_id = g.id and s.page = kinfolk.slot_page(p_key, i, g.pages, g.spread)
+    cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)
+    where g.id = p_group
+        and h.key = p_key
+        and not exists (
+            select
+            from kinfolk.freed f
+            where f.group_id = p_group
+                and h.task_id = any (f.tasks))
+$$;
+
+-- Whether a task holds a slot of one of its keys.
+create or replace function kinfolk.has_slot(p_task bigint, p_command integer, p_keys jsonb) returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return exists (
+        select
+        from kinfolk.command_group cg
+        cross join lateral kinfolk.holders_of(cg.group_id, coalesce(p_keys ->> cg.name, '')) h
+        where cg.command_id = p_command
+            and h.task_id = p_task);
+end
+$$;
+
+-- Whether a task, or one above it, holds a slot of a key for as long as it is not terminal.
+create or replace function kinfolk.holds_slot(p_task bigint, p_group integer, p_key text) returns boolean
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    while p_task is not null loop
+        if exists (select from kinfolk.holders_of(p_group, p_key) h where h.task_id = p_task) then
+            return true;
+        end if;
+        p_task := (select t.parent_id from kinfolk.task t where t.id = p_task);
+    end loop;
+    return false;
+end
+$$;
