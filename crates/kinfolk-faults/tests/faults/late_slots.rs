@@ -11,7 +11,7 @@ use kinfolk_faults::keyed::assert_limits;
 use kinfolk_faults::sound::wait_drained;
 use kinfolk_faults::victim::{KEYED, Keyed, Orders, Room, keyed_command, made};
 
-use crate::late_worker::refusals;
+use crate::late_worker::{refusals, stop};
 use crate::{PATIENCE, ledger, start, worker};
 
 /// The late worker's heart and its handler race, as in `late_worker`.
@@ -75,7 +75,10 @@ async fn frees_nothing(kind: Kind, holder: Holder) -> Result<()> {
         late_ones.insert(late.id());
         let first = made(&store.enqueue(&[task()?]).await?)?[0];
         late.wait_line("event started", PATIENCE)?;
-        late.signal("STOP")?;
+        if !stop(&mut late, &*store).await? {
+            answered.push(first);
+            continue;
+        }
         let mut other = start("the other worker", &orders)?;
         other.wait_line("ready", PATIENCE)?;
         let waiters = made(&store.enqueue(&vec![task()?; WAITERS]).await?)?;

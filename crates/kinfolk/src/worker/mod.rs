@@ -338,7 +338,7 @@ fn shared(
         renamed: Notify::new(),
         recover: Notify::new(),
         stirred: Notify::new(),
-        has_statuses: AtomicBool::new(false),
+        has_statuses: AtomicBool::new(true),
         is_told: AtomicBool::new(false),
     }
 }

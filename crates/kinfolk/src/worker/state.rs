@@ -53,7 +53,7 @@ pub(crate) struct Shared {
     pub(crate) renamed: Notify,
     /// Tasks were claimed or settled, so a status may have turned.
     pub(crate) stirred: Notify,
-    /// There are statuses to keep true.
+    /// There are statuses to keep true, or may be: a worker that ends before its first look has turned some, too.
     pub(crate) has_statuses: AtomicBool,
     /// The store tells which queues have got something to claim.
     pub(crate) is_told: AtomicBool,
