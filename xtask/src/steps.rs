@@ -2,7 +2,6 @@
 //! run shows everything.
 
 use std::fs;
-use std::num::NonZero;
 use std::path::Path;
 use std::process::{self, Command};
 use std::time::Instant;
@@ -64,17 +63,11 @@ fn tests(root: &Path, cluster: &Cluster, tools: &Tools, filter: &str) -> Command
     command
         .env("KINFOLK_TEST_PG", cluster.url("postgres"))
         .env(Tools::VARIABLE, tools.bin())
-        .env("RUST_TEST_THREADS", threads().to_string())
         .env(RUN_VARIABLE, process::id().to_string());
     if !filter.is_empty() {
         command.args(["--", filter]);
     }
     command
-}
-
-/// Tests that run at once: more than there are cores, since most of them wait, for a lease, a process or a server.
-fn threads() -> usize {
-    2 * std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// The names of the steps that found something.
