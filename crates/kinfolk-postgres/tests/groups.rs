@@ -140,3 +140,41 @@ async fn claims_that_meet_at_a_group_take_what_has_none_or_wait() {
     held.commit().await.unwrap();
     assert_eq!(store.claim(&claim_of(worker, &["work", "plain"], 5)).await.unwrap().tasks.len(), 1);
 }
+
+/// On how many pages holders of slots stand, and those of one key: of tenants, and of messages.
+async fn pages_of_holders(database: &TestDatabase) -> Vec<(i32, i32)> {
+    let client = database.client().await;
+    let rows =
+        client.query("select g.pages, g.spread from kinfolk.slot_group g order by g.name desc", &[]).await.unwrap();
+    rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+}
+
+#[tokio::test]
+async fn holders_get_pages_as_they_need_them_and_give_them_back() {
+    let (database, store) = fresh().await;
+    grouped(&store, "work", 1000).await;
+    let worker = worker(&store).await;
+    let tasks: Vec<_> = (0..600).map(|n| under("work", &[("tenant", "acme"), ("message", &n.to_string())])).collect();
+    store.enqueue(&tasks).await.unwrap();
+    let mut taken = Vec::new();
+    for _ in 0..6 {
+        taken.extend(store.claim(&claim_of(worker, &["work"], 100)).await.unwrap().tasks);
+        sound(&store).await;
+    }
+    assert_eq!(taken.len(), 600);
+    let group = Some(GroupRef { command: Some(command("work")), name: name("tenant") });
+    let keys = store.keys(&KeyFilter { group, limit: 1, ..KeyFilter::default() }).await.unwrap();
+    assert_eq!(keys[0].held, 600);
+    let [(tenant_pages, tenant_spread), (message_pages, message_spread)] = pages_of_holders(&database).await[..] else {
+        panic!("two groups")
+    };
+    assert!(tenant_pages > 1 && tenant_spread == tenant_pages, "{tenant_spread} of {tenant_pages}");
+    assert!(message_pages > 1 && message_spread == 1, "{message_spread} of {message_pages}");
+
+    let settles: Vec<_> = taken.iter().map(done).collect();
+    store.settle(&settles).await.unwrap();
+    sound(&store).await;
+    store.prune().await.unwrap();
+    assert_eq!(pages_of_holders(&database).await, [(1, 1), (1, 1)]);
+    sound(&store).await;
+}
