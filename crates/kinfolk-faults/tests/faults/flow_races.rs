@@ -95,7 +95,8 @@ fn to_be_cancelled() -> Vec<(Flow, Is)> {
             ),
             suspended,
         ),
-        (Flow::new("failed", vec![Op::Both(vec![fan_out("failed")], vec![Op::Sleep(50), Op::Fail])]), |task| {
+        // Long enough for the suspension to be written before it is over: else the handler fails without any children.
+        (Flow::new("failed", vec![Op::Both(vec![fan_out("failed")], vec![Op::Sleep(1_000), Op::Fail])]), |task| {
             task.outcome == Some(State::Failed)
         }),
     ]
