@@ -73,19 +73,24 @@ async fn work(
     }
 }
 
+/// Several workers run everything, and none of them sees more than so many under one key.
+async fn all_work(w: &World, load: &Load, limit: usize) {
+    let witness = Arc::new(Witness::default());
+    crowd(w, |_, store| {
+        let (load, witness) = (Arc::clone(load), Arc::clone(&witness));
+        async move {
+            let worker = register(&*store).await;
+            work(&*store, worker, &load, &witness, limit, |_| Outcome::Done(None)).await;
+        }
+    })
+    .await;
+}
+
 /// Two claims at once never pass a limit: each counts what the other has taken, not what it sees from where it stands.
 pub async fn two_claims_at_once_never_pass_a_limit(w: &World) {
     w.groups([("a", 2), ("b", 2)]).await;
     let load = load(w, 60, |_| "default").await;
-    let witness = Arc::new(Witness::default());
-    crowd(w, |_, store| {
-        let (load, witness) = (Arc::clone(&load), Arc::clone(&witness));
-        async move {
-            let worker = register(&*store).await;
-            work(&*store, worker, &load, &witness, 2, |_| Outcome::Done(None)).await;
-        }
-    })
-    .await;
+    all_work(w, &load, 2).await;
     assert_eq!(w.in_state(State::Completed).await.len(), 60);
     assert_eq!(w.keys().await, []);
 }
@@ -95,15 +100,7 @@ pub async fn a_total_of_one_never_overlaps(w: &World) {
     w.groups([("total", 1)]).await;
     let made = w.enqueue_many("mail", 30).await;
     let load: Load = Arc::new(made.into_iter().map(|id| (id, vec!["total".to_owned()])).collect());
-    let witness = Arc::new(Witness::default());
-    crowd(w, |_, store| {
-        let (load, witness) = (Arc::clone(&load), Arc::clone(&witness));
-        async move {
-            let worker = register(&*store).await;
-            work(&*store, worker, &load, &witness, 1, |_| Outcome::Done(None)).await;
-        }
-    })
-    .await;
+    all_work(w, &load, 1).await;
     assert_eq!(w.in_state(State::Completed).await.len(), 30);
 }
 
@@ -111,15 +108,7 @@ pub async fn a_total_of_one_never_overlaps(w: &World) {
 pub async fn a_group_shared_by_queues_is_exact(w: &World) {
     w.groups([("a", GroupSpec::limit(1).shared()), ("b", GroupSpec::limit(2).shared())]).await;
     let load = load(w, 40, |n| if n % 2 == 0 { "default" } else { "bulk" }).await;
-    let witness = Arc::new(Witness::default());
-    crowd(w, |_, store| {
-        let (load, witness) = (Arc::clone(&load), Arc::clone(&witness));
-        async move {
-            let worker = register(&*store).await;
-            work(&*store, worker, &load, &witness, 2, |_| Outcome::Done(None)).await;
-        }
-    })
-    .await;
+    all_work(w, &load, 2).await;
     assert_eq!(w.in_state(State::Completed).await.len(), 40);
     assert_eq!(w.holders_in(&shared("a"), "a0").await, []);
 }

@@ -80,11 +80,7 @@ begin
             -- Nothing here that groups are asked about; what has come since then must not go past them.
             select p.ids, p.tops, p.keyed, p.short
             into ids, tops, keyed, short
-            from kinfolk.pick(p_queue, array(
-                select c.name
-                from kinfolk.command c
-                where c.id = any (v_commands)
-                    and not c.grouped), p_limit, p_lanes, p_rooms, '{}', '{}', '{}') p;
+            from kinfolk.pick(p_queue, kinfolk.without_groups(p_commands), p_limit, p_lanes, p_rooms, '{}', '{}', '{}') p;
             return;
         end if;
         select array_agg(c.name), array_agg(c.id)
