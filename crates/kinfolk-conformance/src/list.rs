@@ -111,6 +111,7 @@ macro_rules! every_contract {
             ]
             explain: [
                 what_runs_or_has_ended_has_none, an_unknown_task_is_not_found, one_in_line_hears_how_many_are_before_it,
+                one_among_values_that_take_turns_hears_how_many_are_before_it, no_more_than_a_page_is_counted,
                 one_that_is_not_due, one_on_a_paused_queue, a_follow_up_of_an_open_family, one_in_order,
                 a_root_on_a_full_serial_queue, a_member_of_a_family_without_a_place,
                 a_child_on_a_queue_full_of_children, one_under_full_keys, one_of_a_command_at_its_total,

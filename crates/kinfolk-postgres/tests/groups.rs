@@ -22,18 +22,21 @@ async fn grouped(store: &PgStore, command_name: &str, tenants: u32) {
     store.register(&[Command { groups: Some(groups), ..Command::new(command(command_name)) }]).await.unwrap();
 }
 
-/// How many pages a claim of one command touches, as the second call of a session: plans are made by then.
+/// How many pages a claim of one command touches.
 async fn pages_of_a_claim(database: &TestDatabase, worker: WorkerId, command: &str) -> i64 {
+    let claim =
+        format!("select * from kinfolk.claim('{}', gen_random_uuid(), 'default', '{{{command}}}', 10)", worker.0);
+    pages_of(database, &claim).await
+}
+
+/// How many pages a call touches, as the third one of a session: plans are made by then.
+async fn pages_of(database: &TestDatabase, call: &str) -> i64 {
     let client = database.client().await;
-    let claim = format!(
-        "explain (analyze, buffers, format json) \
-         select * from kinfolk.claim('{}', gen_random_uuid(), 'default', '{{{command}}}', 10)",
-        worker.0
-    );
+    let call = format!("explain (analyze, buffers, format json) {call}");
     let mut pages = 0;
     for _ in 0..3 {
         client.batch_execute("begin").await.unwrap();
-        let row = client.query_one(&claim, &[]).await.unwrap();
+        let row = client.query_one(&call, &[]).await.unwrap();
         client.batch_execute("rollback").await.unwrap();
         let plan: serde_json::Value = row.get(0);
         pages = plan[0]["Plan"]["Shared Hit Blocks"].as_i64().unwrap()
@@ -121,6 +124,40 @@ async fn four_workers_never_pass_a_limit_and_everything_ends() {
     assert!(most <= 9, "three tenants with three slots each");
     sound(&store).await;
     assert_eq!(store.sweep().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn explaining_costs_the_same_however_many_stand_in_the_lines_of_a_fair_queue() {
+    let (database, store) = fresh().await;
+    grouped(&store, "work", 1_000_000).await;
+    let policy = Policy { fair: Some(name("tenant")), ..Policy::default() };
+    store.set_queue(&QueueName::default(), &policy).await.unwrap();
+    for tenant in ["hot", "cool", "hot"] {
+        enqueue(&store, under("work", &[("tenant", tenant)])).await;
+    }
+    let worker = worker(&store).await;
+    assert_eq!(store.claim(&claim_of(worker, &["work"], 1)).await.unwrap().tasks.len(), 1);
+    let explain = "select * from kinfolk.explain(3)";
+    let before = pages_of(&database, explain).await;
+
+    // As a claim has lined them up, half of them before that task and half behind it.
+    testing::execute(
+        &store,
+        "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, \
+            payload, keys, parked_group, parked_key) \
+         select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', n % 2 * 2 - 1, t.max_attempts, t.place, \
+            t.due, t.created_at, t.payload, t.keys, t.parked_group, t.parked_key \
+         from kinfolk.task t, generate_series(1, 20000) n \
+         where t.id = 3; \
+         analyze kinfolk.task",
+    )
+    .await
+    .unwrap();
+    sound(&store).await;
+    let with_many = pages_of(&database, explain).await;
+    let reasons = store.explain(TaskId(3)).await.unwrap().reasons;
+    assert_eq!(reasons, [Reason::InLine { before: limits::PAGE_MAX as u64 }]);
+    assert!(with_many <= before + limits::PAGE_MAX as i64 + 50, "{before} pages before, {with_many} with 20,000 more");
 }
 
 #[tokio::test]

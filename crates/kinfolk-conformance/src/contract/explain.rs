@@ -1,12 +1,14 @@
 //! Why a task is not running: each reason is there, is true, and when it is gone the task starts.
 
+use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::{
-    ChildOrder, Claim, Explanation, Made, NewTask, Outcome, Rate, Reason, Retry, State, StoreError, TaskId, When,
+    ChildOrder, Claim, Explanation, Made, NewTask, Outcome, Policy, Rate, Reason, Retry, State, StoreError, TaskId,
+    When,
 };
 
 use crate::grouped::{of_mail, task_of};
 use crate::kin::{children, children_at_once, counts, follow_up, home, in_order};
-use crate::world::{World, claim_of, command, failed, later, new_task, plain_command, queue_name, secs};
+use crate::world::{World, claim_of, command, failed, group_name, later, new_task, plain_command, queue_name, secs};
 
 const ACME: [(&str, &str); 2] = [("tenant", "acme"), ("zone", "north")];
 
@@ -47,6 +49,45 @@ pub async fn one_in_line_hears_how_many_are_before_it(w: &World) {
     assert_eq!(w.why(made[0]).await, [Reason::InLine { before: 0 }]);
     assert_eq!(w.why(made[2]).await, [Reason::InLine { before: 2 }]);
     assert_eq!(w.why(last).await, [Reason::InLine { before: 4 }]);
+}
+
+/// The same on a queue whose values take turns, whatever value they have, and whether a claim has looked at them or not.
+pub async fn one_among_values_that_take_turns_hears_how_many_are_before_it(w: &World) {
+    w.groups([("tenant", 9)]).await;
+    w.limit("default", Policy { fair: Some(group_name("tenant")), ..Policy::default() }).await;
+    let (root, kids) = w.parent_of(2).await;
+    for tenant in ["b", "a", "b"] {
+        w.under(&[("tenant", tenant)]).await;
+    }
+    let urgent = w.create(NewTask { priority: Some(-1), ..task_of("mail", &[("tenant", "c")]) }).await;
+    let mut made = vec![w.under(&[]).await];
+    let taken = w.look(1).await.tasks;
+    assert_eq!(taken[0].id, urgent);
+    made.push(w.under(&[("tenant", "b")]).await);
+    made.push(w.enqueue("report").await);
+    assert_eq!((w.state(root).await, w.why(kids[1]).await), (State::Waiting, vec![Reason::InLine { before: 1 }]));
+    for (nth, id) in made.into_iter().enumerate() {
+        assert_eq!(w.why(id).await, [Reason::InLine { before: 5 + nth as u64 }]);
+    }
+    w.settle(&taken[0], Outcome::Release).await;
+    assert_eq!(w.why(urgent).await, [Reason::InLine { before: 0 }]);
+    assert_eq!(w.why(kids[0]).await, [Reason::InLine { before: 1 }]);
+}
+
+/// No more are counted than fit on a page.
+pub async fn no_more_than_a_page_is_counted(w: &World) {
+    w.groups([("tenant", 9)]).await;
+    w.worker().await;
+    let last = w.create(NewTask { priority: Some(1), ..new_task("mail") }).await;
+    for tenant in ["a", "b", "c"] {
+        w.many_under("mail", &[("tenant", tenant)], PAGE_MAX / 2).await;
+    }
+    assert_eq!(w.why(last).await, [Reason::InLine { before: PAGE_MAX as u64 }]);
+    w.limit("default", Policy { fair: Some(group_name("tenant")), ..Policy::default() }).await;
+    for _ in 0..2 {
+        assert_eq!(w.why(last).await, [Reason::InLine { before: PAGE_MAX as u64 }]);
+        w.look(1).await;
+    }
 }
 
 /// It is scheduled for later, or waits to be tried again.
@@ -217,7 +258,7 @@ pub async fn one_without_a_worker(w: &World) {
     let id = w.enqueue("nobody").await;
     assert_eq!(w.why(id).await, [Reason::NoWorker { queue: home(), command: command("nobody") }]);
     let far = NewTask { queue: Some(queue_name("far")), ..new_task("mail") };
-    w.limit("far", kinfolk_core::Policy::default()).await;
+    w.limit("far", Policy::default()).await;
     let far = w.create(far).await;
     assert_eq!(w.why(far).await, [Reason::NoWorker { queue: queue_name("far"), command: command("mail") }]);
 }
@@ -237,7 +278,7 @@ pub async fn all_reasons_are_given(w: &World) {
     w.store.resume(&home()).await.unwrap();
     w.worker().await;
     assert_eq!(w.words(id).await, ["family_limit", "key_full"]);
-    w.limit("default", kinfolk_core::Policy::default()).await;
+    w.limit("default", Policy::default()).await;
     assert_eq!(w.words(id).await, ["key_full"]);
     w.done(&holder).await;
     starts(w, id).await;

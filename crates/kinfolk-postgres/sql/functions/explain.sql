@@ -216,7 +216,8 @@ as $$
     where r.starts <= 0
 $$;
 
--- How many open tasks of its queue stand before a task, counted no further than a page. Reads `task_ready` and `task_suspect` by command.
+-- How many open tasks of its queue stand before a task, counted no further than a page. Reads `task_ready` and `task_suspect` by
+-- command, and on a queue with a fair key the lines that `sort_in` has made.
 create or replace function kinfolk.count_before(p_task kinfolk.task) returns bigint
 language sql stable
 as $$
@@ -252,8 +253,54 @@ as $$
                 limit kinfolk.page_max()
             )
         ) before
+        union all
+        select
+        from kinfolk.turn_lines(p_task.queue_id) l
+        cross join lateral (
+            select
+            from kinfolk.task t
+            where t.parked_group = -p_task.queue_id
+                and t.parked_key = l.value
+                and t.queue_id = p_task.queue_id
+                and t.command_id = l.command_id
+                and t.lane = l.lane
+                and t.gate = 'limit'
+                and (t.priority, t.place, t.id) < (p_task.priority, p_task.place, p_task.id)
+            limit kinfolk.page_max()
+        ) before
         limit kinfolk.page_max()
     ) counted
+$$;
+
+-- The lines of a queue with a fair key: of each value those by command and lane that have someone in them. Steps from one to the
+-- next in `task_parked`, however many stand in each, and no further than it is asked.
+create or replace function kinfolk.turn_lines(p_queue integer)
+returns table (value text, command_id integer, lane kinfolk.lane)
+language sql stable
+as $$
+    with recursive line as (
+        (
+            select t.parked_key as value, t.command_id, t.lane
+            from kinfolk.task t
+            where t.parked_group = -p_queue
+                and t.gate = 'limit'
+            order by t.parked_group, t.parked_key, t.queue_id, t.command_id, t.lane
+            limit 1
+        )
+        union all
+        select n.value, n.command_id, n.lane
+        from line l
+        cross join lateral (
+            select t.parked_key as value, t.command_id, t.lane
+            from kinfolk.task t
+            where t.parked_group = -p_queue
+                and t.gate = 'limit'
+                and (t.parked_key, t.queue_id, t.command_id, t.lane) > (l.value, p_queue, l.command_id, l.lane)
+            order by t.parked_group, t.parked_key, t.queue_id, t.command_id, t.lane
+            limit 1
+        ) n
+    )
+    select l.value, l.command_id, l.lane from line l
 $$;
 
 -- As many tasks as are named when something is shown.
