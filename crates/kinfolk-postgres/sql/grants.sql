@@ -21,7 +21,7 @@ begin
         from (values
             ('kinfolk_producer', array['enqueue', 'enqueue_many', 'enqueue_rows', 'take_ids', 'register_command',
                 'register_commands', 'wake', 'signal']),
-            ('kinfolk_worker', array['register_worker', 'heartbeat', 'leave', 'claim', 'settle', 'settle_made',
+            ('kinfolk_worker', array['register_worker', 'heartbeat', 'leave', 'claim', 'flush', 'settle', 'settle_made',
                 'lock_settled', 'recover', 'due_schedules', 'fire', 'sweep', 'prune', 'refresh_statuses', 'statuses', 'queues',
                 'get_task', 'tally', 'record', 'suspend', 'expire', 'take_signal', 'report', 'history', 'results',
                 'lock_suspended', 'signal', 'slow_down']),

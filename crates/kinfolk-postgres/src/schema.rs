@@ -1,7 +1,7 @@
 //! The SQL of the schema, in the order in which it is applied.
 
 /// The version of the schema that this program works with.
-pub(crate) const VERSION: i32 = 9;
+pub(crate) const VERSION: i32 = 10;
 
 macro_rules! files {
     ($($path:literal),+ $(,)?) => {
@@ -42,6 +42,7 @@ pub(crate) const MIGRATIONS: &[(i32, &str, &str)] = &[
     (7, "find what is asked to end", include_str!("../sql/migrations/0007_find_what_is_asked_to_end.sql")),
     (8, "durable handlers", include_str!("../sql/migrations/0008_durable_handlers.sql")),
     (9, "groups", include_str!("../sql/migrations/0009_groups.sql")),
+    (10, "columns in order", include_str!("../sql/migrations/0010_columns_in_order.sql")),
 ];
 
 /// Everything that is replaced as a whole: views and functions.

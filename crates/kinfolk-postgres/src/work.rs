@@ -1,5 +1,7 @@
 //! What a worker may do.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use kinfolk_core::claim::ClaimedTask;
 use kinfolk_core::crash::point;
@@ -26,8 +28,9 @@ const REGISTER_WORKER: &str = "select kinfolk.register_worker($1, $2, $3, $4, $5
 const HEARTBEAT: &str = "select id, token from kinfolk.heartbeat($1)";
 const LEAVE: &str = "select kinfolk.leave($1)";
 const CLAIM: &str = "select id, command, payload, attempt, max_attempts, timeout_us, trace, priority, place, next_due, \
-    again, parent, root, depth, lane, steps, recorded, parked, keyed, more \
+    again, parent, root, depth, lane, steps, recorded, parked, keyed, more, unflushed, turns \
     from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
+const FLUSH: &str = "select kinfolk.flush()";
 const SLOW_DOWN: &str = "select answer, ahead_ms from kinfolk.slow_down($1, $2, $3, $4)";
 const RECOVER: &str = "select returned, poisoned, cancelled, workers, more from kinfolk.recover($1)";
 const DUE_SCHEDULES: &str = "select * from kinfolk.due_schedules()";
@@ -232,6 +235,10 @@ impl PgStore {
         let mut taken = Batch { tasks: Vec::with_capacity(limit), ..Batch::default() };
         let read = self.each_row(CLAIM, &params, |row| taken.read(claim, row));
         read.await.map_err(|fault| worker_error(fault, claim.worker))?;
+        taken.line_up();
+        if taken.unflushed {
+            self.rows(FLUSH, &[]).await?;
+        }
         point("claim.after");
         self.kin.claimed(claim.token, &taken.tasks);
         let cost = Cost { took: began.elapsed(), steps: taken.steps };
@@ -248,6 +255,10 @@ struct Batch {
     again: bool,
     /// It ended at tasks that are held up by their keys: there may be others behind them.
     more: bool,
+    /// What it took must not start before the disk has it.
+    unflushed: bool,
+    /// Its tasks in the order in which values take turns, where they do.
+    turns: Option<Vec<i64>>,
     /// Entries of the ready index that it stepped over.
     steps: u64,
 }
@@ -263,9 +274,22 @@ impl Batch {
             self.next_due = row.get::<_, Option<Moment>>(9).map(|moment| moment.0);
             self.again = row.get(10);
             self.more = row.get(19);
+            self.unflushed = row.get(20);
+            self.turns = row.get(21);
             self.steps = row.get::<_, Option<i64>>(15).and_then(|many| u64::try_from(many).ok()).unwrap_or_default();
         }
         Ok(())
+    }
+
+    /// Puts the tasks in the order in which they are to start.
+    fn line_up(&mut self) {
+        match &self.turns {
+            None => self.tasks.sort_by_key(|one| one.position),
+            Some(turns) => {
+                let turns: HashMap<i64, usize> = turns.iter().enumerate().map(|(nth, id)| (*id, nth)).collect();
+                self.tasks.sort_by_key(|one| turns.get(&one.task.id.0).copied());
+            }
+        }
     }
 }
 

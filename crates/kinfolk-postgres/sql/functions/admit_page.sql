@@ -1,7 +1,7 @@
 -- Decides over candidates of a claim, which the caller has locked, in the order given: those whose keys all have room
 -- take a slot of each, and a start where there is a rate; the others are parked behind the first key that has no room,
 -- by the number of its group. This is `kinfolk_core::admit::admit`. Where every key has room for all that ask for it,
--- one statement does it all; else rooms are counted down, one candidate after another.
+-- one statement does it all; else the rooms of the other keys are counted down, one candidate after another.
 --
 -- `p_places`, `p_edges`: from `line_up`; a candidate that does not take what its line was read for ends the page at its edge.
 -- `p_one_by_one`: rooms of lanes, or the rule for suspects, may keep a candidate back. `last`: the last one that was decided
@@ -21,6 +21,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_need record;
+    v_overfull bigint[];
     v_rooms record;
 begin
     with declared as materialized (
@@ -50,15 +51,22 @@ begin
     bounced := '{}';
     last := p_ids[cardinality(p_ids)];
     is_whole := true;
-    if not p_one_by_one and (v_need.groups is null
-        or (v_need.all_plain and kinfolk.take_slots(v_need.groups, v_need.keys, v_need.tasks, true)))
-    then
-        return;
+    if not p_one_by_one then
+        if v_need.groups is null then
+            return;
+        elsif v_need.all_plain then
+            v_overfull := kinfolk.take_slots(v_need.groups, v_need.keys, v_need.tasks, true);
+            if v_overfull = '{}' then
+                return;
+            end if;
+        end if;
     end if;
 
     with asked as (
         select n.group_id, n.key, count(*) as many, count(*) filter (where n.takes) as takers
         from unnest(v_need.groups, v_need.keys, v_need.takes) as n(group_id, key, takes)
+        where v_overfull is null
+            or kinfolk.key_number(n.group_id, n.key) = any (v_overfull)
         group by n.group_id, n.key
     ),
     listed as materialized (
@@ -69,32 +77,25 @@ begin
     room as materialized (
         select r.group_id, r.key, r.free, r.starts, r.kept_for, r.interval_us is not null as is_rated,
             coalesce(r.free < l.takers[r.nth], false) or coalesce(r.starts < l.many[r.nth], false)
-                or r.kept_for is not null as is_contested
+                or r.kept_for is not null or (p_edges is not null and l.takers[r.nth] < l.many[r.nth]) as is_contested
         from listed l
         cross join lateral kinfolk.key_rooms(l.groups, l.keys, p_now) r
-    ),
-    verdict as materialized (
-        select coalesce(bool_or(r.is_rated), false) as is_rated,
-            p_one_by_one or coalesce(bool_or(r.is_contested), false) as is_slow
-        from room r
     )
-    select v.is_slow, v.is_rated, r.groups, r.keys, r.free, r.starts, r.kept
+    select coalesce(bool_or(r.is_rated), false) as is_rated, array_agg(r.group_id) filter (where p_one_by_one or r.is_contested) as groups,
+        array_agg(r.key) filter (where p_one_by_one or r.is_contested) as keys,
+        array_agg(coalesce(r.free, 2147483647)) filter (where p_one_by_one or r.is_contested) as free,
+        array_agg(coalesce(r.starts, 2147483647)) filter (where p_one_by_one or r.is_contested) as starts,
+        array_agg(coalesce(r.kept_for, 0)) filter (where p_one_by_one or r.is_contested) as kept
     into v_rooms
-    from verdict v
-    cross join lateral (
-        select array_agg(r.group_id) as groups, array_agg(r.key) as keys,
-            array_agg(coalesce(r.free, 2147483647)) as free, array_agg(coalesce(r.starts, 2147483647)) as starts,
-            array_agg(coalesce(r.kept_for, 0)) as kept
-        from room r
-        where v.is_slow
-    ) r;
+    from room r;
 
-    if v_rooms.is_slow then
+    if p_one_by_one or v_rooms.groups is not null then
         select o.*
         into taken, tops, children, suspect, behind_groups, behind_keys, bounced, last, is_whole
         from kinfolk.admit_one_by_one(p_ids, coalesce(p_places, array(select generate_series(1, cardinality(p_ids)))),
-            p_edges, p_top_room, p_child_room, p_may_suspect, v_rooms.groups, v_rooms.keys, v_rooms.free, v_rooms.starts,
-            v_rooms.kept, v_need.candidates, v_need.groups, v_need.keys, v_need.takes, v_rooms.is_rated, p_now) o;
+            p_edges, p_top_room, p_child_room, p_may_suspect, p_one_by_one, v_rooms.groups, v_rooms.keys, v_rooms.free,
+            v_rooms.starts, v_rooms.kept, v_need.candidates, v_need.groups, v_need.keys, v_need.takes, v_rooms.is_rated,
+            p_now) o;
         return;
     end if;
     perform kinfolk.take_slots(array_agg(n.group_id), array_agg(n.key), array_agg(n.task_id), false)
@@ -106,11 +107,12 @@ begin
 end
 $$;
 
--- The part of `admit_page` that goes candidate by candidate. `p_groups` to `p_kept`: rooms by key; `p_candidates` to
--- `p_takes`: which of them the candidates need.
+-- The part of `admit_page` that goes candidate by candidate: over all of them (`p_all`), or those that need one of the rooms given,
+-- while the others start. `p_groups` to `p_kept`: rooms by key; `p_candidates` to `p_takes`: what the candidates need.
+-- `tops` and `children` are counted only over all of them.
 create or replace function kinfolk.admit_one_by_one(
     p_ids bigint[], p_places integer[], p_edges integer[], p_top_room integer, p_child_room integer,
-    p_may_suspect boolean, p_groups integer[], p_keys text[], p_free bigint[], p_starts bigint[], p_kept bigint[],
+    p_may_suspect boolean, p_all boolean, p_groups integer[], p_keys text[], p_free bigint[], p_starts bigint[], p_kept bigint[],
     p_candidates integer[], p_need_groups integer[], p_need_keys text[], p_takes boolean[], p_is_rated boolean,
     p_now timestamptz,
     out taken bigint[], out tops bigint[], out children integer, out suspect boolean, out behind_groups integer[],
@@ -121,77 +123,67 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_most smallint := kinfolk.bounces_max();
-    v_candidates integer[];
-    v_rooms integer[];
-    v_takes boolean[];
+    v_these integer[];
+    v_need record;
     v_lanes kinfolk.lane[];
     v_suspects boolean[];
     v_bounces smallint[];
     v_groups integer[];
     v_keys text[];
     v_cut integer := 2147483647;
+    v_nth integer;
     v_task bigint;
     v_from integer;
-    v_need integer := 1;
+    v_at integer := 1;
     v_room integer;
     v_kept integer;
     v_blocked integer;
-    v_is_taken boolean[] := array_fill(false, array[cardinality(p_ids)]);
+    v_is_taken boolean[] := array_fill(not p_all, array[cardinality(p_ids)]);
     v_parked bigint[] := '{}';
     v_behind integer[] := '{}';
     v_parked_behind integer[] := '{}';
 begin
-    taken := '{}';
     tops := '{}';
     children := 0;
     suspect := false;
     bounced := '{}';
+    select n.candidates, n.rooms, n.takes
+    into v_need
+    from kinfolk.needs_of(p_candidates, p_need_groups, p_need_keys, p_takes, p_groups, p_keys) n;
+    v_these := case when p_all then array(select generate_series(1, cardinality(p_ids)))
+        else array(select distinct c from unnest(v_need.candidates) c order by c) end;
     select array_agg(t.lane order by g.nth), array_agg(t.suspect order by g.nth), array_agg(t.bounces order by g.nth),
         array_agg(coalesce(t.parked_group, 0) order by g.nth), array_agg(coalesce(t.parked_key, '') order by g.nth)
     into v_lanes, v_suspects, v_bounces, v_groups, v_keys
-    from unnest(p_ids) with ordinality as g(id, nth)
+    from unnest(v_these) with ordinality as g(candidate, nth)
     cross join lateral (
         select t.lane, t.suspect, t.bounces, t.parked_group, t.parked_key
         from kinfolk.task t
-        where t.id = g.id
+        where t.id = p_ids[g.candidate]
         offset 0
     ) t;
-    -- What each of them needs, in their order and that of groups, by the number of the room.
-    select array_agg(n.candidate order by n.candidate, n.group_id), array_agg(n.room order by n.candidate, n.group_id),
-        array_agg(n.takes order by n.candidate, n.group_id)
-    into v_candidates, v_rooms, v_takes
-    from (
-        select u.candidate, u.group_id, u.takes, max(u.room) over (partition by u.group_id, u.key) as room
-        from (
-            select n.candidate, n.group_id, n.key, n.takes, null::integer as room
-            from unnest(p_candidates, p_need_groups, p_need_keys, p_takes) as n(candidate, group_id, key, takes)
-            union all
-            select null, r.group_id, r.key, null, r.room::integer
-            from unnest(p_groups, p_keys) with ordinality as r(group_id, key, room)
-        ) u
-    ) n
-    where n.candidate is not null;
     -- So that their elements are found at once: texts in an array are counted off from its first one, unless it was written to.
     p_keys[1] := p_keys[1];
     v_keys[1] := v_keys[1];
-    for i in 1..cardinality(p_ids) loop
-        exit when p_places[i] > v_cut;
-        v_task := p_ids[i];
-        last := v_task;
-        v_from := v_need;
+    for i in 1..cardinality(v_these) loop
+        v_nth := v_these[i];
+        exit when p_places[v_nth] > v_cut;
+        v_task := p_ids[v_nth];
+        v_is_taken[v_nth] := false;
+        v_from := v_at;
         v_blocked := 0;
-        while v_candidates[v_need] = i loop
+        while v_need.candidates[v_at] = v_nth loop
             if v_blocked = 0 then
-                v_room := v_rooms[v_need];
+                v_room := v_need.rooms[v_at];
                 v_kept := case when p_kept[v_room] in (0, v_task) then 0 else 1 end;
-                if (v_takes[v_need] and p_free[v_room] <= v_kept) or p_starts[v_room] <= v_kept then
+                if (v_need.takes[v_at] and p_free[v_room] <= v_kept) or p_starts[v_room] <= v_kept then
                     v_blocked := v_room;
                 end if;
             end if;
-            v_need := v_need + 1;
+            v_at := v_at + 1;
         end loop;
         if v_suspects[i] and not p_may_suspect then
-            v_cut := least(v_cut, p_edges[i]);
+            v_cut := least(v_cut, p_edges[v_nth]);
             continue;
         elsif (v_lanes[i] = 'top' and p_top_room <= 0) or (v_lanes[i] = 'child' and p_child_room <= 0) then
             continue;
@@ -199,7 +191,7 @@ begin
             v_behind := v_behind || v_blocked;
             -- One that stays where it was has not been sent from one key to the next, and so do all behind it in that line.
             continue when v_groups[i] = p_groups[v_blocked] and v_keys[i] = p_keys[v_blocked];
-            v_cut := least(v_cut, p_edges[i]);
+            v_cut := least(v_cut, p_edges[v_nth]);
             v_parked := v_parked || v_task;
             v_parked_behind := v_parked_behind || v_blocked;
             if v_bounces[i] + 1 >= v_most then
@@ -207,20 +199,19 @@ begin
             end if;
             continue;
         end if;
-        for n in v_from..v_need - 1 loop
-            v_room := v_rooms[n];
+        for n in v_from..v_at - 1 loop
+            v_room := v_need.rooms[n];
             p_starts[v_room] := p_starts[v_room] - 1;
-            if v_takes[n] then
+            if v_need.takes[n] then
                 p_free[v_room] := p_free[v_room] - 1;
             else
-                v_cut := least(v_cut, p_edges[i]);
+                v_cut := least(v_cut, p_edges[v_nth]);
             end if;
             if p_kept[v_room] = v_task then
                 p_kept[v_room] := 0;
             end if;
         end loop;
-        v_is_taken[i] := true;
-        taken := taken || v_task;
+        v_is_taken[v_nth] := true;
         if v_lanes[i] = 'top' then
             tops := tops || v_task;
             p_top_room := p_top_room - 1;
@@ -233,16 +224,22 @@ begin
             p_may_suspect := false;
         end if;
     end loop;
+    select coalesce(array_agg(c.id order by c.nth) filter (where c.is_taken), '{}'), (array_agg(c.id order by c.nth desc))[1]
+    into taken, last
+    from unnest(p_ids, p_places, v_is_taken) with ordinality as c(id, place, is_taken, nth)
+    where c.place <= v_cut;
     is_whole := last = p_ids[cardinality(p_ids)];
 
     perform kinfolk.take_slots(array_agg(n.group_id), array_agg(n.key), array_agg(p_ids[n.candidate]), false)
     from unnest(p_candidates, p_need_groups, p_need_keys, p_takes) as n(candidate, group_id, key, takes)
     where n.takes
-        and v_is_taken[n.candidate];
+        and v_is_taken[n.candidate]
+        and p_places[n.candidate] <= v_cut;
     if p_is_rated then
         perform kinfolk.spend_starts(array_agg(n.group_id), array_agg(n.key), p_now)
         from unnest(p_candidates, p_need_groups, p_need_keys) as n(candidate, group_id, key)
-        where v_is_taken[n.candidate];
+        where v_is_taken[n.candidate]
+            and p_places[n.candidate] <= v_cut;
     end if;
     select coalesce(array_agg(p_groups[b]), '{}'), coalesce(array_agg(p_keys[b]), '{}')
     into behind_groups, behind_keys
@@ -260,6 +257,25 @@ begin
     -- point: claim.parked
     delete from kinfolk.reserved r
     where r.task_id = any (taken);
+end
+$$;
+
+-- Which of the rooms given candidates need, in their order and that of groups. By one pass over all needs: there may be thousands.
+create or replace function kinfolk.needs_of(
+    p_candidates integer[], p_need_groups integer[], p_need_keys text[], p_takes boolean[], p_groups integer[], p_keys text[],
+    out candidates integer[], out rooms integer[], out takes boolean[]
+)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set enable_hashjoin = on
+set enable_nestloop = off
+as $$
+begin
+    select array_agg(n.candidate order by n.candidate, n.group_id), array_agg(r.room::integer order by n.candidate, n.group_id),
+        array_agg(n.takes order by n.candidate, n.group_id)
+    into candidates, rooms, takes
+    from unnest(p_candidates, p_need_groups, p_need_keys, p_takes) as n(candidate, group_id, key, takes)
+    join unnest(p_groups, p_keys) with ordinality as r(group_id, key, room) on r.group_id = n.group_id and r.key = n.key;
 end
 $$;
 

@@ -1,5 +1,5 @@
 -- Takes up to `p_limit` open tasks of one queue for a worker, in the order (priority, place, id) over the commands it
--- handles. Answers the tasks taken, then one last row without id: when the next task of the queue becomes due, and
+-- handles. Answers the tasks taken, in no order, then one last row without id: when the next task of the queue becomes due, and
 -- whether to claim `again` at once (the worker has just been put down as idle: what was enqueued in that moment may
 -- have seen it as busy; or there may be more before the marks), and how many `steps` it made in `task_ready`: dead entries
 -- that can't be removed yet count, so that a caller knows when marks are worth it. Of a task `recorded` says how many checkpoints
@@ -12,15 +12,17 @@
 -- the heads of its own commands in `task_ready`; `task_suspect` holds the suspects, of which it takes the first, if the
 -- worker runs none. Where no child and no family at work has an open task, one lane is read.
 --
--- On a queue with a fair key claims wait for each other, too, and take what `pick_turns` says, in that order.
+-- On a queue with a fair key claims wait for each other, too, and take what `pick_turns` says: `turns` of the last row has the
+-- tasks in that order.
 -- Commands that have groups: claims on them go one after another by the admission locks of their groups, which come before any
 -- row, too, and are waited for only where there is nothing else to take; see `pick_keyed`. Where none of their tasks could start,
 -- the claim is one of the other commands alone.
 --
 -- `p_low_*`: for each command in the lane `top`, then for each in the lane `child`, the position behind which to look,
 -- for when dead index entries have piled up before it.
--- `p_relaxed`: the commit need not be waited for. Only for a transaction that does nothing else; never where a limit is
--- to hold.
+-- `p_relaxed`: the commit need not be waited for. Only for a transaction that does nothing else. Where a limit is to hold, the
+-- last row then says that the claim is `unflushed`: what it took must not start before a call of `flush` has come back. So the
+-- next one can have the admission locks while this one is written to the disk. A few tasks are not worth the second call.
 
 create or replace function kinfolk.claim(
     p_worker uuid,
@@ -36,7 +38,8 @@ create or replace function kinfolk.claim(
 ) returns table (
     id bigint, command text, payload jsonb, attempt integer, max_attempts integer, timeout_us bigint, trace text,
     priority integer, place timestamptz, next_due timestamptz, again boolean, parent bigint, root bigint, depth integer,
-    lane text, steps bigint, recorded integer, parked boolean, keyed boolean, more boolean
+    lane text, steps bigint, recorded integer, parked boolean, keyed boolean, more boolean,
+    unflushed boolean, turns bigint[]
 )
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -51,6 +54,8 @@ as $$
 declare
     v_limit integer := least(p_limit, kinfolk.claim_batch_max());
     v_now timestamptz;
+    v_is_known boolean;
+    v_queue_id integer;
     v_queue record;
     v_limited boolean := false;
     v_lanes kinfolk.lane[] := '{top,root,child}';
@@ -78,6 +83,7 @@ declare
     v_for_others boolean := false;
     v_taken integer := 0;
     v_idle boolean;
+    v_unflushed boolean;
     v_steps bigint := pg_stat_get_xact_tuples_returned('kinfolk.task_ready'::regclass);
     -- Whether this transaction does nothing else: only then may its commit go unawaited.
     v_alone boolean := pg_current_xact_id_if_assigned() is null;
@@ -91,10 +97,15 @@ begin
     -- A repeated call waits for the one it repeats, should that still be under way: else it would not see what it takes.
     if p_repeated then
         perform pg_advisory_xact_lock(1263160903, hashtext(p_token::text));
-    else
-        perform pg_try_advisory_xact_lock_shared(1263160903, hashtext(p_token::text));
+    elsif pg_try_advisory_xact_lock_shared(1263160903, hashtext(p_token::text)) then
+        null;
     end if;
-    if not exists (select from kinfolk.worker w where w.id = p_worker) then
+    select w.id is not null, q.id
+    into v_is_known, v_queue_id
+    from (values (p_worker, p_queue)) as g(worker_id, queue)
+    left join kinfolk.worker w on w.id = g.worker_id
+    left join kinfolk.queue q on q.name = g.queue;
+    if not v_is_known then
         perform kinfolk.refuse('KF004', format('worker %s has no lease', p_worker), 'register anew');
     end if;
 
@@ -103,7 +114,7 @@ begin
         select t.id, c.name,
             coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
             t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer, t.lane::text,
-            null::bigint, t.steps, t.parked, t.keyed, null::boolean
+            null::bigint, t.steps, t.parked, t.keyed, null::boolean, null::boolean, null::bigint[]
         from kinfolk.task t
         join kinfolk.command c on c.id = t.command_id
         where t.worker_id = p_worker
@@ -113,18 +124,15 @@ begin
         get diagnostics v_taken = row_count;
     end if;
 
-    select q.id, q.paused_at, q.family_limit, q.child_limit, q.fair, q.turn
+    -- Whoever changes the queue takes this lock whole: what is read with it stays so.
+    if not pg_try_advisory_xact_lock_shared(1263160902, v_queue_id) then
+        v_queue_id := null;
+    end if;
+    select q.id, q.paused_at, q.family_limit, q.child_limit, q.fair, q.turn,
+        exists (select from kinfolk.command c where c.name = any (p_commands) and c.grouped) as is_grouped
     into v_queue
     from kinfolk.queue q
-    where q.name = p_queue;
-    if v_queue.id is not null and pg_try_advisory_xact_lock_shared(1263160902, v_queue.id) then
-        select q.id, q.paused_at, q.family_limit, q.child_limit, q.fair, q.turn
-        into v_queue
-        from kinfolk.queue q
-        where q.id = v_queue.id;
-    else
-        v_queue.id := null;
-    end if;
+    where q.id = v_queue_id;
     v_limited := v_taken = 0 and (v_queue.family_limit is not null or v_queue.child_limit is not null
         or v_queue.fair is not null);
     -- Before any row: whoever holds this lock waits for nobody, and nobody waits for it with a row in hand.
@@ -134,9 +142,7 @@ begin
         end if;
     end if;
     v_asked := p_commands;
-    if v_taken = 0 and v_queue.id is not null and v_queue.paused_at is null
-        and exists (select from kinfolk.command c where c.name = any (p_commands) and c.grouped)
-    then
+    if v_taken = 0 and v_queue.is_grouped and v_queue.paused_at is null then
         if v_queue.fair is null and not kinfolk.has_keyed_work(v_queue.id, p_commands) then
             p_commands := kinfolk.without_groups(p_commands);
             v_wakes := true;
@@ -166,7 +172,7 @@ begin
                 limit 1
             ),
             false, null::bigint, null::bigint, null::integer, null, null::bigint, null::integer, null::boolean, null::boolean,
-            false;
+            false, v_taken > 0, null::bigint[];
         return;
     end if;
 
@@ -307,38 +313,31 @@ begin
             if not found then
                 perform kinfolk.refuse('KF004', format('worker %s has no lease', p_worker), 'register anew');
             end if;
+            -- By the index whatever the planner has heard of the table: a join might be planned for an empty one, and kept.
             return query
-            with taken as (
-                update kinfolk.task t
-                set
-                    state = 'running',
-                    gate = null,
-                    attempt = t.attempt + 1,
-                    runs = t.runs + 1,
-                    started_at = v_now,
-                    worker_id = p_worker,
-                    token = p_token,
-                    unique_held = t.unique_held and t.unique_scope <> 'pending',
-                    lane = case when t.id = any (v_tops) then 'root'::kinfolk.lane else t.lane end,
-                    slot = t.lane = 'child' and v_queue.child_limit is not null,
-                    keyed = ((t.keys is not null and t.command_id = any (v_grouped)) or t.command_id = any (v_total))
-                        and (v_holds is not true or kinfolk.has_slot(t.id, t.command_id, t.keys)),
-                    parked_group = null,
-                    parked_key = null,
-                    bounces = 0
-                from unnest(v_ids) with ordinality as picked(id, nth)
-                where t.id = picked.id
-                returning picked.nth, t.id, t.command_id, t.payload, t.attempt, t.max_attempts, t.timeout_us, t.trace, t.priority, t.place,
-                    t.parent_id, t.root_id, t.depth, t.lane, t.steps, t.parked, t.keyed
-            )
-            select t.id, c.name,
+            update kinfolk.task t
+            set
+                state = 'running',
+                gate = null,
+                attempt = t.attempt + 1,
+                runs = t.runs + 1,
+                started_at = v_now,
+                worker_id = p_worker,
+                token = p_token,
+                unique_held = t.unique_held and t.unique_scope <> 'pending',
+                lane = case when t.id = any (v_tops) then 'root'::kinfolk.lane else t.lane end,
+                slot = t.lane = 'child' and v_queue.child_limit is not null,
+                keyed = ((t.keys is not null and t.command_id = any (v_grouped)) or t.command_id = any (v_total))
+                    and (v_holds is not true or kinfolk.has_slot(t.id, t.command_id, t.keys)),
+                parked_group = null,
+                parked_key = null,
+                bounces = 0
+            where t.id = any (v_ids)
+            returning t.id, case when cardinality(p_commands) = 1 then p_commands[1] else (select c.name from kinfolk.command c where c.id = t.command_id) end,
                 coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
                 t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer,
                 case when t.id = any (v_tops) then 'top' else t.lane::text end, null::bigint, t.steps, t.parked, t.keyed,
-                null::boolean
-            from taken t
-            join kinfolk.command c on c.id = t.command_id
-            order by case when v_queue.fair is not null then t.nth end, t.priority, t.place, t.id;
+                null::boolean, null::boolean, null::bigint[];
             get diagnostics v_taken = row_count;
         end if;
         if v_for_others then
@@ -375,15 +374,19 @@ begin
         where wq.queue_id = v_queue.id
             and wq.worker_id = p_worker;
     end if;
-    if p_relaxed and v_alone and not v_limited and (v_groups is null or v_taken = 0) then
+    -- What a repeated call found may have been written by one that was not waited for.
+    v_unflushed := p_repeated or ((v_limited or v_groups is not null) and v_taken > 0);
+    if p_relaxed and v_alone and (not v_unflushed or v_taken >= 50) then
         perform set_config('synchronous_commit', 'off', true);
+    else
+        v_unflushed := p_repeated;
     end if;
 
     return query select null::bigint, null, null::jsonb, null::integer, null::integer, null::bigint, null,
         null::integer, null::timestamptz, v_next_due,
         v_left or v_short or (v_taken < v_limit and not coalesce(v_idle, false)), null::bigint, null::bigint, null::integer, null,
         pg_stat_get_xact_tuples_returned('kinfolk.task_ready'::regclass) - v_steps, null::integer, null::boolean, null::boolean,
-        v_more;
+        v_more, v_unflushed, case when v_queue.fair is not null then v_ids end;
 end
 $$;
 
@@ -400,5 +403,16 @@ begin
 exception
     when lock_not_available then
         return false;
+end
+$$;
+
+-- Comes back when all that had committed before it is on the disk, and where else the server sends it before it answers.
+create or replace function kinfolk.flush() returns void
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    -- A commit is waited for only where it has written something.
+    perform pg_logical_emit_message(true, 'kinfolk', '');
 end
 $$;

@@ -118,7 +118,7 @@ begin
             )
             select array_agg(l.id) as ids, array_agg(l.command_id) as commands, array_agg(l.keys) as keys,
                 null::integer[] as places, null::integer[] as edges,
-                bool_or(l.starts_keyed) as keyed, count(*) < v_left as is_last, false as left_out
+                bool_or(l.starts_keyed) as keyed, false as suspects, count(*) < v_left as is_last, false as left_out
             into v_heads
             from line l;
         end if;
@@ -127,7 +127,7 @@ begin
         -- point: claim.lined_up
         select a.* into v_page
         from kinfolk.admit_page(v_heads.ids, v_heads.commands, v_heads.keys, v_heads.places, v_heads.edges, v_top_room,
-            v_child_room, v_may_suspect, p_limited or v_may_suspect or p_suspects or v_marked, p_now) a;
+            v_child_room, v_may_suspect, p_limited or v_heads.suspects, p_now) a;
         ids := ids || v_page.taken;
         tops := tops || v_page.tops;
         keyed := keyed or v_heads.keyed;
@@ -188,7 +188,7 @@ create or replace function kinfolk.line_up(
     p_suspects boolean, p_low_priority integer[], p_low_place timestamptz[], p_low_id bigint[], p_priority integer,
     p_place timestamptz, p_id bigint, p_slack integer, p_now timestamptz,
     out ids bigint[], out commands integer[], out keys jsonb[], out places integer[], out edges integer[],
-    out keyed boolean, out is_last boolean, out left_out boolean
+    out keyed boolean, out suspects boolean, out is_last boolean, out left_out boolean
 )
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -324,10 +324,10 @@ begin
         group by e.id, e.pos
     ),
     locked as materialized (
-        select c.pos, c.edge, t.id, t.command_id, t.keys, t.starts_keyed
+        select c.pos, c.edge, t.id, t.command_id, t.keys, t.suspect, t.starts_keyed
         from chosen c
         left join lateral (
-            select t.id, t.command_id, t.keys, t.unique_held and t.runs = 0 as starts_keyed
+            select t.id, t.command_id, t.keys, t.suspect, t.unique_held and t.runs = 0 as starts_keyed
             from kinfolk.task t
             where t.id = c.id
                 and t.state::text = 'pending'
@@ -340,7 +340,7 @@ begin
         array_agg(k.keys order by k.pos) filter (where k.id is not null) as keys,
         array_agg(k.pos order by k.pos) filter (where k.id is not null) as places,
         array_agg(coalesce(k.edge, 2147483647) order by k.pos) filter (where k.id is not null) as edges,
-        bool_or(k.starts_keyed) as keyed, bool_or(k.id is null) as left_out, count(*) as chosen,
+        bool_or(k.starts_keyed) as keyed, bool_or(k.suspect) as suspects, bool_or(k.id is null) as left_out, count(*) as chosen,
         (select max(e.pos) from ended e) as read, (select bool_or(e.is_full) from ended e) as is_full
     into v_lined
     from locked k;
@@ -350,6 +350,7 @@ begin
     places := v_lined.places;
     edges := v_lined.edges;
     keyed := coalesce(v_lined.keyed, false);
+    suspects := coalesce(v_lined.suspects, false);
     left_out := coalesce(v_lined.left_out, false);
     is_last := not coalesce(v_lined.is_full, false) and v_lined.chosen >= coalesce(v_lined.read, 0);
 end

@@ -8,11 +8,16 @@ create or replace function kinfolk.slot_page(p_key text, p_task bigint, p_pages 
 language sql immutable
 as $$ select ((hashtext(p_key) & 1073741823) + (p_task & (p_spread - 1))::integer) & (p_pages - 1) $$;
 
--- Writes tasks down as holders of slots, unless one of their keys would have more than there are slots for, and
--- `p_if_room` says so. Answers whether it did. The caller has the admission locks, and has taken the notes of these groups
--- since it locked the tasks: an old note would take them off again.
+-- A number for a key of a group. Two keys may have the same one.
+create or replace function kinfolk.key_number(p_group integer, p_key text) returns bigint
+language sql immutable
+as $$ select hashtextextended(p_key, p_group) $$;
+
+-- Writes tasks down as holders of slots, unless some of their keys would have more than there are slots for, and
+-- `p_if_room` says so: answers these, by the number that `key_number` gives to a key. The caller has the admission locks, and has
+-- taken the notes of these groups since it locked the tasks: an old note would take them off again.
 create or replace function kinfolk.take_slots(p_groups integer[], p_keys text[], p_tasks bigint[], p_if_room boolean)
-returns boolean
+returns bigint[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_sort = off
@@ -44,15 +49,15 @@ begin
         cross join lateral generate_series(0, k.spread - 1) as i
     ),
     -- By a number for each key, which is quicker. Should two keys share one, the caller looks more closely.
-    overfull as (
-        select
+    overfull as materialized (
+        select u.key
         from (
-            select hashtextextended(k.key, p.group_id) as key, p.slots, true as is_new
+            select kinfolk.key_number(p.group_id, k.key) as key, p.slots, true as is_new
             from page p
             cross join lateral unnest(p.keys) as k(key)
             where p_if_room
             union all
-            select hashtextextended(k.key, p.group_id), p.slots, false
+            select kinfolk.key_number(p.group_id, k.key), p.slots, false
             from read_page p
             cross join lateral (
                 select s.keys
@@ -66,7 +71,6 @@ begin
         group by u.key
         having count(*) > min(u.slots)
             and bool_or(u.is_new)
-        limit 1
     ),
     written as (
         insert into kinfolk.slot as s (group_id, page, keys, tasks)
@@ -77,14 +81,14 @@ begin
         returning s.group_id, s.page, cardinality(s.tasks) as many
     )
     -- Only where a page has come past a power of two: one that can't be split is not looked at each time.
-    select count(*) as pages, array_agg(distinct w.group_id) filter (
+    select array(select o.key from overfull o) as overfull, array_agg(distinct w.group_id) filter (
         where w.many > 128
             and (w.many # (w.many - cardinality(p.tasks))) > (w.many & (w.many - cardinality(p.tasks)))) as full_groups
     into v_written
     from written w
     join page p on p.group_id = w.group_id and p.page = w.page;
     perform kinfolk.spread_slots(g) from unnest(v_written.full_groups) g;
-    return v_written.pages > 0;
+    return v_written.overfull;
 end
 $$;
 
