@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::group::Keys;
 use crate::ids::{TaskId, Token, WorkerId};
 use crate::json::Json;
 use crate::name::{CommandName, QueueName};
@@ -62,6 +63,8 @@ pub struct ClaimedTask {
     /// Whether it may hold slots: its end may make room for tasks that wait, so it is worth claiming again after it. Never false for
     /// one that does.
     pub keyed: bool,
+    /// The keys it was enqueued with.
+    pub keys: Keys,
     /// How many checkpoints it has: if any, its handler is resumed with its history.
     pub steps: u32,
 }

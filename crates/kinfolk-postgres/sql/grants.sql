@@ -32,7 +32,7 @@ begin
             ('kinfolk_worker', array['commands', 'find_handler', 'enter', 'handling', 'depart', 'finish', 'run_function',
                 'run_task', 'begin_procedure', 'end_procedure', 'process_tasks', 'process_round', 'process_task',
                 'begin_round', 'claimable', 'hold_back', 'let_go', 'failure_of']),
-            ('kinfolk_handler', array['enqueue', 'enqueue_many', 'current_task', 'spawn', 'spawn_sibling', 'follow_up',
+            ('kinfolk_handler', array['enqueue', 'enqueue_many', 'current_task', 'current_keys', 'spawn', 'spawn_sibling', 'follow_up',
                 'in_order', 'has_failed_siblings', 'has_pending_children', 'snooze', 'retry_after', 'give_up']),
             ('kinfolk_viewer', array['has_failed_siblings', 'has_pending_children']),
             ('kinfolk_operator', array['set_limits', 'register_command', 'register_commands']),

@@ -139,7 +139,7 @@ impl Lane {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kinfolk_core::{Json, TaskId, Timestamp, Token, WorkerId};
+    use kinfolk_core::{Json, Keys, TaskId, Timestamp, Token, WorkerId};
     use uuid::Uuid;
 
     fn claim() -> Claim {
@@ -157,6 +157,7 @@ mod tests {
         let task = ClaimedTask {
             steps: 0,
             keyed: false,
+            keys: Keys::new(),
             id: TaskId(id),
             parent: None,
             root: TaskId(id),

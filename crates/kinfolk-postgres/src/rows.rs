@@ -72,7 +72,7 @@ fn failure(row: &Row, place: usize) -> Answer<Option<Failure>> {
     json(row, place)?.map(|json| json.to().map_err(StoreError::from)).transpose()
 }
 
-fn keys(row: &Row, place: usize) -> Answer<Keys> {
+pub(crate) fn keys(row: &Row, place: usize) -> Answer<Keys> {
     json(row, place)?.map_or_else(|| Ok(Keys::new()), |json| json.to().map_err(StoreError::from))
 }
 

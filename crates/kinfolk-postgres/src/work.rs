@@ -28,7 +28,7 @@ const REGISTER_WORKER: &str = "select kinfolk.register_worker($1, $2, $3, $4, $5
 const HEARTBEAT: &str = "select id, token from kinfolk.heartbeat($1)";
 const LEAVE: &str = "select kinfolk.leave($1)";
 const CLAIM: &str = "select id, command, payload, attempt, max_attempts, timeout_us, trace, priority, place, next_due, \
-    again, parent, root, depth, lane, steps, recorded, parked, keyed, more, unflushed, turns \
+    again, parent, root, depth, lane, steps, recorded, parked, keyed, more, unflushed, turns, keys \
     from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
 const FLUSH: &str = "select kinfolk.flush()";
 const SLOW_DOWN: &str = "select answer, ahead_ms from kinfolk.slow_down($1, $2, $3, $4)";
@@ -309,6 +309,7 @@ fn claimed_task(claim: &Claim, id: i64, row: &Row) -> Answer<ClaimedTask> {
         timeout: row.get::<_, Option<i64>>(5).map(span),
         trace: row.get(6),
         keyed: row.get(18),
+        keys: rows::keys(row, 22)?,
         parent: row.get::<_, Option<i64>>(11).map(TaskId),
         root: TaskId(row.get(12)),
         depth: small(13),

@@ -87,7 +87,14 @@ async fn a_handler_stays_until_another_is_named_and_the_store_shows_it() {
 #[tokio::test]
 async fn the_functions_of_a_handler_are_refused_outside_one() {
     let (database, _store) = fresh().await;
-    for call in ["current_task()", "spawn('work')", "spawn_sibling('work')", "follow_up('work')", "in_order()"] {
+    for call in [
+        "current_task()",
+        "current_keys()",
+        "spawn('work')",
+        "spawn_sibling('work')",
+        "follow_up('work')",
+        "in_order()",
+    ] {
         let fault = refused(&database, &format!("select kinfolk.{call}")).await;
         assert!(fault.contains("not inside a handler"), "{call}: {fault}");
         // Anyone can set a variable; the token is what counts.

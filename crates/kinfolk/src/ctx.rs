@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use kinfolk_core::{CommandName, Json, QueueName, TaskId, Token};
+use kinfolk_core::{CommandName, Json, Keys, QueueName, TaskId, Token};
 use serde::de::DeserializeOwned;
 
 use crate::kinfolk::Kinfolk;
@@ -63,6 +63,17 @@ impl Ctx {
     /// The payload as it is stored.
     pub fn payload(&self) -> &Json {
         &self.attempt.task.payload
+    }
+
+    /// The keys that the task was enqueued with.
+    pub fn keys(&self) -> &Keys {
+        &self.attempt.task.keys
+    }
+
+    /// The key that the task has in this group, if it has one.
+    pub fn key(&self, group: impl AsRef<str>) -> Option<&str> {
+        let group = group.as_ref();
+        self.keys().0.iter().find(|(name, _)| name.as_str() == group).map(|(_, key)| key.as_str())
     }
 
     /// The enqueuer's trace context (`traceparent`), if it gave one.

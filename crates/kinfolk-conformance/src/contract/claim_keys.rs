@@ -1,8 +1,8 @@
 //! Claims of tasks with keys: a slot of every key or of none.
 
-use kinfolk_core::{Claim, GroupSpec, Groups, NewTask, Outcome, Retry, Setting};
+use kinfolk_core::{Claim, GroupSpec, Groups, Keys, NewTask, Outcome, Retry, Setting};
 
-use crate::grouped::{of_mail, shared, slots, task_of, with_groups};
+use crate::grouped::{heir, keys_of, of_mail, shared, slots, task_of, with_groups};
 use crate::kin::{children_at_once, these};
 use crate::world::{World, claim_of, command, ids, new_task, queue_name, secs};
 
@@ -218,6 +218,36 @@ pub async fn a_claim_says_who_holds_slots(w: &World) {
     w.enqueue("report").await;
     let taken = w.look(9).await.tasks;
     assert_eq!(taken.iter().map(|task| task.keyed).collect::<Vec<_>>(), [true, false, false]);
+}
+
+/// A claim brings the keys of each task, given or inherited, and none for a task without.
+pub async fn a_claim_brings_the_keys_of_each_task(w: &World) {
+    w.groups([("tenant", 9), ("message", 9)]).await;
+    w.declare("report", [("tenant", 9)]).await;
+    let both = [("message", "\"msg\" 1"), ("tenant", "acme")];
+    let root = w.start(w.under(&both).await).await;
+    assert_eq!(root.keys, keys_of(&both));
+    w.leave_behind(&root, these([heir("report", &[]), new_task("report")])).await;
+    w.under(&ACME).await;
+    w.under(&[]).await;
+    let claim = claim_of(w.worker().await, 9);
+    let taken = w.store.claim(&claim).await.unwrap().tasks;
+    let keys: Vec<_> = taken.iter().map(|task| task.keys.clone()).collect();
+    assert_eq!(keys, [keys_of(&ACME), Keys::new(), keys_of(&ACME), Keys::new()]);
+    assert_eq!(w.store.claim(&Claim { repeated: true, ..claim }).await.unwrap().tasks, taken);
+}
+
+/// A task is brought with its keys also when it is tried again, and when their group is gone.
+pub async fn keys_stay_with_their_task(w: &World) {
+    w.groups([("tenant", 1)]).await;
+    let first = w.start(w.under(&ACME).await).await;
+    let parked = w.under(&ACME).await;
+    assert_eq!(w.claimable().await, []);
+    w.fail(&first, Retry::After(secs(5))).await;
+    assert_eq!(w.start(parked).await.keys, keys_of(&ACME));
+    w.store.remove_group(&of_mail("tenant")).await.unwrap();
+    w.advance(5).await;
+    assert_eq!(w.start(first.id).await.keys, keys_of(&ACME));
 }
 
 /// Within one claim room goes to those who stand first, by priority, place and number.

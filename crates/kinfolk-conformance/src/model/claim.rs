@@ -165,6 +165,7 @@ impl Engine {
             let task = &self.tasks[id].task;
             ClaimedTask {
                 keyed: self.holds_slots(*id),
+                keys: task.keys.clone(),
                 id: *id,
                 token: claim.token,
                 command: task.command.clone(),

@@ -3,8 +3,9 @@
 -- whether to claim `again` at once (the worker has just been put down as idle: what was enqueued in that moment may
 -- have seen it as busy; or there may be more before the marks), and how many `steps` it made in `task_ready`: dead entries
 -- that can't be removed yet count, so that a caller knows when marks are worth it. Of a task `recorded` says how many checkpoints
--- its handler has written, `parked` whether it was suspended before, `keyed` whether it holds slots. `more` of the last row: so many
--- were found to be held up by their keys that the claim ended there, and there may be others behind them.
+-- its handler has written, `parked` whether it was suspended before, `keyed` whether it holds slots, `keys` those it was enqueued
+-- with (null: none). `more` of the last row: so many were found to be held up by their keys that the claim ended there, and there
+-- may be others behind them.
 --
 -- Never waits for a row: locks a shared try-lock of the queue (a pause, or a change of limits, takes it whole), the tasks
 -- it takes (`skip locked`), and the worker's row against its removal (`skip locked`). Only on a queue with limits do
@@ -39,7 +40,7 @@ create or replace function kinfolk.claim(
     id bigint, command text, payload jsonb, attempt integer, max_attempts integer, timeout_us bigint, trace text,
     priority integer, place timestamptz, next_due timestamptz, again boolean, parent bigint, root bigint, depth integer,
     lane text, steps bigint, recorded integer, parked boolean, keyed boolean, more boolean,
-    unflushed boolean, turns bigint[]
+    unflushed boolean, turns bigint[], keys jsonb
 )
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -114,7 +115,7 @@ begin
         select t.id, c.name,
             coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
             t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer, t.lane::text,
-            null::bigint, t.steps, t.parked, t.keyed, null::boolean, null::boolean, null::bigint[]
+            null::bigint, t.steps, t.parked, t.keyed, null::boolean, null::boolean, null::bigint[], t.keys
         from kinfolk.task t
         join kinfolk.command c on c.id = t.command_id
         where t.worker_id = p_worker
@@ -172,7 +173,7 @@ begin
                 limit 1
             ),
             false, null::bigint, null::bigint, null::integer, null, null::bigint, null::integer, null::boolean, null::boolean,
-            false, v_taken > 0, null::bigint[];
+            false, v_taken > 0, null::bigint[], null::jsonb;
         return;
     end if;
 
@@ -337,7 +338,7 @@ begin
                 coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
                 t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer,
                 case when t.id = any (v_tops) then 'top' else t.lane::text end, null::bigint, t.steps, t.parked, t.keyed,
-                null::boolean, null::boolean, null::bigint[];
+                null::boolean, null::boolean, null::bigint[], t.keys;
             get diagnostics v_taken = row_count;
         end if;
         if v_for_others then
@@ -386,7 +387,7 @@ begin
         null::integer, null::timestamptz, v_next_due,
         v_left or v_short or (v_taken < v_limit and not coalesce(v_idle, false)), null::bigint, null::bigint, null::integer, null,
         pg_stat_get_xact_tuples_returned('kinfolk.task_ready'::regclass) - v_steps, null::integer, null::boolean, null::boolean,
-        v_more, v_unflushed, case when v_queue.fair is not null then v_ids end;
+        v_more, v_unflushed, case when v_queue.fair is not null then v_ids end, null::jsonb;
 end
 $$;
 

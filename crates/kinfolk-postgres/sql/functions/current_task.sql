@@ -34,6 +34,12 @@ language sql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$ select (kinfolk.handled()).id $$;
 
+-- The keys of the task that the caller handles, by the names of their groups: {"tenant": "acme"}.
+create or replace function kinfolk.current_keys() returns jsonb
+language sql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$ select coalesce((kinfolk.handled()).keys, '{}') $$;
+
 -- Whether a child of the same parent has failed. Without a number: of the task that the caller handles.
 create or replace function kinfolk.has_failed_siblings(task bigint default null) returns boolean
 language plpgsql stable security definer

@@ -27,6 +27,21 @@ async fn a_function_runs_in_one_transaction_with_its_hooks_and_its_settle() {
 }
 
 #[tokio::test]
+async fn a_function_reads_the_keys_of_its_task() {
+    let lab = Lab::new(
+        "create function app.keys(p jsonb) returns jsonb language sql as 'select kinfolk.current_keys()';
+         select kinfolk.register_command('keys', groups => '{\"tenant\": 5}', handler => 'app.keys')",
+    )
+    .await;
+    let worker = lab.worker().await;
+    let keyed = lab.kinfolk.enqueue("keys", &()).key("tenant", "acme").await.unwrap().id().unwrap();
+    for (id, keys) in [(keyed, r#"{"tenant": "acme"}"#), (lab.enqueue("keys", "{}").await, "{}")] {
+        assert_eq!(lab.ended(id).await.result.unwrap().as_str(), keys);
+    }
+    lab.close(worker).await;
+}
+
+#[tokio::test]
 async fn an_error_carries_everything_the_database_said_and_undoes_the_handler() {
     let lab = Lab::new(
         "create function app.fail(p jsonb) returns void language plpgsql as $$ begin

@@ -12,7 +12,8 @@ select id,
        root_id,
        depth,
        steps,
-       keyed
+       keyed,
+       keys
 from task_shown
 where worker = ?1
   and token = ?2

@@ -12,6 +12,7 @@ select id,
        root_id,
        depth,
        steps,
-       keyed
+       keyed,
+       keys
 from task_shown
 where id = ?1

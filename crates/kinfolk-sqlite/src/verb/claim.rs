@@ -12,7 +12,7 @@ use kinfolk_core::{Claim, Claimed, ClaimedTask, Json, StoreError, TaskId, Timest
 use rusqlite::{OptionalExtension, Row};
 
 use crate::error::Result;
-use crate::rows::span_from;
+use crate::rows::{keys, span_from};
 use crate::session::Session;
 use crate::verb::admit::{self, Room};
 use crate::verb::family::Lane;
@@ -228,5 +228,6 @@ fn claimed(session: &Session<'_>, row: &Row<'_>, token: Token) -> Result<Claimed
         depth: row.get(9)?,
         steps: row.get(10)?,
         keyed: row.get(11)?,
+        keys: keys(row.get::<_, Option<String>>(12)?.as_deref())?,
     })
 }

@@ -85,6 +85,7 @@ impl WorkerBuilder {
 fn claimed(task: Task) -> ClaimedTask {
     ClaimedTask {
         keyed: false,
+        keys: task.keys,
         id: task.id,
         token: Token(Uuid::nil()),
         command: task.command,

@@ -386,13 +386,14 @@ pub(super) fn is_about_one_of_them(fault: &StoreError) -> bool {
 mod tests {
     use super::*;
     use kinfolk_core::limits::RESULT_BYTES_MAX;
-    use kinfolk_core::{ClaimedTask, Json, NewTask, TaskId, Token};
+    use kinfolk_core::{ClaimedTask, Json, Keys, NewTask, TaskId, Token};
     use uuid::Uuid;
 
     fn ended(id: i32, children: usize) -> Ended {
         let id = i64::from(id);
         let task = ClaimedTask {
             keyed: false,
+            keys: Keys::new(),
             steps: 0,
             id: TaskId(id),
             token: Token(Uuid::nil()),

@@ -14,6 +14,7 @@ on_both_stores!(
     a_typed_task_derives_its_keys_and_the_draft_has_the_last_word,
     whatever_a_handler_makes_can_have_keys,
     whatever_a_handler_makes_inherits_keys_when_asked,
+    a_handler_reads_the_keys_of_its_task,
     groups_are_declared_beside_the_handler_and_stay_until_others_are,
     a_key_for_an_unknown_group_is_rejected,
     a_handler_that_gives_a_key_for_an_unknown_group_is_refused,
@@ -168,6 +169,20 @@ async fn whatever_a_handler_makes_inherits_keys_when_asked(lab: &Lab) {
     }
     worker.stop().await.unwrap();
     lab.check().await;
+}
+
+async fn a_handler_reads_the_keys_of_its_task(lab: &Lab) {
+    let handler = |ctx: Ctx, _: Json| async move {
+        let tenant = ctx.key("tenant").unwrap_or("nobody").to_owned();
+        assert_eq!(ctx.key("two words"), None);
+        Ok((ctx.keys().0.len(), tenant))
+    };
+    let worker = lab.worker().handler(command("work", &["tenant", "message"]), handler).start().await.unwrap();
+    let keyed = lab.kinfolk.enqueue("work", &()).keys([("tenant", "acme"), ("message", "m")]).await.unwrap();
+    let answer = |task: TaskView| task.result.unwrap().to::<(usize, String)>().unwrap();
+    assert_eq!(answer(lab.ended(keyed.id().unwrap()).await), (2, "acme".to_owned()));
+    assert_eq!(answer(lab.ended(lab.enqueue("work").await).await), (0, "nobody".to_owned()));
+    worker.stop().await.unwrap();
 }
 
 async fn groups_are_declared_beside_the_handler_and_stay_until_others_are(lab: &Lab) {
