@@ -31,9 +31,9 @@ begin
             -- Those who run handlers in the database.
             ('kinfolk_worker', array['commands', 'find_handler', 'enter', 'handling', 'depart', 'finish', 'run_function',
                 'run_task', 'begin_procedure', 'end_procedure', 'process_tasks', 'process_round', 'process_task',
-                'begin_round', 'claimable', 'hold_back', 'let_go', 'failure_of']),
+                'begin_round', 'claimable', 'hold_back', 'let_go', 'failure_of', 'slow_down_all']),
             ('kinfolk_handler', array['enqueue', 'enqueue_many', 'current_task', 'current_keys', 'spawn', 'spawn_sibling', 'follow_up',
-                'in_order', 'has_failed_siblings', 'has_pending_children', 'snooze', 'retry_after', 'give_up']),
+                'in_order', 'has_failed_siblings', 'has_pending_children', 'snooze', 'retry_after', 'give_up', 'slow_down_for']),
             ('kinfolk_viewer', array['has_failed_siblings', 'has_pending_children']),
             ('kinfolk_operator', array['set_limits', 'register_command', 'register_commands']),
             ('kinfolk_operator', array['signal', 'cancel', 'retry', 'retry_family', 'set_queue', 'pause', 'resume', 'put_schedule',
@@ -46,5 +46,8 @@ begin
     end loop;
 end
 $$;
+
+-- Not by name: that of the workers takes the group's lock at once, and a handler would hold it for as long as it runs.
+grant execute on function kinfolk.slow_down(text, timestamptz) to kinfolk_handler;
 
 grant select on kinfolk.tasks to kinfolk_viewer;

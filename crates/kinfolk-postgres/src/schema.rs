@@ -133,6 +133,7 @@ pub(crate) const CODE: &[(&str, &str)] = files![
     "functions/current_task.sql",
     "functions/intend.sql",
     "functions/spawn.sql",
+    "functions/slow_down.sql",
     "functions/endings.sql",
     "functions/finish.sql",
     "functions/run_function.sql",

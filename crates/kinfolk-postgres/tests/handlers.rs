@@ -94,6 +94,8 @@ async fn the_functions_of_a_handler_are_refused_outside_one() {
         "spawn_sibling('work')",
         "follow_up('work')",
         "in_order()",
+        "slow_down('tenant', now())",
+        "slow_down_for('tenant', '1 s')",
     ] {
         let fault = refused(&database, &format!("select kinfolk.{call}")).await;
         assert!(fault.contains("not inside a handler"), "{call}: {fault}");
@@ -115,14 +117,14 @@ async fn each_role_may_do_its_own_and_nothing_else() {
          create role owner_{suffix} in role kinfolk_handler;
          create table app.secret (n int);
          create function app.granted(p jsonb) returns jsonb language sql security definer as $$
-             insert into app.secret values (1); select to_jsonb(kinfolk.spawn('work')) $$;
+             insert into app.secret values (1); select kinfolk.slow_down_for('total', '1 s'); select to_jsonb(kinfolk.spawn('work')) $$;
          create function app.denied(p jsonb) returns jsonb language sql as 'select p';
          alter table app.secret owner to owner_{suffix};
          alter function app.granted(jsonb) owner to owner_{suffix};
          grant usage on schema app to worker_{suffix}, owner_{suffix};
          revoke execute on function app.granted(jsonb), app.denied(jsonb) from public;
          grant execute on function app.granted(jsonb) to worker_{suffix};
-         select kinfolk.register_command('granted', 'q', handler => 'app.granted', max_attempts => 1);
+         select kinfolk.register_command('granted', 'q', groups => '9', handler => 'app.granted', max_attempts => 1);
          select kinfolk.register_command('denied', 'q', handler => 'app.denied', max_attempts => 1);
          select kinfolk.enqueue('granted'), kinfolk.enqueue('denied')"
     );
@@ -144,6 +146,8 @@ async fn each_role_may_do_its_own_and_nothing_else() {
         ("owner", "select kinfolk.settle('{}', '{}', '{}')"),
         ("owner", "select kinfolk.enter(1, '00000000-0000-0000-0000-000000000000')"),
         ("owner", "call kinfolk.process_tasks()"),
+        ("owner", "select kinfolk.slow_down(1, '00000000-0000-0000-0000-000000000000', 'tenant', now())"),
+        ("owner", "select kinfolk.slow_down_all(1, '00000000-0000-0000-0000-000000000000', '{}')"),
     ] {
         let answer = database.try_run(&format!("set role {role}_{suffix}; {sql}")).await;
         assert!(matches!(answer, Err(StoreError::Forbidden { .. })), "{role}: {sql}: {answer:?}");
@@ -305,6 +309,29 @@ async fn one_call_runs_what_could_be_claimed_and_leaves_the_rest_to_the_next() {
     assert_eq!(states(idle).await, ["maker completed 1", "leaf failed 1", "flaky completed 2", "leaf completed 1"]);
     client.batch_execute("commit").await.unwrap();
     assert_eq!(store.workers().await.unwrap(), [], "its worker is gone with it");
+    sound(&store).await;
+}
+
+#[tokio::test]
+async fn process_tasks_slows_down_what_a_handler_wants_slowed_down() {
+    let (database, store) = fresh().await;
+    database
+        .run(
+            "create schema app;
+             create function app.call(p jsonb) returns void language plpgsql as $$ begin
+                 perform kinfolk.slow_down_for('provider', '1 hour'), kinfolk.in_order();
+                 if p ? 'snooze' then perform kinfolk.snooze('1 hour'); end if;
+                 if p ? 'error' then raise 'an error of its own'; end if;
+             end $$;
+             select kinfolk.register_command('call', 'q', groups => '{\"provider\": 9}', handler => 'app.call', max_attempts => 1);
+             select kinfolk.enqueue('call', jsonb_build_object(how, true), keys => jsonb_build_object('provider', how))
+             from unnest(array['return', 'snooze', 'error']) how;
+             call kinfolk.process_tasks('q')",
+        )
+        .await;
+    assert_eq!(database.texts("select key from kinfolk.keys() where until > now()").await, ["return", "snooze"]);
+    assert_eq!(database.texts(STATES).await, ["call completed 1", "call pending 0", "call failed 1"]);
+    assert_eq!(database.texts("select count(*)::text from kinfolk.intent").await, ["0"]);
     sound(&store).await;
 }
 

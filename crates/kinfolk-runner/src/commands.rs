@@ -92,7 +92,13 @@ impl CommandSource for SqlCommands {
                     tokio::time::sleep(pause.mul_f64(jitter())).await;
                     pause *= 2;
                 }
-                Err(fault) => return fault.into_answer(),
+                Err(fault) => {
+                    for (group, until) in fault.slow_downs() {
+                        // A group that is gone needs no slowing down, and what else went wrong was reported.
+                        let _ = ctx.slow_down(group, until).await;
+                    }
+                    return fault.into_answer();
+                }
             }
         }
         unreachable!("the loop ends by a return")

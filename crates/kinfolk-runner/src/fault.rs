@@ -1,10 +1,11 @@
 //! What an error of a handler in the database means for its task. The same is said in SQL, for those who run tasks there,
 //! by `kinfolk.failure_of`.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kinfolk::core::Retry;
-use kinfolk::{Done, Failure, FailureKind, Json, State, TaskError};
+use kinfolk::{Done, Failure, FailureKind, GroupName, Json, State, TaskError, Timestamp};
 use kinfolk_core::StoreError;
 use kinfolk_postgres::store_error;
 use serde_json::{Map, Value};
@@ -29,6 +30,14 @@ impl Fault {
     /// Whether the transaction lost against another one, and may well win the next time.
     pub(crate) fn is_collision(&self) -> bool {
         matches!(self, Self::Database(fault) if matches!(fault.code().map(|code| code.code()), Some("40001" | "40P01")))
+    }
+
+    /// The groups that the handler wanted to slow down, and until when: it ended in its own way, so nothing of it was written.
+    pub(crate) fn slow_downs(&self) -> BTreeMap<GroupName, Timestamp> {
+        let Self::Database(fault) = self else { return BTreeMap::new() };
+        let own = |db: &&DbError| matches!(db.code().code(), "KF020" | "KF021" | "KF022");
+        let wanted = fault.as_db_error().filter(own).map(|db| told(db)["slow_down"].take());
+        wanted.and_then(|wanted| serde_json::from_value(wanted).ok()).unwrap_or_default()
     }
 
     /// What the worker is to record.
@@ -62,7 +71,7 @@ fn answer(db: &DbError) -> Result<Done<Json>, TaskError> {
 
 /// The settle decided something else than that the task is done, and was undone with everything else.
 fn unrecorded(db: &DbError) -> TaskError {
-    let told: Value = db.detail().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let told = told(db);
     if told["state"] == State::Cancelled.as_str() {
         return TaskError::of(Failure::cancelled(), Retry::Never);
     }
@@ -72,7 +81,12 @@ fn unrecorded(db: &DbError) -> TaskError {
 }
 
 fn span(db: &DbError) -> Duration {
-    Duration::from_micros(db.detail().and_then(|micros| micros.parse().ok()).unwrap_or_default())
+    Duration::from_micros(told(db)["delay_us"].as_u64().unwrap_or_default())
+}
+
+/// The detail of an error that is one of the engine's own.
+fn told(db: &DbError) -> Value {
+    db.detail().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
 /// Everything the database said, for those who have to find out what went wrong.

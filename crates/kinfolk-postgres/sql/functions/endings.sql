@@ -1,5 +1,6 @@
 -- How a handler in SQL ends otherwise than by its return or an error of its own. Each raises, so what the handler did is
--- undone, and what it meant to make is not made. The detail of the error is the span in microseconds.
+-- undone, and what it meant to make is not made; but what it wanted to slow down is slowed down. The detail of the error says the span
+-- in microseconds, and until when to slow down what.
 
 -- Not now: the task is run again after this span. Costs no attempt.
 create or replace function kinfolk.snooze(span interval) returns void
@@ -41,14 +42,19 @@ begin
             hint = 'give a span from now on';
     end if;
     raise exception using errcode = p_code, message = coalesce(p_message, 'no reason given'),
-        detail = (extract(epoch from p_span) * 1000000)::bigint::text;
+        detail = jsonb_build_object(
+            'delay_us', kinfolk.micros(p_span),
+            'slow_down', kinfolk.slow_downs(
+                nullif(current_setting('kinfolk.task', true), '')::bigint,
+                nullif(current_setting('kinfolk.token', true), '')::uuid));
 end
 $$;
 
--- What an error that a handler raised means for its task: the outcome, the failure to be kept, and the delay.
+-- What an error that a handler raised means for its task: the outcome, the failure to be kept, the delay, and what is to be slowed
+-- down until when.
 create or replace function kinfolk.failure_of(
     p_code text, p_message text, p_detail text, p_hint text, p_context text, p_schema text, p_table text, p_column text,
-    p_constraint text, out outcome text, out failure jsonb, out delay_us bigint
+    p_constraint text, out outcome text, out failure jsonb, out delay_us bigint, out slow_down jsonb
 )
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -61,12 +67,15 @@ begin
         v_message := left(v_message, kinfolk.error_bytes_max() / 4 - 10) || ' … (cut)';
     end if;
     outcome := 'failed';
+    if p_code in ('KF020', 'KF021', 'KF022') then
+        slow_down := nullif(p_detail, '')::jsonb -> 'slow_down';
+    end if;
     if p_code = 'KF020' then
         outcome := 'snooze';
-        delay_us := p_detail::bigint;
+        delay_us := (nullif(p_detail, '')::jsonb ->> 'delay_us')::bigint;
         return;
     elsif p_code = 'KF021' then
-        delay_us := p_detail::bigint;
+        delay_us := (nullif(p_detail, '')::jsonb ->> 'delay_us')::bigint;
     elsif p_code = 'KF012' then
         if p_detail::jsonb ->> 'state' = 'cancelled' then
             outcome := 'cancelled';

@@ -2,7 +2,7 @@
 -- Answers `completed` or `waiting`. Anything else is an error, so that what the handler did is undone; its detail says
 -- what would have become of the task.
 --
--- Locks what `settle` locks. Reads and empties the attempt's part of `intent`.
+-- Locks the groups that the handler wants to slow down, then what `settle` locks. Reads and empties the attempt's part of `intent`.
 
 create or replace function kinfolk.finish(p_task bigint, p_token uuid, p_result jsonb) returns text
 language plpgsql volatile security definer
@@ -12,13 +12,21 @@ set jit = off
 as $$
 declare
     v_end record;
+    v_kinds text[];
 begin
     if p_result is not null then
         perform kinfolk.require_given(p_result, null);
     end if;
-    if exists (select from kinfolk.intent i where i.task_id = p_task and i.token = p_token) then
+    v_kinds := array(select i.kind from kinfolk.intent i where i.task_id = p_task and i.token = p_token);
+    if 'slow_down' = any (v_kinds) then
+        perform kinfolk.slow_down_all(p_task, p_token, kinfolk.slow_downs(p_task, p_token));
+    end if;
+    if v_kinds && array['sibling', 'child', 'follow_up'] then
         select e.* into v_end from kinfolk.finish_made(p_task, p_token, p_result) e;
     else
+        if v_kinds <> '{}' then
+            delete from kinfolk.intent i where i.task_id = p_task;
+        end if;
         -- What is recorded as completed is not answered.
         select coalesce(s.answer, 'recorded') as answer, coalesce(s.state, 'completed') as state
         into v_end
@@ -64,7 +72,7 @@ begin
         from kinfolk.intent i
         where i.task_id = p_task
             and i.token = p_token
-            and i.kind <> 'order'
+            and i.kind in ('sibling', 'child', 'follow_up')
     )
     select count(*) as many, array_agg(m.kind order by m.nth) as kinds, array_agg(m.id order by m.nth) as ids,
         array_agg(m.command order by m.nth) as commands, array_agg(m.payload order by m.nth) as payloads,

@@ -73,6 +73,7 @@ as $$
 declare
     v_handled record;
     v_result jsonb;
+    v_end record;
     v_is_engine boolean := true;
     v_code text;
     v_message text;
@@ -114,10 +115,15 @@ begin
             if v_is_engine and v_code operator(pg_catalog.=) '55P03' then
                 raise;
             end if;
-            perform kinfolk.settle(array[p_task], array[p_token], array[f.outcome], array[null::pg_catalog.jsonb], array[f.failure],
-                array[f.delay_us])
+            select f.*
+            into v_end
             from kinfolk.failure_of(v_code, v_message, v_detail, v_hint, v_context, v_schema, v_table, v_column,
                 v_constraint) f;
+            if v_end.slow_down is not null then
+                perform kinfolk.slow_down_all(p_task, p_token, v_end.slow_down);
+            end if;
+            perform kinfolk.settle(array[p_task], array[p_token], array[v_end.outcome], array[null::pg_catalog.jsonb],
+                array[v_end.failure], array[v_end.delay_us]);
     end;
     perform pg_catalog.set_config('kinfolk.task', '', true);
     perform pg_catalog.set_config('kinfolk.token', '', true);

@@ -120,6 +120,89 @@ async fn a_handler_may_snooze_ask_for_a_later_try_or_give_up() {
     lab.close(worker).await;
 }
 
+/// Commands that slow down their key for an hour, and end as their payload says.
+const CALL: &str = "create function app.end(how text) returns void language plpgsql as $$ begin
+        perform kinfolk.slow_down_for('provider', '1 minute'), kinfolk.slow_down('provider', now() + interval '1 hour');
+        case how
+            when 'snooze' then perform kinfolk.snooze('2 hours');
+            when 'later' then perform kinfolk.retry_after('2 hours', 'asked to slow down');
+            when 'never' then perform kinfolk.give_up('asked to slow down');
+            when 'error' then raise 'an error of its own';
+            else null;
+        end case;
+    end $$;
+    create function app.call(p jsonb) returns void language sql as $$ select app.end(p ->> 'how') $$;
+    create procedure app.commits(p jsonb) language plpgsql as $$ begin
+        perform kinfolk.slow_down_for('provider', '1 hour');
+        commit;
+        perform app.end(p ->> 'how');
+    end $$;
+    select kinfolk.register_command('call', groups => '{\"provider\": 9, \"zone\": 9}', handler => 'app.call', max_attempts => 1),
+        kinfolk.register_command('commits', groups => '{\"provider\": 9}', handler => 'app.commits', max_attempts => 1)";
+
+/// Whether a key of the command's group `provider` is paused for about an hour.
+async fn is_slowed_down(lab: &Lab, command: &str, key: &str) -> bool {
+    let sql = format!(
+        "select extract(epoch from until - now())::int::text from kinfolk.keys('provider', '{command}') where key = '{key}'"
+    );
+    lab.database.texts(&sql).await.first().is_some_and(|left| (3500..=3600).contains(&left.parse::<i32>().unwrap()))
+}
+
+#[tokio::test]
+async fn a_handler_slows_down_its_key_however_it_ends_but_by_an_error() {
+    let lab = Lab::new(CALL).await;
+    let worker = lab.worker().await;
+    for command in ["call", "commits"] {
+        for (how, state) in [
+            ("return", State::Completed),
+            ("snooze", State::Pending),
+            ("later", State::Failed),
+            ("never", State::Failed),
+            ("error", State::Failed),
+        ] {
+            let task = lab.kinfolk.enqueue(command, &serde_json::json!({ "how": how })).key("provider", how);
+            let id = task.await.unwrap().id().unwrap();
+            lab.task_that(id, |task| task.started_at.is_some() && task.state == state).await;
+            assert_eq!(is_slowed_down(&lab, command, how).await, how != "error", "{command}, {how}");
+        }
+    }
+    let held = lab.kinfolk.enqueue("call", &()).key("provider", "return").await.unwrap().id().unwrap();
+    let words: Vec<_> = lab.kinfolk.explain(held).await.unwrap().reasons.iter().map(|reason| reason.word()).collect();
+    assert_eq!(words, ["key_rate"]);
+    let other = lab.kinfolk.enqueue("call", &()).key("provider", "another").await.unwrap().id().unwrap();
+    assert_eq!(lab.ended(other).await.state, State::Completed);
+    lab.close(worker).await;
+}
+
+#[tokio::test]
+async fn a_handler_slows_down_nothing_but_keys_of_its_own_task() {
+    let lab = Lab::new(
+        "create function app.try(p jsonb) returns void language plpgsql as $$ begin
+             perform kinfolk.slow_down(p ->> 'group', (p ->> 'until')::timestamptz);
+         end $$;
+         select kinfolk.register_command('try', groups => '{\"provider\": 9, \"zone\": 9}', handler => 'app.try', max_attempts => 1),
+             kinfolk.register_command('other', groups => '{\"theirs\": 9}')",
+    )
+    .await;
+    let worker = lab.worker().await;
+    for (group, until, sqlstate) in [
+        (Some("zone"), "2030-01-01", "KF002"),
+        (Some("theirs"), "2030-01-01", "KF002"),
+        (Some("total"), "2030-01-01", "KF002"),
+        (Some("provider"), "2130-01-01", "KF001"),
+        (Some("provider"), "infinity", "KF001"),
+        (None, "2030-01-01", "KF001"),
+    ] {
+        let wish = serde_json::json!({ "group": group, "until": until });
+        let id = lab.kinfolk.enqueue("try", &wish).key("provider", "acme").await.unwrap().id().unwrap();
+        let failure = lab.ended(id).await.failure.unwrap();
+        let detail: serde_json::Value = failure.detail.unwrap().to().unwrap();
+        assert_eq!(detail["sqlstate"], sqlstate, "{wish}: {}", failure.message);
+    }
+    assert!(lab.database.texts("select key from kinfolk.keys()").await.is_empty());
+    lab.close(worker).await;
+}
+
 #[tokio::test]
 async fn a_deadlock_or_a_serialization_failure_is_retried_in_place_three_times() {
     let lab = Lab::new(

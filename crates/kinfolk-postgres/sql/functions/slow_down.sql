@@ -1,0 +1,124 @@
+-- A key under which a handler wants nothing more to start for a while.
+
+-- Starts nothing more under the key that a running task has in a group of its command, until then; a later moment that
+-- was asked for before stands. Answers `done`; `stale` when the token no longer holds; `unknown` when the task has no
+-- key in such a group; `far` when that is too far ahead, and how far, in milliseconds.
+create or replace function kinfolk.slow_down(
+    p_task bigint, p_token uuid, p_group text, p_until timestamptz, out answer text, out ahead_ms bigint
+)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set jit = off
+as $$
+declare
+    v_now timestamptz := kinfolk.clock();
+    v_key record;
+begin
+    perform kinfolk.require_read_committed();
+    if p_until > v_now + kinfolk.span(kinfolk.delay_max_us()) then
+        answer := 'far';
+        ahead_ms := (extract(epoch from least(p_until, '9999-01-01') - v_now) * 1000)::bigint;
+        return;
+    end if;
+    select cg.group_id, coalesce(t.keys ->> p_group, '') as key
+    into v_key
+    from kinfolk.task t
+    join kinfolk.command_group cg on cg.command_id = t.command_id and cg.name = p_group
+    where t.id = p_task
+        and (cg.name = 'total' or t.keys ? p_group);
+    perform kinfolk.lock_groups(array[v_key.group_id]);
+    if not exists (
+        select
+        from kinfolk.task t
+        where t.id = p_task
+            and t.token = p_token
+            and t.worker_id is not null)
+    then
+        answer := 'stale';
+    elsif not exists (select from kinfolk.slot_group g where g.id = v_key.group_id) then
+        answer := 'unknown';
+    else
+        answer := 'done';
+        insert into kinfolk.spent as s (group_id, key, paused_until)
+        select v_key.group_id, v_key.key, p_until
+        where p_until > kinfolk.clock()
+        on conflict (group_id, key) do update set paused_until = greatest(s.paused_until, excluded.paused_until);
+    end if;
+end
+$$;
+
+-- The same from a handler in SQL, under the key that its own task has. It is noted down, and written when the handler ends, by
+-- its return or by one of `endings.sql`: the group's lock is none to be held while someone else's code runs. With any other
+-- error it is undone like all that the handler did. Locks nothing.
+create or replace function kinfolk.slow_down(group_name text, until timestamptz) returns void
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+    v_task kinfolk.task := kinfolk.handled();
+begin
+    if group_name is null or until is null then
+        perform kinfolk.refuse('KF001', 'to slow down takes a group and a moment', 'give both');
+    elsif until > kinfolk.clock() + kinfolk.span(kinfolk.delay_max_us()) then
+        perform kinfolk.refuse('KF001', format('slow down until %s: that is too far ahead', until),
+            'it must be within ten years');
+    elsif not exists (
+        select
+        from kinfolk.command_group cg
+        where cg.command_id = v_task.command_id
+            and cg.name = group_name
+            and (cg.name = 'total' or v_task.keys ? cg.name))
+    then
+        perform kinfolk.refuse('KF002', format('task %s has no key in a group %s of its command', v_task.id, group_name),
+            'name one of the groups in kinfolk.current_keys(), or total where that is declared');
+    end if;
+    insert into kinfolk.intent (task_id, token, kind, slot_keys, due)
+    values (v_task.id, v_task.token, 'slow_down', jsonb_build_object(group_name, v_task.keys -> group_name), until);
+end
+$$;
+
+-- The same for a span from now.
+create or replace function kinfolk.slow_down_for(group_name text, span interval) returns void
+language sql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$ select kinfolk.slow_down(group_name, kinfolk.clock() + span) $$;
+
+-- What an attempt has noted down, the latest moment of each group: {"provider": "2030-01-01T00:00:00+00:00"}.
+create or replace function kinfolk.slow_downs(p_task bigint, p_token uuid) returns jsonb
+language sql stable
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+    select coalesce(jsonb_object_agg(s.name, s.until), '{}')
+    from (
+        select k.name, max(i.due) as until
+        from kinfolk.intent i
+        cross join lateral jsonb_object_keys(i.slot_keys) as k(name)
+        where i.task_id = p_task
+            and i.token = p_token
+            and i.kind = 'slow_down'
+        group by k.name
+    ) s
+$$;
+
+-- Writes that. A group that is gone meanwhile has nothing to slow down. Locks the groups, in their order: the settle of the attempt
+-- comes after this, and nothing else.
+create or replace function kinfolk.slow_down_all(p_task bigint, p_token uuid, p_moments jsonb) returns void
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+    perform kinfolk.lock_groups(array(
+        select cg.group_id
+        from kinfolk.task t
+        join kinfolk.command_group cg on cg.command_id = t.command_id
+        where t.id = p_task
+            and p_moments ? cg.name));
+    perform kinfolk.slow_down(p_task, p_token, m.name, m.until::timestamptz)
+    from jsonb_each_text(p_moments) as m(name, until);
+end
+$$;
