@@ -1,21 +1,26 @@
 //! Trouble with the PostgreSQL server: restarted as in a crash, connections cut, read-only, other isolation levels, behind a
 //! transaction pooler.
 
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use kinfolk_core::{Advice, ChildOrder, Command, CommandName, State, Store, StoreError, TaskId};
+use kinfolk_core::{GroupName, GroupSpec, Groups, Keys};
 use kinfolk_faults::bed::{Bed, Kind, open_pooled};
 use kinfolk_faults::families::assert_whole;
 use kinfolk_faults::journal;
+use kinfolk_faults::keyed::assert_limits;
 use kinfolk_faults::ledger::{Ledger, TABLE};
 use kinfolk_faults::sound::{all_tasks, assert_sound, wait_drained};
 use kinfolk_faults::victim::{EFFECT, FAMILY, FollowUp, NOTE, Orders, Plan, both, made, tasks};
+use kinfolk_faults::victim::{KEYED, Keyed, Room, keyed_command};
 use kinfolk_testkit::{Bouncer, Cluster, Stop, Tools};
 use tokio::task::JoinSet;
 
 use crate::families::{Fleet, Shapes};
-use crate::{PATIENCE, journal, ledger, start, worker};
+use crate::kill_loop::wait_running;
+use crate::{Chance, PATIENCE, journal, ledger, start, worker};
 
 /// Makes the victims' commands known, and the table that one of them writes to.
 async fn prepare(bed: &Bed, store: &dyn Store) -> Result<()> {
@@ -102,6 +107,48 @@ async fn a_server_restarted_as_in_a_crash_leaves_every_family_whole() -> Result<
     fleet.stop()?;
     cluster.assert_no_deadlock()?;
     assert_whole(&*store, &answered, &journal::read(&journal(&bed))?).await
+}
+
+/// A claim of so many is not waited for by the disk while it holds the admission locks, but flushed behind them.
+const MANY: usize = 50;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_restarted_as_in_a_crash_lets_no_key_past_its_limit() -> Result<()> {
+    const RESTARTS: usize = 4;
+    let cluster = Cluster::new(&Tools::need()?, "")?;
+    let bed = Bed::database_in(&cluster.url("postgres")).await?;
+    let store = bed.open().await?;
+    let (group, limit) = (GroupName::new("wall")?, 120);
+    let groups = Some(Groups::default().and(group.clone(), GroupSpec::limit(limit)));
+    store.register(&[Command { groups, ..keyed_command(KEYED[0])? }]).await?;
+    let task = || {
+        let rooms = vec![Room { name: "wall".to_owned(), limit, hold: false }];
+        Keyed { rooms, errors: 0, snoozes: false, blocks: false, slows: None }
+            .task(KEYED[0], Keys::new().and(group.clone(), "k"))
+    };
+    let orders = Orders { lease_ms: 20_000, work_ms: 15, capacity: 100, keyed: true, ..worker(&bed) };
+    let mut fleet = [start("a worker", &orders)?, start("a worker", &orders)?];
+    for process in &mut fleet {
+        process.wait_line("ready", PATIENCE)?;
+    }
+    let (mut chance, mut answered) = (Chance::new(), Vec::new());
+    for _ in 0..RESTARTS {
+        let tasks = (0..600).map(|_| task()).collect::<Result<Vec<_>>>()?;
+        answered.extend(made(&store.enqueue(&tasks).await?)?);
+        wait_running(&*store).await?;
+        tokio::time::sleep(Duration::from_millis(chance.below(60))).await;
+        cluster.stop(Stop::Immediate)?;
+        cluster.start()?;
+    }
+    wait_drained(&*store, PATIENCE).await?;
+    drop(fleet);
+    cluster.assert_no_deadlock()?;
+    let mut claims = HashMap::new();
+    for task in all_tasks(&*store).await?.into_values() {
+        *claims.entry(task.started_at).or_insert(0) += 1;
+    }
+    ensure!(claims.into_values().max() >= Some(MANY), "no claim took as many as are flushed behind the locks");
+    assert_limits(&*store, &answered, &ledger(&bed), &BTreeSet::new()).await.map(drop)
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -50,11 +50,15 @@ begin
     if cardinality(p_slot_keys) > 0 then
         perform kinfolk.require_keys(p_slot_keys);
         v_unknown := array(
+            with declared as materialized (
+                select c.name, array(select cg.name from kinfolk.command_group cg where cg.command_id = c.id) as groups
+                from kinfolk.command c
+                where c.name = any (p_commands)
+            )
             select g.nth
             from unnest(p_commands, p_slot_keys) with ordinality as g(command, keys, nth)
-            join kinfolk.command c on c.name = g.command
-            where g.keys is not null
-                and kinfolk.unknown_group(c.id, g.keys) is not null);
+            join declared d on d.name = g.command
+            where g.keys - d.groups <> '{}');
     end if;
 
     select min(i), max(i) into v_first, v_last from unnest(p_ids) i;
