@@ -43,12 +43,17 @@ async fn rounds(bed: &Bed, store: &dyn Store, command: &str) -> Result<Vec<TaskI
 
 /// Waits until somebody is at work, or has been and is through already.
 pub(crate) async fn wait_running(store: &dyn Store) -> Result<()> {
+    wait_many_running(store, 1).await
+}
+
+/// As many tasks run as that, or all is done.
+pub(crate) async fn wait_many_running(store: &dyn Store, many: u64) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let counts = store.stats().await?.counts;
-        let is_at_work = counts.iter().any(|count| count.state == State::Running);
+        let running = counts.iter().filter(|count| count.state == State::Running).map(|count| count.tasks).sum::<u64>();
         let is_through = counts.iter().all(|count| count.state.is_terminal());
-        if is_at_work || is_through {
+        if running >= many || is_through {
             return Ok(());
         }
         ensure!(Instant::now() < deadline, "nobody starts to work: {counts:?}");
