@@ -1,8 +1,9 @@
 //! Queues with a fair key: its values take turns.
 
-use kinfolk_core::{NewTask, Policy, TaskId};
+use kinfolk_core::{Gate, NewTask, Policy, TaskId};
 
 use crate::grouped::task_of;
+use crate::kin::home;
 use crate::world::{World, group_name, ids};
 
 /// The queue `default` takes turns by tenant, and every tenant has room for all its tasks.
@@ -90,6 +91,18 @@ pub async fn a_full_tenant_passes_its_turn(w: &World) {
     }
     assert_eq!(tenants(w, &[4, 9]).await, "abcabc");
     assert!(w.claim_nothing().await);
+}
+
+/// Those that wait for their turn are open, and the first of them is the oldest.
+pub async fn who_waits_for_its_turn_is_open(w: &World) {
+    fair(w).await;
+    let made = of(w, "b", 2).await;
+    w.advance(1).await;
+    of(w, "a", 1).await;
+    assert_eq!(tenants(w, &[1]).await, "a");
+    assert_eq!(w.gate(made[0]).await, Some(Gate::Open));
+    let oldest = vec![(home(), w.get(made[0]).await.place)];
+    assert_eq!(w.store.stats().await.unwrap().oldest_open, oldest);
 }
 
 /// A queue becomes fair, or unfair, with all that is in it.

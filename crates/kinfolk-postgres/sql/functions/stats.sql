@@ -33,8 +33,8 @@ as $$
         from kinfolk.worker w, clock
         where w.lease_until >= clock.now
     ),
-    heads as (
-        select distinct on (q.id) q.name, h.place
+    head as (
+        select q.id as queue_id, q.name, h.priority, h.place, h.id
         from kinfolk.queue q
         cross join kinfolk.command c
         cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
@@ -65,7 +65,29 @@ as $$
                 limit 1
             )
         ) h
-        order by q.id, h.priority, h.place, h.id
+        union all
+        -- On a queue with a fair key open tasks are lined up behind their values.
+        select q.id, q.name, h.priority, h.place, h.id
+        from kinfolk.queue q
+        cross join lateral kinfolk.turn_lines(q.id) l
+        cross join lateral (
+            select t.priority, t.place, t.id
+            from kinfolk.task t
+            where t.parked_group = -q.id
+                and t.parked_key = l.value
+                and t.queue_id = q.id
+                and t.command_id = l.command_id
+                and t.lane = l.lane
+                and t.gate = 'limit'
+            order by t.priority, t.place, t.id
+            limit 1
+        ) h
+        where q.fair is not null
+    ),
+    heads as (
+        select distinct on (h.queue_id) h.name, h.place
+        from head h
+        order by h.queue_id, h.priority, h.place, h.id
     )
     select clock.now, live.workers, heads.name, heads.place
     from clock
