@@ -6,9 +6,9 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use kinfolk_conformance::Model;
 use kinfolk_conformance::contract::{
-    cancel, cancel_family, child_limit, claim, claim_keys, enqueue_keys, expire, fan_out, follow_up, holds, in_order,
-    join, lease, parking, prune_family, queue, rates, record, repeat, resume, retry_durable, retry_family, schedule,
-    serial, settle, sibling, signal, slots, spawn, status, suspend, unique,
+    cancel, cancel_family, child_limit, claim, claim_keys, enqueue_keys, expire, fair, fan_out, follow_up, holds,
+    in_order, join, lease, parking, prune_family, queue, rates, record, repeat, reserve, resume, retry_durable,
+    retry_family, schedule, serial, settle, sibling, signal, slots, spawn, status, suspend, unique,
 };
 use kinfolk_conformance::harness::run;
 use kinfolk_conformance::model::Bug;
@@ -134,6 +134,8 @@ async fn in_groups(bug: Bug) {
         Bug::KeysAreInheritedUnasked => {
             breaks(bug, async |w| enqueue_keys::a_child_inherits_when_it_asks(w).await).await;
         }
+        Bug::TurnsBeginAnew => breaks(bug, async |w| fair::turns_go_on_over_claims(w).await).await,
+        Bug::NoRoomIsKept => breaks(bug, async |w| reserve::a_task_with_two_hot_keys_starts_in_the_end(w).await).await,
         _ => in_durable_handlers(bug).await,
     }
 }

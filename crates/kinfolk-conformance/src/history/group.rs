@@ -2,7 +2,8 @@
 //!
 //! What a store may do as it likes is levelled before it is compared: behind which of several full keys a task waits, and so
 //! whether one that is blocked shows the gate `open` or `limit`, how many wait behind each key, and how many of those that
-//! stand before a task are open. Which tasks start, who holds slots and why a task is not running is compared to the letter.
+//! stand before a task are open. Which tasks start, also where values take turns or room is kept, who holds slots and why a task
+//! is not running is compared to the letter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -10,22 +11,36 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use kinfolk_core::inspect::Stats;
+use kinfolk_core::limits::BOUNCES_MAX;
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    Claim, Claimed, CommandName, Explanation, Gate, GroupName, GroupRef, GroupSpec, Groups, Inspect, KeyFilter,
-    KeyView, Keys, Operate, Rate, Reason, Setting, Task, Work,
+    Claim, Claimed, ClaimedTask, CommandName, Explanation, Gate, GroupName, GroupRef, GroupSpec, Groups, Inspect, Json,
+    KeyFilter, KeyView, Keys, Operate, Outcome, Policy, Rate, Reason, Setting, Task, Work,
 };
 
-use super::op::COMMANDS;
+use super::op::{Ask, COMMANDS, End, Op, QUEUES, WORKERS};
 use super::play::{Difference, Player, command_name};
 
 /// One step of a history about groups.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "each names a verb of the store and what it is given")]
 pub enum Change {
-    SetGroup { group: usize, key: Option<u8>, setting: Setting },
+    SetGroup {
+        group: usize,
+        key: Option<u8>,
+        setting: Setting,
+    },
     RemoveGroup(usize),
-    SlowDown { back: usize, group: usize, secs: u64 },
+    SlowDown {
+        back: usize,
+        group: usize,
+        secs: u64,
+    },
+    /// A task needs two hot keys, and others come and go under each of them, until room is kept for it.
+    Struggle {
+        worker: usize,
+        queue: usize,
+    },
 }
 
 /// The keys of a task to enqueue. `bold`: also those of groups that its command does not declare, to be rejected.
@@ -42,16 +57,18 @@ const TENANT: usize = 0;
 const MESSAGE: usize = 1;
 const PROVIDER: usize = 2;
 const TOTAL: usize = 3;
+const HOT: &str = "hot";
 
 pub(super) fn change() -> impl Strategy<Value = Change> {
     let group = 0..all_groups().len();
     let rate = prop::option::weighted(0.2, rate());
     let setting = (prop::option::weighted(0.7, 0..4u32), rate).prop_map(|(limit, rate)| Setting { limit, rate });
     prop_oneof![
-        6 => (group.clone(), prop::option::of(0..2u8), setting)
+        12 => (group.clone(), prop::option::of(0..2u8), setting)
             .prop_map(|(group, key, setting)| Change::SetGroup { group, key, setting }),
-        1 => group.prop_map(Change::RemoveGroup),
-        2 => (0..6usize, 0..NAMES.len(), prop::sample::select(vec![0u64, 3, 12, 40]))
+        2 => group.prop_map(Change::RemoveGroup),
+        1 => (0..WORKERS, 0..QUEUES).prop_map(|(worker, queue)| Change::Struggle { worker, queue }),
+        4 => (0..6usize, 0..NAMES.len(), prop::sample::select(vec![0u64, 3, 12, 40]))
             .prop_map(|(back, group, secs)| Change::SlowDown { back, group, secs }),
     ]
 }
@@ -71,6 +88,11 @@ pub(super) fn groups() -> impl Strategy<Value = Groups> {
             let all = [(TENANT, tenant), (MESSAGE, message), (PROVIDER, provider), (TOTAL, total)];
             Groups(all.into_iter().filter_map(|(group, spec)| Some((group_name(group), spec?))).collect())
         })
+}
+
+/// The key whose values take turns on a queue.
+pub(super) fn fair_key() -> impl Strategy<Value = GroupName> {
+    prop_oneof![4 => Just(TENANT), 1 => Just(MESSAGE)].prop_map(group_name)
 }
 
 fn rate() -> impl Strategy<Value = Rate> {
@@ -99,9 +121,23 @@ pub(super) struct Known {
     rated: bool,
     /// Some command has had a total: its tasks are held up without keys.
     totalled: bool,
+    /// Some queue will have a fair key.
+    fair: bool,
 }
 
 impl Known {
+    /// What is known of a history before it begins.
+    pub(super) fn of(history: &[Op]) -> Self {
+        let fair = |op: &Op| matches!(op, Op::SetQueue { policy, .. } if policy.fair.is_some());
+        Self { fair: history.iter().any(fair), ..Self::default() }
+    }
+
+    /// The priority that is given. Where values take turns all have the same: in which order those that were held up by a key
+    /// and those in line of another priority come is not laid down.
+    pub(super) fn priority(&self, given: Option<i32>) -> Option<i32> {
+        given.filter(|_| !self.fair)
+    }
+
     /// Takes in what a registration declares, before it is carried out.
     pub(super) fn hear(&mut self, groups: Option<&Groups>) {
         for (name, spec) in groups.into_iter().flat_map(|groups| &groups.0) {
@@ -180,7 +216,35 @@ impl Player<'_> {
                 let model = self.model.slow_down(task.id, task.token, &group, until).await;
                 self.same("slow_down", &model, &store)
             }
+            Change::Struggle { worker, queue } => Box::pin(self.struggle(*worker, *queue)).await,
         }
+    }
+
+    /// Each round ends the one that holds a key, with another one coming in behind.
+    async fn struggle(&mut self, worker: usize, queue: usize) -> Result<(), Difference> {
+        let groups = Groups([TENANT, MESSAGE].map(|group| (group_name(group), GroupSpec::limit(1))).into());
+        let command =
+            Op::Register { command: 0, queue, priority: 0, max_attempts: 3, base_ms: 0, groups: Some(groups) };
+        self.apply(&command).await?;
+        // Among values that take turns room may be kept one claim earlier.
+        self.apply(&Op::SetQueue { queue, policy: Policy::default() }).await?;
+        self.apply(&Op::RegisterWorker { worker, commands: 7, lease_s: 30 }).await?;
+        // Behind which of two full keys a task waits is not laid down, so it never comes across two.
+        let claim = Op::Claim { worker, queue, commands: 1, limit: 50, repeat: false };
+        for groups in [&[TENANT][..], &[TENANT, MESSAGE], &[MESSAGE]] {
+            self.apply(&Op::Enqueue(vec![hot(groups)])).await?;
+            self.apply(&claim).await?;
+        }
+        for round in 0..2 * usize::from(BOUNCES_MAX) + 2 {
+            let side = [TENANT, MESSAGE][round % 2];
+            self.apply(&Op::Enqueue(vec![hot(&[side])])).await?;
+            let holder = |task: &&ClaimedTask| task.keys.get(&group_name(side)) == Some(HOT) && task.keys.0.len() == 1;
+            let back = self.claims.iter().rev().position(|task| holder(&task));
+            let done = End { outcome: Outcome::Done(None), made: None };
+            self.apply(&Op::Settle(back.map(|back| (back, done)).into_iter().collect())).await?;
+            self.apply(&claim).await?;
+        }
+        Ok(())
     }
 
     /// Learns which groups there are now.
@@ -255,5 +319,20 @@ fn group_name(group: usize) -> GroupName {
 }
 
 fn key_name(key: u8) -> String {
-    ["acme", "beta"][usize::from(key)].to_owned()
+    ["acme", "beta", HOT][usize::from(key)].to_owned()
+}
+
+/// A task of the first command under the hot key of each of these groups.
+fn hot(groups: &[usize]) -> Ask {
+    Ask {
+        command: 0,
+        payload: Json::object(),
+        queue: None,
+        priority: None,
+        delay_s: None,
+        unique: None,
+        max_attempts: None,
+        timeout_s: None,
+        given: Given { keys: groups.iter().map(|group| (*group, 2)).collect(), inherit: false, bold: false },
+    }
 }

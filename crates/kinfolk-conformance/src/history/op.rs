@@ -14,7 +14,7 @@ use kinfolk_core::{
 };
 
 use super::durable::{Deed, Pause, deed, pause};
-use super::group::{Change, Given, change, given, groups};
+use super::group::{Change, Given, change, fair_key, given, groups};
 
 /// How many commands, queues, workers and schedules a history knows.
 pub(super) const COMMANDS: usize = 3;
@@ -335,9 +335,10 @@ fn policy() -> impl Strategy<Value = Policy> {
     let family_limit = prop_oneof![2 => Just(None), 2 => Just(Some(1)), 1 => Just(Some(2))];
     let child_limit = prop_oneof![4 => Just(None), 1 => Just(Some(0)), 2 => Just(Some(1)), 1 => Just(Some(2))];
     let depth_limit = prop_oneof![4 => Just(DEPTH_MAX), 1 => Just(1u16), 1 => Just(2)];
-    (retention(), family_limit, child_limit, depth_limit).prop_map(
-        |(retention, family_limit, child_limit, depth_limit)| Policy {
-            fair: None,
+    let fair = prop::option::weighted(0.2, fair_key());
+    (fair, retention(), family_limit, child_limit, depth_limit).prop_map(
+        |(fair, retention, family_limit, child_limit, depth_limit)| Policy {
+            fair,
             retention,
             family_limit,
             child_limit,

@@ -62,7 +62,7 @@ pub(super) async fn play(test: &dyn TestStore, model: Model, history: &[Op]) -> 
         tasks: Vec::new(),
         claims: Vec::new(),
         fan_outs: BTreeMap::new(),
-        known: Known::default(),
+        known: Known::of(history),
         tokens: 0,
         latest_claim: Default::default(),
     };
@@ -105,7 +105,7 @@ macro_rules! same {
 }
 
 impl Player<'_> {
-    async fn apply(&mut self, op: &Op) -> Result<(), Difference> {
+    pub(super) async fn apply(&mut self, op: &Op) -> Result<(), Difference> {
         match op {
             Op::Register { .. } => self.register(op).await,
             Op::Enqueue(asks) => self.enqueue(asks).await,
@@ -169,7 +169,7 @@ impl Player<'_> {
         let Op::Register { command, queue, priority, max_attempts, base_ms, groups } = op else { return Ok(()) };
         let command = Command {
             queue: queue_name(*queue),
-            priority: *priority,
+            priority: self.known.priority(Some(*priority)).unwrap_or_default(),
             retry: RetryPolicy { max_attempts: *max_attempts, base_ms: *base_ms, ..RetryPolicy::default() },
             groups: groups.clone(),
             ..Command::new(command_name(*command))
@@ -403,7 +403,7 @@ pub(super) fn new_task(ask: &Ask, now: Timestamp, known: &Known) -> NewTask {
     };
     NewTask {
         queue: ask.queue.map(queue_name),
-        priority: ask.priority,
+        priority: known.priority(ask.priority),
         due,
         unique: ask.unique.map(|(key, scope, on_duplicate)| {
             Unique::key(format!("key-{key}")).scope(scope).on_duplicate(on_duplicate)

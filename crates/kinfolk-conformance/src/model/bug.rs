@@ -133,11 +133,15 @@ pub enum Bug {
     LimitIsReadOnce,
     /// A task takes the keys of its maker though nobody asked.
     KeysAreInheritedUnasked,
+    /// On a queue with a fair key each claim begins with the first value.
+    TurnsBeginAnew,
+    /// No room is kept for a task that is sent from key to key.
+    NoRoomIsKept,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 65] = [
+    pub const ALL: [Self; 67] = [
         Self::StaleSettleGoesThrough,
         Self::SnoozeCostsAnAttempt,
         Self::RetryLosesThePlace,
@@ -203,5 +207,7 @@ impl Bug {
         Self::SharedGroupCountsByCommand,
         Self::LimitIsReadOnce,
         Self::KeysAreInheritedUnasked,
+        Self::TurnsBeginAnew,
+        Self::NoRoomIsKept,
     ];
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use kinfolk_core::{GroupName, QueueName, TaskId};
 
-use super::{Engine, Row};
+use super::{Bug, Engine, Row};
 
 impl Engine {
     /// The order in which a claim looks at tasks of a queue, which come in their order of priority, place and number.
     pub(super) fn in_turns(&self, queue: &QueueName, line: Vec<TaskId>) -> Vec<TaskId> {
         let Some(name) = &self.queues[queue].policy.fair else { return line };
-        let latest = self.turns.get(queue);
+        let latest = self.turns.get(queue).filter(|_| !self.has(Bug::TurnsBeginAnew));
         let mut seen: BTreeMap<(i32, String), u64> = BTreeMap::new();
         let mut turns = Vec::new();
         for (nth, id) in line.into_iter().enumerate() {

@@ -248,7 +248,7 @@ impl Engine {
             }
         }
         let taken = needs.iter().any(|need| self.groups[&need.key.0].kept_for.is_some());
-        if self.tasks[&id].bounces >= BOUNCES_MAX && !taken {
+        if self.tasks[&id].bounces >= BOUNCES_MAX && !taken && !self.has(Bug::NoRoomIsKept) {
             for (group, key) in needs.into_iter().map(|need| need.key) {
                 self.groups.get_mut(&group).expect("it is needed").kept_for = Some((id, key));
             }
