@@ -74,8 +74,10 @@ begin
         perform kinfolk.refuse('KF002', format('task %s has no key in a group %s of its command', v_task.id, group_name),
             'name one of the groups in kinfolk.current_keys(), or total where that is declared');
     end if;
+    -- A moment that has passed changes nothing.
     insert into kinfolk.intent (task_id, token, kind, slot_keys, due)
-    values (v_task.id, v_task.token, 'slow_down', jsonb_build_object(group_name, v_task.keys -> group_name), until);
+    select v_task.id, v_task.token, 'slow_down', jsonb_build_object(group_name, v_task.keys -> group_name), until
+    where until > kinfolk.clock();
 end
 $$;
 

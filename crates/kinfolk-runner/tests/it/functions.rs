@@ -199,6 +199,9 @@ async fn a_handler_slows_down_nothing_but_keys_of_its_own_task() {
         let detail: serde_json::Value = failure.detail.unwrap().to().unwrap();
         assert_eq!(detail["sqlstate"], sqlstate, "{wish}: {}", failure.message);
     }
+    let passed = serde_json::json!({ "group": "provider", "until": "-infinity" });
+    let id = lab.kinfolk.enqueue("try", &passed).key("provider", "acme").await.unwrap().id().unwrap();
+    assert_eq!(lab.ended(id).await.state, State::Completed);
     assert!(lab.database.texts("select key from kinfolk.keys()").await.is_empty());
     lab.close(worker).await;
 }
