@@ -25,11 +25,18 @@ as $$
 declare
     v_written record;
 begin
-    with page as materialized (
+    -- A list of its own, so that a group is not looked up for each of its keys.
+    with asked as materialized (
+        select g.id, coalesce(g.set_slots, g.slots) as slots, g.pages, g.spread
+        from kinfolk.slot_group g
+        where g.id = any (array(select distinct u from unnest(p_groups) u))
+    ),
+    page as materialized (
         select g.id as group_id, kinfolk.slot_page(n.key, n.task_id, g.pages, g.spread) as page,
-            coalesce(g.set_slots, g.slots) as slots, g.pages, g.spread, array_agg(n.key) as keys, array_agg(n.task_id) as tasks
-        from unnest(p_groups, p_keys, p_tasks) as n(group_id, key, task_id)
-        join kinfolk.slot_group g on g.id = n.group_id
+            min(g.slots) as slots, min(g.pages) as pages, min(g.spread) as spread,
+            array_agg(n.key) as keys, array_agg(n.task_id) as tasks
+        from asked g
+        join unnest(p_groups, p_keys, p_tasks) as n(group_id, key, task_id) on n.group_id = g.id
         group by g.id, kinfolk.slot_page(n.key, n.task_id, g.pages, g.spread)
     ),
     read_page as materialized (
