@@ -8,6 +8,7 @@ mod call;
 mod connect;
 mod connections;
 mod durable;
+mod early;
 mod error;
 mod group_views;
 mod in_transaction;

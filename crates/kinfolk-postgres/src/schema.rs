@@ -1,7 +1,7 @@
 //! The SQL of the schema, in the order in which it is applied.
 
 /// The version of the schema that this program works with.
-pub(crate) const VERSION: i32 = 10;
+pub(crate) const VERSION: i32 = 11;
 
 macro_rules! files {
     ($($path:literal),+ $(,)?) => {
@@ -43,6 +43,7 @@ pub(crate) const MIGRATIONS: &[(i32, &str, &str)] = &[
     (8, "durable handlers", include_str!("../sql/migrations/0008_durable_handlers.sql")),
     (9, "groups", include_str!("../sql/migrations/0009_groups.sql")),
     (10, "columns in order", include_str!("../sql/migrations/0010_columns_in_order.sql")),
+    (11, "when slots were freed", include_str!("../sql/migrations/0011_when_slots_were_freed.sql")),
 ];
 
 /// Everything that is replaced as a whole: views and functions.
@@ -100,6 +101,7 @@ pub(crate) const CODE: &[(&str, &str)] = files![
     "functions/admit_page.sql",
     "functions/pick_keyed.sql",
     "functions/pick_turns.sql",
+    "functions/claim_early.sql",
     "functions/claim.sql",
     "functions/settle.sql",
     "functions/settle_rest.sql",

@@ -9,6 +9,7 @@ use tokio_postgres::Row;
 
 use crate::call::{self, Param};
 use crate::connect::{self, PgOptions, Target};
+use crate::early::Early;
 use crate::error::{pool_error, store_error};
 use crate::low_water::LowWater;
 use crate::numbers::Numbers;
@@ -21,6 +22,7 @@ pub struct PgStore {
     pub(crate) target: Target,
     pub(crate) options: PgOptions,
     pub(crate) low_water: LowWater,
+    pub(crate) early: Early,
     pub(crate) kin: Kin,
     pub(crate) numbers: Numbers,
     /// The schema was seen to be the one this program knows.
@@ -46,6 +48,7 @@ impl PgStore {
             target,
             options,
             low_water: LowWater::default(),
+            early: Early::default(),
             kin: Kin::default(),
             numbers: Numbers::new(made),
             fits: AtomicBool::new(false),

@@ -24,6 +24,10 @@
 -- `p_relaxed`: the commit need not be waited for. Only for a transaction that does nothing else. Where a limit is to hold, the
 -- last row then says that the claim is `unflushed`: what it took must not start before a call of `flush` has come back. So the
 -- next one can have the admission locks while this one is written to the disk. A few tasks are not worth the second call.
+-- `p_early`, for a relaxed claim: tasks of a command whose keys have all been free of late may be taken before their groups are
+-- asked, so that the admission locks are held for the asking alone. Where that turns out to be wrong, `undone` of the last row is
+-- not null: it has those of the tasks answered before that were not taken after all, and the claim is to be made again without
+-- `p_early` for what is still wanted.
 
 create or replace function kinfolk.claim(
     p_worker uuid,
@@ -35,12 +39,13 @@ create or replace function kinfolk.claim(
     p_relaxed boolean default false,
     p_low_priority integer[] default '{}',
     p_low_place timestamptz[] default '{}',
-    p_low_id bigint[] default '{}'
+    p_low_id bigint[] default '{}',
+    p_early boolean default false
 ) returns table (
     id bigint, command text, payload jsonb, attempt integer, max_attempts integer, timeout_us bigint, trace text,
     priority integer, place timestamptz, next_due timestamptz, again boolean, parent bigint, root bigint, depth integer,
     lane text, steps bigint, recorded integer, parked boolean, keyed boolean, more boolean,
-    unflushed boolean, turns bigint[], keys jsonb
+    unflushed boolean, turns bigint[], keys jsonb, undone bigint[]
 )
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -80,6 +85,10 @@ declare
     v_total integer[] := '{}';
     v_holds boolean;
     v_picked bigint[];
+    v_early boolean := false;
+    v_undone bigint[];
+    v_is_odd boolean := false;
+    v_task_keys jsonb[];
     v_more boolean := false;
     v_for_others boolean := false;
     v_taken integer := 0;
@@ -115,7 +124,7 @@ begin
         select t.id, c.name,
             coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
             t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer, t.lane::text,
-            null::bigint, t.steps, t.parked, t.keyed, null::boolean, null::boolean, null::bigint[], t.keys
+            null::bigint, t.steps, t.parked, t.keyed, null::boolean, null::boolean, null::bigint[], t.keys, null::bigint[]
         from kinfolk.task t
         join kinfolk.command c on c.id = t.command_id
         where t.worker_id = p_worker
@@ -148,9 +157,16 @@ begin
             p_commands := kinfolk.without_groups(p_commands);
             v_wakes := true;
         else
-            select l.commands, l.groups, l.busy, l.grouped, l.total, l.holds
-            into p_commands, v_groups, v_left, v_grouped, v_total, v_holds
-            from kinfolk.lock_admission(v_queue.id, p_commands) l;
+            if p_early and p_relaxed and v_alone and not v_limited and cardinality(p_commands) = 1 and p_low_id = '{}' then
+                select c.groups, c.grouped, c.total, c.groups is not null
+                into v_groups, v_grouped, v_total, v_early
+                from kinfolk.calm_groups(p_commands) c;
+            end if;
+            if not v_early then
+                select l.commands, l.groups, l.busy, l.grouped, l.total, l.holds
+                into p_commands, v_groups, v_left, v_grouped, v_total, v_holds
+                from kinfolk.lock_admission(v_queue.id, p_commands) l;
+            end if;
             v_wakes := v_groups is not null;
         end if;
         if p_low_id <> '{}' and p_commands <> v_asked then
@@ -173,7 +189,7 @@ begin
                 limit 1
             ),
             false, null::bigint, null::bigint, null::integer, null, null::bigint, null::integer, null::boolean, null::boolean,
-            false, v_taken > 0, null::bigint[], null::jsonb;
+            false, v_taken > 0, null::bigint[], null::jsonb, null::bigint[];
         return;
     end if;
 
@@ -217,6 +233,8 @@ begin
                         and t.gate = 'open'
                         and not t.suspect)
             into v_next_due, v_late, v_follow_ups, v_suspects, v_beside;
+            v_is_odd := v_early and (v_late or v_follow_ups or v_suspects or v_beside or coalesce(v_next_due <= v_now, false));
+            exit when v_is_odd;
             -- Each of these may bring more of the rest.
             if v_late and not v_promoted then
                 v_left := kinfolk.promote(v_queue.id, v_now) or v_left;
@@ -228,7 +246,7 @@ begin
                 exit;
             end if;
         end loop;
-        if v_follow_ups then
+        if v_follow_ups and not v_is_odd then
             v_for_others := kinfolk.open_follow_ups(v_queue.id, p_commands, v_now) or v_for_others;
         end if;
         if v_limited then
@@ -239,7 +257,14 @@ begin
             v_now := kinfolk.clock();
         end if;
 
-        if v_groups is not null or v_queue.fair is not null then
+        if v_is_odd then
+            v_suspects := false;
+        elsif v_early then
+            select l.ids, l.keys, l.is_odd
+            into v_ids, v_task_keys, v_is_odd
+            from kinfolk.pick_early(v_queue.id, v_grouped[1], v_limit) l;
+            v_now := kinfolk.clock();
+        elsif v_groups is not null or v_queue.fair is not null then
             if v_queue.fair is not null then
                 -- Someone else may have moved it before the lock was had.
                 v_queue.turn := (select q.turn from kinfolk.queue q where q.id = v_queue.id);
@@ -308,7 +333,9 @@ begin
             end if;
         end if;
         -- point: claim.folded
-        if cardinality(v_ids) > 0 then
+        if v_is_odd then
+            v_undone := '{}';
+        elsif cardinality(v_ids) > 0 then
             -- The worker must be there when this commits, or nobody would ever miss it.
             perform from kinfolk.worker w where w.id = p_worker for key share skip locked;
             if not found then
@@ -338,8 +365,13 @@ begin
                 coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
                 t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer,
                 case when t.id = any (v_tops) then 'top' else t.lane::text end, null::bigint, t.steps, t.parked, t.keyed,
-                null::boolean, null::boolean, null::bigint[], t.keys;
+                null::boolean, null::boolean, null::bigint[], t.keys, null::bigint[];
             get diagnostics v_taken = row_count;
+            -- point: claim.early
+            if v_early then
+                v_undone := kinfolk.admit_taken(p_commands, v_groups, v_ids, v_task_keys, v_now);
+                v_taken := v_taken - coalesce(cardinality(v_undone), 0);
+            end if;
         end if;
         if v_for_others then
             perform kinfolk.notify_queues(array[v_queue.id], true);
@@ -365,7 +397,9 @@ begin
     from kinfolk.worker_queue wq
     where wq.queue_id = v_queue.id
         and wq.worker_id = p_worker;
-    if v_idle is null then
+    if v_undone is not null then
+        null;
+    elsif v_idle is null then
         insert into kinfolk.worker_queue (queue_id, worker_id, idle)
         values (v_queue.id, p_worker, v_taken < v_limit)
         on conflict do nothing;
@@ -387,7 +421,7 @@ begin
         null::integer, null::timestamptz, v_next_due,
         v_left or v_short or (v_taken < v_limit and not coalesce(v_idle, false)), null::bigint, null::bigint, null::integer, null,
         pg_stat_get_xact_tuples_returned('kinfolk.task_ready'::regclass) - v_steps, null::integer, null::boolean, null::boolean,
-        v_more, v_unflushed, case when v_queue.fair is not null then v_ids end, null::jsonb;
+        v_more, v_unflushed, case when v_queue.fair is not null then v_ids end, null::jsonb, v_undone;
 end
 $$;
 

@@ -14,7 +14,7 @@ declare
 begin
     -- Nobody else parks a task behind these keys meanwhile.
     v_awaited := kinfolk.has_waiters(p_groups);
-    select n.groups, n.keys into v_freed from kinfolk.take_notes(p_groups, v_awaited) n;
+    select n.groups, n.keys into v_freed from kinfolk.take_notes(p_groups, v_awaited, 'infinity') n;
     if not v_awaited then
         return;
     end if;

@@ -41,8 +41,8 @@ begin
     ),
     -- In parts that fit a page of the table: larger values would be compressed, or stored elsewhere.
     noted as (
-        insert into kinfolk.freed (group_id, keys, tasks)
-        select d.group_id, array_agg(coalesce(g.keys ->> d.name, '')), array_agg(g.id)
+        insert into kinfolk.freed (group_id, keys, tasks, freed_at)
+        select d.group_id, array_agg(coalesce(g.keys ->> d.name, '')), array_agg(g.id), kinfolk.clock()
         from unnest(p_tasks, p_commands, p_keys, p_over) with ordinality as g(id, command_id, keys, is_over, nth)
         join declared d on d.command_id = g.command_id
         where (d.name = 'total' or g.keys ? d.name)
@@ -155,8 +155,8 @@ begin
         where r.task_id = any (p_tasks)
         returning r.group_id, r.key
     )
-    insert into kinfolk.freed (group_id, keys, tasks)
-    select g.group_id, array[g.key], '{}'
+    insert into kinfolk.freed (group_id, keys, tasks, freed_at)
+    select g.group_id, array[g.key], '{}', kinfolk.clock()
     from gone g;
 end
 $$;

@@ -136,9 +136,11 @@ begin
 end
 $$;
 
--- Takes the notes of groups: those who are noted there hold their slots no more. Answers the keys, if they are asked for. The
--- caller has the admission locks. Reads `freed` and `slot` by their keys.
-create or replace function kinfolk.take_notes(p_groups integer[], p_with_keys boolean, out groups integer[], out keys text[])
+-- Takes the notes of groups that are not younger than `p_until`: those who are noted there hold their slots no more. Answers the
+-- keys, if they are asked for. The caller has the admission locks. Reads `freed` and `slot` by their keys.
+create or replace function kinfolk.take_notes(
+    p_groups integer[], p_with_keys boolean, p_until timestamptz, out groups integer[], out keys text[]
+)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_hashjoin = on
@@ -147,6 +149,7 @@ begin
     with noted as materialized (
         delete from kinfolk.freed f
         where f.group_id = any (p_groups)
+            and f.freed_at <= p_until
         returning f.group_id, f.keys, f.tasks
     ),
     freed as materialized (
@@ -195,8 +198,8 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    insert into kinfolk.freed (group_id, keys, tasks)
-    select n.group_id, array_agg(n.key), array_agg(n.task_id)
+    insert into kinfolk.freed (group_id, keys, tasks, freed_at)
+    select n.group_id, array_agg(n.key), array_agg(n.task_id), kinfolk.clock()
     from unnest(p_groups, p_keys, p_tasks) as n(group_id, key, task_id)
     group by n.group_id;
 end

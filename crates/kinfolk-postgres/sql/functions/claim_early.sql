@@ -1,0 +1,122 @@
+-- A claim that takes tasks before it asks their groups: `p_early` of `claim`. Claims of one group go one after another, from its
+-- admission lock to the commit; so what is done before that lock is done by several of them at once. It is the way of a
+-- command whose groups have nothing but a limit for all keys alike, while nobody waits behind any of these, and of tasks that
+-- have not run before; everything else goes by `pick_keyed`.
+--
+-- The rows of the tasks are had before the lock, which nobody else does. It holds nobody up: who has the lock waits for no open
+-- task.
+
+-- The groups of these commands, which of the commands have some and which have a total; null where they are not as said above.
+-- Without the admission locks it is a guess. Reads the heads of `task_parked`.
+create or replace function kinfolk.calm_groups(
+    p_commands text[], out groups integer[], out grouped integer[], out total integer[]
+)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    select d.groups, d.grouped, d.total into groups, grouped, total from kinfolk.declared_by(p_commands) d;
+    if exists (select from kinfolk.declarations(grouped) d where not d.is_plain) or kinfolk.has_waiters(groups) then
+        groups := null;
+    end if;
+end
+$$;
+
+-- The first open tasks of a command in the lane `top`, with their keys, and locks them, passing over what others have. `is_odd`:
+-- some of them have run before, or hold a unique key. Reads `task_ready`.
+create or replace function kinfolk.pick_early(
+    p_queue integer, p_command integer, p_limit integer, out ids bigint[], out keys jsonb[], out is_odd boolean
+)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    with line as materialized (
+        select t.id, t.keys, t.runs > 0 or t.unique_held or t.bounces > 0 as is_odd
+        from kinfolk.task t
+        where t.queue_id = p_queue
+            and t.lane = 'top'
+            and t.command_id = p_command
+            and t.state = 'pending'
+            and t.gate = 'open'
+            and not t.suspect
+        order by t.priority, t.place, t.id
+        limit p_limit
+        for update skip locked
+    )
+    select coalesce(array_agg(l.id), '{}'), array_agg(l.keys), coalesce(bool_or(l.is_odd), false)
+    into ids, keys, is_odd
+    from line l;
+end
+$$;
+
+-- Takes the slots of tasks that the caller has set running as of `p_now`, under the admission locks of their groups. Those that need
+-- a key with too little room for all who ask become what they were before, and are answered; so do all where it is not as said
+-- above after all. Null: there were none. What others have freed since `p_now` is no room here: by the book they would have run
+-- side by side.
+create or replace function kinfolk.admit_taken(
+    p_commands text[], p_groups integer[], p_tasks bigint[], p_keys jsonb[], p_now timestamptz
+) returns bigint[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_need record;
+    v_overfull bigint[];
+    v_undone bigint[];
+begin
+    select array_agg(d.group_id) as groups, array_agg(coalesce(g.keys ->> d.name, '')) as keys, array_agg(g.id) as tasks
+    into v_need
+    from (
+        select cg.group_id, cg.name
+        from kinfolk.command_group cg
+        where cg.command_id = (select c.id from kinfolk.command c where c.name = p_commands[1])
+    ) d
+    cross join unnest(p_tasks, p_keys) as g(id, keys)
+    where d.name = 'total'
+        or g.keys ? d.name;
+    -- Nobody who has these locks waits for the tasks.
+    if not kinfolk.try_lock_groups(p_groups) and not kinfolk.wait_for_groups(p_groups)
+        or (select c.groups from kinfolk.calm_groups(p_commands) c) is distinct from p_groups
+    then
+        v_undone := p_tasks;
+    elsif v_need.groups is not null then
+        -- point: claim.early_locked
+        perform kinfolk.take_notes(p_groups, false, p_now);
+        v_overfull := kinfolk.take_slots(v_need.groups, v_need.keys, v_need.tasks, true);
+        if v_overfull <> '{}' then
+            v_undone := array(
+                select distinct n.task_id
+                from unnest(v_need.groups, v_need.keys, v_need.tasks) as n(group_id, key, task_id)
+                where kinfolk.key_number(n.group_id, n.key) = any (v_overfull));
+            perform kinfolk.take_slots(array_agg(n.group_id), array_agg(n.key), array_agg(n.task_id), false)
+            from unnest(v_need.groups, v_need.keys, v_need.tasks) as n(group_id, key, task_id)
+            where n.task_id <> all (v_undone);
+        end if;
+    end if;
+    if v_undone is not null then
+        perform kinfolk.put_back(v_undone);
+    end if;
+    return v_undone;
+end
+$$;
+
+-- Makes tasks that had never run, and that this transaction has set running, what they were before.
+create or replace function kinfolk.put_back(p_tasks bigint[]) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    update kinfolk.task t
+    set
+        state = 'pending',
+        gate = 'open',
+        attempt = t.attempt - 1,
+        runs = 0,
+        started_at = null,
+        worker_id = null,
+        token = null,
+        keyed = false
+    where t.id = any (p_tasks);
+end
+$$;
