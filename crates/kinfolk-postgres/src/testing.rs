@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::poll_fn;
 use kinfolk_core::store::Answer;
-use kinfolk_core::{Operate, Timestamp};
+use kinfolk_core::{Operate, QueueName, Timestamp};
 use tokio::sync::OnceCell;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_postgres::types::Type;
@@ -52,6 +52,14 @@ pub async fn restart_server(store: &PgStore) -> Answer<()> {
 pub async fn wipe(store: &PgStore) -> Answer<()> {
     let client = store.raw_client().await?;
     client.batch_execute(WIPE).await.map_err(|fault| store_error(&fault))
+}
+
+/// Makes the next few dozen claims of the store on the queue `default` ask the groups of tasks before they take any, as after
+/// many that were undone.
+pub fn ask_groups_first(store: &PgStore) {
+    for _ in 0..8 {
+        store.early.tried(&QueueName::default(), true);
+    }
 }
 
 /// Installs the test build of the engine's functions: each marked point in them (a comment `-- point: name`, alone on its

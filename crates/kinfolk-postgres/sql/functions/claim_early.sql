@@ -81,7 +81,6 @@ begin
     then
         v_undone := p_tasks;
     elsif v_need.groups is not null then
-        -- point: claim.early_locked
         perform kinfolk.take_notes(p_groups, false, p_now);
         v_overfull := kinfolk.take_slots(v_need.groups, v_need.keys, v_need.tasks, true);
         if v_overfull <> '{}' then

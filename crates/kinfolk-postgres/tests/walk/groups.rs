@@ -11,29 +11,29 @@ use super::pairs::{cancelled, settled, state};
 use super::walker::{Call, call};
 use super::{Pair, every_schedule_is_sound};
 
-fn tenant() -> GroupName {
+pub(crate) fn tenant() -> GroupName {
     GroupName::new("tenant").unwrap()
 }
 
-fn under_key() -> NewTask {
+pub(crate) fn under_key() -> NewTask {
     NewTask { keys: Keys::new().and(tenant(), "acme"), ..task("work") }
 }
 
 /// The command, with one slot for each tenant.
-async fn one_slot(store: &PgStore) {
+pub(crate) async fn one_slot(store: &PgStore) {
     let groups = Groups::new().and(tenant(), GroupSpec::limit(1));
     store.register(&[Command { groups: Some(groups), ..Command::new(command("work")) }]).await.unwrap();
 }
 
 /// A worker that has looked for tasks before, and so looks once.
-async fn idle_worker(store: &PgStore) -> WorkerId {
+pub(crate) async fn idle_worker(store: &PgStore) -> WorkerId {
     let worker = worker(store).await;
     store.claim(&claim_of(worker, &["work"], 5)).await.unwrap();
     worker
 }
 
 /// A task that holds the slot.
-async fn holder(store: &PgStore) -> ClaimedTask {
+pub(crate) async fn holder(store: &PgStore) -> ClaimedTask {
     one_slot(store).await;
     enqueue(store, under_key()).await;
     let worker = worker(store).await;
@@ -55,7 +55,7 @@ async fn running(store: &PgStore, tasks: &[TaskId]) -> Vec<TaskId> {
 }
 
 /// Whoever waits gets the slot by the next claim at the latest, and one alone.
-async fn one_gets_it(store: &PgStore, worker: WorkerId, tasks: &[TaskId]) -> Result<(), String> {
+pub(crate) async fn one_gets_it(store: &PgStore, worker: WorkerId, tasks: &[TaskId]) -> Result<(), String> {
     store.claim(&claim_of(worker, &["work"], 5)).await.unwrap();
     match &running(store, tasks).await[..] {
         [_] => Ok(()),

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod durable;
+mod early;
 mod families;
 mod groups;
 mod pairs;
