@@ -236,6 +236,23 @@ fn a_full_file_takes_no_task_and_stays_sound() {
 }
 
 #[test]
+fn an_enqueue_that_is_cut_short_says_how_much_of_it_is_there() {
+    let db = sqlite().migrated();
+    db.ok(&["register", "noop"]);
+    let script = "trap '' XFSZ; ulimit -f 8192; exec \"$@\"";
+    let mut command = Command::new("bash");
+    command.args(["-c", script, "bash", env!("CARGO_BIN_EXE_kinfolk"), "--database", &db.url]);
+    command.args(["enqueue", "noop", "--count", "100000"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ran = finish_child(command.spawn().unwrap(), "");
+    assert_eq!(ran.code, 4, "{ran:?}");
+    let there = db.json(&["stats"])[0]["counts"][0]["tasks"].as_u64().unwrap();
+    assert!(there > 0, "{ran:?}");
+    assert!(ran.stdout.contains(&format!("created {there} tasks, 1 to ")), "{ran:?}");
+    assert!(ran.stderr.contains(&format!("only the first {there} of 100000 were enqueued")), "{ran:?}");
+}
+
+#[test]
 fn two_migrations_at_once_make_one_schema() {
     for db in [sqlite(), postgres()] {
         let start = || {
