@@ -366,6 +366,7 @@ macro_rules! every_contract {
                 a_failing_task_does_not_disarm_its_schedule, changing_a_schedule_keeps_its_last_tick,
                 a_schedule_can_not_be_handed_a_past, due_schedules_come_by_tick_then_name,
                 a_removed_schedule_leaves_its_tasks, an_unknown_schedule_is_not_found, a_schedule_can_be_put_paused,
+                a_schedule_for_an_unknown_queue_or_group_is_refused, a_tick_that_makes_no_task_is_told,
             ]
             serial: [
                 top_level_tasks_run_one_after_another, as_many_families_work_as_the_limit_says,

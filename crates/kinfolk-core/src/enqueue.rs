@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::InputError;
+use crate::error::{InputError, StoreError};
 use crate::group::Keys;
 use crate::ids::TaskId;
 use crate::json::Json;
@@ -102,6 +102,16 @@ impl Rejection {
     /// Whether trying again may help: someone may have registered what was unknown.
     pub const fn may_pass(&self) -> bool {
         matches!(self, Self::UnknownCommand(_) | Self::UnknownQueue(_) | Self::UnknownGroup(_))
+    }
+
+    /// What a schedule is refused with that would only make such tasks of this command.
+    pub fn of_schedule(&self, command: &CommandName) -> StoreError {
+        match self {
+            Self::UnknownCommand(name) => StoreError::not_found("command", name),
+            Self::UnknownQueue(name) => StoreError::not_found("queue", name),
+            Self::UnknownGroup(name) => StoreError::not_found("group", format_args!("{name} of command {command}")),
+            other => InputError::Other(other.to_string()).into(),
+        }
     }
 }
 

@@ -143,7 +143,8 @@ pub enum StoreError {
     },
     /// The role may not do this.
     #[error(
-        "not permitted: {detail}; grant the role that this needs (kinfolk_worker, kinfolk_producer or kinfolk_viewer)"
+        "not permitted: {detail}; grant the role that this needs: kinfolk_producer to enqueue and register, kinfolk_worker to \
+         work, kinfolk_viewer to look, kinfolk_operator to cancel, retry, pause and set"
     )]
     Forbidden {
         /// The database's own words.

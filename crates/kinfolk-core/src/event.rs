@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::enqueue::Rejection;
 use crate::ids::{TaskId, WorkerId};
 use crate::name::{CommandName, GroupName, QueueName, ScheduleName, StatusName};
 use crate::settle::FailureKind;
@@ -44,8 +45,8 @@ pub enum Event {
     SlowedDown { task: TaskId, command: CommandName, group: GroupName, until: Timestamp },
     /// Tasks of lost workers were taken care of.
     Recovered { worker: WorkerId, returned: u64, poisoned: u64, cancelled: u64 },
-    /// A schedule fired.
-    ScheduleFired { schedule: ScheduleName, tasks: Vec<TaskId>, overlapped: u64 },
+    /// A schedule fired; `rejected` says why a tick made no task, for each that did not.
+    ScheduleFired { schedule: ScheduleName, tasks: Vec<TaskId>, overlapped: u64, rejected: Vec<Rejection> },
     /// Finished families were removed by retention.
     Pruned { tasks: u64 },
     /// Parents were found waiting for nothing, or tasks behind a key that has room, and were set right: a bug in the store.

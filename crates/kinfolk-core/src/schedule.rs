@@ -11,7 +11,7 @@ use croner::Cron;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use crate::enqueue::NewTask;
+use crate::enqueue::{NewTask, Rejection};
 use crate::error::InputError;
 use crate::ids::TaskId;
 use crate::limits::{CATCH_UP_MAX, CRON_BYTES_MAX};
@@ -90,6 +90,8 @@ pub struct Fired {
     pub tasks: Vec<TaskId>,
     /// Ticks left out because the task before had not ended.
     pub overlapped: u64,
+    /// Why ticks made no task, one reason for each such tick: what the schedule names has gone since it was put.
+    pub rejected: Vec<Rejection>,
     /// Someone else had fired it already; nothing was done.
     pub too_late: bool,
 }

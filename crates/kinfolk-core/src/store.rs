@@ -241,7 +241,8 @@ pub trait Operate: Send + Sync {
     /// Take from a queue again.
     async fn resume(&self, queue: &QueueName) -> Answer<()>;
 
-    /// Make or change a schedule; it is checked and armed for its next tick by the store's clock.
+    /// Make or change a schedule; it is checked and armed for its next tick by the store's clock. One that names a
+    /// command, a queue or a group that is not there is refused.
     async fn put_schedule(&self, schedule: &Schedule) -> Answer<Schedule>;
 
     /// Switch a schedule off or on again. Ticks that pass while it is off are not missed: it is armed anew.

@@ -47,6 +47,25 @@ async fn the_page_about_sql_shows_sql_that_runs() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_trigger_on_the_page_about_sql_lets_no_row_in_without_its_task() -> Result<()> {
+    let bed = Bed::new(Kind::Postgres).await?;
+    run(&bed, "docs/sql.md").await?;
+    let page = blocks("docs/sql.md")?;
+    let block = page.iter().find(|block| block.contains("returns trigger")).context("the page shows no trigger")?;
+    let (_, function) = block.split_once("create function").context("the trigger has no function")?;
+    let (function, _) = function.split_once("create trigger").context("the function has no trigger")?;
+    let client = bed.plain().await?;
+    let misspelt = function.replace("send_invoice", "send_invoce");
+    client.batch_execute(&format!("create or replace function {misspelt}")).await?;
+    let fault = client.batch_execute("insert into customer_order values (3001)").await.unwrap_err();
+    let said = fault.as_db_error().map(|fault| fault.message().to_owned()).unwrap_or_default();
+    ensure!(said.contains("unknown command send_invoce"), "{said}: {fault}");
+    let rows = client.query("select from customer_order where number = 3001", &[]).await?;
+    ensure!(rows.is_empty(), "the order is there, its task is not");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_page_about_handlers_in_sql_shows_sql_that_runs() -> Result<()> {
     run(&Bed::new(Kind::Postgres).await?, "docs/sql-handlers.md").await
 }

@@ -20,7 +20,7 @@ begin
         select r.role, p.oid::regprocedure as routine
         from (values
             ('kinfolk_producer', array['enqueue', 'enqueue_many', 'enqueue_rows', 'take_ids', 'register_command',
-                'register_commands', 'wake', 'signal']),
+                'register_commands', 'commands', 'wake', 'signal']),
             ('kinfolk_worker', array['register_worker', 'heartbeat', 'leave', 'claim', 'flush', 'settle', 'settle_made',
                 'lock_settled', 'recover', 'due_schedules', 'fire', 'sweep', 'prune', 'refresh_statuses', 'statuses', 'queues',
                 'get_task', 'tally', 'record', 'suspend', 'expire', 'take_signal', 'report', 'history', 'results',
@@ -36,6 +36,8 @@ begin
                 'in_order', 'has_failed_siblings', 'has_pending_children', 'snooze', 'retry_after', 'give_up', 'slow_down_for']),
             ('kinfolk_viewer', array['has_failed_siblings', 'has_pending_children']),
             ('kinfolk_operator', array['set_limits', 'register_command', 'register_commands']),
+            -- Who changes a part of something reads the rest of it first.
+            ('kinfolk_operator', array['commands', 'queues', 'groups', 'schedules', 'statuses']),
             ('kinfolk_operator', array['signal', 'cancel', 'retry', 'retry_family', 'set_queue', 'pause', 'resume', 'put_schedule',
                 'pause_schedule', 'remove_schedule', 'get_task', 'put_status', 'remove_status', 'set_group', 'remove_group'])
         ) as r(role, verbs)

@@ -202,7 +202,8 @@ impl Operate for PgStore {
                     (&keys, Type::JSONB),
                 ],
             )
-            .await?;
+            .await
+            .map_err(not_there)?;
         rows.first().map_or_else(|| Err(StoreError::not_found("command", &task.command)), rows::schedule)
     }
 
@@ -244,4 +245,14 @@ pub(crate) fn of_task(fault: StoreError, id: TaskId) -> StoreError {
 
 fn found(there: bool, what: &'static str, name: impl std::fmt::Display) -> Answer<()> {
     if there { Ok(()) } else { Err(StoreError::not_found(what, name)) }
+}
+
+/// What a schedule names and is not there, from the words of KF002.
+fn not_there(fault: StoreError) -> StoreError {
+    let StoreError::NotFound { what: "", name } = &fault else { return fault };
+    let named = |what: &'static str| {
+        let rest = name.strip_prefix("there is no ").and_then(|words| words.strip_prefix(what))?.strip_prefix(' ')?;
+        Some(StoreError::not_found(what, rest))
+    };
+    named("queue").or_else(|| named("group")).unwrap_or(fault)
 }

@@ -144,11 +144,7 @@ pub(crate) fn enqueued(ids: &[i64], tasks: &[NewTask], rows: &[Row]) -> Answer<V
         let answer = match (outcome, holder, name) {
             ("existing", Some(id), _) => Enqueued::Existing(id),
             ("merged", Some(id), _) => Enqueued::Merged(id),
-            ("unknown_command", _, Some(name)) => {
-                Enqueued::Rejected(Rejection::UnknownCommand(CommandName::new(name)?))
-            }
-            ("unknown_queue", _, Some(name)) => Enqueued::Rejected(Rejection::UnknownQueue(QueueName::new(name)?)),
-            ("unknown_group", _, Some(name)) => Enqueued::Rejected(Rejection::UnknownGroup(GroupName::new(name)?)),
+            (why, None, Some(name)) => Enqueued::Rejected(rejection(why, name)?),
             _ => return Err(strange("outcome", outcome)),
         };
         match answers.get_mut(nth) {
@@ -157,6 +153,16 @@ pub(crate) fn enqueued(ids: &[i64], tasks: &[NewTask], rows: &[Row]) -> Answer<V
         }
     }
     Ok(answers)
+}
+
+/// Why an enqueue made no task: what is not there.
+fn rejection(why: &str, name: &str) -> Answer<Rejection> {
+    match why {
+        "unknown_command" => Ok(Rejection::UnknownCommand(CommandName::new(name)?)),
+        "unknown_queue" => Ok(Rejection::UnknownQueue(QueueName::new(name)?)),
+        "unknown_group" => Ok(Rejection::UnknownGroup(GroupName::new(name)?)),
+        _ => Err(strange("outcome", why)),
+    }
 }
 
 /// The answers to a settle; `many` of them, each at its place. Plain completions come without an answer.
@@ -298,10 +304,12 @@ pub(crate) fn status(row: &Row) -> Answer<Status> {
 }
 
 pub(crate) fn fired(row: &Row) -> Answer<Fired> {
+    let (rejected, missing): (Vec<&str>, Vec<&str>) = (get(row, 3)?, get(row, 4)?);
     Ok(Fired {
         tasks: get::<Vec<i64>>(row, 0)?.into_iter().map(TaskId).collect(),
         overlapped: count(row, 1)?,
         too_late: get(row, 2)?,
+        rejected: rejected.iter().zip(missing).map(|(why, name)| rejection(why, name)).collect::<Answer<_>>()?,
     })
 }
 

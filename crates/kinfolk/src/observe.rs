@@ -176,11 +176,13 @@ impl Observer {
                     counter!("kinfolk_recovered_total", "became" => became).increment(*tasks);
                 }
             }
-            Event::ScheduleFired { schedule, tasks, overlapped } => {
+            Event::ScheduleFired { schedule, tasks, overlapped, rejected } => {
                 counter!("kinfolk_schedule_tasks_total", "schedule" => schedule.to_string())
                     .increment(tasks.len() as u64);
                 counter!("kinfolk_schedule_overlapped_total", "schedule" => schedule.to_string())
                     .increment(*overlapped);
+                counter!("kinfolk_schedule_rejected_total", "schedule" => schedule.to_string())
+                    .increment(rejected.len() as u64);
             }
             Event::Pruned { tasks } => counter!("kinfolk_pruned_total").increment(*tasks),
             Event::Unstuck { tasks } => counter!("kinfolk_unstuck_total").increment(*tasks),
@@ -256,9 +258,13 @@ fn log(event: &Event) {
         Event::Recovered { worker, returned, poisoned, cancelled } => {
             warn!(target: "kinfolk", event = name, %worker, returned, poisoned, cancelled);
         }
-        Event::ScheduleFired { schedule, tasks, overlapped } => {
-            info!(target: "kinfolk", event = name, %schedule, tasks = tasks.len(), overlapped);
-        }
+        Event::ScheduleFired { schedule, tasks, overlapped, rejected } => match rejected.last() {
+            None => info!(target: "kinfolk", event = name, %schedule, tasks = tasks.len(), overlapped, rejected = 0),
+            Some(why) => {
+                let (tasks, rejected) = (tasks.len(), rejected.len());
+                warn!(target: "kinfolk", event = name, %schedule, tasks, overlapped, rejected, "a tick made no task: {why}");
+            }
+        },
         Event::Pruned { tasks } => debug!(target: "kinfolk", event = name, tasks),
         Event::Unstuck { tasks } => {
             error!(target: "kinfolk", event = name, tasks, "tasks waited for nothing: please report this bug");

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use kinfolk_core::limits::{ENQUEUE_BATCH_MAX, TRACE_BYTES_MAX};
-use kinfolk_core::{Command, CommandName, Due, Enqueued, InputError, Json, NewTask, Rejection, Store, Timestamp};
+use kinfolk_core::{
+    Advice, Command, CommandName, Due, Enqueued, InputError, Json, NewTask, Rejection, Store, StoreError, Timestamp,
+};
 use serde::Serialize;
 
 use super::task_options::TaskOptions;
@@ -59,8 +61,15 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
         register_if_unknown(&args, store.as_ref()).await?;
     }
     let mut tally = Tally::default();
-    for batch in tasks.chunks(ENQUEUE_BATCH_MAX) {
-        for answer in store.enqueue(batch).await? {
+    for (nth, batch) in tasks.chunks(ENQUEUE_BATCH_MAX).enumerate() {
+        let answers = match store.enqueue(batch).await {
+            Ok(answers) => answers,
+            Err(fault) if nth == 0 => return Err(fault.into()),
+            Err(fault) => {
+                return cut_short(fault, &tally, (nth * ENQUEUE_BATCH_MAX, batch.len(), tasks.len()), session);
+            }
+        };
+        for answer in answers {
             if session.out.json() {
                 session.out.item(&Answer::from(&answer))?;
             }
@@ -77,6 +86,20 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
             Err(Fault::no("rejected", format!("{} ({remedy})", refusal(tally.rejected, &why))))
         }
     }
+}
+
+/// Tells how far it came: what was enqueued before the fault stays. `parts`: done, in this call, in all.
+fn cut_short(fault: StoreError, tally: &Tally, parts: (usize, usize, usize), session: &Session) -> Result<(), Fault> {
+    if !session.out.json() && !tally.is_empty() {
+        session.out.line(tally.sentence())?;
+    }
+    let (done, now, all) = parts;
+    // A call without an answer may have been carried out.
+    let unknown = match fault.advice() {
+        Advice::Retry => format!(", of the next {now} it is not known"),
+        _ => String::new(),
+    };
+    Err(Fault::from(fault).about(&format!("only the first {done} of {all} were enqueued{unknown}")))
 }
 
 impl Args {

@@ -104,14 +104,20 @@ fn tell(told: &Told<'_>, session: &Session) -> Result<(), Fault> {
 async fn whereabouts(task: &Task, explained: &Explanation, store: &dyn Store) -> Result<String, Fault> {
     let moment = |moment: Timestamp| format!("{} ({moment})", relative(explained.now, moment));
     if explained.state == State::Running {
-        let worker =
-            match explained.worker {
-                Some(id) => store.workers().await?.into_iter().find(|worker| worker.id == id).map_or_else(
-                    || format!("worker {id}"),
-                    |worker| format!("worker {} ({id})", harmless(&worker.name)),
-                ),
-                None => "a worker".to_owned(),
-            };
+        let mut workers = store.workers().await?.into_iter();
+        let known = explained.worker.and_then(|id| workers.find(|worker| worker.id == id));
+        if let Some(gone) = known.as_ref().filter(|worker| worker.lease_until < explained.now) {
+            let (name, ended) = (harmless(&gone.name), moment(gone.lease_until));
+            return Ok(format!(
+                "worker {name} ({}) had it, and its lease ended {ended}; any live worker takes it back",
+                gone.id
+            ));
+        }
+        let worker = match (known, explained.worker) {
+            (Some(worker), _) => format!("worker {} ({})", harmless(&worker.name), worker.id),
+            (None, Some(id)) => format!("worker {id}"),
+            (None, None) => "a worker".to_owned(),
+        };
         let since = task.started_at.map(|at| format!(" since {}", moment(at))).unwrap_or_default();
         let end = task.cancel_requested_at.map(|at| format!("; its end was asked for {}", moment(at)));
         return Ok(format!("{worker} runs it{since}{}", end.unwrap_or_default()));

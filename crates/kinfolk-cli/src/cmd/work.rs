@@ -13,7 +13,7 @@ use std::time::Duration;
 use kinfolk::core::inspect::Filter;
 use kinfolk::core::limits::PAGE_MAX;
 use kinfolk::{State, Store, TaskView};
-use kinfolk_core::{Gate, InputError, QueueName};
+use kinfolk_core::{Gate, InputError, QueueName, StoreError};
 use kinfolk_postgres::PgOptions;
 
 use self::config::Config;
@@ -83,6 +83,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let config = args.config.as_deref().map(Config::read).transpose()?.unwrap_or_default();
     let store = session.open_or_create().await?;
     config.apply(store.as_ref()).await?;
+    args.must_know_queues(store.as_ref(), session).await?;
     let crew = args.crew(&config, store, session)?;
     let queues = crew.start().await?;
     session.out.hint(format_args!("{}; Ctrl-C to stop", sentence(&crew, &queues).await?));
@@ -96,6 +97,20 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
 }
 
 impl Args {
+    /// A misspelt queue is an error: nothing would ever come from it. The built-in commands make the default one.
+    async fn must_know_queues(&self, store: &dyn Store, session: &Session) -> Result<(), Fault> {
+        if self.queue.is_empty() {
+            return Ok(());
+        }
+        let mut known: BTreeSet<QueueName> = store.queues().await?.into_iter().map(|queue| queue.name).collect();
+        known.insert(QueueName::default());
+        let Some(lane) = self.queue.iter().find(|lane| !known.contains(&lane.queue)) else { return Ok(()) };
+        let known: Vec<&str> = known.iter().map(QueueName::as_str).collect();
+        let make = session.command_line(&format!("queue set {}", lane.queue));
+        let message = format!("{}; there are: {}; to make it, type `{make}`", lane.queue, known.join(", "));
+        Err(StoreError::not_found("queue", message).into())
+    }
+
     fn crew(&self, config: &Config, store: Arc<dyn Store>, session: &Session) -> Result<Crew, Fault> {
         let capacity = self.capacity.or(config.capacity).unwrap_or(CAPACITY) as usize;
         let configured = config.queues.iter().map(|(queue, config)| (queue.clone(), config.capacity));

@@ -183,6 +183,40 @@ fn a_read_only_server_takes_no_task() {
 }
 
 #[test]
+fn a_role_suffices_for_what_it_is_there_for() {
+    let db = postgres().migrated();
+    db.ok(&["register", "known", "--group", "tenant=1"]);
+    db.ok(&["schedule", "put", "often", "0 * * * *", "known"]);
+    db.ok(&["enqueue", "known"]);
+    let run = |role: &str, args: &[&str]| {
+        let mut command = kinfolk();
+        command.args(["--database", &format!("{}?options=-c%20role%3D{role}", db.url)]).args(args);
+        crate::support::finish(command, "")
+    };
+    for (role, args) in [
+        ("kinfolk_producer", &["register", "mine", "--queue", "new"][..]),
+        ("kinfolk_producer", &["enqueue", "other", "--register"]),
+        ("kinfolk_operator", &["register", "known", "--group", "tenant=2"]),
+        ("kinfolk_operator", &["queue", "set", "default", "--keep-failed", "1d"]),
+        ("kinfolk_operator", &["groups", "set", "tenant", "--limit", "3"]),
+        ("kinfolk_operator", &["schedule", "put", "often", "30 * * * *", "known"]),
+        ("kinfolk_operator", &["schedule", "pause", "often"]),
+        ("kinfolk_operator", &["schedule", "resume", "often"]),
+        ("kinfolk_operator", &["schedule", "remove", "often"]),
+        ("kinfolk_operator", &["pause", "default"]),
+        ("kinfolk_operator", &["resume", "default"]),
+        ("kinfolk_operator", &["cancel", "1"]),
+        ("kinfolk_operator", &["retry", "1"]),
+        ("kinfolk_viewer", &["stats"]),
+    ] {
+        let ran = run(role, args);
+        assert_eq!(ran.code, 0, "{role}: {args:?}: {ran:?}");
+    }
+    let said = refused(&run("kinfolk_viewer", &["cancel", "1"]), 4);
+    assert!(said.contains("kinfolk_operator to cancel"), "{said}");
+}
+
+#[test]
 fn a_full_file_takes_no_task_and_stays_sound() {
     let db = sqlite().migrated();
     db.ok(&["enqueue", "noop", "--register"]);
@@ -199,6 +233,23 @@ fn a_full_file_takes_no_task_and_stays_sound() {
     assert_eq!(ran.code, 4, "{ran:?}");
     assert_eq!(db.tasks(), 1);
     assert_eq!(db.ok(&["check"]).trim(), "every invariant holds");
+}
+
+#[test]
+fn an_enqueue_that_is_cut_short_says_how_much_of_it_is_there() {
+    let db = sqlite().migrated();
+    db.ok(&["register", "noop"]);
+    let script = "trap '' XFSZ; ulimit -f 8192; exec \"$@\"";
+    let mut command = Command::new("bash");
+    command.args(["-c", script, "bash", env!("CARGO_BIN_EXE_kinfolk"), "--database", &db.url]);
+    command.args(["enqueue", "noop", "--count", "100000"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ran = finish_child(command.spawn().unwrap(), "");
+    assert_eq!(ran.code, 4, "{ran:?}");
+    let there = db.json(&["stats"])[0]["counts"][0]["tasks"].as_u64().unwrap();
+    assert!(there > 0, "{ran:?}");
+    assert!(ran.stdout.contains(&format!("created {there} tasks, 1 to ")), "{ran:?}");
+    assert!(ran.stderr.contains(&format!("only the first {there} of 100000 were enqueued")), "{ran:?}");
 }
 
 #[test]

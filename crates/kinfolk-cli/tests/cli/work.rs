@@ -20,6 +20,8 @@ fn queues_are_worked_as_they_are_named(db: &Db) {
     db.ok(&["work", "--until-idle", "--queue", "mail=2"]);
     let states = |queue: &str| db.json(&["list", "--queue", queue])[0]["state"].clone();
     assert_eq!(states("mail"), "completed");
+    let said = db.fails(&["work", "--until-idle", "--queue", "mail", "--queue", "mial=2"], 3);
+    assert!(said.contains("no queue mial; there are: default, mail;") && said.contains("queue set mial"), "{said}");
     db.fails(&["work", "--queue", "mail=0"], 2);
     db.fails(&["work", "--queue", "mail=x"], 2);
 }

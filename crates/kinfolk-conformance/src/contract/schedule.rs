@@ -1,9 +1,10 @@
 //! Recurring schedules: armed, fired once a tick, by anyone.
 
 use kinfolk_core::schedule::{Fired, Plan};
-use kinfolk_core::{Due, Enqueued, Missed, NewTask, Overlap, Schedule, State, StoreError, Unique};
+use kinfolk_core::{Due, Enqueued, Missed, NewTask, Overlap, Rejection, Schedule, State, StoreError, Unique};
 
-use crate::world::{World, keyed, new_task, schedule_name, secs};
+use crate::grouped::task_of;
+use crate::world::{World, group_name, keyed, new_task, queue_name, schedule_name, secs};
 
 fn hourly() -> Schedule {
     Schedule::new(schedule_name("hourly"), "0 * * * *", new_task("mail"))
@@ -211,6 +212,42 @@ pub async fn an_unknown_schedule_is_not_found(w: &World) {
     for fault in faults {
         assert!(matches!(&fault, StoreError::NotFound { what: "schedule", name } if name == "never"), "{fault}");
     }
+}
+
+/// A schedule whose ticks could make no task is refused by what is not there, and changes nothing.
+pub async fn a_schedule_for_an_unknown_queue_or_group_is_refused(w: &World) {
+    w.groups([("tenant", 9)]).await;
+    let put = w.store.put_schedule(&hourly()).await.unwrap();
+    let nowhere = NewTask { queue: Some(queue_name("nowhere")), ..new_task("mail") };
+    for (task, what, missing) in [
+        (nowhere, "queue", "nowhere"),
+        (task_of("mail", &[("tenant", "acme"), ("zone", "north")]), "group", "zone of command mail"),
+        (task_of("report", &[("tenant", "acme")]), "group", "tenant of command report"),
+    ] {
+        let fault = w.store.put_schedule(&Schedule { task, ..hourly() }).await.unwrap_err();
+        let StoreError::NotFound { what: found, name } = &fault else { panic!("{fault}") };
+        assert_eq!((*found, name.as_str()), (what, missing));
+    }
+    assert_eq!(w.store.schedules().await.unwrap(), [put]);
+}
+
+/// A tick that can make no task, because what the schedule names has gone, is told, counts as fired and arms the next.
+pub async fn a_tick_that_makes_no_task_is_told(w: &World) {
+    w.groups([("tenant", 9)]).await;
+    let task = task_of("mail", &[("tenant", "acme")]);
+    w.store.put_schedule(&Schedule { task, missed: Missed::All, ..hourly() }).await.unwrap();
+    w.declare("mail", [("zone", 9)]).await;
+    w.advance(2 * 3_600).await;
+    let fired = w.store.fire(&plan(w).await).await.unwrap();
+    let rejected = vec![Rejection::UnknownGroup(group_name("tenant")); 2];
+    assert_eq!(fired, Fired { rejected, ..Fired::default() });
+    let schedule = w.store.schedules().await.unwrap().remove(0);
+    assert_eq!((schedule.last_at, schedule.last_task), (Some(w.now()), None));
+    assert_eq!(schedule.next_at, Some(w.now().plus(secs(3_600))));
+    w.groups([("tenant", 9)]).await;
+    w.advance(3_600).await;
+    let fired = w.store.fire(&plan(w).await).await.unwrap();
+    assert_eq!((fired.tasks.len(), fired.rejected), (1, vec![]));
 }
 
 /// A schedule that is put paused stays off until it is switched on.

@@ -102,8 +102,8 @@ impl Engine {
 
     pub(super) fn put_schedule(&mut self, schedule: &Schedule) -> Answer<Schedule> {
         let mut schedule = schedule.clone().armed(self.now)?;
-        if !self.commands.contains_key(&schedule.task.command) {
-            return Err(StoreError::not_found("command", &schedule.task.command));
+        if let Some(why) = self.rejection(&schedule.task) {
+            return Err(why.of_schedule(&schedule.task.command));
         }
         let before = self.schedules.get(&schedule.name);
         schedule.last_at = before.and_then(|before| before.last_at);

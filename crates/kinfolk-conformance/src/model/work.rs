@@ -95,10 +95,12 @@ impl Engine {
                 continue;
             }
             let answer = self.enqueue_one(&schedule.task, None)?;
-            if let Enqueued::Created(id) = answer {
-                fired.tasks.push(id);
-            }
             schedule.last_task = answer.id().ok().or(schedule.last_task);
+            match answer {
+                Enqueued::Created(id) => fired.tasks.push(id),
+                Enqueued::Rejected(why) => fired.rejected.push(why),
+                Enqueued::Existing(_) | Enqueued::Merged(_) => {}
+            }
         }
         schedule.last_at = plan.ticks.last().copied().or(schedule.last_at);
         schedule.next_at = plan.next_at;

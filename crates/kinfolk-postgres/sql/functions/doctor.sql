@@ -1,4 +1,5 @@
--- Looks for trouble around the store: one row for each thing looked at. `p_caller_now`: the caller's own clock.
+-- Looks for trouble around the store: one row for each thing looked at. `p_caller_now`: the caller's own clock. Locks
+-- nothing. Waiting tasks are looked up in `task_ready`, `task_suspect`, `task_due` up to now, and `task_held`.
 
 create or replace function kinfolk.doctor(p_caller_now timestamptz)
 returns table (subject text, health text, found text, remedy text)
@@ -9,6 +10,16 @@ as $$
 begin
     return query
     select 'schema', 'good', format('version %s, PostgreSQL %s', kinfolk.schema_version(), current_setting('server_version')), '';
+
+    return query
+    select 'writes', case when w.why is null then 'good' else 'bad' end, coalesce(w.why, 'the database takes writes'),
+        case when w.why is null then '' else 'connect to the primary, or allow writes again: nothing can be enqueued or recorded here' end
+    from (
+        select case
+            when pg_is_in_recovery() then 'this server is a standby and takes no writes'
+            when current_setting('transaction_read_only') = 'on' then 'transactions are read-only here (default_transaction_read_only)'
+        end as why
+    ) w;
 
     return query
     select 'clock', case when s.skew > interval '30 seconds' then 'bad' when s.skew > interval '2 seconds' then 'warning' else 'good' end,
@@ -28,16 +39,20 @@ begin
     ) c;
 
     return query
+    -- Who has written but holds no snapshot now (idle in transaction) has a number of its own, and holds the horizon by
+    -- that. Sessions on other databases don't; a standby's feedback is of none.
     with holders as (
-        select format('process %s of %s, %s, since %s', a.pid, coalesce(a.usename, '?'), coalesce(a.state, '?'),
-                date_trunc('second', a.xact_start)) as who,
-            age(a.backend_xmin) as behind, clock_timestamp() - a.xact_start as lasting
+        select format('process %s of %s, %s', a.pid, coalesce(a.usename, '?'), coalesce(a.state, '?'))
+                || coalesce(', since ' || date_trunc('second', a.xact_start), '') as who,
+            greatest(age(a.backend_xmin), age(a.backend_xid)) as behind, clock_timestamp() - a.xact_start as lasting
         from pg_stat_activity a
-        where a.backend_xmin is not null
+        where (a.backend_xmin is not null or a.backend_xid is not null)
+            and (a.datname = current_database() or a.datname is null)
             and a.pid <> pg_backend_pid()
         union all
         select format('prepared transaction %L of %s', x.gid, x.owner), age(x.transaction), clock_timestamp() - x.prepared
         from pg_prepared_xacts x
+        where x.database = current_database()
         union all
         select format('replication slot %s', s.slot_name), greatest(age(s.xmin), age(s.catalog_xmin)), null
         from pg_replication_slots s
@@ -56,7 +71,7 @@ begin
             when o.lasting > interval '5 minutes' or o.behind > 1000000 then 'warning'
             else 'good'
         end,
-        coalesce(format('held by %s, %s transactions back', o.who, o.behind), 'held by nobody'),
+        case when o.who is null then 'held by nobody' else format('held by %s, %s transactions back', o.who, o.behind) end,
         case
             when o.lasting > interval '5 minutes' or o.behind > 1000000
                 then 'end that transaction or drop that slot: while it lasts, dead rows can''t be removed and claims slow down'
@@ -87,8 +102,9 @@ begin
     ) w;
 
     return query
-    with waiting as (
-        select distinct c.name as command, q.name as queue
+    -- What would be claimed, what a claim would open first, and what is lined up behind a key.
+    with kinds as (
+        select c.id as command_id, q.id as queue_id
         from kinfolk.command c
         cross join kinfolk.queue q
         cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
@@ -101,7 +117,34 @@ begin
                     and t.state = 'pending'
                     and t.gate = 'open'
                     and not t.suspect)
-            and not exists (
+            or exists (
+                select
+                from kinfolk.task t
+                where t.queue_id = q.id
+                    and t.lane = l.lane
+                    and t.command_id = c.id
+                    and t.state = 'pending'
+                    and t.gate = 'open'
+                    and t.suspect)
+        union
+        select t.command_id, t.queue_id
+        from kinfolk.queue q
+        join kinfolk.task t on t.queue_id = q.id
+        where t.gate = 'time'
+            and t.due <= kinfolk.clock()
+        union
+        select t.command_id, t.queue_id
+        from kinfolk.task t
+        where t.gate in ('limit', 'after')
+            and t.gate = 'limit'
+            and t.state = 'pending'
+    ),
+    waiting as (
+        select c.name as command, q.name as queue
+        from kinds k
+        join kinfolk.command c on c.id = k.command_id
+        join kinfolk.queue q on q.id = k.queue_id
+        where not exists (
                 select
                 from kinfolk.worker w
                 where w.lease_until >= kinfolk.clock()
@@ -110,7 +153,7 @@ begin
     )
     select 'handlers', case when count(*) > 0 then 'warning' else 'good' end,
         case
-            when count(*) > 0 then 'nobody handles ' || string_agg(format('%s on %s', w.command, w.queue), ', ' order by w.command)
+            when count(*) > 0 then 'nobody handles ' || string_agg(format('%s on %s', w.command, w.queue), ', ' order by w.command, w.queue)
             else 'every waiting task has a worker that handles it'
         end,
         case when count(*) > 0 then 'start a worker that has handlers for these commands on these queues' else '' end

@@ -1,10 +1,11 @@
 -- Carries out what was planned for a due schedule, if it is still armed for that tick: so each tick is fired once, by
 -- whoever comes first. Locks the schedule, then enqueues; a tick whose predecessor has not ended is left out where the
--- schedule says so.
+-- schedule says so. `rejected` and `missing`: for each tick that made no task the word for why not, and what is not
+-- there.
 
 create or replace function kinfolk.fire(
     p_name text, p_armed_for timestamptz, p_ticks timestamptz[], p_next_at timestamptz,
-    out tasks bigint[], out overlapped bigint, out too_late boolean
+    out tasks bigint[], out overlapped bigint, out too_late boolean, out rejected text[], out missing text[]
 )
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -19,6 +20,8 @@ begin
     tasks := '{}';
     overlapped := 0;
     too_late := false;
+    rejected := '{}';
+    missing := '{}';
     perform kinfolk.require_read_committed();
     select s.* into v_schedule from kinfolk.schedule s where s.name = p_name for update;
     if not found then
@@ -37,7 +40,7 @@ begin
             continue;
         end if;
         v_id := nextval('kinfolk.task_id');
-        select r.outcome, r.id
+        select r.outcome, r.id, r.name
         into v_answer
         from kinfolk.enqueue_rows(array[v_id], array[v_schedule.command], array[v_schedule.payload],
             array[v_schedule.queue], array[v_schedule.priority], array[v_schedule.due], array[v_schedule.delay_us],
@@ -49,6 +52,9 @@ begin
             v_last := v_id;
         elsif v_answer.id is not null then
             v_last := v_answer.id;
+        else
+            rejected := rejected || v_answer.outcome;
+            missing := missing || v_answer.name;
         end if;
     end loop;
     update kinfolk.schedule s

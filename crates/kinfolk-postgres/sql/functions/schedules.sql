@@ -1,5 +1,6 @@
 -- Makes or changes a schedule, armed by the caller. What it fired before is kept. Answers it as it is then, or nothing
--- when its command is unknown.
+-- when its command is unknown; one that names a queue or a group that is not there is refused, for its ticks would make
+-- no task. Locks the schedule.
 
 create or replace function kinfolk.put_schedule(
     p_name text, p_cron text, p_zone text, p_missed text, p_overlap text, p_paused boolean, p_next_at timestamptz,
@@ -11,14 +12,27 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
+declare
+    v_command integer;
+    v_unknown text;
 begin
     perform kinfolk.require_name('schedule', p_name);
     perform kinfolk.require_tasks(array[1], array[p_command], array[p_payload], array[p_priority], array[p_delay_us],
         array[p_unique_key], array[p_unique_scope], array[p_unique_window_us], array[p_on_duplicate],
         array[p_max_attempts], array[p_timeout_us], array[p_trace], 1);
     perform kinfolk.require_keys(array[p_slot_keys]);
-    if not exists (select from kinfolk.command c where c.name = p_command) then
+    select c.id into v_command from kinfolk.command c where c.name = p_command;
+    if not found then
         return;
+    end if;
+    if p_queue is not null and not exists (select from kinfolk.queue q where q.name = p_queue) then
+        perform kinfolk.refuse('KF002', format('there is no queue %s', p_queue),
+            'register a command on it, or make it with `kinfolk queue set`', 'queue');
+    end if;
+    v_unknown := kinfolk.unknown_group(v_command, p_slot_keys);
+    if v_unknown is not null then
+        perform kinfolk.refuse('KF002', format('there is no group %s of command %s', v_unknown, p_command),
+            'leave the key out, or declare the group with its command', 'group');
     end if;
     return query
     insert into kinfolk.schedule as s

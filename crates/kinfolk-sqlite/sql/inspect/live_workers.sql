@@ -1,6 +1,6 @@
--- live_workers: how many workers have a live lease.
+-- live_workers: the workers that have a live lease.
 -- params: 1 now
 -- index:  the whole table, which is small
-select count(*)
+select id
 from worker
 where lease_until >= ?1

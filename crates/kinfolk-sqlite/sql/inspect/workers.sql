@@ -5,6 +5,7 @@ select id,
        name,
        queues,
        commands,
+       lease,
        started_at,
        lease_until,
        (

@@ -22,7 +22,7 @@ const LOG_FACTOR: u64 = 8;
 pub(crate) fn doctor(snapshot: &Snapshot<'_>) -> Result<Vec<Finding>> {
     let workers = stats::workers(snapshot)?;
     let lost: Vec<WorkerId> =
-        workers.iter().filter(|worker| is_lost(snapshot, worker)).map(|worker| worker.id).collect();
+        workers.iter().filter(|worker| worker.lease_until < snapshot.now).map(|worker| worker.id).collect();
     Ok(vec![
         good("schema", format!("version {}", migrate::version(snapshot.conn)?)),
         sqlite(snapshot)?,
@@ -88,10 +88,6 @@ fn clock(snapshot: &Snapshot<'_>) -> Finding {
     let found =
         format!("this machine's clock is {lag:.1?} behind the latest time in the file; time stands still until then");
     warning("clock", found, "set the clock of this machine, or of the one that was ahead")
-}
-
-fn is_lost(snapshot: &Snapshot<'_>, worker: &WorkerView) -> bool {
-    worker.lease_until < snapshot.now || snapshot.shared.locks.is_dead(worker.id)
 }
 
 fn dead_workers(workers: &[WorkerView], lost: &[WorkerId]) -> Finding {

@@ -30,9 +30,18 @@ pub(crate) fn stats(snapshot: &Snapshot<'_>) -> Result<Stats> {
     counts.sort();
     let pending = tasks.keys().filter(|(_, _, state)| *state == State::Pending).map(|&(q, c, _)| (q, c));
     let oldest_open = heads(snapshot, catalogue, pending)?;
+    Ok(Stats { now: snapshot.now, counts, oldest_open, workers: alive(snapshot)? })
+}
+
+/// How many workers have a live lease and a process that is not known to be dead.
+fn alive(snapshot: &Snapshot<'_>) -> Result<u64> {
     let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/live_workers.sql"))?;
-    let workers = statement.query_row([snapshot.now.as_micros()], |row| row.get(0))?;
-    Ok(Stats { now: snapshot.now, counts, oldest_open, workers })
+    let mut rows = statement.query([snapshot.now.as_micros()])?;
+    let mut alive = 0;
+    while let Some(row) = rows.next()? {
+        alive += u64::from(!snapshot.shared.locks.is_dead(rows::worker_from(row.get(0)?)));
+    }
+    Ok(alive)
 }
 
 /// For each queue, since when its first open task has stood in line.
@@ -58,22 +67,32 @@ fn heads(
     Ok(heads)
 }
 
-/// Every worker, oldest first.
+/// Every worker, oldest first. One whose process is known to be dead has no lease any more, whatever it last wrote.
 pub(crate) fn workers(snapshot: &Snapshot<'_>) -> Result<Vec<WorkerView>> {
     let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/workers.sql"))?;
     let mut rows = statement.query(())?;
     let mut workers = Vec::new();
     while let Some(row) = rows.next()? {
         let (queues, commands): (String, String) = (row.get("queues")?, row.get("commands")?);
+        let id = rows::worker_from(row.get("id")?);
+        let mut lease_until = rows::moment(row, "lease_until")?;
+        if snapshot.shared.locks.is_dead(id) {
+            lease_until = lost_at(lease_until, row.get("lease")?, snapshot.now);
+        }
         workers.push(WorkerView {
-            id: rows::worker_from(row.get("id")?),
+            id,
             name: row.get("name")?,
             queues: serde_json::from_str(&queues).map_err(|_| unreadable("queues of a worker", &queues))?,
             commands: serde_json::from_str(&commands).map_err(|_| unreadable("commands of a worker", &commands))?,
             started_at: rows::moment(row, "started_at")?,
-            lease_until: rows::moment(row, "lease_until")?,
+            lease_until,
             running: row.get("running")?,
         });
     }
     Ok(workers)
+}
+
+/// When the lease of a dead process is said to have ended: at its last sign of life, and in any case before now.
+fn lost_at(lease_until: Timestamp, lease: i64, now: Timestamp) -> Timestamp {
+    Timestamp::from_micros((lease_until.as_micros() - lease).min(now.as_micros() - 1))
 }

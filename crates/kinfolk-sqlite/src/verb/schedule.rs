@@ -12,8 +12,8 @@ use crate::verb::{enqueue, whereabouts};
 /// Makes or changes a schedule, armed for its next tick.
 pub(crate) fn put(session: &mut Session<'_>, schedule: &Schedule) -> Result<Schedule> {
     let armed = schedule.clone().armed(session.now)?;
-    if session.catalogue.command(&armed.task.command).is_none() {
-        return Err(StoreError::not_found("command", &armed.task.command).into());
+    if let Err(why) = enqueue::target(&session.catalogue, &armed.task) {
+        return Err(why.of_schedule(&armed.task.command).into());
     }
     session.sql(include_str!("../../sql/schedule/put.sql"))?.execute((
         armed.name.as_str(),
@@ -63,10 +63,12 @@ pub(crate) fn fire(session: &mut Session<'_>, plan: &Plan) -> Result<Fired> {
         }
         let answers = enqueue::enqueue(session, std::slice::from_ref(&schedule.task), &Keys::new())?;
         for answer in answers {
-            if let Enqueued::Created(id) = answer {
-                fired.tasks.push(id);
-            }
             last_task = answer.id().ok().or(last_task);
+            match answer {
+                Enqueued::Created(id) => fired.tasks.push(id),
+                Enqueued::Rejected(why) => fired.rejected.push(why),
+                Enqueued::Existing(_) | Enqueued::Merged(_) => {}
+            }
         }
     }
     session.sql(include_str!("../../sql/schedule/advance.sql"))?.execute((

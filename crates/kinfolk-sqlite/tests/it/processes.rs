@@ -6,10 +6,13 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use kinfolk_core::store::Work;
-use kinfolk_core::{Clock, Inspect, Outcome, Recovered, State, Wake};
+use kinfolk_core::{Clock, Inspect, Outcome, Reason, Recovered, State, Wake, WorkerId, WorkerSpec};
 use kinfolk_sqlite::{SqliteStore, SystemClock};
+use uuid::Uuid;
 
-use crate::support::{HandClock, claim, enqueue, ids, queue, quick, register, scratch, settle, task, worker};
+use crate::support::{
+    HandClock, claim, command, enqueue, ids, queue, quick, register, scratch, settle, spec, task, worker,
+};
 
 const ROLE: &str = "KINFOLK_TEST_ROLE";
 const FILE: &str = "KINFOLK_TEST_FILE";
@@ -90,7 +93,9 @@ async fn the_other_process() {
             println!("done:");
         }
         "work" => {
-            let worker = worker(&store).await;
+            let spec = WorkerSpec { commands: vec![command("echo")], ..spec(WorkerId(Uuid::new_v4())) };
+            store.register_worker(&spec).await.unwrap();
+            let worker = spec.id;
             let taken = claim(&store, worker, &["echo"], 3).await;
             println!("taken:{}", taken.tasks.len());
             told();
@@ -150,6 +155,26 @@ async fn the_tasks_of_a_killed_process_are_recovered_at_once() {
     assert_eq!(store.check().await.unwrap(), []);
     let again = claim(&store, judge, &["echo"], 3).await;
     assert_eq!(ids(&again), made[..1], "suspects come one at a time");
+}
+
+#[tokio::test]
+async fn nobody_counts_a_killed_process_as_alive() {
+    let folder = scratch();
+    let path = folder.path().join("kinfolk.db");
+    let store = SqliteStore::open(&path).unwrap();
+    register(&store, &["echo"]).await;
+    let id = enqueue(&store, &vec![task("echo"); 4]).await[3];
+    let mut other = Other::start("work", &path);
+    assert_eq!(other.until("taken:"), "3");
+    assert_eq!(store.stats().await.unwrap().workers, 1);
+    assert!(matches!(store.explain(id).await.unwrap().reasons[..], [Reason::InLine { .. }]));
+    other.signal("-KILL");
+    other.child.wait().unwrap();
+    assert_eq!(store.stats().await.unwrap().workers, 0);
+    let (workers, now) = (store.workers().await.unwrap(), store.now().await.unwrap());
+    assert!(matches!(&workers[..], [dead] if dead.lease_until < now && dead.running == 3), "{workers:?}");
+    let explained = store.explain(id).await.unwrap();
+    assert!(matches!(explained.reasons[..], [Reason::NoWorker { .. }]), "{explained:?}");
 }
 
 #[tokio::test]

@@ -54,6 +54,7 @@ impl Scheduler {
                 schedule: plan.name,
                 tasks: fired.tasks,
                 overlapped: fired.overlapped,
+                rejected: fired.rejected,
             });
             self.shared.wake_all();
         }

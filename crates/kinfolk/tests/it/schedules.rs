@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kinfolk::{Event, Json, Missed, NewTask, Schedule, State};
+use kinfolk::{Command, Event, Groups, Json, Keys, Missed, NewTask, Schedule, State};
 
 use crate::lab::Lab;
 
@@ -34,4 +34,22 @@ async fn each_tick_is_fired_once_however_many_workers_there_are() {
         worker.stop().await.unwrap();
     }
     lab.check().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tick_that_makes_no_task_is_reported() {
+    let lab = Lab::new().await;
+    let command = |groups| Command { groups: Some(groups), ..Command::new("tick".parse().unwrap()) };
+    lab.store.register(&[command(Groups::of([("tenant", 1)]).unwrap())]).await.unwrap();
+    let keys = Keys::of([("tenant", "acme")]).unwrap();
+    let task = NewTask { keys, ..NewTask::new("tick".parse().unwrap(), Json::object()) };
+    lab.store.put_schedule(&Schedule::new("hourly".parse().unwrap(), "0 * * * *", task)).await.unwrap();
+    lab.store.register(&[command(Groups::total(1))]).await.unwrap();
+    let worker = lab.worker().handler("other", |_, _: Json| async { Ok(()) }).start().await.unwrap();
+    lab.clock.forward(Duration::from_secs(3600));
+    let fired = lab.events.wait_for("schedule_fired").await;
+    let Event::ScheduleFired { tasks, rejected, .. } = fired else { panic!("{fired:?}") };
+    assert_eq!((tasks.len(), rejected.len()), (0, 1));
+    assert!(rejected[0].to_string().contains("tenant"), "{rejected:?}");
+    worker.stop().await.unwrap();
 }

@@ -1,0 +1,76 @@
+//! The doctor: what it says of what holds dead rows, of tasks that nobody handles, and of a database that takes no writes.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::*;
+use kinfolk_core::inspect::{Finding, Health};
+use kinfolk_core::*;
+use kinfolk_postgres::{PgOptions, PgStore};
+
+/// Far longer than anything here takes.
+const SOON: Duration = Duration::from_secs(20);
+
+async fn finding(store: &PgStore, subject: &str) -> Finding {
+    let all = store.doctor().await.unwrap();
+    all.iter().find(|finding| finding.subject == subject).unwrap_or_else(|| panic!("{subject}: {all:?}")).clone()
+}
+
+/// Asks the doctor until he finds this.
+async fn found(store: &PgStore, subject: &str, is: impl Fn(&Finding) -> bool) -> Finding {
+    let begun = Instant::now();
+    loop {
+        let finding = finding(store, subject).await;
+        if is(&finding) {
+            return finding;
+        }
+        assert!(begun.elapsed() < SOON, "{finding:?}");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn the_doctor_names_who_holds_the_horizon_and_nobody_when_nobody_does() {
+    let (database, store) = fresh().await;
+    found(&store, "horizon", |horizon| horizon.found == "held by nobody" && horizon.health == Health::Good).await;
+    // One that has written and sits idle in its transaction has no snapshot, and holds the horizon all the same.
+    let mut client = database.client().await;
+    let open = client.transaction().await.unwrap();
+    open.execute("select pg_current_xact_id()", &[]).await.unwrap();
+    let pid: i32 = open.query_one("select pg_backend_pid()", &[]).await.unwrap().get(0);
+    let words = format!("held by process {pid} of ");
+    found(&store, "horizon", |horizon| horizon.found.starts_with(&words)).await;
+    open.rollback().await.unwrap();
+    found(&store, "horizon", |horizon| horizon.found == "held by nobody").await;
+}
+
+#[tokio::test]
+async fn the_doctor_tells_of_every_kind_of_task_that_nobody_handles() {
+    let (database, store) = fresh().await;
+    store.register(&[Command::new(command("other"))]).await.unwrap();
+    assert_eq!(finding(&store, "handlers").await.health, Health::Good);
+    enqueue(&store, NewTask { due: Due::After(Duration::from_secs(3_600)), ..task("other") }).await;
+    assert_eq!(finding(&store, "handlers").await.health, Health::Good, "it is not due");
+    enqueue(&store, NewTask { due: Due::After(Duration::from_millis(1)), ..task("work") }).await;
+    let due = found(&store, "handlers", |handlers| handlers.health == Health::Warning).await;
+    assert_eq!(due.found, "nobody handles work on default");
+    worker(&store).await;
+    assert_eq!(finding(&store, "handlers").await.health, Health::Good);
+    database.run("update kinfolk.worker set commands = '{}'").await;
+    for kind in ["gate = 'open', suspect = false", "gate = 'open', suspect = true", "gate = 'limit', suspect = false"] {
+        let change = format!("update kinfolk.task set due = now(), {kind} where due < now() + interval '1 minute'");
+        database.run(&change).await;
+        assert_eq!(finding(&store, "handlers").await.found, "nobody handles work on default", "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn the_doctor_tells_of_a_database_that_takes_no_writes() {
+    let (database, store) = fresh().await;
+    assert_eq!(finding(&store, "writes").await.health, Health::Good);
+    database.run(&format!("alter database {} set default_transaction_read_only = on", database.name())).await;
+    let read_only = PgStore::connect(&database.url, PgOptions::default()).await.unwrap();
+    let writes = finding(&read_only, "writes").await;
+    assert!(writes.health == Health::Bad && !writes.remedy.is_empty(), "{writes:?}");
+}
