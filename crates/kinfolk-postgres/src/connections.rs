@@ -9,6 +9,7 @@ use kinfolk_core::store::Answer;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Error, Row};
 
+use crate::call;
 use crate::connect::{self, PgOptions, Target};
 use crate::error::{pool_error, store_error};
 
@@ -98,7 +99,7 @@ impl Line {
     /// Runs a statement that is run often, and reads its rows.
     pub async fn rows(&self, sql: &str, params: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>, Error> {
         if !self.prepared {
-            return self.client().query_typed(sql, params).await;
+            return call::alone(self.client(), self.client().query_typed(sql, params), |fault| fault).await;
         }
         let types: Vec<Type> = params.iter().map(|(_, kind)| kind.clone()).collect();
         let values: Vec<&(dyn ToSql + Sync)> = params.iter().map(|(value, _)| *value).collect();

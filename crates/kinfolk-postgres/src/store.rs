@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use deadpool_postgres::{Object, Pool};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{Store, StoreError};
-use tokio_postgres::{Row, SimpleQueryMessage};
+use tokio_postgres::{IsolationLevel, Row, SimpleQueryMessage, Transaction};
 
 use crate::call::{self, Param};
 use crate::connect::{self, PgOptions, Target};
@@ -166,6 +166,12 @@ impl PgStore {
             other => other,
         })
     }
+}
+
+/// A transaction for several statements. It says its isolation level itself: behind a pooler the session was told nothing.
+pub(crate) async fn begin(client: &mut Object) -> Answer<Transaction<'_>> {
+    let begun = (***client).build_transaction().isolation_level(IsolationLevel::ReadCommitted).start().await;
+    begun.map_err(|fault| store_error(&fault))
 }
 
 /// The row of a function that answers exactly one.
