@@ -3,7 +3,7 @@
 //! It reads both directions of the protocol just far enough to know which call an answer belongs to. Armed with a piece of
 //! SQL such as `kinfolk.settle(`, it waits for a statement that holds it, lets the server carry it out and commit, throws
 //! the answer away and cuts the connection. To the client it is a connection that broke during the call; to the database
-//! the call has happened.
+//! the call has happened. It can also fall silent, with or without the connections that are made from then on.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -33,7 +33,12 @@ struct Order {
     /// How many connections were made so far, and up to which of them nothing passes any more.
     made: u64,
     silent: u64,
+    /// Go mute as soon as a statement holds this text.
+    mute_at: Option<String>,
 }
+
+/// Above the number of every connection, so that nothing passes on new ones either.
+const ALL: u64 = u64::MAX;
 
 impl Proxy {
     /// Starts a proxy to the server at this port of the loopback interface.
@@ -66,6 +71,27 @@ impl Proxy {
         let mut order = self.order();
         order.silent = order.made;
         order.silent
+    }
+
+    /// As [`Proxy::silence`], and new connections are swallowed too: accepted, and never answered.
+    pub fn mute(&self) {
+        self.order().silent = ALL;
+    }
+
+    /// Goes mute when the next statement with this text comes, before the server sees it.
+    pub fn mute_at(&self, text: &str) {
+        self.order().mute_at = Some(text.to_owned());
+    }
+
+    /// Whether it is mute now.
+    pub fn is_mute(&self) -> bool {
+        self.order().silent == ALL
+    }
+
+    /// The path is healthy again: new connections are fine. Those of the time before stay as they are, open and silent.
+    /// Returns how many there were, ever.
+    pub fn heal(&self) -> u64 {
+        self.silence()
     }
 
     /// How many answers were lost so far.
@@ -144,6 +170,7 @@ async fn forward(
     let length = client.read_u32().await?;
     let mut packet = vec![0; usize::try_from(length)?.checked_sub(4).context("short packet")?];
     client.read_exact(&mut packet).await?;
+    unless_silent(&watch, &order).await;
     if packet.starts_with(&80_877_103_u32.to_be_bytes()) {
         bail!("the client asked for TLS: put sslmode=disable into its address");
     }
@@ -166,16 +193,27 @@ async fn forward(
             b'Q' => Some(String::from_utf8_lossy(first).into_owned()),
             _ => None,
         };
-        if let Some(sql) = runs
-            && take_order(&order, &sql)
-        {
-            let mut watch = lock(&watch);
-            watch.doomed = Some(watch.asked + 1);
+        if let Some(sql) = runs {
+            go_mute(&order, &sql);
+            unless_silent(&watch, &order).await;
+            if take_order(&order, &sql) {
+                let mut watch = lock(&watch);
+                watch.doomed = Some(watch.asked + 1);
+            }
         }
         if matches!(kind, b'S' | b'Q') {
             lock(&watch).asked += 1;
         }
         send(&mut server, kind, &body).await?;
+    }
+}
+
+/// Goes mute if this is the statement for it.
+fn go_mute(order: &Mutex<Order>, sql: &str) {
+    let mut order = lock(order);
+    if order.mute_at.as_ref().is_some_and(|text| sql.contains(text)) {
+        order.mute_at = None;
+        order.silent = ALL;
     }
 }
 

@@ -1,4 +1,7 @@
 //! One call of one SQL function: prepared, or unnamed behind a transaction pooler.
+//!
+//! Behind a pooler the session is nobody's, and can be told nothing that lasts: a call there says itself which isolation level
+//! it needs, in a transaction around its statement. All of it is sent at once.
 
 use std::pin::pin;
 
@@ -13,6 +16,9 @@ use crate::error::store_error;
 /// A parameter and its type.
 pub(crate) type Param<'a> = (&'a (dyn ToSql + Sync), Type);
 
+const BEGIN: &str = "begin isolation level read committed";
+const COMMIT: &str = "commit";
+
 /// Runs one statement and reads its rows. Safe to drop: the statement then ends by itself.
 pub(crate) async fn rows(
     client: &Object,
@@ -20,8 +26,11 @@ pub(crate) async fn rows(
     sql: &'static str,
     params: &[Param<'_>],
 ) -> Result<Vec<Row>, StoreError> {
-    let rows = run(client, prepared, sql, params).await?;
-    rows.try_collect().await.map_err(|fault| store_error(&fault))
+    let rows = async {
+        let rows = run(client, prepared, sql, params).await?;
+        rows.try_collect().await.map_err(|fault| store_error(&fault))
+    };
+    if prepared { rows.await } else { alone(client, rows, |fault| store_error(&fault)).await }
 }
 
 /// As [`rows`], but each row is read as it comes, and then gone.
@@ -32,11 +41,30 @@ pub(crate) async fn each_row(
     params: &[Param<'_>],
     mut read: impl FnMut(&Row) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    let mut rows = pin!(run(client, prepared, sql, params).await?);
-    while let Some(row) = rows.try_next().await.map_err(|fault| store_error(&fault))? {
-        read(&row)?;
-    }
-    Ok(())
+    let rows = async {
+        let mut rows = pin!(run(client, prepared, sql, params).await?);
+        while let Some(row) = rows.try_next().await.map_err(|fault| store_error(&fault))? {
+            read(&row)?;
+        }
+        Ok(())
+    };
+    if prepared { rows.await } else { alone(client, rows, |fault| store_error(&fault)).await }
+}
+
+/// Puts a transaction around a call of one unnamed statement, which must be sent when the call is first polled. After an
+/// error the commit is a rollback.
+pub(crate) async fn alone<T, E>(
+    client: &tokio_postgres::Client,
+    call: impl Future<Output = Result<T, E>>,
+    as_fault: impl Fn(tokio_postgres::Error) -> E,
+) -> Result<T, E> {
+    // Polled in this order, so sent in this order, and before anything is waited for.
+    let (begun, answer, ended) =
+        futures_util::future::join3(client.batch_execute(BEGIN), call, client.batch_execute(COMMIT)).await;
+    begun.map_err(&as_fault)?;
+    let answer = answer?;
+    ended.map_err(&as_fault)?;
+    Ok(answer)
 }
 
 async fn run(

@@ -6,13 +6,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use deadpool_postgres::{
-    Hook, HookError, Manager, ManagerConfig, Pool, PoolBuilder, QueueMode, RecyclingMethod, Runtime,
+    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Pool, PoolBuilder, QueueMode, RecyclingMethod, Runtime,
 };
 use kinfolk_core::{InputError, StoreError};
-use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
+use tokio_postgres::{Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::dial::{self, Connection, Dial};
 use crate::numbers::Made;
 use crate::tls::{self, Trust};
 
@@ -25,6 +26,9 @@ pub struct PgOptions {
     pub notify: bool,
     /// Use prepared statements. Off behind a transaction pooler that does not keep them. Default on.
     pub prepared: bool,
+    /// How long it may take to make a connection to one address of the server: TCP, TLS, and the start of the session.
+    /// `connect_timeout` in the address goes before it. Default 10 s.
+    pub connect_timeout: Duration,
     /// How long a call may stay without an answer before its connection is given up as broken, so that a network that
     /// drops every packet holds nobody for good. The call may have been carried out: as after any break. Default 30 s.
     pub answer_timeout: Duration,
@@ -38,6 +42,7 @@ impl Default for PgOptions {
             pool_size: 8,
             notify: true,
             prepared: true,
+            connect_timeout: Duration::from_secs(10),
             answer_timeout: Duration::from_secs(30),
             application_name: "kinfolk".to_owned(),
         }
@@ -53,11 +58,17 @@ pub(crate) struct Target {
     pub(crate) shown: String,
 }
 
+impl Target {
+    /// Makes one connection that belongs to no pool.
+    pub(crate) async fn dial(&self) -> Result<(Client, Connection), Error> {
+        dial::dial(&self.config, &self.tls).await
+    }
+}
+
 /// A connection that was not used for this long is tried before it is used again.
 const TRIED_AFTER: Duration = Duration::from_secs(1);
 /// How long it may take to answer to that.
 const TRIED_FOR: Duration = Duration::from_secs(3);
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What every connection of a session is told. The engine's functions refuse any other isolation level.
@@ -76,7 +87,7 @@ pub(crate) fn target(url: &str, options: &PgOptions) -> Result<Target, StoreErro
         config.application_name(&options.application_name);
     }
     if config.get_connect_timeout().is_none() {
-        config.connect_timeout(CONNECT_TIMEOUT);
+        config.connect_timeout(options.connect_timeout);
     }
     config.keepalives_idle(Duration::from_secs(30));
     if config.get_tcp_user_timeout().is_none() {
@@ -103,33 +114,39 @@ pub(crate) fn built(builder: PoolBuilder) -> Result<Pool, StoreError> {
 
 /// A pool that may be told more.
 pub(crate) fn pool_builder(target: &Target, options: &PgOptions) -> PoolBuilder {
-    let manager = Manager::from_config(
+    let manager = Manager::from_connect(
         target.config.clone(),
-        target.tls.clone(),
+        Dial(target.tls.clone()),
         ManagerConfig { recycling_method: RecyclingMethod::Fast },
     );
+    let limit = options.answer_timeout;
     let builder = Pool::builder(manager)
         .max_size(options.pool_size.max(1))
         // The one used last, whose session has its plans made and its memory warm.
         .queue_mode(QueueMode::Lifo)
         .runtime(Runtime::Tokio1)
         .wait_timeout(Some(WAIT_TIMEOUT))
-        .pre_recycle(Hook::async_fn(|client, metrics| {
+        .pre_recycle(Hook::async_fn(move |client, metrics| {
             Box::pin(async move {
                 if metrics.last_used() < TRIED_AFTER {
                     return Ok(());
                 }
-                let answer = tokio::time::timeout(TRIED_FOR, client.simple_query("")).await;
-                answer.map_err(|_| HookError::message("no answer"))?.map(drop).map_err(HookError::Backend)
+                told(client, "", TRIED_FOR.min(limit)).await
             })
         }));
     if !options.prepared {
         // Without a session of our own there is nothing to set: the pooler's sessions belong to everybody.
         return builder;
     }
-    builder.post_create(Hook::async_fn(|client, _| {
-        Box::pin(async move { client.batch_execute(SESSION).await.map_err(HookError::Backend) })
-    }))
+    builder.post_create(Hook::async_fn(move |client, _| Box::pin(told(client, SESSION, limit))))
+}
+
+/// Says something to a session that the pool is about to hand out. The pool itself has no limit for this.
+pub(crate) async fn told(client: &ClientWrapper, sql: &str, limit: Duration) -> Result<(), HookError> {
+    match tokio::time::timeout(limit, client.batch_execute(sql)).await {
+        Ok(answer) => answer.map_err(HookError::Backend),
+        Err(_) => Err(HookError::message(format!("no answer within {limit:?}"))),
+    }
 }
 
 /// Takes what this crate understands and the driver does not out of the address: `sslrootcert`, and the modes of

@@ -4,12 +4,14 @@
 use std::time::Duration;
 
 use deadpool_postgres::{ClientWrapper, Hook, HookError, Object, Pool};
+use kinfolk_core::StoreError;
 use kinfolk_core::store::Answer;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Error, Row};
 
+use crate::call;
 use crate::connect::{self, PgOptions, Target};
-use crate::error::pool_error;
+use crate::error::{pool_error, store_error};
 
 /// How long a cancel request may take: it is only a courtesy, the server also notices that nobody listens.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -30,6 +32,7 @@ pub struct Connections {
     pool: Pool,
     target: Target,
     prepared: bool,
+    limit: Duration,
 }
 
 /// One of them, in use. Dropped before it is given back, it is closed, and what it runs is cancelled.
@@ -45,15 +48,31 @@ impl Connections {
         let target = connect::target(url, options)?;
         let mut builder = connect::pool_builder(&target, options);
         if options.prepared {
-            builder = builder.post_create(Hook::async_fn(|client, _| Box::pin(told(client))));
-            builder = builder.pre_recycle(Hook::async_fn(|client, _| {
+            let limit = options.answer_timeout;
+            builder = builder.post_create(Hook::async_fn(move |client, _| Box::pin(told(client, limit))));
+            builder = builder.pre_recycle(Hook::async_fn(move |client, _| {
                 Box::pin(async move {
-                    client.batch_execute(RESET).await.map_err(HookError::Backend)?;
-                    told(client).await
+                    connect::told(client, RESET, limit).await?;
+                    told(client, limit).await
                 })
             }));
         }
-        Ok(Self { pool: connect::built(builder)?, target, prepared: options.prepared })
+        Ok(Self { pool: connect::built(builder)?, target, prepared: options.prepared, limit: options.answer_timeout })
+    }
+
+    /// Asks for rows once, with a limit for the answer.
+    pub async fn ask(&self, sql: &str) -> Answer<Vec<Row>> {
+        let line = self.line().await?;
+        match tokio::time::timeout(self.limit, line.client().query_typed(sql, &[])).await {
+            Ok(rows) => {
+                line.give_back();
+                rows.map_err(|fault| store_error(&fault))
+            }
+            Err(_) => {
+                line.close();
+                Err(StoreError::Unavailable { detail: format!("no answer within {:?}", self.limit) })
+            }
+        }
     }
 
     /// A connection; waits for one to be free.
@@ -64,11 +83,11 @@ impl Connections {
 }
 
 /// Tells a session what every such session is told.
-async fn told(client: &ClientWrapper) -> Result<(), HookError> {
+async fn told(client: &ClientWrapper, limit: Duration) -> Result<(), HookError> {
     let session = [connect::SESSION, SESSION].join("; ");
     // Sent at once, one behind the other.
-    let (told, _) = tokio::join!(client.batch_execute(&session), client.batch_execute(WATCH_CLIENT));
-    told.map_err(HookError::Backend)
+    let (told, _) = tokio::join!(connect::told(client, &session, limit), connect::told(client, WATCH_CLIENT, limit));
+    told
 }
 
 impl Line {
@@ -80,7 +99,7 @@ impl Line {
     /// Runs a statement that is run often, and reads its rows.
     pub async fn rows(&self, sql: &str, params: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>, Error> {
         if !self.prepared {
-            return self.client().query_typed(sql, params).await;
+            return call::alone(self.client(), self.client().query_typed(sql, params), |fault| fault).await;
         }
         let types: Vec<Type> = params.iter().map(|(_, kind)| kind.clone()).collect();
         let values: Vec<&(dyn ToSql + Sync)> = params.iter().map(|(value, _)| *value).collect();

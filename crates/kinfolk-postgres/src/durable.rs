@@ -18,7 +18,7 @@ use crate::error::store_error;
 use crate::produce::Columns;
 use crate::rows;
 use crate::settle::{emptied, kinds};
-use crate::store::PgStore;
+use crate::store::{PgStore, begin};
 use crate::values::{JsonIn, JsonOut, Moment, micros};
 
 const RECORD: &str = "select nth, answer from kinfolk.record($1, $2, $3, $4, $5, $6, $7, $8, $9)";
@@ -79,7 +79,7 @@ impl PgStore {
                 true => Some(client.prepare_typed_cached(SUSPEND, &types).await.map_err(|fault| store_error(&fault))?),
                 false => None,
             };
-            let transaction = (**client).transaction().await.map_err(|fault| store_error(&fault))?;
+            let transaction = begin(&mut client).await?;
             let answers = send(&transaction, prepared.as_ref(), calls).await?;
             transaction.commit().await.map_err(|fault| store_error(&fault))?;
             Ok(answers)

@@ -7,6 +7,7 @@
 mod call;
 mod connect;
 mod connections;
+mod dial;
 mod durable;
 mod early;
 mod error;

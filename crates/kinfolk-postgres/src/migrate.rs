@@ -56,7 +56,7 @@ impl PgStore {
 
     pub(crate) async fn steps_to_run(&self) -> Answer<Vec<Migration>> {
         let client = self.raw_client().await?;
-        match self.version(&client).await? {
+        match self.version(client).await?.1 {
             found if found > VERSION => Err(StoreError::SchemaTooNew { found, known: VERSION }),
             found => Ok(steps(found)),
         }

@@ -20,7 +20,7 @@ use crate::error::store_error;
 use crate::low_water::Taken;
 use crate::produce::Columns;
 use crate::rows;
-use crate::store::PgStore;
+use crate::store::{PgStore, begin};
 use crate::values::{JsonIn, JsonText, micros};
 
 const SETTLE: &str = "select nth, answer, state from kinfolk.settle($1, $2, $3, $4, $5, $6, $7, $8)";
@@ -135,7 +135,7 @@ impl PgStore {
     async fn send_together(&self, settles: &[Settle], calls: &[Call<'_>]) -> Answer<Vec<Settled>> {
         let mut client = self.client().await?;
         let sent = async {
-            let transaction = (**client).transaction().await.map_err(|fault| store_error(&fault))?;
+            let transaction = begin(&mut client).await?;
             let answers = send(&transaction, settles, calls).await?;
             transaction.commit().await.map_err(|fault| store_error(&fault))?;
             Ok(answers)

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use deadpool_postgres::{Object, Pool};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{Store, StoreError};
-use tokio_postgres::Row;
+use tokio_postgres::{IsolationLevel, Row, SimpleQueryMessage, Transaction};
 
 use crate::call::{self, Param};
 use crate::connect::{self, PgOptions, Target};
@@ -66,12 +66,14 @@ impl PgStore {
     pub(crate) async fn client(&self) -> Answer<Object> {
         let client = self.raw_client().await?;
         if !self.fits.load(Ordering::Relaxed) {
-            match self.version(&client).await? {
+            let (client, version) = self.version(client).await?;
+            match version {
                 0 => return Err(StoreError::SchemaMissing { database: self.target.shown.clone() }),
                 found if found > VERSION => return Err(StoreError::SchemaTooNew { found, known: VERSION }),
                 found if found < VERSION => return Err(StoreError::SchemaTooOld { found, needed: VERSION }),
                 _ => self.fits.store(true, Ordering::Relaxed),
             }
+            return Ok(client);
         }
         Ok(client)
     }
@@ -81,18 +83,20 @@ impl PgStore {
         self.pool.get().await.map_err(pool_error)
     }
 
-    /// The version of the schema; 0 when there is none.
-    pub(crate) async fn version(&self, client: &Object) -> Answer<i32> {
-        match client.simple_query("select kinfolk.schema_version()").await {
-            Ok(messages) => Ok(messages
-                .iter()
-                .find_map(|message| match message {
-                    tokio_postgres::SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
-                    _ => None,
-                })
-                .unwrap_or(0)),
+    /// The version of the schema; 0 when there is none. Gives the connection back.
+    pub(crate) async fn version(&self, client: Object) -> Answer<(Object, i32)> {
+        let answer = client.simple_query("select kinfolk.schema_version()");
+        let Ok(answer) = tokio::time::timeout(self.options.answer_timeout, answer).await else {
+            return Err(self.given_up(client));
+        };
+        let number = |message: &SimpleQueryMessage| match message {
+            SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
+            _ => None,
+        };
+        match answer {
+            Ok(messages) => Ok((client, messages.iter().find_map(number).unwrap_or(0))),
             Err(fault) => match store_error(&fault) {
-                StoreError::SchemaMissing { .. } => Ok(0),
+                StoreError::SchemaMissing { .. } => Ok((client, 0)),
                 other => Err(other),
             },
         }
@@ -162,6 +166,12 @@ impl PgStore {
             other => other,
         })
     }
+}
+
+/// A transaction for several statements. It says its isolation level itself: behind a pooler the session was told nothing.
+pub(crate) async fn begin(client: &mut Object) -> Answer<Transaction<'_>> {
+    let begun = (***client).build_transaction().isolation_level(IsolationLevel::ReadCommitted).start().await;
+    begun.map_err(|fault| store_error(&fault))
 }
 
 /// The row of a function that answers exactly one.

@@ -4,18 +4,21 @@
 //! notifications never waits for it. A lost connection is made anew, patiently, and then everything is looked at.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::poll_fn;
 use kinfolk_core::store::Answer;
-use kinfolk_core::{QueueName, Wake, WakeSource, WorkerId};
+use kinfolk_core::{QueueName, StoreError, Wake, WakeSource, WorkerId};
 use tokio::sync::Notify;
-use tokio_postgres::AsyncMessage;
+use tokio_postgres::{AsyncMessage, Client};
 
 use crate::connect::Target;
+use crate::dial::Connection;
 use crate::error::store_error;
+use crate::store::PgStore;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -41,9 +44,15 @@ struct News {
 
 impl Listener {
     /// Listens from now on: what is notified after this returns is not missed, unless the connection breaks.
-    pub(crate) async fn start(target: Target, worker: WorkerId, queues: &[QueueName]) -> Answer<Self> {
+    pub(crate) async fn start(store: &PgStore, worker: WorkerId, queues: &[QueueName]) -> Answer<Self> {
         let seen = Arc::new(Seen::default());
-        let ear = Ear { target, seen: Arc::clone(&seen), queues: queues.to_vec(), cancel: format!("c:{worker}") };
+        let ear = Ear {
+            target: store.target.clone(),
+            seen: Arc::clone(&seen),
+            queues: queues.to_vec(),
+            cancel: format!("c:{worker}"),
+            limit: store.options.answer_timeout,
+        };
         let connection = ear.connect().await?;
         let task = tokio::spawn(ear.listen(connection));
         Ok(Self { seen, task })
@@ -87,50 +96,58 @@ impl Seen {
     }
 }
 
-type Connection = tokio_postgres::Connection<
-    tokio_postgres::Socket,
-    <tokio_postgres_rustls::MakeRustlsConnect as tokio_postgres::tls::MakeTlsConnect<tokio_postgres::Socket>>::Stream,
->;
-
 struct Ear {
     target: Target,
     seen: Arc<Seen>,
     queues: Vec<QueueName>,
     cancel: String,
+    /// How long the server may stay without an answer, and how long nothing may be heard before it is asked.
+    limit: Duration,
+}
+
+/// A connection that listens.
+struct Line {
+    client: Client,
+    connection: Connection,
 }
 
 impl Ear {
-    async fn connect(&self) -> Answer<(tokio_postgres::Client, Connection)> {
-        let (client, mut connection) =
-            self.target.config.connect(self.target.tls.clone()).await.map_err(|fault| store_error(&fault))?;
-        {
-            // The connection only moves while it is polled: by us, until the server has answered.
-            let listen = client.batch_execute("listen kinfolk");
-            tokio::pin!(listen);
+    async fn connect(&self) -> Answer<Line> {
+        let (client, connection) = self.target.dial().await.map_err(|fault| store_error(&fault))?;
+        let mut line = Line { client, connection };
+        self.ask(&mut line, "listen kinfolk").await?;
+        Ok(line)
+    }
+
+    /// Says something to the server, and hears while it waits for the answer.
+    async fn ask(&self, line: &mut Line, sql: &str) -> Answer<()> {
+        let Line { client, connection } = line;
+        let asked = async {
+            let mut asked = pin!(client.batch_execute(sql));
             loop {
+                // The connection only moves while it is polled: by us, until the server has answered.
                 tokio::select! {
-                    done = &mut listen => break done.map_err(|fault| store_error(&fault))?,
+                    done = &mut asked => return done.map_err(|fault| store_error(&fault)),
                     message = poll_fn(|cx| connection.poll_message(cx)) => match message {
                         Some(Ok(message)) => self.hear(&message),
                         Some(Err(fault)) => return Err(store_error(&fault)),
-                        None => return Err(kinfolk_core::StoreError::Unavailable { detail: "closed".to_owned() }),
+                        None => return Err(StoreError::Unavailable { detail: "closed".to_owned() }),
                     },
                 }
             }
-        }
-        Ok((client, connection))
+        };
+        let silent = || StoreError::Unavailable { detail: format!("no answer within {:?}", self.limit) };
+        tokio::time::timeout(self.limit, asked).await.unwrap_or_else(|_| Err(silent()))
     }
 
-    async fn listen(self, first: (tokio_postgres::Client, Connection)) {
+    async fn listen(self, first: Line) {
         let mut line = Some(first);
         let mut pause = FIRST_PAUSE;
         loop {
             match line.take() {
-                Some((_client, mut connection)) => {
+                Some(mut line) => {
                     pause = FIRST_PAUSE;
-                    while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
-                        self.hear(&message);
-                    }
+                    self.hear_out(&mut line).await;
                     tracing::warn!("the connection for wake-ups broke; workers poll until it is back");
                 }
                 None => {
@@ -139,6 +156,23 @@ impl Ear {
                     if let Ok(again) = self.connect().await {
                         line = Some(again);
                         self.seen.put(|news| news.all = true);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Hears until the connection breaks. A silent one is asked whether it is still there: nothing else would ever be
+    /// sent on it, so that a path which has lost it would go unnoticed for good.
+    async fn hear_out(&self, line: &mut Line) {
+        loop {
+            let next = poll_fn(|cx| line.connection.poll_message(cx));
+            match tokio::time::timeout(self.limit, next).await {
+                Ok(Some(Ok(message))) => self.hear(&message),
+                Ok(_) => return,
+                Err(_) => {
+                    if self.ask(line, "").await.is_err() {
+                        return;
                     }
                 }
             }

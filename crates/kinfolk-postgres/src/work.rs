@@ -209,7 +209,7 @@ impl Work for PgStore {
         }
         // Says first whether the schema fits.
         drop(self.client().await?);
-        let listener = Listener::start(self.target.clone(), worker, queues).await?;
+        let listener = Listener::start(self, worker, queues).await?;
         Ok(Some(Box::new(listener)))
     }
 }

@@ -213,6 +213,21 @@ async fn tasks_made_under_one_key_at_the_same_moment_become_one() {
 #[tokio::test]
 async fn unnamed_statements_do_all_that_prepared_ones_do() {
     let (database, _store) = fresh().await;
+    does_all_unnamed(&database).await;
+}
+
+#[tokio::test]
+async fn unnamed_statements_say_themselves_which_isolation_level_they_need() {
+    for level in ["repeatable read", "serializable"] {
+        let (database, _store) = fresh().await;
+        let name = database.url.rsplit('/').next().unwrap();
+        database.run(&format!("alter database {name} set default_transaction_isolation = '{level}'")).await;
+        does_all_unnamed(&database).await;
+    }
+}
+
+/// As behind a transaction pooler, where the session can be told nothing.
+async fn does_all_unnamed(database: &TestDatabase) {
     let options = PgOptions { prepared: false, notify: false, ..PgOptions::default() };
     let store = PgStore::connect(&database.url, options).await.unwrap();
     let worker = worker(&store).await;
@@ -225,6 +240,13 @@ async fn unnamed_statements_do_all_that_prepared_ones_do() {
     assert_eq!(store.settle(&[settle]).await.unwrap(), [Settled::Recorded(State::Pending)]);
     assert_eq!(store.task(id).await.unwrap().unwrap().failure, Some(failure));
     assert_eq!(store.attempts(id).await.unwrap().len(), 1);
+    let (one, two) = (enqueue(&store, task("work")).await, enqueue(&store, task("work")).await);
+    store.cancel(id).await.unwrap();
+    let claimed = store.claim(&claim_of(worker, &["work"], 10)).await.unwrap().tasks;
+    assert_eq!(claimed.iter().map(|claimed| claimed.id).collect::<Vec<_>>(), [one, two]);
+    let made = Made { children: vec![task("work")], ..Made::default() };
+    let settles = [done(&claimed[0]), Settle { made: Some(Box::new(made)), ..done(&claimed[1]) }];
+    assert_eq!(store.settle(&settles).await.unwrap().len(), 2, "several calls in one transaction");
     store.leave(worker).await.unwrap();
     assert!(store.doctor().await.unwrap().len() > 6);
     sound(&store).await;

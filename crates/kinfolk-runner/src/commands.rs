@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use kinfolk::{CommandName, CommandSource, Ctx, Done, Json, TaskError};
 use kinfolk_core::StoreError;
-use kinfolk_postgres::{Connections, PgOptions, store_error};
+use kinfolk_postgres::{Connections, PgOptions};
 use uuid::Uuid;
 
 use crate::fault::Fault;
@@ -67,9 +67,7 @@ impl SqlCommands {
 #[async_trait]
 impl CommandSource for SqlCommands {
     async fn commands(&self) -> Result<Vec<CommandName>, StoreError> {
-        let line = self.connections.line().await?;
-        let rows = line.client().query_typed(COMMANDS, &[]).await.map_err(|fault| store_error(&fault))?;
-        line.give_back();
+        let rows = self.connections.ask(COMMANDS).await?;
         let mut known = HashMap::with_capacity(rows.len());
         for row in rows {
             let timeout: Option<i64> = row.get(2);

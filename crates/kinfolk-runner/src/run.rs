@@ -27,7 +27,7 @@ pub(crate) async fn function(line: Line, ctx: &Ctx, statement_timeout: Option<Du
         // A statement is a transaction of its own.
         None => line.rows(RUN, &ids).await,
         Some(timeout) => {
-            let begin = format!("begin; {}", set_timeout("local", Some(timeout)));
+            let begin = format!("begin isolation level read committed; {}", set_timeout("local", Some(timeout)));
             // Sent at once, one behind the other. After an error the commit is a rollback.
             let (begun, ran, ended) = tokio::join!(
                 client.batch_execute(&begin),

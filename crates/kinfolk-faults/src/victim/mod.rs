@@ -46,6 +46,8 @@ pub struct Orders {
     pub pooled: bool,
     /// For PostgreSQL: how long a call may stay without an answer.
     pub answer_ms: u64,
+    /// For PostgreSQL: how long it may take to make a connection.
+    pub connect_ms: u64,
     /// The only queue it takes from, if not all of its commands'.
     pub queue: Option<String>,
     /// For PostgreSQL: run the functions in the database too.
@@ -82,6 +84,7 @@ impl Orders {
             mode: Mode::Work,
             pooled: false,
             answer_ms: 30_000,
+            connect_ms: 10_000,
             queue: None,
             functions: false,
             keyed: false,
@@ -138,6 +141,7 @@ async fn open(orders: &Orders) -> Result<Arc<dyn Store>> {
         prepared: !orders.pooled,
         notify: !orders.pooled,
         answer_timeout: Duration::from_millis(orders.answer_ms),
+        connect_timeout: Duration::from_millis(orders.connect_ms),
         ..PgOptions::default()
     };
     Ok(Arc::new(PgStore::connect(&orders.url, options).await.context("can't connect")?))

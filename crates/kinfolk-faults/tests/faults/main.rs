@@ -23,6 +23,7 @@ mod merges;
 mod poison;
 mod serial;
 mod server;
+mod silence;
 mod stuck_parents;
 
 use std::path::PathBuf;

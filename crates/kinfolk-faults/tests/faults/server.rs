@@ -212,6 +212,18 @@ async fn a_worker_behind_a_transaction_pooler_drains() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_worker_behind_a_transaction_pooler_drains_whatever_the_default_isolation_level_is() -> Result<()> {
+    let bed = Bed::new(Kind::Postgres).await?;
+    prepare(&bed, &*bed.open().await?).await?;
+    set_default(&bed, "default_transaction_isolation", "repeatable read").await?;
+    let bouncer = Bouncer::new(bed.port()?)?;
+    let url = bouncer.url(bed.url().rsplit('/').next().unwrap_or_default());
+    let store = open_pooled(&url).await?;
+    let orders = Orders { url, pooled: true, ..worker(&bed) };
+    drain(&bed, &store, &[orders.clone(), orders]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_transaction_pooler_that_nobody_told_us_of_is_a_clear_error() -> Result<()> {
     let bed = Bed::new(Kind::Postgres).await?;
     prepare(&bed, &*bed.open().await?).await?;
