@@ -166,6 +166,27 @@ async fn a_claim_costs_the_same_however_many_keys_wait_for_their_rate() {
     assert!(with_many <= others + 1000, "{others} pages before, {with_many} with 5,000 keys that hold up others");
 }
 
+#[tokio::test]
+async fn a_claim_costs_the_same_however_many_hold_their_slot_for_a_family() {
+    let (database, store) = fresh().await;
+    let groups = Groups::new().and(name("tenant"), GroupSpec::limit(100_000).hold());
+    store.register(&[Command { groups: Some(groups), ..Command::new(command("work")) }]).await.unwrap();
+    let worker = worker(&store).await;
+    let tasks: Vec<_> = (0..3000).map(|_| under("work", &[("tenant", "acme")])).collect();
+    for part in tasks.chunks(1000) {
+        store.enqueue(part).await.unwrap();
+    }
+    assert_eq!(store.claim(&claim_of(worker, &["work"], 100)).await.unwrap().tasks.len(), 100);
+    let before = pages_of_a_claim(&database, worker, "work").await;
+    for _ in 0..5 {
+        assert_eq!(store.claim(&claim_of(worker, &["work"], 500)).await.unwrap().tasks.len(), 500);
+    }
+    sound(&store).await;
+    let with_many = pages_of_a_claim(&database, worker, "work").await;
+    // The holders of the key are counted once; each candidate looks at a page of its own.
+    assert!(with_many <= before + 300, "{before} pages before, {with_many} with 2,500 holders");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn four_workers_never_pass_a_limit_and_everything_ends() {
     let (database, store) = fresh().await;
