@@ -111,6 +111,82 @@ async fn a_claim_costs_the_same_however_many_tasks_wait_behind_full_keys() {
     assert_eq!(store.sweep().await.unwrap(), 0);
 }
 
+/// Makes a key for each of so many tasks that wait until its rate allows a start, as a claim leaves them.
+async fn behind_rates(store: &PgStore, many: usize) {
+    testing::execute(
+        store,
+        &format!(
+            "with waiter as ( \
+                insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, \
+                    payload, keys, bounces, parked_group, parked_key) \
+                select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', t.priority, t.max_attempts, \
+                    t.place, t.due, t.created_at, t.payload, jsonb_build_object('provider', 'slow' || n), 1, g.id, 'slow' || n \
+                from kinfolk.task t, kinfolk.slot_group g, generate_series(1, {many}) n \
+                where t.state = 'running' and g.name = 'provider' \
+                returning parked_group, parked_key) \
+             insert into kinfolk.spent (group_id, key, spent_until, wakes_at) \
+             select w.parked_group, w.parked_key, kinfolk.clock() + '1 hour', kinfolk.clock() + '1 hour' from waiter w; \
+             analyze kinfolk.task; analyze kinfolk.spent"
+        ),
+    )
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn a_claim_costs_the_same_however_many_keys_wait_for_their_rate() {
+    let (database, store) = fresh().await;
+    for (command_name, queue) in [("work", "default"), ("other", "elsewhere")] {
+        let spec = GroupSpec::rate(Rate { count: 1, per: std::time::Duration::from_secs(3600), burst: 1 }).shared();
+        let groups = Groups::new().and(name("provider"), spec);
+        let queue = QueueName::new(queue).unwrap();
+        store
+            .register(&[Command { groups: Some(groups), queue, ..Command::new(command(command_name)) }])
+            .await
+            .unwrap();
+    }
+    let worker = worker(&store).await;
+    for n in 0..11 {
+        enqueue(&store, under("work", &[("provider", &format!("p{n}"))])).await;
+    }
+    assert_eq!(store.claim(&claim_of(worker, &["work"], 1)).await.unwrap().tasks.len(), 1);
+    behind_rates(&store, 10).await;
+    let before = pages_of_a_claim(&database, worker, "work").await;
+    let others = pages_of_a_claim(&database, worker, "other").await;
+    testing::execute(
+        &store,
+        "delete from kinfolk.task where gate = 'limit'; delete from kinfolk.spent where wakes_at is not null",
+    )
+    .await
+    .unwrap();
+    behind_rates(&store, 5000).await;
+    let with_many = pages_of_a_claim(&database, worker, "work").await;
+    assert!(with_many <= before + 100, "{before} pages before, {with_many} with 5,000 keys");
+    let with_many = pages_of_a_claim(&database, worker, "other").await;
+    assert!(with_many <= others + 1000, "{others} pages before, {with_many} with 5,000 keys that hold up others");
+}
+
+#[tokio::test]
+async fn a_claim_costs_the_same_however_many_hold_their_slot_for_a_family() {
+    let (database, store) = fresh().await;
+    let groups = Groups::new().and(name("tenant"), GroupSpec::limit(100_000).hold());
+    store.register(&[Command { groups: Some(groups), ..Command::new(command("work")) }]).await.unwrap();
+    let worker = worker(&store).await;
+    let tasks: Vec<_> = (0..3000).map(|_| under("work", &[("tenant", "acme")])).collect();
+    for part in tasks.chunks(1000) {
+        store.enqueue(part).await.unwrap();
+    }
+    assert_eq!(store.claim(&claim_of(worker, &["work"], 100)).await.unwrap().tasks.len(), 100);
+    let before = pages_of_a_claim(&database, worker, "work").await;
+    for _ in 0..5 {
+        assert_eq!(store.claim(&claim_of(worker, &["work"], 500)).await.unwrap().tasks.len(), 500);
+    }
+    sound(&store).await;
+    let with_many = pages_of_a_claim(&database, worker, "work").await;
+    // The holders of the key are counted once; each candidate looks at a page of its own.
+    assert!(with_many <= before + 300, "{before} pages before, {with_many} with 2,500 holders");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn four_workers_never_pass_a_limit_and_everything_ends() {
     let (database, store) = fresh().await;

@@ -223,6 +223,23 @@ as $$
                 and h.task_id = any (f.tasks))
 $$;
 
+-- Whether a task holds a slot of a key. Reads the one page on which it would stand, however many hold the key.
+create or replace function kinfolk.holds_key(p_task bigint, p_group integer, p_key text) returns boolean
+language sql stable
+as $$
+    select exists (
+            select
+            from kinfolk.slot_group g
+            join kinfolk.slot s on s.group_id = g.id and s.page = kinfolk.slot_page(p_key, p_task, g.pages, g.spread)
+            where g.id = p_group
+                and s.keys[array_position(s.tasks, p_task)] = p_key)
+        and not exists (
+            select
+            from kinfolk.freed f
+            where f.group_id = p_group
+                and p_task = any (f.tasks))
+$$;
+
 -- Whether a task holds a slot of one of its keys.
 create or replace function kinfolk.has_slot(p_task bigint, p_command integer, p_keys jsonb) returns boolean
 language plpgsql stable
@@ -232,9 +249,8 @@ begin
     return exists (
         select
         from kinfolk.command_group cg
-        cross join lateral kinfolk.holders_of(cg.group_id, coalesce(p_keys ->> cg.name, '')) h
         where cg.command_id = p_command
-            and h.task_id = p_task);
+            and kinfolk.holds_key(p_task, cg.group_id, coalesce(p_keys ->> cg.name, '')));
 end
 $$;
 
@@ -245,7 +261,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     while p_task is not null loop
-        if exists (select from kinfolk.holders_of(p_group, p_key) h where h.task_id = p_task) then
+        if kinfolk.holds_key(p_task, p_group, p_key) then
             return true;
         end if;
         p_task := (select t.parent_id from kinfolk.task t where t.id = p_task);
