@@ -76,6 +76,7 @@ impl From<StoreError> for Fault {
             | StoreError::SchemaMissing { .. }
             | StoreError::SchemaTooNew { .. }
             | StoreError::SchemaTooOld { .. }
+            | StoreError::SchemaBroken { .. }
             | StoreError::ReadOnly { .. }
             | StoreError::Full { .. }
             | StoreError::Forbidden { .. }

@@ -123,6 +123,15 @@ pub enum StoreError {
         /// The version this program needs.
         needed: i32,
     },
+    /// Parts of the schema are missing, or belong to someone else.
+    #[error(
+        "the schema kinfolk is half-made: {detail}; if it holds no tasks you need, `drop schema kinfolk cascade` and run \
+         `kinfolk migrate`, else restore a backup"
+    )]
+    SchemaBroken {
+        /// How that shows.
+        detail: String,
+    },
     /// Someone else does the same exclusive thing right now.
     #[error("{what} is being done by someone else right now; try again in a moment")]
     Busy {
@@ -202,6 +211,7 @@ impl StoreError {
             | Self::SchemaMissing { .. }
             | Self::SchemaTooNew { .. }
             | Self::SchemaTooOld { .. }
+            | Self::SchemaBroken { .. }
             | Self::ReadOnly { .. }
             | Self::Full { .. }
             | Self::Forbidden { .. }
@@ -220,6 +230,7 @@ impl StoreError {
             Self::SchemaMissing { .. } => "schema_missing",
             Self::SchemaTooNew { .. } => "schema_too_new",
             Self::SchemaTooOld { .. } => "schema_too_old",
+            Self::SchemaBroken { .. } => "schema_broken",
             Self::Busy { .. } => "busy",
             Self::ReadOnly { .. } => "read_only",
             Self::Full { .. } => "full",

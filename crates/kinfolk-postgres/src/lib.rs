@@ -36,4 +36,5 @@ pub use connections::{Connections, Line};
 pub use error::store_error;
 pub use in_transaction::{enqueue_in, record_in, settle_in, task_in};
 pub use limits::limits_sql;
+pub use migrate::script;
 pub use store::PgStore;
