@@ -134,6 +134,17 @@ fn an_unreachable_server_is_named_without_its_password() {
 }
 
 #[test]
+fn words_without_a_host_are_a_server_and_no_part_of_their_password_is_shown() {
+    let db = sqlite();
+    let mut command = kinfolk();
+    let line = "dbname=nowhere user=me connect_timeout=5 password='sehr geheim' port=9";
+    command.current_dir(db.dir.path()).args(["--database", line, "enqueue", "noop", "--register"]);
+    let said = refused(&crate::support::finish(command, ""), 4);
+    assert!(said.contains("dbname=nowhere") && !said.contains("sehr") && !said.contains("geheim"), "{said}");
+    assert_eq!(std::fs::read_dir(db.dir.path()).unwrap().count(), 0, "a file was made");
+}
+
+#[test]
 fn another_kind_of_server_is_not_taken_for_a_path() {
     let mut command = kinfolk();
     command.args(["--database", "mysql://me@db/x", "enqueue", "noop"]);
