@@ -158,6 +158,14 @@ pub enum StoreError {
         /// The database's own words.
         detail: String,
     },
+    /// The server does not let this role in.
+    #[error(
+        "the server does not let us in: {detail}; check user and password in the address, and that this role may log in"
+    )]
+    NoLogin {
+        /// The database's own words.
+        detail: String,
+    },
     /// The database can't be reached, or the connection broke. It is not known whether the call was carried out:
     /// every call may be repeated as it was.
     #[error("the database can't be reached ({detail}); check the address and that it runs")]
@@ -212,6 +220,7 @@ impl StoreError {
             | Self::SchemaTooNew { .. }
             | Self::SchemaTooOld { .. }
             | Self::SchemaBroken { .. }
+            | Self::NoLogin { .. }
             | Self::ReadOnly { .. }
             | Self::Full { .. }
             | Self::Forbidden { .. }
@@ -231,6 +240,7 @@ impl StoreError {
             Self::SchemaTooNew { .. } => "schema_too_new",
             Self::SchemaTooOld { .. } => "schema_too_old",
             Self::SchemaBroken { .. } => "schema_broken",
+            Self::NoLogin { .. } => "no_login",
             Self::Busy { .. } => "busy",
             Self::ReadOnly { .. } => "read_only",
             Self::Full { .. } => "full",

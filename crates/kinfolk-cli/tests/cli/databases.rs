@@ -116,6 +116,26 @@ fn a_migration_that_others_keep_waiting_says_who_might_be_asked() {
 }
 
 #[test]
+fn a_role_that_is_not_there_is_not_told_to_get_rights() {
+    let db = postgres().migrated();
+    let url = db.url.replace("postgres@", "kinfolk_nobody_at_all@");
+    let mut command = kinfolk();
+    command.args(["--database", &url, "stats"]);
+    let said = refused(&crate::support::finish(command, ""), 4);
+    assert!(said.contains("kinfolk_nobody_at_all") && said.contains("user and password"), "{said}");
+    assert!(!said.contains("grant"), "{said}");
+}
+
+#[test]
+fn a_server_without_tls_is_told_from_an_internal_fault() {
+    let db = postgres().migrated();
+    let mut command = kinfolk();
+    command.args(["--database", &format!("{}?sslmode=require", db.url), "stats"]);
+    let said = refused(&crate::support::finish(command, ""), 4);
+    assert!(said.contains("does not support TLS") && said.contains("sslmode=disable"), "{said}");
+}
+
+#[test]
 fn a_server_without_schema_says_how_to_make_one() {
     let db = postgres();
     for args in [&["list"][..], &["enqueue", "noop"], &["work", "--until-idle"], &["doctor"]] {
