@@ -71,11 +71,15 @@ impl From<StoreError> for Fault {
         let exit = match &fault {
             StoreError::Input(_) => Exit::Usage,
             StoreError::NotFound { .. } => Exit::NotFound,
+            // A pooler that nobody told us of: it is the way to the database that does not fit.
+            StoreError::Unsupported { store: "a transaction pooler", .. } => Exit::Database,
             StoreError::WrongState { .. } | StoreError::Unsupported { .. } => Exit::No,
             StoreError::Busy { .. }
             | StoreError::SchemaMissing { .. }
             | StoreError::SchemaTooNew { .. }
             | StoreError::SchemaTooOld { .. }
+            | StoreError::SchemaBroken { .. }
+            | StoreError::NoLogin { .. }
             | StoreError::ReadOnly { .. }
             | StoreError::Full { .. }
             | StoreError::Forbidden { .. }
@@ -101,5 +105,17 @@ impl From<io::Error> for Fault {
             io::ErrorKind::NotFound => Self::new(Exit::NotFound, "not_found", fault.to_string()),
             _ => Self::new(Exit::Internal, "io", fault.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pooler_that_nobody_told_us_of_is_a_database_that_cant_be_used() {
+        let pooled = |store| StoreError::Unsupported { store, ability: "prepared statements", remedy: "say --pooler" };
+        assert_eq!(Fault::from(pooled("a transaction pooler")).exit(), Exit::Database);
+        assert_eq!(Fault::from(pooled("SQLite")).exit(), Exit::No);
     }
 }

@@ -123,6 +123,15 @@ pub enum StoreError {
         /// The version this program needs.
         needed: i32,
     },
+    /// Parts of the schema are missing, or belong to someone else.
+    #[error(
+        "the schema kinfolk is half-made: {detail}; if it holds no tasks you need, `drop schema kinfolk cascade` and run \
+         `kinfolk migrate`, else restore a backup"
+    )]
+    SchemaBroken {
+        /// How that shows.
+        detail: String,
+    },
     /// Someone else does the same exclusive thing right now.
     #[error("{what} is being done by someone else right now; try again in a moment")]
     Busy {
@@ -147,6 +156,14 @@ pub enum StoreError {
          work, kinfolk_viewer to look, kinfolk_operator to cancel, retry, pause and set"
     )]
     Forbidden {
+        /// The database's own words.
+        detail: String,
+    },
+    /// The server does not let this role in.
+    #[error(
+        "the server does not let us in: {detail}; check user and password in the address, and that this role may log in"
+    )]
+    NoLogin {
         /// The database's own words.
         detail: String,
     },
@@ -203,6 +220,8 @@ impl StoreError {
             | Self::SchemaMissing { .. }
             | Self::SchemaTooNew { .. }
             | Self::SchemaTooOld { .. }
+            | Self::SchemaBroken { .. }
+            | Self::NoLogin { .. }
             | Self::ReadOnly { .. }
             | Self::Full { .. }
             | Self::Forbidden { .. }
@@ -221,6 +240,8 @@ impl StoreError {
             Self::SchemaMissing { .. } => "schema_missing",
             Self::SchemaTooNew { .. } => "schema_too_new",
             Self::SchemaTooOld { .. } => "schema_too_old",
+            Self::SchemaBroken { .. } => "schema_broken",
+            Self::NoLogin { .. } => "no_login",
             Self::Busy { .. } => "busy",
             Self::ReadOnly { .. } => "read_only",
             Self::Full { .. } => "full",

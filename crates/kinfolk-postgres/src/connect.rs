@@ -13,6 +13,7 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::{Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::address;
 use crate::dial::{self, Connection, Dial};
 use crate::numbers::Made;
 use crate::tls::{self, Trust};
@@ -65,6 +66,9 @@ impl Target {
     }
 }
 
+/// Where servers on this machine are found when the address names no host.
+const SOCKETS: &str = "/var/run/postgresql";
+
 /// A connection that was not used for this long is tried before it is used again.
 const TRIED_AFTER: Duration = Duration::from_secs(1);
 /// How long it may take to answer to that.
@@ -82,6 +86,13 @@ pub(crate) fn target(url: &str, options: &PgOptions) -> Result<Target, StoreErro
     let mut config = Config::from_str(&url).map_err(|fault| bad(&fault))?;
     if let Some(mode) = ssl_mode {
         config.ssl_mode(mode);
+    }
+    if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+        // As psql does.
+        match std::path::Path::new(SOCKETS) {
+            folder if folder.is_dir() => config.host_path(folder),
+            _ => config.host("localhost"),
+        };
     }
     if config.get_application_name().is_none() {
         config.application_name(&options.application_name);
@@ -154,13 +165,10 @@ pub(crate) async fn told(client: &ClientWrapper, sql: &str, limit: Duration) -> 
 fn take_ssl(url: &str) -> (String, Trust, Option<SslMode>) {
     let mut trust = Trust::default();
     let mut mode = None;
-    let mut keep = |part: &str, decode: bool| {
-        let Some((key, value)) = part.split_once('=') else { return true };
+    let mut keep = |key: &str, value: String| {
         match (key.trim(), value.trim()) {
             ("sslrootcert", "system") => trust.verify = true,
-            ("sslrootcert", path) => {
-                trust.root_cert = Some(if decode { percent_decoded(path) } else { path.trim_matches('\'').to_owned() });
-            }
+            ("sslrootcert", path) => trust.root_cert = Some(path.to_owned()),
             ("sslmode", "verify-ca" | "verify-full") => {
                 trust.verify = true;
                 mode = Some(SslMode::Require);
@@ -171,12 +179,15 @@ fn take_ssl(url: &str) -> (String, Trust, Option<SslMode>) {
         false
     };
     let url = if let Some((front, query)) = url.split_once('?').filter(|(front, _)| front.contains("://")) {
-        let rest: Vec<&str> = query.split('&').filter(|part| keep(part, true)).collect();
+        let mut kept = |part: &&str| part.split_once('=').is_none_or(|(key, value)| keep(key, percent_decoded(value)));
+        let rest: Vec<&str> = query.split('&').filter(|part| kept(part)).collect();
         if rest.is_empty() { front.to_owned() } else { format!("{front}?{}", rest.join("&")) }
-    } else if url.contains("://") {
-        url.to_owned()
+    } else if let Some(words) = address::words(url).filter(|_| !url.contains("://")) {
+        let rest = words.iter().filter(|word| keep(word.key, address::unquoted(word.value)));
+        rest.map(|word| format!("{}={}", word.key, word.value)).collect::<Vec<_>>().join(" ")
     } else {
-        url.split_whitespace().filter(|part| keep(part, false)).collect::<Vec<_>>().join(" ")
+        // The driver says what is wrong with it.
+        url.to_owned()
     };
     (url, trust, mode)
 }
@@ -213,6 +224,20 @@ mod tests {
         let (words, trust, _) = take_ssl("host=a,b sslrootcert=system target_session_attrs=read-write");
         assert_eq!(words, "host=a,b target_session_attrs=read-write");
         assert!(trust.verify && trust.root_cert.is_none());
+    }
+
+    #[test]
+    fn words_with_blanks_in_them_stay_as_they_are() {
+        let (words, trust, _) = take_ssl("password='two  blanks' sslrootcert='/a b/ca.pem' dbname=x");
+        assert_eq!(words, "password='two  blanks' dbname=x");
+        assert_eq!(trust.root_cert.as_deref(), Some("/a b/ca.pem"));
+    }
+
+    #[test]
+    fn an_address_without_a_host_is_a_server_on_this_machine() {
+        for address in ["dbname=x user=me port=7", "postgres:///x"] {
+            assert_eq!(target(address, &PgOptions::default()).unwrap().config.get_hosts().len(), 1, "{address}");
+        }
     }
 
     #[test]

@@ -9,8 +9,10 @@ use tokio_postgres::error::DbError;
 const READ_ONLY: &[&str] = &["25006"];
 /// No room: disk full, out of memory, configuration limit.
 const FULL: &[&str] = &["53100", "53200", "53400"];
-/// The role lacks a right, or may not log in.
-const FORBIDDEN: &[&str] = &["42501", "28000", "28P01", "0LP01"];
+/// The role lacks a right.
+const FORBIDDEN: &[&str] = &["42501", "0LP01"];
+/// There is no such role, it may not log in, or it did not prove who it is.
+const NO_LOGIN: &[&str] = &["28000", "28P01"];
 /// The server goes down, comes up, or has cut the connection; or the transaction lost against another one, such as the
 /// same call sent before (23505).
 const UNAVAILABLE: &[&str] = &[
@@ -71,6 +73,10 @@ fn from_client(fault: &tokio_postgres::Error) -> StoreError {
         detail = format!("{detail}: {cause}");
         source = cause.source();
     }
+    if detail.contains("does not support TLS") {
+        let remedy = "switch TLS on there, or ask for none with sslmode=disable in the address";
+        return StoreError::Unavailable { detail: format!("{detail}; {remedy}") };
+    }
     if on_the_wire || detail.contains("timed out") {
         StoreError::Unavailable { detail }
     } else {
@@ -109,6 +115,7 @@ fn from_db(db: &DbError) -> StoreError {
         _ if READ_ONLY.contains(&code) => StoreError::ReadOnly { detail },
         _ if FULL.contains(&code) => StoreError::Full { detail },
         _ if FORBIDDEN.contains(&code) => StoreError::Forbidden { detail },
+        _ if NO_LOGIN.contains(&code) => StoreError::NoLogin { detail: advised() },
         _ if UNAVAILABLE.contains(&code) || code.starts_with("08") => StoreError::Unavailable { detail },
         _ if SCHEMA_MISSING.contains(&code) && detail.contains("kinfolk") => {
             StoreError::SchemaMissing { database: "the database".to_owned() }

@@ -4,6 +4,7 @@
 //! A verb is one statement in a transaction of its own (several, for settles that made tasks beside others): a dropped
 //! future never leaves a connection of the pool inside a transaction. Nothing is decided here that another client of the same functions would have to decide again.
 
+mod address;
 mod call;
 mod connect;
 mod connections;
@@ -31,9 +32,11 @@ mod values;
 mod wake;
 mod work;
 
+pub use address::without_password;
 pub use connect::PgOptions;
 pub use connections::{Connections, Line};
 pub use error::store_error;
 pub use in_transaction::{enqueue_in, record_in, settle_in, task_in};
 pub use limits::limits_sql;
+pub use migrate::script;
 pub use store::PgStore;

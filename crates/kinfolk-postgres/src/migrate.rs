@@ -3,69 +3,160 @@
 //! A new database is built from `sql/schema`; an older one is brought along by the numbered migrations it has not seen.
 //! Functions, views and rights are replaced as a whole with every step. Nothing is half-written: it is one transaction.
 
+use std::collections::BTreeMap;
+
 use kinfolk_core::StoreError;
 use kinfolk_core::operate::{Migrated, Migration};
 use kinfolk_core::store::Answer;
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, GenericClient, Transaction};
 
 use crate::error::store_error;
-use crate::schema::{CODE, DROP_CODE, GRANTS, MIGRATIONS, ROLES, SCHEMA, VERSION};
-use crate::store::PgStore;
+use crate::schema::{CODE, DROP_CODE, GRANTS, LACKING, MIGRATIONS, ROLES, SCHEMA, VERSION};
+use crate::store::{PgStore, begin};
 
 /// Try-lock of the migrators, in the engine's class of advisory locks.
 const LOCK: &str = "select pg_try_advisory_xact_lock(1263160902, 0)";
+/// The same for a script, which can't go on with anything else.
+const WAIT_LOCK: &str = "do $$ begin perform pg_catalog.pg_advisory_xact_lock(1263160902, 0); end $$";
 /// How long a migration waits for a lock that a running worker holds.
 const PATIENCE: &str = "set local lock_timeout = '5s'";
+/// What a migration that waited for longer is told.
+const LOCKED: &str =
+    "work on the tables of schema kinfolk, in a transaction that has locked them (see pg_stat_activity),";
+
+/// How a schema was found.
+struct Found {
+    version: i32,
+    /// Its tables are whole, but functions or views are missing.
+    lacks_code: bool,
+}
 
 impl PgStore {
     pub(crate) async fn run_migrations(&self) -> Answer<Migrated> {
         let mut client = self.raw_client().await?;
-        let transaction = client.transaction().await.map_err(|fault| store_error(&fault))?;
-        let busy = StoreError::Busy { what: "a migration" };
-        let locked: bool = transaction.query_typed_one(LOCK, &[]).await.map_err(|fault| store_error(&fault))?.get(0);
-        if !locked {
-            return Err(busy);
-        }
-        let from = {
-            let row = transaction
-                .query_typed_one("select to_regprocedure('kinfolk.schema_version()') is not null", &[])
-                .await
-                .map_err(|fault| store_error(&fault))?;
-            if row.get(0) {
-                let row = transaction.query_typed_one("select kinfolk.schema_version()", &[]).await;
-                row.map_err(|fault| store_error(&fault))?.get(0)
-            } else {
-                0
-            }
+        let start = async {
+            let transaction = begin(&mut client).await?;
+            let found = if lock(&transaction).await? { Some(found(&transaction).await?) } else { None };
+            Ok((transaction, found))
         };
-        if from > VERSION {
-            return Err(StoreError::SchemaTooNew { found: from, known: VERSION });
-        }
-        let steps = steps(from);
+        // The steps themselves take as long as they take.
+        let silent =
+            || StoreError::Unavailable { detail: format!("no answer within {:?}", self.options.answer_timeout) };
+        let started = tokio::time::timeout(self.options.answer_timeout, start).await;
+        let (transaction, found) = started.unwrap_or_else(|_| Err(silent()))?;
+        let Some(found) = found else { return Err(StoreError::Busy { what: "a migration" }) };
+        let steps = steps(&found);
         if !steps.is_empty() {
             let sql: Vec<&str> = std::iter::once(PATIENCE).chain(steps.iter().map(|step| step.sql.as_str())).collect();
             transaction.batch_execute(&sql.join(";\n")).await.map_err(|fault| {
                 match fault.code().map(|c| c.code()) {
-                    Some("55P03" | "40P01") => busy,
+                    Some("55P03" | "40P01") => StoreError::Busy { what: LOCKED },
                     _ => store_error(&fault),
                 }
             })?;
         }
         transaction.commit().await.map_err(|fault| store_error(&fault))?;
-        Ok(Migrated { from, to: VERSION })
+        Ok(Migrated { from: found.version, to: VERSION })
     }
 
     pub(crate) async fn steps_to_run(&self) -> Answer<Vec<Migration>> {
         let client = self.raw_client().await?;
-        match self.version(client).await?.1 {
-            found if found > VERSION => Err(StoreError::SchemaTooNew { found, known: VERSION }),
-            found => Ok(steps(found)),
+        match tokio::time::timeout(self.options.answer_timeout, found::<Client>(&client)).await {
+            Ok(found) => Ok(steps(&found?)),
+            Err(_) => Err(self.given_up(client)),
         }
     }
 }
 
-/// What brings a database of this version (0: none at all) to the current one.
-fn steps(from: i32) -> Vec<Migration> {
-    if from == VERSION {
+/// The steps as one script for psql: all of it is done, or nothing.
+pub fn script(steps: &[Migration]) -> String {
+    let header = |step: &Migration| format!("-- migration {}: {}\n{}", step.version, step.name, step.sql.trim_end());
+    let steps: Vec<String> = steps.iter().map(header).collect();
+    format!("begin isolation level read committed;\n{PATIENCE};\n{WAIT_LOCK};\n\n{}\n\ncommit;\n", steps.join("\n\n"))
+}
+
+async fn lock(transaction: &Transaction<'_>) -> Answer<bool> {
+    let locked = transaction.query_typed_one(LOCK, &[]).await;
+    Ok(locked.map_err(|fault| store_error(&fault))?.get(0))
+}
+
+/// Looks at the schema. One that this program can do nothing with is an error.
+async fn found<C: GenericClient>(client: &C) -> Answer<Found> {
+    let is_there = "select to_regprocedure('kinfolk.schema_version()') is not null";
+    if !one::<C, bool>(client, is_there).await? {
+        let is_begun = "select to_regclass('kinfolk.migration') is not null";
+        if one::<C, bool>(client, is_begun).await? {
+            return Err(half_made("function kinfolk.schema_version is missing"));
+        }
+        return Ok(Found { version: 0, lacks_code: false });
+    }
+    let version = one::<C, i32>(client, "select kinfolk.schema_version()").await?;
+    if version > VERSION {
+        return Err(StoreError::SchemaTooNew { found: version, known: VERSION });
+    }
+    // What an older one must have is not known.
+    let lacks_code = version == VERSION && lacks_code(client).await?;
+    Ok(Found { version, lacks_code })
+}
+
+async fn one<C: GenericClient, T: for<'a> tokio_postgres::types::FromSql<'a>>(client: &C, sql: &str) -> Answer<T> {
+    let rows = client.query_typed(sql, &[]).await.map_err(|fault| store_error(&fault))?;
+    rows.first().map(|row| row.get(0)).ok_or_else(|| half_made("no answer"))
+}
+
+/// Whether routines or views of this version are missing, which can be made anew. Tables can't.
+async fn lacks_code<C: GenericClient>(client: &C) -> Answer<bool> {
+    let needed = needed();
+    let (kinds, names): (Vec<&str>, Vec<&str>) = needed.keys().copied().unzip();
+    let many: Vec<i32> = needed.values().copied().collect();
+    let rows = client
+        .query_typed(LACKING, &[(&kinds, Type::TEXT_ARRAY), (&names, Type::TEXT_ARRAY), (&many, Type::INT4_ARRAY)])
+        .await
+        .map_err(|fault| store_error(&fault))?;
+    let lacking: Vec<(&str, &str)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+    let code = made_by(CODE);
+    match lacking.iter().find(|what| !code.contains_key(*what)) {
+        Some((kind, name)) => {
+            Err(half_made(&format!("{kind} kinfolk.{name} is missing, or does not belong to kinfolk_owner")))
+        }
+        None => Ok(!lacking.is_empty()),
+    }
+}
+
+fn half_made(detail: &str) -> StoreError {
+    StoreError::SchemaBroken { detail: detail.to_owned() }
+}
+
+/// Kinds and names of what a schema of this version consists of, and how often each is there.
+fn needed() -> BTreeMap<(&'static str, &'static str), i32> {
+    let mut needed = made_by(SCHEMA);
+    needed.extend(made_by(CODE));
+    needed
+}
+
+fn made_by(files: &[(&str, &'static str)]) -> BTreeMap<(&'static str, &'static str), i32> {
+    let mut made = BTreeMap::new();
+    for line in files.iter().flat_map(|(_, sql)| sql.lines()) {
+        let Some(rest) = line.strip_prefix("create ") else { continue };
+        let rest = rest.strip_prefix("or replace ").unwrap_or(rest);
+        let Some((kind, name)) = rest.split_once(" kinfolk.") else { continue };
+        let kind = match kind {
+            "function" | "procedure" => "routine",
+            "table" | "view" | "sequence" => "relation",
+            "type" => "type",
+            _ => continue,
+        };
+        let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());
+        *made.entry((kind, &name[..end])).or_insert(0) += 1;
+    }
+    made
+}
+
+/// What brings a schema from how it was found to how it must be.
+fn steps(found: &Found) -> Vec<Migration> {
+    let from = found.version;
+    if from == VERSION && !found.lacks_code {
         return Vec::new();
     }
     let mut steps = Vec::new();
@@ -111,7 +202,16 @@ mod tests {
     fn versions_are_numbered_from_one_without_a_gap() {
         let versions: Vec<i32> = MIGRATIONS.iter().map(|(version, ..)| *version).collect();
         assert_eq!(versions, (1..=VERSION).collect::<Vec<_>>());
-        assert!(steps(VERSION).is_empty());
+        assert!(steps(&Found { version: VERSION, lacks_code: false }).is_empty());
+    }
+
+    #[test]
+    fn what_must_be_there_is_read_from_the_files() {
+        let needed = needed();
+        for (kind, name) in [("relation", "task"), ("relation", "tasks"), ("type", "state"), ("routine", "claim")] {
+            assert!(needed.contains_key(&(kind, name)), "{kind} {name}");
+        }
+        assert!(needed.len() > 200, "{}", needed.len());
     }
 
     #[test]

@@ -155,6 +155,9 @@ pub(crate) const CODE: &[(&str, &str)] = files![
 /// What goes before an older version is brought along.
 pub(crate) const DROP_CODE: &str = include_str!("../sql/drop_code.sql");
 
+/// What is missing in a schema of this version.
+pub(crate) const LACKING: &str = include_str!("../sql/lacking.sql");
+
 /// Who may do what.
 pub(crate) const ROLES: &str = include_str!("../sql/roles.sql");
 pub(crate) const GRANTS: &str = include_str!("../sql/grants.sql");

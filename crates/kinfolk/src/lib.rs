@@ -88,7 +88,7 @@ pub use crate::enqueue::Enqueue;
 pub use crate::family::{FollowUp, Make, MakeError};
 pub use crate::handler::IntoCommand;
 pub use crate::kinfolk::Kinfolk;
-pub use crate::open::open;
+pub use crate::open::{names_postgres, open};
 pub use crate::source::CommandSource;
 pub use crate::task::Task;
 pub use crate::task_error::TaskError;

@@ -8,7 +8,7 @@ use kinfolk_core::{Store, StoreError};
 ///
 /// | URL | store |
 /// |---|---|
-/// | `postgres://…`, `postgresql://…`, `host=… dbname=…` | PostgreSQL |
+/// | `postgres://…`, `postgresql://…`, `host=… dbname=…`, `dbname=…` | PostgreSQL |
 /// | `sqlite:PATH`, `sqlite://PATH`, a plain path | a SQLite file, made if it is missing |
 ///
 /// SQLite files are migrated when they are opened. A PostgreSQL database is not: run [`crate::Kinfolk::migrate`] or
@@ -20,6 +20,30 @@ pub async fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     }
 }
 
+/// Words that begin an address of PostgreSQL: no file is likely to be called `dbname=…`.
+const WORDS: [&str; 11] = [
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "user",
+    "password",
+    "sslmode",
+    "options",
+    "application_name",
+    "connect_timeout",
+    "target_session_attrs",
+];
+
+/// Whether an address names a PostgreSQL server, and not a SQLite file: a URL, or `key=value` words as psql takes them.
+pub fn names_postgres(address: &str) -> bool {
+    let first = address.split_once('=').map(|(key, _)| key.trim());
+    address.starts_with("postgres://")
+        || address.starts_with("postgresql://")
+        || first.is_some_and(|key| WORDS.contains(&key))
+        || address.split_whitespace().any(|word| word.starts_with("host="))
+}
+
 #[derive(Debug, PartialEq, Eq)]
 enum Target<'a> {
     Postgres(&'a str),
@@ -28,9 +52,7 @@ enum Target<'a> {
 
 impl<'a> Target<'a> {
     fn of(url: &'a str) -> Self {
-        let postgres = url.starts_with("postgres://")
-            || url.starts_with("postgresql://")
-            || url.split_whitespace().any(|word| word.starts_with("host="));
+        let postgres = names_postgres(url);
         match url {
             _ if postgres => Self::Postgres(url),
             _ => Self::Sqlite(url.strip_prefix("sqlite://").or_else(|| url.strip_prefix("sqlite:")).unwrap_or(url)),
@@ -78,11 +100,16 @@ mod tests {
         for url in ["postgres://me@db/app", "postgresql://db/app", "host=/run/pg dbname=app", "dbname=app host=db"] {
             assert_eq!(Target::of(url), Target::Postgres(url));
         }
+        for url in ["dbname=app user=me port=5561", "user = me", "password='a host' dbname=app"] {
+            assert_eq!(Target::of(url), Target::Postgres(url));
+        }
         for (url, path) in [
             ("sqlite:tasks.db", "tasks.db"),
             ("sqlite:///var/tasks.db", "/var/tasks.db"),
             ("tasks.db", "tasks.db"),
             ("/var/lib/tasks.db", "/var/lib/tasks.db"),
+            ("sqlite:dbname=x", "dbname=x"),
+            ("a=b.db", "a=b.db"),
         ] {
             assert_eq!(Target::of(url), Target::Sqlite(path));
         }

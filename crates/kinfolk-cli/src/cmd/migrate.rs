@@ -1,6 +1,6 @@
 //! `kinfolk migrate`: create the schema, or bring it to the version this program needs.
 
-use crate::database;
+use crate::database::{self, Target};
 use crate::fault::Fault;
 use crate::session::Session;
 
@@ -31,7 +31,12 @@ async fn migrate(session: &Session) -> Result<(), Fault> {
 }
 
 async fn dry_run(session: &Session) -> Result<(), Fault> {
-    let migrations = database::pending_migrations(&session.target()?, &session.global).await?;
+    let target = session.target()?;
+    let migrations = database::pending_migrations(&target, &session.global).await?;
+    if matches!(target, Target::Server(_)) && !migrations.is_empty() && !session.out.json() {
+        // To be piped into psql as it is.
+        return session.out.line(kinfolk_postgres::script(&migrations).trim_end());
+    }
     for migration in &migrations {
         let header = format!("-- migration {}: {}", migration.version, migration.name);
         session.out.say(migration, format!("{header}\n{}", migration.sql.trim_end()))?;

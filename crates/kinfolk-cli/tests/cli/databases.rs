@@ -58,13 +58,81 @@ fn the_default_database_is_a_file_in_the_current_folder() {
 fn the_sql_of_a_migration_is_printed_and_not_run() {
     for db in [sqlite(), postgres()] {
         let sql = db.ok(&["migrate", "--dry-run"]);
-        assert!(sql.starts_with("-- migration ") && sql.contains("create table"), "{sql}");
+        assert!(sql.contains("-- migration ") && sql.contains("create table"), "{sql}");
         assert!(db.json(&["migrate", "--dry-run"])[0]["sql"].is_string());
         assert!(db.ok(&["migrate"]).contains("created the schema"));
         assert!(db.ok(&["migrate"]).contains("up to date"));
         assert!(db.ok(&["migrate", "--dry-run"]).contains("up to date"));
         assert!(db.json(&["migrate", "--dry-run"]).is_empty());
     }
+}
+
+/// Runs a script by psql, as it is: with no options but where to.
+fn psql(url: &str, script: &str) {
+    let folder = std::env::var("KINFOLK_TEST_PG_BIN").map(|folder| folder + "/").unwrap_or_default();
+    let mut command = Command::new(format!("{folder}psql"));
+    command.args(["--quiet", "--no-psqlrc", url]);
+    let ran = crate::support::finish(command, script);
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+#[test]
+fn the_sql_of_a_migration_does_it_when_it_is_piped_into_psql() {
+    let db = postgres();
+    psql(&db.url, &db.ok(&["migrate", "--dry-run"]));
+    assert!(db.ok(&["migrate"]).contains("up to date"));
+    db.ok(&["enqueue", "noop", "--register"]);
+    db.ok(&["stats"]);
+    db.ok(&["check"]);
+}
+
+#[test]
+fn a_half_made_schema_is_not_called_good() {
+    let db = postgres();
+    let script = db.ok(&["migrate", "--dry-run"]);
+    let begin = script.lines().next().unwrap();
+    // Statement by statement, as if somebody had taken the transaction away.
+    psql(&db.url, &script.replacen(begin, "", 1));
+    for args in [&["migrate"][..], &["migrate", "--dry-run"]] {
+        let said = db.fails(args, 4);
+        assert!(said.contains("half-made") && said.contains("drop schema kinfolk cascade"), "{said}");
+    }
+    db.sql("drop schema kinfolk cascade");
+    assert!(db.ok(&["migrate"]).contains("created the schema"));
+    // What can be made anew is.
+    db.sql("drop function kinfolk.stats cascade");
+    db.fails(&["stats"], 4);
+    db.ok(&["migrate"]);
+    db.ok(&["stats"]);
+}
+
+#[test]
+fn a_migration_that_others_keep_waiting_says_who_might_be_asked() {
+    let db = postgres().migrated();
+    db.sql("drop function kinfolk.stats cascade");
+    let look = "begin; select count(*) from kinfolk.tasks";
+    let said = db.while_holding(look, || db.fails(&["migrate"], 4));
+    assert!(said.contains("pg_stat_activity") && !said.contains("a migration is being done"), "{said}");
+}
+
+#[test]
+fn a_role_that_is_not_there_is_not_told_to_get_rights() {
+    let db = postgres().migrated();
+    let url = db.url.replace("postgres@", "kinfolk_nobody_at_all@");
+    let mut command = kinfolk();
+    command.args(["--database", &url, "stats"]);
+    let said = refused(&crate::support::finish(command, ""), 4);
+    assert!(said.contains("kinfolk_nobody_at_all") && said.contains("user and password"), "{said}");
+    assert!(!said.contains("grant"), "{said}");
+}
+
+#[test]
+fn a_server_without_tls_is_told_from_an_internal_fault() {
+    let db = postgres().migrated();
+    let mut command = kinfolk();
+    command.args(["--database", &format!("{}?sslmode=require", db.url), "stats"]);
+    let said = refused(&crate::support::finish(command, ""), 4);
+    assert!(said.contains("does not support TLS") && said.contains("sslmode=disable"), "{said}");
 }
 
 #[test]
@@ -83,6 +151,17 @@ fn an_unreachable_server_is_named_without_its_password() {
     command.args(["--database", url, "list"]);
     let said = refused(&crate::support::finish(command, ""), 4);
     assert!(said.contains("postgres://me@127.0.0.1:9/nowhere") && !said.contains("geheim"), "{said}");
+}
+
+#[test]
+fn words_without_a_host_are_a_server_and_no_part_of_their_password_is_shown() {
+    let db = sqlite();
+    let mut command = kinfolk();
+    let line = "dbname=nowhere user=me connect_timeout=5 password='sehr geheim' port=9";
+    command.current_dir(db.dir.path()).args(["--database", line, "enqueue", "noop", "--register"]);
+    let said = refused(&crate::support::finish(command, ""), 4);
+    assert!(said.contains("dbname=nowhere") && !said.contains("sehr") && !said.contains("geheim"), "{said}");
+    assert_eq!(std::fs::read_dir(db.dir.path()).unwrap().count(), 0, "a file was made");
 }
 
 #[test]
