@@ -40,7 +40,10 @@ pub(crate) fn test(root: &Path, filters: &[&str]) -> Result<bool> {
     let tally = outcome?;
     report(&unclean);
     println!("took {} seconds", begun.elapsed().as_secs());
-    println!("{} passed, {} failed", tally.passed, tally.failed);
+    match tally.not_tested {
+        0 => println!("{} passed, {} failed", tally.passed, tally.failed),
+        some => println!("{} passed, {} failed, {some} NOT TESTED", tally.passed.saturating_sub(some), tally.failed),
+    }
     Ok(unclean.is_empty() && tally.failed == 0 && tally.passed > 0)
 }
 

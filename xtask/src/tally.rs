@@ -13,11 +13,14 @@ use crate::interrupt;
 pub(crate) struct Tally {
     pub(crate) passed: u64,
     pub(crate) failed: u64,
+    /// Of those passed, how many have said that this machine does not allow what they test.
+    pub(crate) not_tested: u64,
 }
 
 impl Tally {
-    /// Takes in one line of output, if it is the result line of a test binary.
+    /// Takes in one line of output, if it is the result line of a test binary, or that of a test that could test nothing.
     fn read(&mut self, line: &str) {
+        self.not_tested += u64::from(line.contains("NOT TESTED: "));
         let Some(counts) = line.trim().strip_prefix("test result: ") else { return };
         for part in counts.split([';', '.']) {
             let mut words = part.split_whitespace();
@@ -53,6 +56,7 @@ impl Tally {
         let sum = reader.join().unwrap_or_default();
         self.passed += sum.passed;
         self.failed += sum.failed;
+        self.not_tested += sum.not_tested;
         if !status.success() && self.failed == failed_before {
             println!("a test binary died or did not build ({status}): counted as one failed test");
             self.failed += 1;
@@ -69,9 +73,10 @@ mod tests {
     fn result_lines_are_added_up_and_other_lines_are_not() {
         let mut tally = Tally::default();
         tally.read("running 3 tests");
+        tally.read("test x ... NOT TESTED: a full disk: this machine has none");
         tally.read("test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.03s");
         tally.read("test result: FAILED. 2 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.00s");
-        assert_eq!(tally, Tally { passed: 14, failed: 3 });
+        assert_eq!(tally, Tally { passed: 14, failed: 3, not_tested: 1 });
     }
 
     #[test]
@@ -79,6 +84,6 @@ mod tests {
         let mut tally = Tally::default();
         let fine = tally.run(Command::new("sh").args(["-c", "exit 9"])).unwrap();
         assert!(!fine);
-        assert_eq!(tally, Tally { passed: 0, failed: 1 });
+        assert_eq!(tally, Tally { passed: 0, failed: 1, not_tested: 0 });
     }
 }

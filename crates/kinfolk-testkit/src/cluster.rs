@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 
 use crate::folder;
+use crate::small_disk;
 use crate::tools::{self, Tools};
 
 /// What makes a cluster quick to start and light on the disk. `fsync` and `full_page_writes` guard against the loss
@@ -37,6 +38,8 @@ pub struct Cluster {
     tools: Tools,
     folder: PathBuf,
     port: u16,
+    /// How many megabytes its small disk has, if it has one.
+    small: Option<u32>,
 }
 
 /// How to stop a server.
@@ -51,7 +54,20 @@ pub enum Stop {
 impl Cluster {
     /// Makes and starts a cluster. `settings` are lines of `postgresql.conf` that go after our own.
     pub fn new(tools: &Tools, settings: &str) -> Result<Self> {
-        let mut cluster = Self { tools: tools.clone(), folder: folder::make()?, port: 0 };
+        Self::make(tools, settings, None)
+    }
+
+    /// The same, with a small file system of its own at [`Cluster::small_disk`], for a tablespace. Only the server sees it,
+    /// and it is gone with the server. `None` where this machine lets nobody mount one.
+    pub fn with_small_disk(tools: &Tools, settings: &str, megabytes: u32) -> Result<Option<Self>> {
+        if !small_disk::may_mount() {
+            return Ok(None);
+        }
+        Self::make(tools, settings, Some(megabytes)).map(Some)
+    }
+
+    fn make(tools: &Tools, settings: &str, small: Option<u32>) -> Result<Self> {
+        let mut cluster = Self { tools: tools.clone(), folder: folder::make()?, port: 0, small };
         let mut initdb = cluster.tools.command("initdb", &cluster.folder);
         initdb.args(["--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--no-sync", "--pgdata"]);
         tools::run(initdb.arg(cluster.data()))?;
@@ -75,6 +91,9 @@ impl Cluster {
         let mut start = self.tools.command("pg_ctl", &self.folder);
         start.arg("start").arg("--pgdata").arg(self.data()).arg("--log").arg(self.log_file());
         start.args(["--wait", "--timeout=60", "--silent", "--options", &format!("-p {}", self.port)]);
+        if let Some(megabytes) = self.small {
+            start = small_disk::run_with(&start, &self.small_disk(), megabytes)?;
+        }
         tools::run(&mut start).with_context(|| format!("PostgreSQL did not start; its log ends:\n{}", self.log(20)))?;
         Ok(())
     }
@@ -106,6 +125,11 @@ impl Cluster {
     /// Its port.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Where its small disk is, if it has one.
+    pub fn small_disk(&self) -> PathBuf {
+        self.folder.join("small")
     }
 
     /// The last lines of the server's log.

@@ -10,6 +10,7 @@
 mod bouncer;
 mod cluster;
 mod folder;
+mod small_disk;
 mod tools;
 
 pub use bouncer::Bouncer;
