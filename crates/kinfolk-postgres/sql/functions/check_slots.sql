@@ -38,6 +38,24 @@ as $$
     group by s.group_id, s.task_id
     having count(*) > 1
     union all
+    select 'a task that runs holds a slot of each of its keys, unless one above it does for the family',
+        format('group %s, key %s', n.name, n.key), n.id
+    from (
+        select t.id, t.parent_id, g.id as group_id, g.name, g.hold,
+            case when cg.name = 'total' then '' else t.keys ->> cg.name end as key
+        from kinfolk.task t
+        join kinfolk.command_group cg on cg.command_id = t.command_id
+        join kinfolk.slot_group g on g.id = cg.group_id
+        where t.state = 'running'
+    ) n
+    where n.key is not null
+        and not exists (
+            select
+            from holder s
+            where s.group_id = n.group_id
+                and s.task_id = n.id)
+        and not (n.hold and n.parent_id is not null and kinfolk.holds_slot(n.parent_id, n.group_id, n.key))
+    union all
     select 'the holders of a key stand on its pages', format('group %s, key %s', s.group_id, s.key), s.task_id
     from holder s
     join kinfolk.slot_group g on g.id = s.group_id

@@ -69,24 +69,49 @@ end
 $$;
 
 -- Locks the admission of all that a registration with these groups may change, before any row; nothing where it changes
--- nothing. Answers which of the commands have to be declared anew.
+-- nothing. Answers which of the commands have to be declared anew, in their order.
+--
+-- Where groups come, go, or hold slots otherwise, what runs has to be counted anew (`enter_running`), and nobody may begin or end
+-- meanwhile. Nobody begins: a claim of a command with groups has the locks of all of these until it commits, or takes
+-- them before it commits, looks at the declaration again, and puts back what it took (`claim_early.sql`). One of a command
+-- without groups has nothing but the shared lock of its queue; so where a command gets its first groups, the queues are
+-- locked whole, and who looks there meanwhile is woken. Nobody ends: see `hold_still`.
 create or replace function kinfolk.lock_declarations(p_names text[], p_groups jsonb[]) returns integer[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_changed integer[];
+    v_is_moved boolean;
+    v_groups integer[];
+    v_queues integer[];
 begin
     if cardinality(p_groups) = 0 or not exists (select from unnest(p_groups) g where g is not null) then
         return '{}';
     end if;
     perform kinfolk.require_groups(g) from unnest(p_groups) g where g is not null;
-    v_changed := kinfolk.changed_declarations(p_names, p_groups);
-    if v_changed = '{}' then
-        return v_changed;
+    if kinfolk.changed_declarations(p_names, p_groups) = '{}' then
+        return '{}';
     end if;
     perform kinfolk.lock_groups('{0}');
-    perform kinfolk.lock_groups(array(
+    -- As it is with that lock in hand: nobody else declares or removes a group now.
+    v_changed := kinfolk.changed_declarations(p_names, p_groups);
+    v_is_moved := exists (
+        select
+        from unnest(v_changed) n
+        left join kinfolk.command c on c.name = p_names[n]
+        where kinfolk.shape_of(p_groups[n]) <> kinfolk.shape_of(coalesce(kinfolk.declared_groups(c.id), '{}')));
+    if v_is_moved and exists (
+        select
+        from unnest(v_changed) n
+        join kinfolk.command c on c.name = p_names[n]
+        where not c.grouped)
+    then
+        v_queues := array(select q.id from kinfolk.queue q order by q.id);
+        perform pg_advisory_xact_lock(1263160902, q) from unnest(v_queues) q;
+        perform kinfolk.notify_queues(v_queues, false);
+    end if;
+    v_groups := array(
         select cg.group_id
         from kinfolk.command c
         join kinfolk.command_group cg on cg.command_id = c.id
@@ -95,9 +120,148 @@ begin
         select g.id
         from unnest(p_groups) as d(groups)
         cross join lateral jsonb_object_keys(d.groups) as k(name)
-        join kinfolk.slot_group g on g.name = k.name and g.command_id is null));
-    -- As it is with the locks in hand.
-    return kinfolk.changed_declarations(p_names, p_groups);
+        join kinfolk.slot_group g on g.name = k.name and g.command_id is null);
+    perform kinfolk.lock_groups(v_groups);
+    if v_is_moved then
+        perform kinfolk.hold_still(p_names, v_groups);
+    end if;
+    -- point: declare_groups.locked
+    return v_changed;
+end
+$$;
+
+-- Of declared groups, what decides over who holds slots: which there are, whether they are shared, and whether they hold them.
+create or replace function kinfolk.shape_of(p_groups jsonb) returns jsonb
+language sql immutable
+as $$
+    select coalesce(jsonb_object_agg(g.name, jsonb_build_array(
+        coalesce((g.spec ->> 'hold')::boolean, false), coalesce((g.spec ->> 'shared')::boolean, false))), '{}')
+    from jsonb_each(p_groups) as g(name, spec)
+$$;
+
+-- Locks what runs of these commands, and of others that declare these groups, and all who hold slots of those that hold them for
+-- families, and has whoever is about to move one of them commit before that: what it gives back is decided by the old
+-- declaration, and what comes after this by the new one. The caller has the admission locks, so nothing starts.
+--
+-- Waits for one task at a time, and holds no other while it waits: whoever has one may need another. Reads `task_running`, all of it.
+create or replace function kinfolk.hold_still(p_names text[], p_groups integer[]) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+    v_commands integer[] := array(
+        select c.id
+        from kinfolk.command c
+        where c.name = any (p_names)
+        union
+        select cg.command_id
+        from kinfolk.command_group cg
+        where cg.group_id = any (p_groups));
+    v_tasks bigint[];
+    v_locked bigint[];
+    v_other bigint;
+begin
+    for v_try in 1..1000 loop
+        v_tasks := array(
+            select t.id
+            from kinfolk.task t
+            where t.state = 'running'
+                and t.command_id = any (v_commands)
+            union
+            select h.task_id
+            from kinfolk.slot_group g
+            join kinfolk.slot s on s.group_id = g.id
+            cross join lateral unnest(s.tasks) as h(task_id)
+            where g.id = any (p_groups)
+                and g.hold);
+        begin
+            v_locked := array(
+                select t.id
+                from kinfolk.task t
+                where t.id = any (v_tasks)
+                order by t.id
+                for no key update skip locked);
+            v_other := (
+                select min(t.id)
+                from kinfolk.task t
+                where t.id = any (array(select unnest(v_tasks) except select unnest(v_locked))));
+            if v_other is null then
+                return;
+            end if;
+            raise lock_not_available;
+        exception
+            -- All of them are let go of here.
+            when lock_not_available then
+                null;
+        end;
+        begin
+            perform from kinfolk.task t where t.id = v_other for no key update;
+            raise lock_not_available;
+        exception
+            when lock_not_available then
+                null;
+        end;
+    end loop;
+    perform kinfolk.refuse('KF007', 'tasks whose groups change are in other hands time and again', 'try again in a moment');
+end
+$$;
+
+-- Writes down what runs as holders of its keys in these groups, where it holds none and none above it does for the family.
+-- They may be more than there are slots for: then nothing starts until they are fewer. The caller has the admission locks,
+-- and the tasks do not move (`hold_still`). Reads `task_running`, all of it.
+create or replace function kinfolk.enter_running(p_groups integer[]) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+as $$
+declare
+    v_need record;
+begin
+    -- An old note would take them off again.
+    perform kinfolk.mark_keys(0, p_groups, kinfolk.clock());
+    select array_agg(n.group_id) as groups, array_agg(n.key) as keys, array_agg(n.id) as tasks
+    into v_need
+    from (
+        select t.id, cg.group_id, g.hold, case when cg.name = 'total' then '' else t.keys ->> cg.name end as key
+        from kinfolk.task t
+        join kinfolk.command_group cg on cg.command_id = t.command_id
+        join kinfolk.slot_group g on g.id = cg.group_id
+        where t.state = 'running'
+            and cg.group_id = any (p_groups)
+    ) n
+    where n.key is not null
+        and not case
+            when n.hold then kinfolk.holds_slot(n.id, n.group_id, n.key)
+            else kinfolk.holds_key(n.id, n.group_id, n.key)
+        end;
+    if v_need.tasks is null then
+        return;
+    end if;
+    update kinfolk.task t
+    set keyed = true
+    where t.id = any (v_need.tasks)
+        and not t.keyed;
+    perform kinfolk.take_slots(v_need.groups, v_need.keys, v_need.tasks, false);
+end
+$$;
+
+-- Has those tasks of a command that hold slots of a group for their families hold slots of another one instead, which takes its
+-- place. The caller has the admission locks of both, and the tasks do not move.
+create or replace function kinfolk.carry_over(p_command integer, p_from integer, p_to integer) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform kinfolk.mark_keys(0, array[p_from, p_to], kinfolk.clock());
+    perform kinfolk.take_slots(array_agg(p_to), array_agg(h.key), array_agg(h.task_id), false)
+    from kinfolk.slot s
+    cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)
+    join kinfolk.task t on t.id = h.task_id
+    where s.group_id = p_from
+        and t.command_id = p_command;
 end
 $$;
 
@@ -106,7 +270,7 @@ create or replace function kinfolk.changed_declarations(p_names text[], p_groups
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-    select coalesce(array_agg(g.nth::integer), '{}')
+    select coalesce(array_agg(g.nth::integer order by g.nth), '{}')
     from unnest(p_names, p_groups) with ordinality as g(name, groups, nth)
     where g.groups is not null
         and g.groups is distinct from coalesce(kinfolk.declared_groups((
@@ -134,8 +298,8 @@ as $$
     where cg.command_id = p_command
 $$;
 
--- Makes the groups of a command just these. What an operator has set for a group stands as long as the group is there.
--- The caller has the admission locks (`lock_declarations`).
+-- Makes the groups of a command just these. What an operator has set for a group stands as long as the group is there. What runs
+-- holds slots of its keys in them from now on. The caller has the admission locks (`lock_declarations`).
 create or replace function kinfolk.declare_groups(p_command integer, p_groups jsonb) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -143,6 +307,9 @@ as $$
 declare
     v_one record;
     v_group integer;
+    v_was record;
+    -- Where some may have come to need a slot, or to hold none.
+    v_moved integer[] := '{}';
 begin
     for v_one in
         select d.name, (d.spec ->> 'limit')::integer as slots, coalesce((d.spec ->> 'hold')::boolean, false) as hold,
@@ -162,11 +329,22 @@ begin
             values (case when not v_one.is_shared then p_command end, v_one.name)
             returning id into v_group;
         end if;
-        perform kinfolk.leave_group(p_command, cg.group_id)
+        select cg.group_id, g.hold
+        into v_was
         from kinfolk.command_group cg
+        join kinfolk.slot_group g on g.id = cg.group_id
         where cg.command_id = p_command
-            and cg.name = v_one.name
-            and cg.group_id <> v_group;
+            and cg.name = v_one.name;
+        if v_was.group_id is distinct from v_group then
+            v_moved := v_moved || v_group;
+        end if;
+        if v_was.group_id <> v_group then
+            v_moved := v_moved || v_was.group_id;
+            if v_was.hold and v_one.hold then
+                perform kinfolk.carry_over(p_command, v_was.group_id, v_group);
+            end if;
+            perform kinfolk.leave_group(p_command, v_was.group_id);
+        end if;
         insert into kinfolk.command_group (command_id, name, group_id)
         values (p_command, v_one.name, v_group)
         on conflict do nothing;
@@ -183,19 +361,25 @@ begin
         if found then
             if not v_one.hold then
                 perform kinfolk.free_idle(v_group);
+                v_moved := v_moved || v_group;
             end if;
             perform kinfolk.rein_in(v_group, kinfolk.clock());
             perform kinfolk.mark_group(v_group);
         end if;
     end loop;
-    perform kinfolk.leave_group(p_command, cg.group_id)
-    from (
+    for v_was in
         select cg.group_id
         from kinfolk.command_group cg
         where cg.command_id = p_command
             and not p_groups ? cg.name
         order by cg.group_id
-    ) cg;
+    loop
+        perform kinfolk.leave_group(p_command, v_was.group_id);
+        v_moved := v_moved || v_was.group_id;
+    end loop;
+    if v_moved <> '{}' then
+        perform kinfolk.enter_running(array(select distinct g.id from kinfolk.slot_group g where g.id = any (v_moved)));
+    end if;
     update kinfolk.command c
     set grouped = p_groups <> '{}'
     where c.id = p_command
