@@ -291,3 +291,20 @@ async fn holders_get_pages_as_they_need_them_and_give_them_back() {
     assert_eq!(pages_of_holders(&database).await, [(1, 1), (1, 1)]);
     sound(&store).await;
 }
+
+#[tokio::test]
+async fn a_prune_leaves_nothing_of_rates_that_have_passed_however_many_keys_there_were() {
+    let (database, store) = fresh().await;
+    grouped(&store, "work", 1).await;
+    testing::execute(
+        &store,
+        "insert into kinfolk.spent (group_id, key, spent_until) \
+         select g.id, 'k' || n, kinfolk.clock() - interval '1 s' \
+         from kinfolk.slot_group g, generate_series(1, 3500) n where g.name = 'tenant'",
+    )
+    .await
+    .unwrap();
+    store.prune().await.unwrap();
+    let row = database.client().await.query_one("select count(*) from kinfolk.spent", &[]).await.unwrap();
+    assert_eq!(row.get::<_, i64>(0), 0);
+}

@@ -177,8 +177,8 @@ end
 $$;
 
 -- Removes what is left of rates that have passed, one page, turns what is noted into marks, and gives up pages of slots that are
--- hardly used, in all groups that nobody claims from at this moment. Reads `spent_passed`.
-create or replace function kinfolk.prune_keys(p_now timestamptz) returns void
+-- hardly used, in all groups that nobody claims from at this moment. Answers whether that page was full. Reads `spent_passed`.
+create or replace function kinfolk.prune_keys(p_now timestamptz) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -187,9 +187,10 @@ declare
         select g.id
         from (select g.id from kinfolk.slot_group g order by g.id) g
         where pg_try_advisory_xact_lock(1263160910, g.id));
+    v_gone bigint;
 begin
     if v_groups = '{}' then
-        return;
+        return false;
     end if;
     perform kinfolk.mark_keys(0, v_groups, p_now);
     perform kinfolk.spread_slots(s.group_id)
@@ -213,5 +214,7 @@ begin
             -- One that holds its slot may have waited for this rate, and not have been looked at since.
             and not exists (select from kinfolk.waiting_lines(s.group_id, s.key))
         limit kinfolk.sweep_page()));
+    get diagnostics v_gone = row_count;
+    return v_gone >= kinfolk.sweep_page();
 end
 $$;
