@@ -82,6 +82,8 @@ macro_rules! every_contract {
                 an_empty_declaration_removes_all, a_shared_group_is_as_it_was_declared_last,
                 a_shared_group_goes_with_its_last_command, leaving_a_shared_group_gives_its_slots_back,
                 a_shared_group_and_an_own_one_are_two, an_own_group_may_become_shared,
+                what_runs_counts_in_a_group_that_is_added, what_runs_counts_in_a_group_that_becomes_shared,
+                what_runs_counts_again_when_its_command_comes_back,
                 what_is_set_stands_until_the_group_goes, a_new_limit_holds_at_once, groups_of_two_commands_do_not_mix,
                 bad_groups_are_refused, a_command_may_have_sixteen_groups, parallel_declarations_agree,
             ]
@@ -177,7 +179,10 @@ macro_rules! every_contract {
                 a_slot_is_held_until_the_task_has_ended, descendants_of_a_holder_take_none,
                 a_cancelled_holder_gives_its_slot_back, a_cancelled_family_holds_until_it_has_ended,
                 a_retried_holder_needs_its_slot_anew, a_group_that_holds_no_longer_gives_slots_back,
-                a_running_parent_spares_no_slot, a_holder_takes_a_start_at_each_claim,
+                who_ran_on_a_held_slot_takes_its_own_when_the_group_holds_no_longer,
+                who_ran_on_a_held_slot_takes_its_own_when_the_holder_leaves,
+                a_held_slot_goes_over_to_a_group_that_becomes_shared, a_running_parent_spares_no_slot,
+                a_holder_takes_a_start_at_each_claim,
             ]
             in_order: [
                 they_run_one_after_another, each_waits_for_the_whole_family_of_the_one_before,
@@ -295,7 +300,7 @@ macro_rules! every_contract {
             ]
             remove_group: [
                 what_it_held_up_starts, other_keys_still_hold_up, a_shared_group_goes_from_all_commands,
-                declared_anew_it_counts_from_nothing, an_unknown_group_is_not_found,
+                declared_anew_it_counts_what_runs, an_unknown_group_is_not_found,
             ]
             repeat: [
                 a_repeated_claim_gives_the_same_tasks, a_repeated_claim_that_took_nothing_is_a_first_one,

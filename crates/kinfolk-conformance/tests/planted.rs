@@ -6,8 +6,8 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use kinfolk_conformance::Model;
 use kinfolk_conformance::contract::{
-    cancel, cancel_family, child_limit, claim, claim_keys, enqueue_keys, expire, fair, fan_out, follow_up, holds,
-    in_order, join, lease, parking, prune_family, queue, rates, record, repeat, reserve, resume, retry_durable,
+    cancel, cancel_family, child_limit, claim, claim_keys, declare, enqueue_keys, expire, fair, fan_out, follow_up,
+    holds, in_order, join, lease, parking, prune_family, queue, rates, record, repeat, reserve, resume, retry_durable,
     retry_family, schedule, serial, settle, sibling, signal, slots, spawn, status, suspend, unique,
 };
 use kinfolk_conformance::harness::run;
@@ -129,6 +129,9 @@ async fn in_groups(bug: Bug) {
         Bug::RateRefillsEarly => breaks(bug, async |w| rates::a_burst_and_then_one_by_one(w).await).await,
         Bug::SharedGroupCountsByCommand => {
             breaks(bug, async |w| claim_keys::a_shared_group_counts_over_commands(w).await).await;
+        }
+        Bug::DeclarationCountsNothing => {
+            breaks(bug, async |w| declare::what_runs_counts_in_a_group_that_is_added(w).await).await
         }
         Bug::LimitIsReadOnce => breaks(bug, async |w| claim_keys::one_key_may_have_slots_of_its_own(w).await).await,
         Bug::KeysAreInheritedUnasked => {

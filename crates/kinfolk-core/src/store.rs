@@ -105,7 +105,8 @@ pub trait Work: Send + Sync {
     /// Look at every status again. Returns those that have turned.
     async fn refresh_statuses(&self) -> Answer<Vec<Status>>;
 
-    /// Remove finished families that are past their retention, one page of them. Returns how many tasks went.
+    /// Remove finished families that are past their retention, one page of them, and of groups what says nothing any more, page
+    /// after page. Returns how many tasks went.
     async fn prune(&self) -> Answer<u64>;
 
     /// Listen for wake-ups meant for this worker. `None` when this store, as it was opened, has none to give: then the

@@ -22,7 +22,7 @@ begin
             ('kinfolk_producer', array['enqueue', 'enqueue_many', 'enqueue_rows', 'take_ids', 'register_command',
                 'register_commands', 'commands', 'wake', 'signal']),
             ('kinfolk_worker', array['register_worker', 'heartbeat', 'leave', 'claim', 'flush', 'settle', 'settle_made',
-                'lock_settled', 'recover', 'due_schedules', 'fire', 'sweep', 'prune', 'refresh_statuses', 'statuses', 'queues',
+                'lock_settled', 'recover', 'due_schedules', 'fire', 'sweep', 'prune', 'prune_rates', 'refresh_statuses', 'statuses', 'queues',
                 'get_task', 'tally', 'record', 'suspend', 'expire', 'take_signal', 'report', 'history', 'results',
                 'lock_suspended', 'signal', 'slow_down']),
             ('kinfolk_viewer', array['get_task', 'history', 'results', 'get_attempts', 'list_tasks', 'children', 'tally', 'progress', 'stats',

@@ -79,6 +79,7 @@ pub(crate) const CODE: &[(&str, &str)] = files![
     "functions/ready_keys.sql",
     "functions/task_keys.sql",
     "functions/declare_groups.sql",
+    "functions/enter_running.sql",
     "functions/register_commands.sql",
     "functions/add_duplicate.sql",
     "functions/enqueue_keyed.sql",

@@ -38,6 +38,9 @@ const FIRE: &str = "select tasks, overlapped, too_late, rejected, missing from k
 const REFRESH_STATUSES: &str = "select name, commands, active, changed_at from kinfolk.refresh_statuses()";
 const SWEEP: &str = "select kinfolk.sweep()";
 const PRUNE: &str = "select kinfolk.prune()";
+const PRUNE_RATES: &str = "select kinfolk.prune_rates()";
+/// Pages of keys whose rate has passed that one call removes at most.
+const RATE_PAGES_MAX: usize = 100;
 
 #[async_trait]
 impl Work for PgStore {
@@ -198,6 +201,11 @@ impl Work for PgStore {
 
     async fn prune(&self) -> Answer<u64> {
         point("prune.before");
+        for _ in 0..RATE_PAGES_MAX {
+            if !self.row(PRUNE_RATES, &[]).await?.get::<_, bool>(0) {
+                break;
+            }
+        }
         let row = self.row(PRUNE, &[]).await?;
         point("prune.after");
         Ok(u64::try_from(row.get::<_, i64>(0)).unwrap_or_default())

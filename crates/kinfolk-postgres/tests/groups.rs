@@ -167,6 +167,38 @@ async fn a_claim_costs_the_same_however_many_keys_wait_for_their_rate() {
 }
 
 #[tokio::test]
+async fn a_declaration_that_counts_what_runs_costs_the_same_however_many_tasks_do_not() {
+    let (database, store) = fresh().await;
+    grouped(&store, "work", 10).await;
+    let worker = worker(&store).await;
+    for n in 0..5 {
+        enqueue(&store, under("work", &[("tenant", "acme"), ("message", &n.to_string())])).await;
+    }
+    assert_eq!(store.claim(&claim_of(worker, &["work"], 5)).await.unwrap().tasks.len(), 5);
+    let share =
+        r#"select kinfolk.register_command('work', groups => '{"tenant": {"limit": 1, "shared": true}, "total": 3}')"#;
+    let before = pages_of(&database, share).await;
+    testing::execute(
+        &store,
+        "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, payload, keys) \
+         select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'open', t.priority, t.max_attempts, t.place, t.due, \
+            t.created_at, t.payload, t.keys \
+         from kinfolk.task t, generate_series(1, 4000) \
+         where t.state = 'running'; \
+         analyze kinfolk.task",
+    )
+    .await
+    .unwrap();
+    let with_many = pages_of(&database, share).await;
+    assert!(with_many <= before + 50, "{before} pages before, {with_many} with 20,000 that do not run");
+    testing::execute(&store, share).await.unwrap();
+    sound(&store).await;
+    let shared = Some(GroupRef { command: None, name: name("tenant") });
+    let keys = store.keys(&KeyFilter { group: shared, limit: 1, ..KeyFilter::default() }).await.unwrap();
+    assert_eq!(keys[0].held, 5);
+}
+
+#[tokio::test]
 async fn a_claim_costs_the_same_however_many_hold_their_slot_for_a_family() {
     let (database, store) = fresh().await;
     let groups = Groups::new().and(name("tenant"), GroupSpec::limit(100_000).hold());
@@ -290,4 +322,21 @@ async fn holders_get_pages_as_they_need_them_and_give_them_back() {
     store.prune().await.unwrap();
     assert_eq!(pages_of_holders(&database).await, [(1, 1), (1, 1)]);
     sound(&store).await;
+}
+
+#[tokio::test]
+async fn a_prune_leaves_nothing_of_rates_that_have_passed_however_many_keys_there_were() {
+    let (database, store) = fresh().await;
+    grouped(&store, "work", 1).await;
+    testing::execute(
+        &store,
+        "insert into kinfolk.spent (group_id, key, spent_until) \
+         select g.id, 'k' || n, kinfolk.clock() - interval '1 s' \
+         from kinfolk.slot_group g, generate_series(1, 3500) n where g.name = 'tenant'",
+    )
+    .await
+    .unwrap();
+    store.prune().await.unwrap();
+    let row = database.client().await.query_one("select count(*) from kinfolk.spent", &[]).await.unwrap();
+    assert_eq!(row.get::<_, i64>(0), 0);
 }

@@ -122,6 +122,62 @@ pub async fn an_own_group_may_become_shared(w: &World) {
     assert_eq!(w.store.groups().await.unwrap().len(), 1);
 }
 
+/// What runs when a group is declared counts in it: nothing starts until fewer run than it allows.
+pub async fn what_runs_counts_in_a_group_that_is_added(w: &World) {
+    let made = w.many_under("mail", &[], 4).await;
+    let running = w.look(3).await.tasks;
+    w.groups([("total", 2)]).await;
+    assert_eq!(w.holders("total", "").await, made[..3]);
+    assert_eq!(w.claimable().await, []);
+    assert_eq!(w.words(made[3]).await, ["key_full"]);
+    w.done(&running[0]).await;
+    assert_eq!(w.claimable().await, []);
+    w.settle(&running[1], kinfolk_core::Outcome::Snooze(crate::world::secs(60))).await;
+    assert_eq!(w.holders("total", "").await, [running[2].id]);
+    w.start(made[3]).await;
+    w.lose_all().await;
+    assert_eq!(w.holders("total", "").await, []);
+}
+
+/// What runs when a group becomes shared, or another one's again, counts where it belongs then.
+pub async fn what_runs_counts_in_a_group_that_becomes_shared(w: &World) {
+    let acme = [("tenant", "acme")];
+    let tenant = || GroupSpec::limit(1).shared();
+    w.declare("mail", [("tenant", 1)]).await;
+    w.declare("report", [("tenant", tenant())]).await;
+    let mail = w.start(w.under(&acme).await).await;
+    let report = w.start(w.create(task_of("report", &acme)).await).await;
+    w.declare("mail", [("tenant", tenant())]).await;
+    assert_eq!(w.holders_in(&shared("tenant"), "acme").await, [mail.id, report.id]);
+    let next = w.under(&acme).await;
+    w.done(&report).await;
+    assert_eq!(w.claimable().await, []);
+    w.declare("mail", [("tenant", 1)]).await;
+    assert_eq!(
+        (w.holders("tenant", "acme").await, w.holders_in(&shared("tenant"), "acme").await),
+        (vec![mail.id], vec![])
+    );
+    assert_eq!(w.claimable().await, []);
+    w.done(&mail).await;
+    assert_eq!(w.claimable().await, [next]);
+}
+
+/// What has left a group and comes back while it runs counts there again.
+pub async fn what_runs_counts_again_when_its_command_comes_back(w: &World) {
+    let acme = [("tenant", "acme")];
+    let tenant = || [("tenant", GroupSpec::limit(1).shared())];
+    w.declare("mail", tenant()).await;
+    w.declare("report", tenant()).await;
+    let running = w.start(w.under(&acme).await).await;
+    let next = w.create(task_of("report", &acme)).await;
+    w.store.register(&[with_groups("mail", Groups::new())]).await.unwrap();
+    w.declare("mail", tenant()).await;
+    assert_eq!(w.holders_in(&shared("tenant"), "acme").await, [running.id]);
+    assert_eq!(w.claimable().await, []);
+    w.done(&running).await;
+    assert_eq!(w.claimable().await, [next]);
+}
+
 /// What an operator has set stands when the command is registered again, and ends with the group.
 pub async fn what_is_set_stands_until_the_group_goes(w: &World) {
     w.groups([("tenant", 1)]).await;

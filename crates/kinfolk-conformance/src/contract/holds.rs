@@ -160,6 +160,48 @@ pub async fn a_group_that_holds_no_longer_gives_slots_back(w: &World) {
     w.start(next).await;
 }
 
+/// A child that runs on the slot of one above it holds one of its own when the group no longer holds.
+pub async fn who_ran_on_a_held_slot_takes_its_own_when_the_group_holds_no_longer(w: &World) {
+    sharing(w, 1, true).await;
+    let root = w.start(w.under(&ACME).await).await;
+    w.leave_behind(&root, these([heir("report", &[])])).await;
+    let kid = w.look(1).await.tasks.remove(0);
+    let next = w.under(&ACME).await;
+    sharing(w, 1, false).await;
+    assert_eq!(held(w).await, [kid.id]);
+    assert!(w.claim_nothing().await);
+    w.done(&kid).await;
+    w.start(next).await;
+}
+
+/// The same when the command of the one above leaves the group.
+pub async fn who_ran_on_a_held_slot_takes_its_own_when_the_holder_leaves(w: &World) {
+    sharing(w, 1, true).await;
+    let root = w.start(w.under(&ACME).await).await;
+    w.leave_behind(&root, these([heir("report", &[])])).await;
+    let kid = w.look(1).await.tasks.remove(0);
+    let next = w.create(task_of("report", &ACME)).await;
+    w.store.register(&[with_groups("mail", Groups::new())]).await.unwrap();
+    assert_eq!(held(w).await, [kid.id]);
+    assert!(w.claim_nothing().await);
+    w.done(&kid).await;
+    w.start(next).await;
+}
+
+/// Who holds a slot for its family goes over with it when the group becomes shared.
+pub async fn a_held_slot_goes_over_to_a_group_that_becomes_shared(w: &World) {
+    w.groups([("tenant", GroupSpec::limit(1).hold())]).await;
+    let first = w.under(&ACME).await;
+    w.work(first, Outcome::Snooze(secs(900))).await;
+    let next = w.under(&ACME).await;
+    sharing(w, 1, true).await;
+    assert_eq!(held(w).await, [first]);
+    assert!(w.claim_nothing().await);
+    w.store.cancel(first).await.unwrap();
+    assert_eq!(held(w).await, []);
+    w.start(next).await;
+}
+
 /// Without `hold`, a child takes a slot of its own even while its parent runs.
 pub async fn a_running_parent_spares_no_slot(w: &World) {
     sharing(w, 1, false).await;

@@ -137,11 +137,13 @@ pub enum Bug {
     TurnsBeginAnew,
     /// No room is kept for a task that is sent from key to key.
     NoRoomIsKept,
+    /// What runs when a group is declared does not count in it.
+    DeclarationCountsNothing,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 67] = [
+    pub const ALL: [Self; 68] = [
         Self::StaleSettleGoesThrough,
         Self::SnoozeCostsAnAttempt,
         Self::RetryLosesThePlace,
@@ -209,5 +211,6 @@ impl Bug {
         Self::KeysAreInheritedUnasked,
         Self::TurnsBeginAnew,
         Self::NoRoomIsKept,
+        Self::DeclarationCountsNothing,
     ];
 }

@@ -98,12 +98,38 @@ impl Engine {
         };
         let wanted: BTreeMap<_, _> = groups.0.iter().map(|(name, spec)| (name.clone(), group(name, spec))).collect();
         for (name, group) in &wanted {
+            let carried = self.carried(command, group, groups.0[name].hold);
             let row = self.groups.entry(group.clone()).or_default();
             row.spec = groups.0[name].clone();
             row.rein_in(self.now);
+            for (key, id) in carried {
+                row.held.entry(key).or_default().insert(id);
+            }
         }
         self.declared.insert(command.clone(), wanted);
         self.drop_undeclared();
+        if !self.has(Bug::DeclarationCountsNothing) {
+            self.enter_running();
+        }
+    }
+
+    /// Who of a command's tasks holds slots for its family in the group that another one of that name takes the place of.
+    fn carried(&self, command: &CommandName, group: &GroupRef, hold: bool) -> Vec<(String, TaskId)> {
+        let before = self.declared.get(command).and_then(|declared| declared.get(&group.name));
+        let before = before.filter(|before| hold && *before != group).map(|before| &self.groups[before]);
+        let held = before.filter(|row| row.spec.hold).into_iter().flat_map(|row| &row.held);
+        let each = held.flat_map(|(key, holders)| holders.iter().map(move |id| (key.clone(), *id)));
+        each.filter(|(_, id)| self.tasks.get(id).is_some_and(|row| row.task.command == *command)).collect()
+    }
+
+    /// What runs holds a slot of each of its keys, also where its command has come to declare the group only now, or where
+    /// the one above it that held it for the family does so no longer.
+    fn enter_running(&mut self) {
+        let running = self.tasks.values().filter(|row| row.task.state == State::Running).map(|row| row.task.id);
+        let needs = |id| self.needs(id).into_iter().filter(|need| need.takes_slot).map(move |need| (need.key, id));
+        for ((group, key), id) in running.flat_map(needs).collect::<Vec<_>>() {
+            self.groups.get_mut(&group).expect("it is needed").held.entry(key).or_default().insert(id);
+        }
     }
 
     pub(super) fn remove_group(&mut self, group: &GroupRef) -> Answer<()> {

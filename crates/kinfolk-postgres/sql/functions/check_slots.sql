@@ -38,6 +38,24 @@ as $$
     group by s.group_id, s.task_id
     having count(*) > 1
     union all
+    select 'a task that runs holds a slot of each of its keys, unless one above it does for the family',
+        format('group %s, key %s', n.name, n.key), n.id
+    from (
+        select t.id, t.parent_id, g.id as group_id, g.name, g.hold,
+            case when cg.name = 'total' then '' else t.keys ->> cg.name end as key
+        from kinfolk.task t
+        join kinfolk.command_group cg on cg.command_id = t.command_id
+        join kinfolk.slot_group g on g.id = cg.group_id
+        where t.state = 'running'
+    ) n
+    where n.key is not null
+        and not exists (
+            select
+            from holder s
+            where s.group_id = n.group_id
+                and s.task_id = n.id)
+        and not (n.hold and n.parent_id is not null and kinfolk.holds_slot(n.parent_id, n.group_id, n.key))
+    union all
     select 'the holders of a key stand on its pages', format('group %s, key %s', s.group_id, s.key), s.task_id
     from holder s
     join kinfolk.slot_group g on g.id = s.group_id
@@ -159,8 +177,8 @@ end
 $$;
 
 -- Removes what is left of rates that have passed, one page, turns what is noted into marks, and gives up pages of slots that are
--- hardly used, in all groups that nobody claims from at this moment. Reads `spent_passed`.
-create or replace function kinfolk.prune_keys(p_now timestamptz) returns void
+-- hardly used, in all groups that nobody claims from at this moment. Answers whether that page was full. Reads `spent_passed`.
+create or replace function kinfolk.prune_keys(p_now timestamptz) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -169,9 +187,10 @@ declare
         select g.id
         from (select g.id from kinfolk.slot_group g order by g.id) g
         where pg_try_advisory_xact_lock(1263160910, g.id));
+    v_gone bigint;
 begin
     if v_groups = '{}' then
-        return;
+        return false;
     end if;
     perform kinfolk.mark_keys(0, v_groups, p_now);
     perform kinfolk.spread_slots(s.group_id)
@@ -195,5 +214,7 @@ begin
             -- One that holds its slot may have waited for this rate, and not have been looked at since.
             and not exists (select from kinfolk.waiting_lines(s.group_id, s.key))
         limit kinfolk.sweep_page()));
+    get diagnostics v_gone = row_count;
+    return v_gone >= kinfolk.sweep_page();
 end
 $$;

@@ -69,24 +69,49 @@ end
 $$;
 
 -- Locks the admission of all that a registration with these groups may change, before any row; nothing where it changes
--- nothing. Answers which of the commands have to be declared anew.
+-- nothing. Answers which of the commands have to be declared anew, in their order.
+--
+-- Where groups come, go, or hold slots otherwise, what runs has to be counted anew (`enter_running`), and nobody may begin or end
+-- meanwhile. Nobody begins: a claim of a command with groups has the locks of all of these until it commits, or takes
+-- them before it commits, looks at the declaration again, and puts back what it took (`claim_early.sql`). One of a command
+-- without groups has nothing but the shared lock of its queue; so where a command gets its first groups, the queues are
+-- locked whole, and who looks there meanwhile is woken. Nobody ends: see `hold_still`.
 create or replace function kinfolk.lock_declarations(p_names text[], p_groups jsonb[]) returns integer[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_changed integer[];
+    v_is_moved boolean;
+    v_groups integer[];
+    v_queues integer[];
 begin
     if cardinality(p_groups) = 0 or not exists (select from unnest(p_groups) g where g is not null) then
         return '{}';
     end if;
     perform kinfolk.require_groups(g) from unnest(p_groups) g where g is not null;
-    v_changed := kinfolk.changed_declarations(p_names, p_groups);
-    if v_changed = '{}' then
-        return v_changed;
+    if kinfolk.changed_declarations(p_names, p_groups) = '{}' then
+        return '{}';
     end if;
     perform kinfolk.lock_groups('{0}');
-    perform kinfolk.lock_groups(array(
+    -- As it is with that lock in hand: nobody else declares or removes a group now.
+    v_changed := kinfolk.changed_declarations(p_names, p_groups);
+    v_is_moved := exists (
+        select
+        from unnest(v_changed) n
+        left join kinfolk.command c on c.name = p_names[n]
+        where kinfolk.shape_of(p_groups[n]) <> kinfolk.shape_of(coalesce(kinfolk.declared_groups(c.id), '{}')));
+    if v_is_moved and exists (
+        select
+        from unnest(v_changed) n
+        join kinfolk.command c on c.name = p_names[n]
+        where not c.grouped)
+    then
+        v_queues := array(select q.id from kinfolk.queue q order by q.id);
+        perform pg_advisory_xact_lock(1263160902, q) from unnest(v_queues) q;
+        perform kinfolk.notify_queues(v_queues, false);
+    end if;
+    v_groups := array(
         select cg.group_id
         from kinfolk.command c
         join kinfolk.command_group cg on cg.command_id = c.id
@@ -95,10 +120,23 @@ begin
         select g.id
         from unnest(p_groups) as d(groups)
         cross join lateral jsonb_object_keys(d.groups) as k(name)
-        join kinfolk.slot_group g on g.name = k.name and g.command_id is null));
-    -- As it is with the locks in hand.
-    return kinfolk.changed_declarations(p_names, p_groups);
+        join kinfolk.slot_group g on g.name = k.name and g.command_id is null);
+    perform kinfolk.lock_groups(v_groups);
+    if v_is_moved then
+        perform kinfolk.hold_still(p_names, v_groups);
+    end if;
+    -- point: declare_groups.locked
+    return v_changed;
 end
+$$;
+
+-- Of declared groups, what decides over who holds slots: which there are, whether they are shared, and whether they hold them.
+create or replace function kinfolk.shape_of(p_groups jsonb) returns jsonb
+language sql immutable
+as $$
+    select coalesce(jsonb_object_agg(g.name, jsonb_build_array(
+        coalesce((g.spec ->> 'hold')::boolean, false), coalesce((g.spec ->> 'shared')::boolean, false))), '{}')
+    from jsonb_each(p_groups) as g(name, spec)
 $$;
 
 -- Which of these commands, by their place, do not have just these groups. Of a name that is given twice the last counts.
@@ -106,7 +144,7 @@ create or replace function kinfolk.changed_declarations(p_names text[], p_groups
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-    select coalesce(array_agg(g.nth::integer), '{}')
+    select coalesce(array_agg(g.nth::integer order by g.nth), '{}')
     from unnest(p_names, p_groups) with ordinality as g(name, groups, nth)
     where g.groups is not null
         and g.groups is distinct from coalesce(kinfolk.declared_groups((
@@ -134,8 +172,8 @@ as $$
     where cg.command_id = p_command
 $$;
 
--- Makes the groups of a command just these. What an operator has set for a group stands as long as the group is there.
--- The caller has the admission locks (`lock_declarations`).
+-- Makes the groups of a command just these. What an operator has set for a group stands as long as the group is there. What runs
+-- holds slots of its keys in them from now on. The caller has the admission locks (`lock_declarations`).
 create or replace function kinfolk.declare_groups(p_command integer, p_groups jsonb) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -143,6 +181,9 @@ as $$
 declare
     v_one record;
     v_group integer;
+    v_was record;
+    -- Where some may have come to need a slot, or to hold none.
+    v_moved integer[] := '{}';
 begin
     for v_one in
         select d.name, (d.spec ->> 'limit')::integer as slots, coalesce((d.spec ->> 'hold')::boolean, false) as hold,
@@ -162,11 +203,22 @@ begin
             values (case when not v_one.is_shared then p_command end, v_one.name)
             returning id into v_group;
         end if;
-        perform kinfolk.leave_group(p_command, cg.group_id)
+        select cg.group_id, g.hold
+        into v_was
         from kinfolk.command_group cg
+        join kinfolk.slot_group g on g.id = cg.group_id
         where cg.command_id = p_command
-            and cg.name = v_one.name
-            and cg.group_id <> v_group;
+            and cg.name = v_one.name;
+        if v_was.group_id is distinct from v_group then
+            v_moved := v_moved || v_group;
+        end if;
+        if v_was.group_id <> v_group then
+            v_moved := v_moved || v_was.group_id;
+            if v_was.hold and v_one.hold then
+                perform kinfolk.carry_over(p_command, v_was.group_id, v_group);
+            end if;
+            perform kinfolk.leave_group(p_command, v_was.group_id);
+        end if;
         insert into kinfolk.command_group (command_id, name, group_id)
         values (p_command, v_one.name, v_group)
         on conflict do nothing;
@@ -183,19 +235,25 @@ begin
         if found then
             if not v_one.hold then
                 perform kinfolk.free_idle(v_group);
+                v_moved := v_moved || v_group;
             end if;
             perform kinfolk.rein_in(v_group, kinfolk.clock());
             perform kinfolk.mark_group(v_group);
         end if;
     end loop;
-    perform kinfolk.leave_group(p_command, cg.group_id)
-    from (
+    for v_was in
         select cg.group_id
         from kinfolk.command_group cg
         where cg.command_id = p_command
             and not p_groups ? cg.name
         order by cg.group_id
-    ) cg;
+    loop
+        perform kinfolk.leave_group(p_command, v_was.group_id);
+        v_moved := v_moved || v_was.group_id;
+    end loop;
+    if v_moved <> '{}' then
+        perform kinfolk.enter_running(array(select distinct g.id from kinfolk.slot_group g where g.id = any (v_moved)));
+    end if;
     update kinfolk.command c
     set grouped = p_groups <> '{}'
     where c.id = p_command

@@ -76,6 +76,21 @@ begin
 end
 $$;
 
+-- Removes of groups what has passed, one page, as `prune` does. Answers whether there may be more: then call it again.
+create or replace function kinfolk.prune_rates() returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+begin
+    perform kinfolk.require_read_committed();
+    return kinfolk.prune_keys(kinfolk.clock());
+end
+$$;
+
 -- Removes the descendants of a root that the caller has locked, those of the deepest generation first, and the root as the
 -- last, at most so many tasks. Answers how many went.
 create or replace function kinfolk.remove_family(p_root bigint, p_most integer) returns bigint

@@ -18,6 +18,7 @@ as $$
 declare
     v_bad record;
     v_changed integer[];
+    v_nth integer;
 begin
     for v_bad in
         select g.*
@@ -102,8 +103,8 @@ begin
             else excluded.statement_timeout_us
         end;
     update kinfolk.command c set handler = null where c.handler = '';
-    perform kinfolk.declare_groups(c.id, p_groups[n])
-    from unnest(v_changed) n
-    join kinfolk.command c on c.name = p_names[n];
+    foreach v_nth in array v_changed loop
+        perform kinfolk.declare_groups((select c.id from kinfolk.command c where c.name = p_names[v_nth]), p_groups[v_nth]);
+    end loop;
 end
 $$;

@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod declare;
 mod durable;
 mod early;
 mod families;

@@ -21,6 +21,9 @@ use crate::verb::{
 use crate::wake::Hub;
 use crate::writer::Verb;
 
+/// Pages of keys whose rate has passed that one call removes at most, each in a transaction of its own.
+const RATE_PAGES_MAX: usize = 100;
+
 #[async_trait]
 impl Work for SqliteStore {
     async fn register_worker(&self, worker: &WorkerSpec) -> Answer<()> {
@@ -137,6 +140,11 @@ impl Work for SqliteStore {
     }
 
     async fn prune(&self) -> Answer<u64> {
+        for _ in 0..RATE_PAGES_MAX {
+            if !self.write(Verb::Prune, prune::prune_rates).await? {
+                break;
+            }
+        }
         self.write(Verb::Prune, prune::prune).await
     }
 

@@ -14,9 +14,15 @@ pub(crate) fn declare(session: &mut Session<'_>, command_id: i64, groups: &Group
     let before: Vec<(String, i64, bool)> = statement
         .query_map([command_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<rusqlite::Result<_>>()?;
+    let mut carried = Vec::new();
     for (name, group_id, shared) in before {
-        let stays = groups.0.iter().any(|(now, spec)| now.as_str() == name && spec.shared == shared);
-        if !stays {
+        let now = groups.0.iter().find(|(now, _)| now.as_str() == name).map(|(_, spec)| spec);
+        if now.is_none_or(|spec| spec.shared != shared) {
+            if now.is_some_and(|spec| spec.hold) {
+                carried.extend(
+                    held_for_families(session, command_id, group_id)?.into_iter().map(|held| (name.clone(), held)),
+                );
+            }
             undeclare(session, command_id, group_id, shared)?;
         }
     }
@@ -24,8 +30,31 @@ pub(crate) fn declare(session: &mut Session<'_>, command_id: i64, groups: &Group
         let group_id = put(session, (!spec.shared).then_some(command_id), name, spec)?;
         let mut statement = session.sql(include_str!("../../sql/group/declare.sql"))?;
         statement.execute((command_id, name.as_str(), group_id))?;
+        for (_, (task, key)) in carried.iter().filter(|(of, _)| of == name.as_str()) {
+            session.sql(include_str!("../../sql/slot/take.sql"))?.execute((group_id, key, task))?;
+        }
     }
     session.news.catalogue = true;
+    count_running(session)
+}
+
+/// Who of a command's tasks holds slots of a group for its family, and of which keys.
+fn held_for_families(session: &Session<'_>, command_id: i64, group_id: i64) -> Result<Vec<(i64, String)>> {
+    let mut statement = session.sql(include_str!("../../sql/group/held_for_families.sql"))?;
+    let held = statement.query_map((group_id, command_id), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(held.collect::<rusqlite::Result<_>>()?)
+}
+
+/// What runs holds a slot of each of its keys, also where its command has come to declare the group only now, or where the
+/// one above it that held it for the family does so no longer.
+fn count_running(session: &Session<'_>) -> Result<()> {
+    let mut statement = session.sql(include_str!("../../sql/group/uncounted.sql"))?;
+    let uncounted: Vec<(i64, String, i64)> =
+        statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect::<rusqlite::Result<_>>()?;
+    for (group_id, key, task) in uncounted {
+        session.sql(include_str!("../../sql/slot/take.sql"))?.execute((group_id, key, task))?;
+        session.sql(include_str!("../../sql/group/count.sql"))?.execute([task])?;
+    }
     Ok(())
 }
 

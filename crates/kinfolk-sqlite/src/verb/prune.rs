@@ -12,8 +12,6 @@ use crate::session::Session;
 
 /// Removes one page of what is past its retention, and says how many tasks went.
 pub(crate) fn prune(session: &mut Session<'_>) -> Result<u64> {
-    // Keys whose rate is whole again, and that nobody waits for, leave nothing behind.
-    session.sql(include_str!("../../sql/rate/prune.sql"))?.execute((session.micros(), SWEEP_PAGE))?;
     let mut past: Vec<(i64, i64)> = Vec::new();
     for known in session.catalogue.queues() {
         let keep = &known.queue.policy.retention;
@@ -33,6 +31,12 @@ pub(crate) fn prune(session: &mut Session<'_>) -> Result<u64> {
         }
     }
     Ok((SWEEP_PAGE - sweep.left) as u64)
+}
+
+/// Removes one page of the keys whose rate is whole again, and that nobody waits for. Whether there may be more.
+pub(crate) fn prune_rates(session: &mut Session<'_>) -> Result<bool> {
+    let gone = session.sql(include_str!("../../sql/rate/prune.sql"))?.execute((session.micros(), SWEEP_PAGE))?;
+    Ok(gone >= SWEEP_PAGE)
 }
 
 /// The first page of the roots that ended in a state up to a moment: when they ended, and their numbers.

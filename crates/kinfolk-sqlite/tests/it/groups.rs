@@ -269,3 +269,16 @@ async fn quickest_round(store: &SqliteStore, worker: WorkerId, new: &NewTask) ->
     }
     best
 }
+
+#[tokio::test]
+async fn a_prune_leaves_nothing_of_rates_that_have_passed_however_many_keys_there_were() {
+    let place = &Place::new();
+    declare(&place.store, "send", &[("tenant", GroupSpec::limit(1))]).await;
+    let other = rusqlite::Connection::open(place.folder.path().join("kinfolk.db")).unwrap();
+    let spend = "with recursive n (n) as (select 1 union all select n + 1 from n where n < 3500) \
+        insert into spent (group_id, key, spent_until, over_at) select slot_group.id, 'k' || n, 1, 1 from n, slot_group";
+    other.execute_batch(spend).unwrap();
+    place.store.prune().await.unwrap();
+    let left: i64 = other.query_row("select count(*) from spent", (), |row| row.get(0)).unwrap();
+    assert_eq!(left, 0);
+}

@@ -1,4 +1,4 @@
-//! The pruner: removes finished families that are past their retention, page by page.
+//! The pruner: removes finished families that are past their retention, page by page, and what is left of keys.
 
 use std::sync::Arc;
 use std::time::Duration;
