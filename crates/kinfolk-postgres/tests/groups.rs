@@ -312,3 +312,43 @@ async fn a_claim_of_one_passes_over_a_task_in_other_hands_whose_turn_it_is() {
     assert_eq!(taken_beside(&database, &store, worker, ids[1]).await, [ids[2]]);
     assert_eq!(store.claim(&claim_of(worker, &["work"], 1)).await.unwrap().tasks[0].id, ids[1]);
 }
+
+#[tokio::test]
+async fn marks_that_nobody_can_use_hide_none_behind_them() {
+    let (_database, store) = fresh().await;
+    let groups = Groups::new().and(name("message"), GroupSpec::limit(1));
+    store.register(&[Command { groups: Some(groups), ..Command::new(command("work")) }]).await.unwrap();
+    store.register(&[Command::new(command("parent"))]).await.unwrap();
+    let worker = worker(&store).await;
+    let group = GroupRef { command: Some(command("work")), name: name("message") };
+    store.set_group(&group, None, &Setting { limit: Some(0), ..Setting::default() }).await.unwrap();
+
+    enqueue(&store, task("parent")).await;
+    let parent = store.claim(&claim_of(worker, &["parent"], 1)).await.unwrap().tasks.remove(0);
+    let made = Made { children: vec![under("work", &[("message", "z")])], ..Made::default() };
+    store.settle(&[Settle { made: Some(Box::new(made)), ..done(&parent) }]).await.unwrap();
+    let tasks: Vec<_> = (0..2500).map(|n| under("work", &[("message", &format!("m{n}"))])).collect();
+    for tasks in tasks.chunks(500) {
+        store.enqueue(tasks).await.unwrap();
+    }
+    assert_eq!(
+        store.claim(&claim_of(worker, &["work"], 5)).await.unwrap().tasks.len(),
+        0,
+        "all wait behind their keys"
+    );
+
+    // The family at work is the only one that may be: of 2,501 keys with room, one has someone behind it who may start.
+    store.set_queue(&QueueName::default(), &Policy { family_limit: Some(1), ..Policy::default() }).await.unwrap();
+    store.set_group(&group, None, &Setting::default()).await.unwrap();
+    sound(&store).await;
+    let child = store.claim(&claim_of(worker, &["work"], 5)).await.unwrap().tasks;
+    assert_eq!(child.iter().map(|task| task.parent).collect::<Vec<_>>(), [Some(parent.id)]);
+    assert_eq!(store.claim(&claim_of(worker, &["work"], 5)).await.unwrap().tasks.len(), 0);
+    store.settle(&[done(&child[0])]).await.unwrap();
+    for _ in 0..3 {
+        let next = store.claim(&claim_of(worker, &["work"], 5)).await.unwrap().tasks;
+        assert_eq!(next.len(), 1);
+        store.settle(&[done(&next[0])]).await.unwrap();
+    }
+    sound(&store).await;
+}

@@ -52,16 +52,9 @@ begin
     end if;
     -- point: claim.marked
     v_commands := array(select c.id from kinfolk.command c where c.name = any (p_commands));
-    -- Not more marks than a claim could have use for.
-    select array_agg(m.command_id) as commands, array_agg(m.group_id) as groups, array_agg(m.key) as keys
+    select m.commands, m.groups, m.keys, m.is_full, m.is_later
     into v_marks
-    from (
-        select m.command_id, m.group_id, m.key
-        from kinfolk.ready_key m
-        where m.queue_id = p_queue
-            and m.command_id = any (v_commands)
-        limit kinfolk.claim_batch_max()
-    ) m;
+    from kinfolk.next_marks(p_worker, p_queue, v_commands) m;
     v_marked := v_marks.keys is not null;
     v_reserved := exists (select from kinfolk.reserved r where r.group_id = any (p_groups));
     if p_suspects or v_marked then
@@ -165,11 +158,110 @@ begin
     end loop;
     perform kinfolk.reserve(b) from unnest(v_bounced) b;
     if v_marked or v_parked > 0 then
-        more := kinfolk.unmark_keys(p_queue, v_commands, v_marks.groups || v_behind_groups, v_marks.keys || v_behind_keys, p_now)
-                and coalesce(cardinality(v_marks.keys), 0) >= kinfolk.claim_batch_max()
+        perform kinfolk.unmark_keys(p_queue, v_commands, v_marks.groups || v_behind_groups, v_marks.keys || v_behind_keys, p_now);
+    end if;
+    if v_marks.is_full or v_marks.is_later then
+        -- Whoever has use for more looks at the next ones; who has not begins again with the first.
+        v_marks.is_full := v_marks.is_full and v_left > 0 and not more;
+        more := kinfolk.go_on_behind(p_worker, p_queue, case when v_marks.is_full then v_marks.commands end, v_marks.groups,
+                v_marks.keys)
+                and v_marks.is_full
             or more;
     end if;
     short := v_left > 0 and p_low_id <> '{}';
+end
+$$;
+
+-- The marks that a claim of this worker is to look at, not more than it could have use for: those behind the one where its
+-- last claim ended, if that one could have used more. So those that nobody can use now, since a lane is full or other keys
+-- hold up who waits there, do not hide the rest. `is_full`: there may be more behind them; `is_later`: its last claim ended at one.
+create or replace function kinfolk.next_marks(
+    p_worker uuid, p_queue integer, p_commands integer[],
+    out commands integer[], out groups integer[], out keys text[], out is_full boolean, out is_later boolean
+)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_behind record;
+begin
+    select wq.mark_command, wq.mark_group, wq.mark_key
+    into v_behind
+    from kinfolk.worker_queue wq
+    where wq.queue_id = p_queue
+        and wq.worker_id = p_worker;
+    is_later := v_behind.mark_command is not null;
+    select m.commands, m.groups, m.keys, m.is_full
+    into commands, groups, keys, is_full
+    from kinfolk.marks_behind(p_queue, p_commands, v_behind.mark_command, v_behind.mark_group, v_behind.mark_key) m;
+    if is_later and keys is null then
+        select m.commands, m.groups, m.keys, m.is_full
+        into commands, groups, keys, is_full
+        from kinfolk.marks_behind(p_queue, p_commands, null, null, null) m;
+    end if;
+end
+$$;
+
+-- The marks of these commands behind a position, which may be null, in the order of `ready_key`, command by command: no more of
+-- them are read than a claim is to look at.
+create or replace function kinfolk.marks_behind(
+    p_queue integer, p_commands integer[], p_command integer, p_group integer, p_key text,
+    out commands integer[], out groups integer[], out keys text[], out is_full boolean
+)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    select array_agg(m.command_id order by m.nth), array_agg(m.group_id order by m.nth), array_agg(m.key order by m.nth),
+        count(*) >= kinfolk.claim_batch_max()
+    into commands, groups, keys, is_full
+    from (
+        select row_number() over () as nth, c.id as command_id, m.group_id, m.key
+        from (select c.id from unnest(p_commands) as c(id) order by c.id) c
+        cross join lateral (
+            select m.group_id, m.key
+            from kinfolk.ready_key m
+            where m.queue_id = p_queue
+                and m.command_id = c.id
+                and (m.group_id, m.key) > (
+                    case when c.id = p_command then p_group else 0 end,
+                    case when c.id = p_command then p_key else '' end)
+            order by m.group_id, m.key
+            limit kinfolk.claim_batch_max()
+        ) m
+        where c.id >= coalesce(p_command, 0)
+        limit kinfolk.claim_batch_max()
+    ) m;
+end
+$$;
+
+-- Notes down the mark behind which the next claim of this worker goes on: the last of these, or none. If another claim of it
+-- has that in hand, it stays as it is, and the answer is no.
+create or replace function kinfolk.go_on_behind(
+    p_worker uuid, p_queue integer, p_commands integer[], p_groups integer[], p_keys text[]
+) returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_last integer := cardinality(p_commands);
+begin
+    perform
+    from kinfolk.worker_queue wq
+    where wq.queue_id = p_queue
+        and wq.worker_id = p_worker
+    for no key update skip locked;
+    if not found then
+        return false;
+    end if;
+    update kinfolk.worker_queue wq
+    set
+        mark_command = p_commands[v_last],
+        mark_group = p_groups[v_last],
+        mark_key = p_keys[v_last]
+    where wq.queue_id = p_queue
+        and wq.worker_id = p_worker;
+    return true;
 end
 $$;
 
