@@ -340,3 +340,140 @@ async fn a_prune_leaves_nothing_of_rates_that_have_passed_however_many_keys_ther
     let row = database.client().await.query_one("select count(*) from kinfolk.spent", &[]).await.unwrap();
     assert_eq!(row.get::<_, i64>(0), 0);
 }
+
+async fn take_turns(store: &PgStore) {
+    let policy = Policy { fair: Some(name("tenant")), ..Policy::default() };
+    store.set_queue(&QueueName::default(), &policy).await.unwrap();
+}
+
+/// Has a claim of one task go past 2,500 of a full key, and answers how often it looked at who holds slots.
+async fn looks_of_a_claim_past_a_full_key(database: &TestDatabase, store: &PgStore) -> i64 {
+    grouped(store, "work", 1).await;
+    let worker = worker(store).await;
+    let hot = under("work", &[("tenant", "hot")]);
+    enqueue(store, hot.clone()).await;
+    assert_eq!(store.claim(&claim_of(worker, &["work"], 1)).await.unwrap().tasks.len(), 1);
+    for _ in 0..5 {
+        store.enqueue(&vec![hot.clone(); 500]).await.unwrap();
+    }
+    let claim = format!("select * from kinfolk.claim('{}', gen_random_uuid(), 'default', '{{work}}', 1)", worker.0);
+    let looks = reads_of(database, &claim, &["slot"]).await[0];
+
+    let cool = enqueue(store, under("work", &[("tenant", "cool")])).await;
+    let mut claims = Vec::new();
+    for _ in 0..2 {
+        claims.extend(store.claim(&claim_of(worker, &["work"], 1)).await.unwrap().tasks);
+    }
+    assert_eq!(claims.iter().map(|task| task.id).collect::<Vec<_>>(), [cool]);
+    sound(store).await;
+    looks
+}
+
+#[tokio::test]
+async fn a_claim_with_one_free_slot_looks_at_many_who_are_held_up_at_once() {
+    let (database, store) = fresh().await;
+    let looks = looks_of_a_claim_past_a_full_key(&database, &store).await;
+    assert!(looks < 100, "{looks} looks at holders");
+}
+
+#[tokio::test]
+async fn a_claim_with_one_free_slot_looks_at_many_whose_turn_it_is_at_once() {
+    let (database, store) = fresh().await;
+    take_turns(&store).await;
+    let looks = looks_of_a_claim_past_a_full_key(&database, &store).await;
+    assert!(looks < 100, "{looks} looks at holders");
+}
+
+/// Takes one task while another session has this one in hand.
+async fn taken_beside(database: &TestDatabase, store: &PgStore, worker: WorkerId, held: TaskId) -> Vec<TaskId> {
+    let mut other = database.client().await;
+    let hold = other.transaction().await.unwrap();
+    hold.execute("select from kinfolk.task t where t.id = $1 for update", &[&held.0]).await.unwrap();
+    let taken = store.claim(&claim_of(worker, &["work", "other"], 1)).await.unwrap().tasks;
+    hold.rollback().await.unwrap();
+    sound(store).await;
+    taken.iter().map(|task| task.id).collect()
+}
+
+#[tokio::test]
+async fn a_claim_of_one_passes_over_a_task_in_other_hands() {
+    let (database, store) = fresh().await;
+    grouped(&store, "work", 5).await;
+    grouped(&store, "other", 5).await;
+    let worker = worker(&store).await;
+    let first = enqueue(&store, under("work", &[("tenant", "acme")])).await;
+    let second = enqueue(&store, under("other", &[("tenant", "acme")])).await;
+    assert_eq!(taken_beside(&database, &store, worker, first).await, [second]);
+    assert_eq!(store.claim(&claim_of(worker, &["work", "other"], 1)).await.unwrap().tasks[0].id, first);
+}
+
+#[tokio::test]
+async fn a_claim_of_one_passes_over_a_task_in_other_hands_that_a_key_has_room_for() {
+    let (database, store) = fresh().await;
+    grouped(&store, "work", 1).await;
+    let worker = worker(&store).await;
+    let mut ids = Vec::new();
+    for tenant in ["acme", "beta", "acme", "beta"] {
+        ids.push(enqueue(&store, under("work", &[("tenant", tenant)])).await);
+    }
+    let running = store.claim(&claim_of(worker, &["work"], 5)).await.unwrap().tasks;
+    assert_eq!(running.len(), 2);
+    store.settle(&running.iter().map(done).collect::<Vec<_>>()).await.unwrap();
+    assert_eq!(taken_beside(&database, &store, worker, ids[2]).await, [ids[3]]);
+    assert_eq!(store.claim(&claim_of(worker, &["work"], 1)).await.unwrap().tasks[0].id, ids[2]);
+}
+
+#[tokio::test]
+async fn a_claim_of_one_passes_over_a_task_in_other_hands_whose_turn_it_is() {
+    let (database, store) = fresh().await;
+    grouped(&store, "work", 5).await;
+    take_turns(&store).await;
+    let worker = worker(&store).await;
+    let mut ids = Vec::new();
+    for tenant in ["acme", "beta", "cool"] {
+        ids.push(enqueue(&store, under("work", &[("tenant", tenant)])).await);
+    }
+    assert_eq!(store.claim(&claim_of(worker, &["work"], 1)).await.unwrap().tasks[0].id, ids[0]);
+    assert_eq!(taken_beside(&database, &store, worker, ids[1]).await, [ids[2]]);
+    assert_eq!(store.claim(&claim_of(worker, &["work"], 1)).await.unwrap().tasks[0].id, ids[1]);
+}
+
+#[tokio::test]
+async fn marks_that_nobody_can_use_hide_none_behind_them() {
+    let (_database, store) = fresh().await;
+    let groups = Groups::new().and(name("message"), GroupSpec::limit(1));
+    store.register(&[Command { groups: Some(groups), ..Command::new(command("work")) }]).await.unwrap();
+    store.register(&[Command::new(command("parent"))]).await.unwrap();
+    let worker = worker(&store).await;
+    let group = GroupRef { command: Some(command("work")), name: name("message") };
+    store.set_group(&group, None, &Setting { limit: Some(0), ..Setting::default() }).await.unwrap();
+
+    enqueue(&store, task("parent")).await;
+    let parent = store.claim(&claim_of(worker, &["parent"], 1)).await.unwrap().tasks.remove(0);
+    let made = Made { children: vec![under("work", &[("message", "z")])], ..Made::default() };
+    store.settle(&[Settle { made: Some(Box::new(made)), ..done(&parent) }]).await.unwrap();
+    let tasks: Vec<_> = (0..2500).map(|n| under("work", &[("message", &format!("m{n}"))])).collect();
+    for tasks in tasks.chunks(500) {
+        store.enqueue(tasks).await.unwrap();
+    }
+    assert_eq!(
+        store.claim(&claim_of(worker, &["work"], 5)).await.unwrap().tasks.len(),
+        0,
+        "all wait behind their keys"
+    );
+
+    // The family at work is the only one that may be: of 2,501 keys with room, one has someone behind it who may start.
+    store.set_queue(&QueueName::default(), &Policy { family_limit: Some(1), ..Policy::default() }).await.unwrap();
+    store.set_group(&group, None, &Setting::default()).await.unwrap();
+    sound(&store).await;
+    let child = store.claim(&claim_of(worker, &["work"], 5)).await.unwrap().tasks;
+    assert_eq!(child.iter().map(|task| task.parent).collect::<Vec<_>>(), [Some(parent.id)]);
+    assert_eq!(store.claim(&claim_of(worker, &["work"], 5)).await.unwrap().tasks.len(), 0);
+    store.settle(&[done(&child[0])]).await.unwrap();
+    for _ in 0..3 {
+        let next = store.claim(&claim_of(worker, &["work"], 5)).await.unwrap().tasks;
+        assert_eq!(next.len(), 1);
+        store.settle(&[done(&next[0])]).await.unwrap();
+    }
+    sound(&store).await;
+}

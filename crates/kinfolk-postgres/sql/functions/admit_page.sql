@@ -4,15 +4,15 @@
 -- one statement does it all; else the rooms of the other keys are counted down, one candidate after another.
 --
 -- `p_places`, `p_edges`: from `line_up`; a candidate that does not take what its line was read for ends the page at its edge.
--- `p_one_by_one`: rooms of lanes, or the rule for suspects, may keep a candidate back. `last`: the last one that was decided
--- over; `is_whole`: it is the last of all. `behind_*`: the keys behind which some were parked; `bounced`: those that have been
--- sent from key to key for long.
+-- `p_most`: how many may start; the page ends with the last of them. `p_one_by_one`: rooms of lanes, or the rule for suspects, may
+-- keep a candidate back. `last`: the last one that was decided over; `is_whole`: it is the last of all. `behind_*`: the keys behind
+-- which some were parked; `bounced`: those that have been sent from key to key for long.
 --
 -- The caller has the admission locks. Reads and writes the pages of `slot`.
 
 create or replace function kinfolk.admit_page(
     p_ids bigint[], p_commands integer[], p_keys jsonb[], p_places integer[], p_edges integer[], p_top_room integer,
-    p_child_room integer, p_may_suspect boolean, p_one_by_one boolean, p_now timestamptz,
+    p_child_room integer, p_may_suspect boolean, p_most integer, p_one_by_one boolean, p_now timestamptz,
     out taken bigint[], out tops bigint[], out children integer, out suspect boolean, out behind_groups integer[],
     out behind_keys text[], out bounced bigint[], out last bigint, out is_whole boolean
 )
@@ -51,6 +51,7 @@ begin
     bounced := '{}';
     last := p_ids[cardinality(p_ids)];
     is_whole := true;
+    p_one_by_one := p_one_by_one or cardinality(p_ids) > p_most;
     if not p_one_by_one then
         if v_need.groups is null then
             return;
@@ -93,8 +94,8 @@ begin
         select o.*
         into taken, tops, children, suspect, behind_groups, behind_keys, bounced, last, is_whole
         from kinfolk.admit_one_by_one(p_ids, coalesce(p_places, array(select generate_series(1, cardinality(p_ids)))),
-            p_edges, p_top_room, p_child_room, p_may_suspect, p_one_by_one, v_rooms.groups, v_rooms.keys, v_rooms.free,
-            v_rooms.starts, v_rooms.kept, v_need.candidates, v_need.groups, v_need.keys, v_need.takes, v_rooms.is_rated,
+            p_edges, p_top_room, p_child_room, p_may_suspect, p_most, p_one_by_one, v_rooms.groups, v_rooms.keys,
+            v_rooms.free, v_rooms.starts, v_rooms.kept, v_need.candidates, v_need.groups, v_need.keys, v_need.takes, v_rooms.is_rated,
             p_now) o;
         return;
     end if;
@@ -109,10 +110,11 @@ $$;
 
 -- The part of `admit_page` that goes candidate by candidate: over all of them (`p_all`), or those that need one of the rooms given,
 -- while the others start. `p_groups` to `p_kept`: rooms by key; `p_candidates` to `p_takes`: what the candidates need.
--- `tops` and `children` are counted only over all of them.
+-- `tops`, `children` and those of `p_most` are counted only over all of them.
 create or replace function kinfolk.admit_one_by_one(
     p_ids bigint[], p_places integer[], p_edges integer[], p_top_room integer, p_child_room integer,
-    p_may_suspect boolean, p_all boolean, p_groups integer[], p_keys text[], p_free bigint[], p_starts bigint[], p_kept bigint[],
+    p_may_suspect boolean, p_most integer, p_all boolean, p_groups integer[], p_keys text[], p_free bigint[],
+    p_starts bigint[], p_kept bigint[],
     p_candidates integer[], p_need_groups integer[], p_need_keys text[], p_takes boolean[], p_is_rated boolean,
     p_now timestamptz,
     out taken bigint[], out tops bigint[], out children integer, out suspect boolean, out behind_groups integer[],
@@ -131,6 +133,7 @@ declare
     v_groups integer[];
     v_keys text[];
     v_cut integer := 2147483647;
+    v_many integer := 0;
     v_nth integer;
     v_task bigint;
     v_from integer;
@@ -212,6 +215,10 @@ begin
             end if;
         end loop;
         v_is_taken[v_nth] := true;
+        v_many := v_many + 1;
+        if v_many = p_most then
+            v_cut := least(v_cut, p_places[v_nth]);
+        end if;
         if v_lanes[i] = 'top' then
             tops := tops || v_task;
             p_top_room := p_top_room - 1;

@@ -8,7 +8,9 @@
 -- more before the marks of the caller (`p_low_*`, as in `pick`).
 --
 -- The caller has the admission locks of all groups of these commands. Locks tasks, never waiting. Reads `task_ready`,
--- `task_suspect` and `task_parked`; of each line only as far as the order of all of them is known.
+-- `task_suspect` and `task_parked`; of each line only as far as the order of all of them is known. It reads in pages: the
+-- first is as large as the claim, and the more are held up by their keys, the larger the next, so that to park many costs
+-- few pages.
 
 create or replace function kinfolk.pick_keyed(
     p_worker uuid, p_queue integer, p_commands text[], p_groups integer[], p_limit integer, p_lanes kinfolk.lane[],
@@ -21,6 +23,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_left integer := p_limit;
+    v_size integer := p_limit;
     v_top_room integer := coalesce(p_rooms[array_position(p_lanes, 'top')], 0);
     v_child_room integer := coalesce(p_rooms[array_position(p_lanes, 'child')], 0);
     v_commands integer[];
@@ -49,16 +52,9 @@ begin
     end if;
     -- point: claim.marked
     v_commands := array(select c.id from kinfolk.command c where c.name = any (p_commands));
-    -- Not more marks than a claim could have use for.
-    select array_agg(m.command_id) as commands, array_agg(m.group_id) as groups, array_agg(m.key) as keys
+    select m.commands, m.groups, m.keys, m.is_full, m.is_later
     into v_marks
-    from (
-        select m.command_id, m.group_id, m.key
-        from kinfolk.ready_key m
-        where m.queue_id = p_queue
-            and m.command_id = any (v_commands)
-        limit kinfolk.claim_batch_max()
-    ) m;
+    from kinfolk.next_marks(p_worker, p_queue, v_commands) m;
     v_marked := v_marks.keys is not null;
     v_reserved := exists (select from kinfolk.reserved r where r.group_id = any (p_groups));
     if p_suspects or v_marked then
@@ -95,7 +91,7 @@ begin
             or cardinality(v_commands) > 1
         then
             select h.* into v_heads
-            from kinfolk.line_up(p_queue, p_commands, p_groups, v_left, p_lanes, v_top_room, v_child_room,
+            from kinfolk.line_up(p_queue, p_commands, p_groups, v_size, p_lanes, v_top_room, v_child_room,
                 v_marks.commands, v_marks.groups, v_marks.keys, v_reserved, v_may_suspect, p_low_priority,
                 p_low_place, p_low_id, v_priority, v_place, v_id,
                 v_slack, p_now) h;
@@ -113,21 +109,31 @@ begin
                     and not t.suspect
                     and (t.priority, t.place, t.id) > (v_priority, v_place, v_id)
                 order by t.priority, t.place, t.id
-                limit v_left
+                limit v_size
                 for update skip locked
             )
             select array_agg(l.id) as ids, array_agg(l.command_id) as commands, array_agg(l.keys) as keys,
                 null::integer[] as places, null::integer[] as edges,
-                bool_or(l.starts_keyed) as keyed, false as suspects, count(*) < v_left as is_last, false as left_out
+                bool_or(l.starts_keyed) as keyed, false as suspects, count(*) < v_size as is_last, false as left_out,
+                null::bigint as last
             into v_heads
             from line l;
         end if;
         left_out := left_out or v_heads.left_out;
-        exit when v_heads.ids is null;
+        if v_heads.ids is null then
+            exit when v_heads.is_last or v_heads.last is null;
+            -- All of them are in other hands: go on behind them.
+            select t.priority, t.place, t.id
+            into v_priority, v_place, v_id
+            from kinfolk.task t
+            where t.id = v_heads.last;
+            v_size := kinfolk.next_size(v_size, v_left, 0);
+            continue;
+        end if;
         -- point: claim.lined_up
         select a.* into v_page
         from kinfolk.admit_page(v_heads.ids, v_heads.commands, v_heads.keys, v_heads.places, v_heads.edges, v_top_room,
-            v_child_room, v_may_suspect, p_limited or v_heads.suspects, p_now) a;
+            v_child_room, v_may_suspect, v_left, p_limited or v_heads.suspects, p_now) a;
         ids := ids || v_page.taken;
         tops := tops || v_page.tops;
         keyed := keyed or v_heads.keyed;
@@ -148,15 +154,125 @@ begin
         into v_priority, v_place, v_id
         from kinfolk.task t
         where t.id = v_page.last;
+        v_size := kinfolk.next_size(v_size, v_left, cardinality(v_page.taken));
     end loop;
     perform kinfolk.reserve(b) from unnest(v_bounced) b;
     if v_marked or v_parked > 0 then
-        more := kinfolk.unmark_keys(p_queue, v_commands, v_marks.groups || v_behind_groups, v_marks.keys || v_behind_keys, p_now)
-                and coalesce(cardinality(v_marks.keys), 0) >= kinfolk.claim_batch_max()
+        perform kinfolk.unmark_keys(p_queue, v_commands, v_marks.groups || v_behind_groups, v_marks.keys || v_behind_keys, p_now);
+    end if;
+    if v_marks.is_full or v_marks.is_later then
+        -- Whoever has use for more looks at the next ones; who has not begins again with the first.
+        v_marks.is_full := v_marks.is_full and v_left > 0 and not more;
+        more := kinfolk.go_on_behind(p_worker, p_queue, case when v_marks.is_full then v_marks.commands end, v_marks.groups,
+                v_marks.keys)
+                and v_marks.is_full
             or more;
     end if;
     short := v_left > 0 and p_low_id <> '{}';
 end
+$$;
+
+-- The marks that a claim of this worker is to look at, not more than it could have use for: those behind the one where its
+-- last claim ended, if that one could have used more. So those that nobody can use now, since a lane is full or other keys
+-- hold up who waits there, do not hide the rest. `is_full`: there may be more behind them; `is_later`: its last claim ended at one.
+create or replace function kinfolk.next_marks(
+    p_worker uuid, p_queue integer, p_commands integer[],
+    out commands integer[], out groups integer[], out keys text[], out is_full boolean, out is_later boolean
+)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_behind record;
+begin
+    select wq.mark_command, wq.mark_group, wq.mark_key
+    into v_behind
+    from kinfolk.worker_queue wq
+    where wq.queue_id = p_queue
+        and wq.worker_id = p_worker;
+    is_later := v_behind.mark_command is not null;
+    select m.commands, m.groups, m.keys, m.is_full
+    into commands, groups, keys, is_full
+    from kinfolk.marks_behind(p_queue, p_commands, v_behind.mark_command, v_behind.mark_group, v_behind.mark_key) m;
+    if is_later and keys is null then
+        select m.commands, m.groups, m.keys, m.is_full
+        into commands, groups, keys, is_full
+        from kinfolk.marks_behind(p_queue, p_commands, null, null, null) m;
+    end if;
+end
+$$;
+
+-- The marks of these commands behind a position, which may be null, in the order of `ready_key`, command by command: no more of
+-- them are read than a claim is to look at.
+create or replace function kinfolk.marks_behind(
+    p_queue integer, p_commands integer[], p_command integer, p_group integer, p_key text,
+    out commands integer[], out groups integer[], out keys text[], out is_full boolean
+)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    select array_agg(m.command_id order by m.nth), array_agg(m.group_id order by m.nth), array_agg(m.key order by m.nth),
+        count(*) >= kinfolk.claim_batch_max()
+    into commands, groups, keys, is_full
+    from (
+        select row_number() over () as nth, c.id as command_id, m.group_id, m.key
+        from (select c.id from unnest(p_commands) as c(id) order by c.id) c
+        cross join lateral (
+            select m.group_id, m.key
+            from kinfolk.ready_key m
+            where m.queue_id = p_queue
+                and m.command_id = c.id
+                and (m.group_id, m.key) > (
+                    case when c.id = p_command then p_group else 0 end,
+                    case when c.id = p_command then p_key else '' end)
+            order by m.group_id, m.key
+            limit kinfolk.claim_batch_max()
+        ) m
+        where c.id >= coalesce(p_command, 0)
+        limit kinfolk.claim_batch_max()
+    ) m;
+end
+$$;
+
+-- Notes down the mark behind which the next claim of this worker goes on: the last of these, or none. If another claim of it
+-- has that in hand, it stays as it is, and the answer is no.
+create or replace function kinfolk.go_on_behind(
+    p_worker uuid, p_queue integer, p_commands integer[], p_groups integer[], p_keys text[]
+) returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_last integer := cardinality(p_commands);
+begin
+    perform
+    from kinfolk.worker_queue wq
+    where wq.queue_id = p_queue
+        and wq.worker_id = p_worker
+    for no key update skip locked;
+    if not found then
+        return false;
+    end if;
+    update kinfolk.worker_queue wq
+    set
+        mark_command = p_commands[v_last],
+        mark_group = p_groups[v_last],
+        mark_key = p_keys[v_last]
+    where wq.queue_id = p_queue
+        and wq.worker_id = p_worker;
+    return true;
+end
+$$;
+
+-- How many candidates to read next, where so many start still and `p_taken` of a page of `p_size` did: twice as many as
+-- are needed if it goes on like that.
+create or replace function kinfolk.next_size(p_size integer, p_left integer, p_taken integer) returns integer
+language sql immutable
+as $$
+    select greatest(
+        p_left,
+        least(case p_taken when 0 then 8 * p_size else 2 * p_left * p_size / p_taken end, kinfolk.claim_batch_max()))
 $$;
 
 -- Whether a claim of this worker may take a suspect: it runs none, and no other claim or heartbeat of it is at work right now.
@@ -181,20 +297,20 @@ $$;
 -- candidates end there. Behind a marked key hardly more are read (`p_slack`) than it has room for: if so many start,
 -- there is no more to be had there; if not, because other keys hold them up, what comes after the last of them in that
 -- line must be looked at before what comes after it in the others: `edges` is that place, by candidate; `places`: its
--- own.
+-- own. `last`: behind whom to go on, if all are in other hands.
 create or replace function kinfolk.line_up(
-    p_queue integer, p_commands text[], p_groups integer[], p_left integer, p_lanes kinfolk.lane[], p_top_room integer,
+    p_queue integer, p_commands text[], p_groups integer[], p_size integer, p_lanes kinfolk.lane[], p_top_room integer,
     p_child_room integer, p_mark_commands integer[], p_mark_groups integer[], p_mark_keys text[], p_reserved boolean,
     p_suspects boolean, p_low_priority integer[], p_low_place timestamptz[], p_low_id bigint[], p_priority integer,
     p_place timestamptz, p_id bigint, p_slack integer, p_now timestamptz,
     out ids bigint[], out commands integer[], out keys jsonb[], out places integer[], out edges integer[],
-    out keyed boolean, out suspects boolean, out is_last boolean, out left_out boolean
+    out keyed boolean, out suspects boolean, out is_last boolean, out left_out boolean, out last bigint
 )
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_depth integer := least(p_left, greatest(16, 2 * p_left / greatest(cardinality(p_commands), 1)));
+    v_depth integer := least(p_size, greatest(16, 2 * p_size / greatest(cardinality(p_commands), 1)));
     v_groups integer[];
     v_keys text[];
     v_command_ids integer[];
@@ -320,11 +436,11 @@ begin
     chosen as materialized (
         select e.id, e.pos, min(e.last) filter (where e.is_soft and e.is_full) as edge
         from ended e
-        where e.pos <= least(p_left, (select min(o.last) from ended o where o.is_full and not o.is_soft))
+        where e.pos <= least(p_size, (select min(o.last) from ended o where o.is_full and not o.is_soft))
         group by e.id, e.pos
     ),
     locked as materialized (
-        select c.pos, c.edge, t.id, t.command_id, t.keys, t.suspect, t.starts_keyed
+        select c.id as chosen, c.pos, c.edge, t.id, t.command_id, t.keys, t.suspect, t.starts_keyed
         from chosen c
         left join lateral (
             select t.id, t.command_id, t.keys, t.suspect, t.unique_held and t.runs = 0 as starts_keyed
@@ -341,7 +457,8 @@ begin
         array_agg(k.pos order by k.pos) filter (where k.id is not null) as places,
         array_agg(coalesce(k.edge, 2147483647) order by k.pos) filter (where k.id is not null) as edges,
         bool_or(k.starts_keyed) as keyed, bool_or(k.suspect) as suspects, bool_or(k.id is null) as left_out, count(*) as chosen,
-        (select max(e.pos) from ended e) as read, (select bool_or(e.is_full) from ended e) as is_full
+        (select max(e.pos) from ended e) as read, (select bool_or(e.is_full) from ended e) as is_full,
+        least(max(k.pos), min(k.edge)) as reached, array_agg(k.chosen order by k.pos) as candidates
     into v_lined
     from locked k;
     ids := v_lined.ids;
@@ -352,6 +469,8 @@ begin
     keyed := coalesce(v_lined.keyed, false);
     suspects := coalesce(v_lined.suspects, false);
     left_out := coalesce(v_lined.left_out, false);
+    -- Positions are counted from the first candidate on, without gaps.
+    last := v_lined.candidates[v_lined.reached];
     is_last := not coalesce(v_lined.is_full, false) and v_lined.chosen >= coalesce(v_lined.read, 0);
 end
 $$;

@@ -49,7 +49,7 @@ $$;
 
 -- Locks the tasks whose turn it is, and takes their slots, as `pick_keyed` does for other queues: one of each value,
 -- from the one after `p_turn` on, then the second of each. `p_taken`: what this claim has already. `turn`: the value of
--- the last one taken.
+-- the last one taken. What is in other hands is passed over. Pages grow as they do in `pick_keyed`.
 create or replace function kinfolk.pick_turns(
     p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[], p_taken bigint[],
     p_turn text, p_now timestamptz,
@@ -60,6 +60,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_left integer := p_limit - cardinality(p_taken);
+    v_size integer := v_left;
+    v_passed bigint[] := p_taken;
     v_top_room integer := coalesce(p_rooms[array_position(p_lanes, 'top')], 0);
     v_child_room integer := coalesce(p_rooms[array_position(p_lanes, 'child')], 0);
     v_commands integer[] := array(select c.id from kinfolk.command c where c.name = any (p_commands));
@@ -81,13 +83,19 @@ begin
     join kinfolk.task t on t.id = g.id;
     while v_left > 0 loop
         select l.* into v_line
-        from kinfolk.next_turns(p_queue, v_commands, v_left, p_lanes, v_top_room, v_child_room, p_taken || ids, turn) l;
+        from kinfolk.next_turns(p_queue, v_commands, v_size, p_lanes, v_top_room, v_child_room, v_passed, turn) l;
         left_out := left_out or v_line.left_out;
-        exit when v_line.ids is null;
+        v_passed := v_passed || v_line.passed;
+        if v_line.ids is null then
+            exit when v_line.is_last or v_line.passed = '{}';
+            v_size := kinfolk.next_size(v_size, v_left, 0);
+            continue;
+        end if;
         select a.* into v_page
         from kinfolk.admit_page(v_line.ids, v_line.commands, v_line.keys, null, null, v_top_room, v_child_room, false,
-            true, p_now) a;
+            v_left, true, p_now) a;
         ids := ids || v_page.taken;
+        v_passed := v_passed || v_page.taken;
         tops := tops || v_page.tops;
         keyed := keyed or v_line.keyed;
         v_left := v_left - cardinality(v_page.taken);
@@ -104,6 +112,7 @@ begin
             more := true;
             exit;
         end if;
+        v_size := kinfolk.next_size(v_size, v_left, cardinality(v_page.taken));
     end loop;
     perform kinfolk.reserve(b) from unnest(v_bounced) b;
     if v_behind_groups <> '{}' then
@@ -115,13 +124,13 @@ begin
 end
 $$;
 
--- The next tasks in the order of turns, locked; without those that a claim has taken. What stands behind the last row
--- read of a line is not known: they end there.
+-- The next tasks in the order of turns, locked; without those that a claim has taken or passed over. What stands behind the
+-- last row read of a line is not known: they end there. `passed`: those that are in other hands.
 create or replace function kinfolk.next_turns(
-    p_queue integer, p_commands integer[], p_left integer, p_lanes kinfolk.lane[], p_top_room integer,
-    p_child_room integer, p_taken bigint[], p_turn text,
+    p_queue integer, p_commands integer[], p_size integer, p_lanes kinfolk.lane[], p_top_room integer,
+    p_child_room integer, p_passed bigint[], p_turn text,
     out ids bigint[], out commands integer[], out keys jsonb[], out turns text[], out keyed boolean, out is_last boolean,
-    out left_out boolean
+    out left_out boolean, out passed bigint[]
 )
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -153,7 +162,7 @@ begin
         ) n
     )
     select array_agg(l.value) into v_values from line l;
-    v_depth := least(p_left, 8 + 2 * p_left / greatest(cardinality(v_values), 1));
+    v_depth := least(p_size, 8 + 2 * p_size / greatest(cardinality(v_values), 1));
 
     with stream as materialized (
         select row_number() over () as nth, v.value, c.id as command_id, l.lane
@@ -175,7 +184,7 @@ begin
                 and t.command_id = s.command_id
                 and t.lane = s.lane
                 and t.gate = 'limit'
-                and t.id <> all (p_taken)
+                and t.id <> all (p_passed)
             order by t.priority, t.place, t.id
             limit v_depth
         ) t
@@ -195,8 +204,8 @@ begin
         ) e
     ),
     locked as materialized (
-        select c.pos, c.value, t.id, t.command_id, t.keys, t.starts_keyed
-        from (select l.id, l.pos, l.value from lined_up l where l.pos <= least(p_left, (select e.pos from edge e))) c
+        select c.id as chosen, c.pos, c.value, t.id, t.command_id, t.keys, t.starts_keyed
+        from (select l.id, l.pos, l.value from lined_up l where l.pos <= least(p_size, (select e.pos from edge e))) c
         left join lateral (
             select t.id, t.command_id, t.keys, t.unique_held and t.runs = 0 as starts_keyed
             from kinfolk.task t
@@ -211,8 +220,9 @@ begin
         array_agg(k.keys order by k.pos) filter (where k.id is not null),
         array_agg(k.value order by k.pos) filter (where k.id is not null),
         coalesce(bool_or(k.starts_keyed), false), count(*) >= (select count(*) from lined_up)
-            and (select e.pos is null from edge e), coalesce(bool_or(k.id is null), false)
-    into ids, commands, keys, turns, keyed, is_last, left_out
+            and (select e.pos is null from edge e), coalesce(bool_or(k.id is null), false),
+        coalesce(array_agg(k.chosen) filter (where k.id is null), '{}')
+    into ids, commands, keys, turns, keyed, is_last, left_out, passed
     from locked k;
 end
 $$;

@@ -2,3 +2,10 @@
 -- freed after that.
 
 alter table kinfolk.freed add column freed_at timestamptz not null default '-infinity';
+
+-- How far a worker has come through the marks of keys, where there are more than a claim reads.
+
+alter table kinfolk.worker_queue
+    add column mark_command integer,
+    add column mark_group integer,
+    add column mark_key text collate "C";
