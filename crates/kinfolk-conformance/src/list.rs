@@ -312,6 +312,8 @@ macro_rules! every_contract {
             reserve: [
                 a_task_with_two_hot_keys_starts_in_the_end, kept_room_is_given_to_nobody_else, other_keys_are_not_kept,
                 a_cancelled_task_keeps_no_room, a_removed_group_keeps_no_room, waiting_behind_one_key_keeps_no_room,
+                a_task_on_a_paused_queue_keeps_no_room, a_task_that_no_worker_handles_keeps_no_room,
+                a_task_with_a_key_that_is_shut_keeps_no_room, one_who_cannot_start_makes_way_for_another,
             ]
             results: [
                 they_are_read_by_index_or_by_end, pages_go_on_where_the_last_one_ended, a_page_has_a_most,
