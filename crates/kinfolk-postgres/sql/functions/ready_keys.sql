@@ -78,6 +78,29 @@ begin
 end
 $$;
 
+-- Marks one key of a group, if someone waits behind it, for when what it allows has changed. The caller has the group's
+-- admission lock.
+create or replace function kinfolk.mark_key(p_group integer, p_key text) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_queues integer[];
+begin
+    with marked as (
+        insert into kinfolk.ready_key (queue_id, command_id, group_id, key)
+        select w.queue_id, w.command_id, p_group, p_key
+        from kinfolk.waiting_lines(p_group, p_key) w
+        on conflict do nothing
+        returning queue_id
+    )
+    select array_agg(distinct m.queue_id) into v_queues from marked m;
+    if v_queues is not null then
+        perform kinfolk.notify_queues(v_queues, false);
+    end if;
+end
+$$;
+
 -- Marks all keys of a group that someone waits behind, for when what it allows has changed. The caller has its admission lock.
 create or replace function kinfolk.mark_group(p_group integer) returns void
 language plpgsql volatile

@@ -61,8 +61,12 @@ begin
             rate_per_us = excluded.rate_per_us,
             rate_burst = excluded.rate_burst;
     end if;
-    perform kinfolk.rein_in(v_group, kinfolk.clock());
-    perform kinfolk.mark_group(v_group);
+    perform kinfolk.rein_in(v_group, kinfolk.clock(), p_key);
+    if p_key is null then
+        perform kinfolk.mark_group(v_group);
+    else
+        perform kinfolk.mark_key(v_group, p_key);
+    end if;
     return true;
 end
 $$;
