@@ -419,6 +419,7 @@ macro_rules! every_contract {
             ]
             slow_down: [
                 it_pauses_that_key_alone, it_outlives_the_handler_that_asked, the_later_moment_stands,
+                setting_the_key_lifts_it, setting_the_group_lifts_it,
                 a_passed_moment_changes_nothing, only_the_running_attempt_may_ask, a_group_without_a_key_is_not_found,
                 a_total_may_be_slowed_down, a_moment_too_far_ahead_is_refused,
             ]

@@ -147,6 +147,9 @@ impl Engine {
             Some(key) => drop(row.keys.insert(key.to_owned(), *setting)),
         }
         row.rein_in(now);
+        for (_, spent) in row.spent.iter_mut().filter(|(paused, _)| key.is_none_or(|key| key == *paused)) {
+            spent.paused_until = None;
+        }
         Ok(())
     }
 
