@@ -317,6 +317,8 @@ macro_rules! every_contract {
             reserve: [
                 a_task_with_two_hot_keys_starts_in_the_end, kept_room_is_given_to_nobody_else, other_keys_are_not_kept,
                 a_cancelled_task_keeps_no_room, a_removed_group_keeps_no_room, waiting_behind_one_key_keeps_no_room,
+                a_task_on_a_paused_queue_keeps_no_room, a_task_that_no_worker_handles_keeps_no_room,
+                a_task_with_a_key_that_is_shut_keeps_no_room, one_who_cannot_start_makes_way_for_another,
             ]
             results: [
                 they_are_read_by_index_or_by_end, pages_go_on_where_the_last_one_ended, a_page_has_a_most,
@@ -423,6 +425,7 @@ macro_rules! every_contract {
             ]
             slow_down: [
                 it_pauses_that_key_alone, it_outlives_the_handler_that_asked, the_later_moment_stands,
+                setting_the_key_lifts_it, setting_the_group_lifts_it,
                 a_passed_moment_changes_nothing, only_the_running_attempt_may_ask, a_group_without_a_key_is_not_found,
                 a_total_may_be_slowed_down, a_moment_too_far_ahead_is_refused,
             ]

@@ -286,6 +286,25 @@ async fn claims_that_meet_at_a_group_take_what_has_none_or_wait() {
     assert_eq!(store.claim(&claim_of(worker, &["work", "plain"], 5)).await.unwrap().tasks.len(), 1);
 }
 
+#[tokio::test]
+async fn setting_one_key_has_claims_look_at_that_key_alone() {
+    let (database, store) = fresh().await;
+    grouped(&store, "work", 0).await;
+    let worker = worker(&store).await;
+    let tasks: Vec<_> = (0..50).map(|n| under("work", &[("tenant", &format!("t{n}"))])).collect();
+    store.enqueue(&tasks).await.unwrap();
+    assert_eq!(store.claim(&claim_of(worker, &["work"], 100)).await.unwrap().tasks, []);
+    let group = GroupRef::of(command("work"), name("tenant"));
+    let one = Setting { limit: Some(1), rate: None };
+    for key in ["t7", "nobody's"] {
+        store.set_group(&group, Some(key), &one).await.unwrap();
+    }
+    let rows = database.client().await.query("select m.key from kinfolk.ready_key m", &[]).await.unwrap();
+    assert_eq!(rows.iter().map(|row| row.get(0)).collect::<Vec<String>>(), ["t7"]);
+    assert_eq!(store.claim(&claim_of(worker, &["work"], 100)).await.unwrap().tasks.len(), 1);
+    sound(&store).await;
+}
+
 /// On how many pages holders of slots stand, and those of one key: of tenants, and of messages.
 async fn pages_of_holders(database: &TestDatabase) -> Vec<(i32, i32)> {
     let client = database.client().await;

@@ -170,9 +170,10 @@ fn remedies(reason: &Reason, task: TaskId, session: &Session) -> Vec<Remedy> {
         Reason::KeyRate { group, key, .. } => vec![
             wait("it starts by itself then"),
             run(
-                format!("groups set {} --rate COUNT/SPAN", options(group, key)),
-                "changes the rate from now on; a handler that asked to slow down is heard all the same",
+                format!("groups set {} --clear", options(group, key)),
+                "lifts it, if a handler asked to slow down; what is set for this key is as declared again",
             ),
+            run(format!("groups set {} --rate COUNT/SPAN", options(group, key)), "changes the rate from now on"),
         ],
         Reason::Suspect => vec![run("workers".to_owned(), "lists the workers; start one more, or wait for one")],
         Reason::NoWorker { command, queue } => vec![run(

@@ -1,9 +1,9 @@
 //! A handler that asks to start nothing more under its key for a while.
 
 use kinfolk_core::limits::DELAY_MAX;
-use kinfolk_core::{ClaimedTask, InputError, Outcome, Reason, State, StoreError, Timestamp};
+use kinfolk_core::{ClaimedTask, InputError, Outcome, Reason, Setting, State, StoreError, Timestamp};
 
-use crate::grouped::of_mail;
+use crate::grouped::{of_mail, slots};
 use crate::world::{World, group_name, ids, secs};
 
 const ACME: [(&str, &str); 1] = [("tenant", "acme")];
@@ -45,6 +45,34 @@ pub async fn it_outlives_the_handler_that_asked(w: &World) {
     let key = w.keys().await.remove(0);
     assert_eq!((key.held, key.until), (0, Some(w.now().plus(secs(30)))));
     w.advance(30).await;
+    assert_eq!(w.claimable().await, next);
+}
+
+/// An operator who sets something for that key, or goes back to what is declared there, lifts it; other keys are not concerned.
+pub async fn setting_the_key_lifts_it(w: &World) {
+    for setting in [slots(9), Setting::default()] {
+        let (task, next) = running(w).await;
+        slow(w, &task, "tenant", w.now().plus(secs(30))).await;
+        assert_eq!(w.look(9).await.tasks, []);
+        w.set_key("tenant", "beta", slots(9)).await;
+        assert_eq!(w.look(9).await.tasks, []);
+        w.set_key("tenant", "acme", setting).await;
+        let taken = w.look(9).await;
+        assert_eq!((ids(&taken.tasks), taken.next_due), (next, None));
+        for task in taken.tasks.iter().chain([&task]) {
+            w.done(task).await;
+        }
+    }
+}
+
+/// So does one who sets something for the whole group.
+pub async fn setting_the_group_lifts_it(w: &World) {
+    let (task, next) = running(w).await;
+    slow(w, &task, "tenant", w.now().plus(secs(30))).await;
+    assert_eq!(w.look(9).await.tasks, []);
+    w.set("zone", slots(8)).await;
+    assert_eq!(w.look(9).await.tasks, []);
+    w.set("tenant", Setting::default()).await;
     assert_eq!(w.claimable().await, next);
 }
 

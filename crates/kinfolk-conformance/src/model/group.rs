@@ -15,7 +15,7 @@ use kinfolk_core::{
     State, StoreError, TaskId, Timestamp, Token,
 };
 
-use super::{Bug, Engine, Row};
+use super::{Bug, Engine, Row, WorkerRow};
 
 /// One key of one group; empty for a total.
 pub(super) type KeyOf = (GroupRef, String);
@@ -173,6 +173,9 @@ impl Engine {
             Some(key) => drop(row.keys.insert(key.to_owned(), *setting)),
         }
         row.rein_in(now);
+        for (_, spent) in row.spent.iter_mut().filter(|(paused, _)| key.is_none_or(|key| key == *paused)) {
+            spent.paused_until = None;
+        }
         Ok(())
     }
 
@@ -239,7 +242,25 @@ impl Engine {
         if self.has(Bug::OneSlotTooMany) {
             room.slots = room.slots.map(|free| free + 1);
         }
+        room.kept_for = room.kept_for.filter(|task| self.keeps_room(*task));
         room
+    }
+
+    /// Whether what is kept for a task counts: nothing but slots that others hold keeps it from starting.
+    fn keeps_room(&self, id: TaskId) -> bool {
+        let task = &self.tasks[&id].task;
+        let handles = |worker: &WorkerRow| {
+            let spec = &worker.spec;
+            worker.lease_until >= self.now && spec.queues.contains(&task.queue) && spec.commands.contains(&task.command)
+        };
+        let shut = |need: Need<KeyOf>| {
+            let (group, key) = &need.key;
+            let row = &self.groups[group];
+            row.limit(key) == Some(0) || row.room(key, self.now).starts == Some(0)
+        };
+        self.queues[&task.queue].paused_at.is_none()
+            && self.workers.values().any(handles)
+            && !self.needs(id).into_iter().any(shut)
     }
 
     /// Looks at one candidate of a claim. One that waits behind a key without room is not looked at any further.
@@ -273,8 +294,13 @@ impl Engine {
                 self.groups.get_mut(&group).expect("it is needed").held.entry(key).or_default().insert(id);
             }
         }
-        let taken = needs.iter().any(|need| self.groups[&need.key.0].kept_for.is_some());
+        let others = needs.iter().filter_map(|need| self.groups[&need.key.0].kept_for.as_ref().map(|(task, _)| *task));
+        let others: BTreeSet<_> = others.collect();
+        let taken = others.iter().any(|other| *other == id || self.keeps_room(*other));
         if self.tasks[&id].bounces >= BOUNCES_MAX && !taken && !self.has(Bug::NoRoomIsKept) {
+            for row in self.groups.values_mut() {
+                row.kept_for = row.kept_for.take().filter(|(other, _)| !others.contains(other));
+            }
             for (group, key) in needs.into_iter().map(|need| need.key) {
                 self.groups.get_mut(&group).expect("it is needed").kept_for = Some((id, key));
             }

@@ -76,7 +76,8 @@ begin
         from asked a
     ),
     room as materialized (
-        select r.group_id, r.key, r.free, r.starts, r.kept_for, r.interval_us is not null as is_rated,
+        select r.group_id, r.key, r.free, r.starts, case when r.keeps then r.kept_for end as kept_for,
+            r.interval_us is not null as is_rated,
             coalesce(r.free < l.takers[r.nth], false) or coalesce(r.starts < l.many[r.nth], false)
                 or r.kept_for is not null or (p_edges is not null and l.takers[r.nth] < l.many[r.nth]) as is_contested
         from listed l
@@ -286,23 +287,42 @@ begin
 end
 $$;
 
--- Keeps room of all its keys for a task from the next claim on, unless one of its groups keeps some for another.
+-- Keeps room of all its keys for a task from the next claim on, unless one of its groups keeps some for another. One that
+-- can't start now makes way, in all its groups: what is in other hands there, they are about to remove.
 create or replace function kinfolk.reserve(p_task bigint) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+    v_groups integer[];
+    v_keys text[];
+    v_others bigint[];
 begin
-    with need as materialized (
-        select cg.group_id, coalesce(t.keys ->> cg.name, '') as key
-        from kinfolk.task t
-        join kinfolk.command_group cg on cg.command_id = t.command_id
-        where t.id = p_task
-            and (cg.name = 'total' or t.keys ? cg.name)
+    select array_agg(cg.group_id), array_agg(coalesce(t.keys ->> cg.name, ''))
+    into v_groups, v_keys
+    from kinfolk.task t
+    join kinfolk.command_group cg on cg.command_id = t.command_id
+    where t.id = p_task
+        and (cg.name = 'total' or t.keys ? cg.name);
+    v_others := array(select distinct r.task_id from kinfolk.reserved r where r.group_id = any (v_groups));
+    if exists (select from unnest(v_others) o where o = p_task or kinfolk.keeps_room(o, kinfolk.clock())) then
+        return;
+    end if;
+    with gone as (
+        delete from kinfolk.reserved r
+        where r.group_id in (
+            select o.group_id
+            from kinfolk.reserved o
+            where o.task_id = any (v_others)
+            for update skip locked)
+        returning r.group_id, r.key
     )
+    insert into kinfolk.freed (group_id, keys, tasks, freed_at)
+    select g.group_id, array[g.key], '{}', kinfolk.clock()
+    from gone g;
     insert into kinfolk.reserved (group_id, key, task_id)
     select n.group_id, n.key, p_task
-    from need n
-    where not exists (select from kinfolk.reserved r join need o on o.group_id = r.group_id)
+    from unnest(v_groups, v_keys) as n(group_id, key)
     on conflict do nothing;
 end
 $$;
@@ -328,7 +348,7 @@ begin
     room as materialized (
         select r.group_id, r.key, c.id as command_id, r.opens_at,
             r.room > 0 as has_room,
-            least(r.starts, 2) <= (r.kept_for is not null)::integer as is_slow
+            least(r.starts, 2) <= r.keeps::integer as is_slow
         from listed l
         cross join lateral kinfolk.key_rooms(l.groups, l.keys, p_now) r
         cross join unnest(p_commands) as c(id)

@@ -188,7 +188,7 @@ as $$
     ),
     room as materialized (
         select n.group_id, n.name, n.key, s.slots, h.held, h.ids, s.slots - h.held as free, r.starts, r.opens_at,
-            r.kept_for, n.takes,
+            case when r.keeps then r.kept_for end as kept_for, n.takes,
             jsonb_build_object('key', n.key, 'group', jsonb_build_object('name', n.name, 'command', c.name)) as named
         from listed l
         cross join lateral kinfolk.key_rooms(l.groups, l.keys, p_now) r

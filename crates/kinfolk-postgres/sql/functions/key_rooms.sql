@@ -1,7 +1,7 @@
 -- How much room keys have now, none given twice, each with its place in the order given: what `kinfolk_core::admit` calls a room. `free`: slots that are not
 -- taken; `starts`: how many the rate allows; both null where nothing limits them. `opens_at`: when a start is allowed
 -- again, where none is. `interval_us`, `burst` and `spent_until` belong to the rate, if there is one. `kept_for`: the
--- task for which one unit is kept. `room`: how many of those that wait behind it may start: more than there are slots
+-- task for which one unit is kept, if it `keeps` that now. `room`: how many of those that wait behind it may start: more than there are slots
 -- for, where some may hold their slot already and have waited for the rate.
 --
 -- For one who has the admission locks and has taken the notes: those who are noted count as holders here. Reads the pages of
@@ -11,7 +11,7 @@
 create or replace function kinfolk.key_rooms(p_groups integer[], p_keys text[], p_now timestamptz)
 returns table (
     nth bigint, group_id integer, key text, free bigint, starts bigint, opens_at timestamptz, interval_us bigint, burst integer,
-    spent_until timestamptz, kept_for bigint, room bigint
+    spent_until timestamptz, kept_for bigint, keeps boolean, room bigint
 )
 language sql stable
 as $$
@@ -22,7 +22,7 @@ as $$
             case when g.set_rate_count is null then g.rate_burst else g.set_rate_burst end as burst,
             exists (select from kinfolk.slot_setting s where s.group_id = g.id) as has_settings,
             exists (select from kinfolk.spent s where s.group_id = g.id) as has_spent,
-            r.key as kept_key, r.task_id as kept_for, g.pages, g.spread
+            r.key as kept_key, r.task_id as kept_for, kinfolk.keeps_room(r.task_id, p_now) as keeps, g.pages, g.spread
         from kinfolk.slot_group g
         left join kinfolk.reserved r on r.group_id = g.id
         where g.id = any (p_groups)
@@ -58,8 +58,9 @@ as $$
     )
     select k.nth, k.group_id, k.key, e.slots - k.held, r.starts, r.opens_at, e.interval_us, e.burst, p.spent_until,
         case when l.kept_key = k.key then l.kept_for end,
+        coalesce(l.kept_key = k.key and l.keeps, false),
         least(case when l.hold and (e.interval_us is not null or p.is_there) then null else e.slots - k.held end, r.starts, 2147483647)
-            - (l.kept_key is not distinct from k.key)::integer
+            - coalesce(l.kept_key = k.key and l.keeps, false)::integer
     from used k
     join limits l on l.id = k.group_id
     left join lateral (
@@ -93,6 +94,49 @@ as $$
                 case when kinfolk.rate_starts(e.interval_us, e.burst, p.spent_until, p_now) <= 0
                     then p.spent_until - (e.burst - 1) * e.interval_us * interval '1 microsecond' end) as opens_at
     ) r
+$$;
+
+-- Whether what is kept for a task counts: nothing but slots that others hold keeps it from starting now. Its queue is not
+-- paused, a live worker handles its command there, and no key of it is shut by a limit of 0, slowed down or out of starts. Else
+-- its keys would be shut for everybody. Says nothing of a task that is null. Reads the row of the task, and by their keys what is
+-- declared, set and spent.
+create or replace function kinfolk.keeps_room(p_task bigint, p_now timestamptz) returns boolean
+language sql stable strict
+set search_path = pg_catalog, pg_temp
+as $$
+    select exists (
+        select
+        from kinfolk.task t
+        join kinfolk.queue q on q.id = t.queue_id
+        join kinfolk.command c on c.id = t.command_id
+        where t.id = p_task
+            and t.state = 'pending'
+            and q.paused_at is null
+            and exists (
+                select
+                from kinfolk.worker w
+                where w.lease_until >= p_now
+                    and q.name = any (w.queues)
+                    and c.name = any (w.commands))
+            and not exists (
+                select
+                from kinfolk.command_group cg
+                join kinfolk.slot_group g on g.id = cg.group_id
+                left join kinfolk.slot_setting s on s.group_id = g.id and s.key = coalesce(t.keys ->> cg.name, '')
+                left join kinfolk.spent p on p.group_id = g.id and p.key = coalesce(t.keys ->> cg.name, '')
+                where cg.command_id = t.command_id
+                    and (cg.name = 'total' or t.keys ? cg.name)
+                    and (coalesce(s.slots, g.set_slots, g.slots) = 0
+                        or p.paused_until > p_now
+                        or case
+                            when s.rate_count is not null then kinfolk.rate_starts(
+                                kinfolk.rate_interval(s.rate_count, s.rate_per_us), s.rate_burst, p.spent_until, p_now)
+                            when g.set_rate_count is not null then kinfolk.rate_starts(
+                                kinfolk.rate_interval(g.set_rate_count, g.set_rate_per_us), g.set_rate_burst,
+                                p.spent_until, p_now)
+                            else kinfolk.rate_starts(
+                                kinfolk.rate_interval(g.rate_count, g.rate_per_us), g.rate_burst, p.spent_until, p_now)
+                        end <= 0)))
 $$;
 
 -- The span between two starts under a rate: `kinfolk_core::group::Rate::interval_us`.
@@ -135,9 +179,9 @@ begin
 end
 $$;
 
--- Has what was spent of the keys of a group under another rate count no longer than the whole burst of the one that
--- there is now. The caller has the admission lock.
-create or replace function kinfolk.rein_in(p_group integer, p_now timestamptz) returns void
+-- Has what was spent of the keys of a group, or of one of them, under another rate count no longer than the whole burst of
+-- the one that there is now. The caller has the admission lock.
+create or replace function kinfolk.rein_in(p_group integer, p_now timestamptz, p_key text default null) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -148,6 +192,7 @@ begin
         select array_agg(s.group_id) as groups, array_agg(s.key) as keys
         from kinfolk.spent s
         where s.group_id = p_group
+            and (p_key is null or s.key = p_key)
             and s.spent_until > p_now
     ) k
     cross join lateral kinfolk.key_rooms(k.groups, k.keys, p_now) r

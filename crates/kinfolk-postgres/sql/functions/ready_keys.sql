@@ -1,5 +1,5 @@
 -- Turns what has happened to keys since the last claim into marks: notes of slots that were freed, and moments at which a rate
--- allows a start again. The caller has the admission locks of these groups. Wakes other queues that have marks from it.
+-- allows a start again, and room that is kept for one who can't start now. The caller has the admission locks of these groups. Wakes other queues that have marks from it.
 --
 -- Takes what is due by `spent_wakes`; reads `task_parked`.
 
@@ -10,6 +10,8 @@ as $$
 declare
     v_awaited boolean;
     v_freed record;
+    v_unkept_groups integer[];
+    v_unkept_keys text[];
     v_others integer[];
 begin
     -- Nobody else parks a task behind these keys meanwhile.
@@ -17,6 +19,19 @@ begin
     select n.groups, n.keys into v_freed from kinfolk.take_notes(p_groups, v_awaited, 'infinity') n;
     if not v_awaited then
         return;
+    end if;
+    if exists (select from kinfolk.reserved r where r.group_id = any (p_groups)) then
+        -- Nothing says when a worker has died, or a queue was paused: who waits for that room hears of it here.
+        select array_agg(r.group_id), array_agg(r.key)
+        into v_unkept_groups, v_unkept_keys
+        from (
+            select array_agg(r.group_id) as groups, array_agg(r.key) as keys
+            from kinfolk.reserved r
+            where r.group_id = any (p_groups)
+                and not kinfolk.keeps_room(r.task_id, p_now)
+        ) k
+        cross join lateral kinfolk.key_rooms(k.groups, k.keys, p_now) r
+        where r.room > 0;
     end if;
     with woken as (
         update kinfolk.spent s
@@ -28,6 +43,9 @@ begin
     ready as materialized (
         select f.group_id, f.key
         from unnest(v_freed.groups, v_freed.keys) as f(group_id, key)
+        union
+        select u.group_id, u.key
+        from unnest(v_unkept_groups, v_unkept_keys) as u(group_id, key)
         union
         select w.group_id, w.key from woken w
     ),
@@ -56,6 +74,29 @@ begin
     select array_agg(distinct m.queue_id) filter (where m.queue_id <> p_queue) into v_others from marked m;
     if v_others is not null then
         perform kinfolk.notify_queues(v_others, false);
+    end if;
+end
+$$;
+
+-- Marks one key of a group, if someone waits behind it, for when what it allows has changed. The caller has the group's
+-- admission lock.
+create or replace function kinfolk.mark_key(p_group integer, p_key text) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_queues integer[];
+begin
+    with marked as (
+        insert into kinfolk.ready_key (queue_id, command_id, group_id, key)
+        select w.queue_id, w.command_id, p_group, p_key
+        from kinfolk.waiting_lines(p_group, p_key) w
+        on conflict do nothing
+        returning queue_id
+    )
+    select array_agg(distinct m.queue_id) into v_queues from marked m;
+    if v_queues is not null then
+        perform kinfolk.notify_queues(v_queues, false);
     end if;
 end
 $$;

@@ -11,8 +11,8 @@ use crate::known_group::DeclaredGroup;
 use crate::look::{family, groups, stats, tasks};
 use crate::readers::Snapshot;
 use crate::verb::family::Lane;
-use crate::verb::rate;
 use crate::verb::slot::{self, GivenKeys};
+use crate::verb::{rate, reserve};
 
 /// Why a task is not running.
 pub(crate) fn explain(snapshot: &Snapshot<'_>, id: TaskId) -> Result<Explanation> {
@@ -188,7 +188,9 @@ impl<'s> Pending<'s> {
     fn kept_for_another(&self, group_id: i64, key: &str) -> Result<Option<TaskId>> {
         let mut statement = self.snapshot.conn.prepare_cached(include_str!("../../sql/reserve/of_key.sql"))?;
         let kept = statement.query_row((group_id, key), |row| Ok(TaskId(row.get(0)?))).optional()?;
-        Ok(kept.filter(|other| *other != self.task.id))
+        let Some(other) = kept.filter(|other| *other != self.task.id) else { return Ok(None) };
+        let Snapshot { conn, now, catalogue, .. } = self.snapshot;
+        Ok(reserve::keeps_room(conn, catalogue, *now, other.0)?.then_some(other))
     }
 
     fn no_worker(&self) -> Result<Option<Reason>> {

@@ -38,14 +38,15 @@ pub(crate) fn lost(conn: &Connection, catalogue: &Catalogue, now: Timestamp) -> 
 /// A task behind a key that could start as far as the key is concerned, and that no claim would look at.
 fn unseen(conn: &Connection, group: &KnownGroup, key: &str, now: Timestamp) -> Result<Option<i64>> {
     let mut heads = park::heads(conn, group.id, key)?;
-    heads.retain(|(mark, _)| !is_marked(conn, mark).unwrap_or(false));
+    heads.retain(|(mark, _)| !mark.is_put(conn).unwrap_or(false));
     if heads.is_empty() || rate::is_timed(conn, group.id, key)? {
         return Ok(None);
     }
     let allowed = group.allows_now(conn, key)?;
     let mut statement = conn.prepare_cached(include_str!("../../sql/reserve/of_key.sql"))?;
     let kept: Option<i64> = statement.query_row((group.id, key), |row| row.get(0)).optional()?;
-    // Only the one it is kept for may come, and is looked at on account of all its keys.
+    // Only the one it is kept for may come, and is looked at on account of all its keys. Where that does not count, each
+    // claim looks.
     if kept.is_some() && (allowed.rate.is_some() || rate::spent(conn, group.id, key)?.1 > Some(now)) {
         return Ok(None);
     }
@@ -54,8 +55,4 @@ fn unseen(conn: &Connection, group: &KnownGroup, key: &str, now: Timestamp) -> R
     let has_slots = free.is_none_or(|free| free > u64::from(kept.is_some()));
     let could = |(mark, rides): &(Mark, bool)| (has_slots || *rides).then_some(mark.stand.2);
     Ok(heads.iter().find_map(could))
-}
-
-fn is_marked(conn: &Connection, mark: &Mark) -> Result<bool> {
-    Ok(conn.prepare_cached(include_str!("../../sql/park/is_marked.sql"))?.exists(mark.columns())?)
 }

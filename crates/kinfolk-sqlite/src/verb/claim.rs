@@ -17,7 +17,7 @@ use crate::session::Session;
 use crate::verb::admit::{self, Room};
 use crate::verb::family::Lane;
 use crate::verb::line::{self, From, Taken};
-use crate::verb::{follow_up, rate, verdict, worker};
+use crate::verb::{follow_up, rate, reserve, verdict, worker};
 
 /// What one round of a claim took, and whether it left off before it had looked at all it might take: it has parked as many
 /// tasks as one transaction should.
@@ -58,6 +58,9 @@ pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Round> {
         return Ok(Round::whole(Claimed::default()));
     }
     let mut next = open(session, queue.id)?;
+    if grouped {
+        reserve::wake_unkept(session, &commands)?;
+    }
     let behind = if grouped { Behind::keys(session, queue.id, claim)? } else { Behind::default() };
     let mut look = Look::at(session, queue.id, claim)?;
     if look.follow_ups {

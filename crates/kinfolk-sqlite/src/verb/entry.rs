@@ -79,7 +79,7 @@ impl<'a> Entry<'a> {
     }
 
     /// The claim is over: writes what it has left to others.
-    pub(crate) fn end(&mut self, session: &Session<'_>) -> Result<()> {
+    pub(crate) fn end(&mut self, session: &mut Session<'_>) -> Result<()> {
         for (id, needs) in std::mem::take(&mut self.patient) {
             self.rooms.keep(session, id, &needs)?;
         }

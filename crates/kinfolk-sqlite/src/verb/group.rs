@@ -119,7 +119,7 @@ pub(crate) fn remove_group(session: &mut Session<'_>, group: &GroupRef) -> Resul
     remove(session, group_id)
 }
 
-/// Changes what a group, or one key of it, allows from now on.
+/// Changes what a group, or one key of it, allows from now on. Whoever asked to slow down there is heard no longer.
 pub(crate) fn set_group(
     session: &mut Session<'_>,
     group: &GroupRef,
@@ -133,6 +133,7 @@ pub(crate) fn set_group(
         let mut statement = session.sql(include_str!("../../sql/group/set.sql"))?;
         statement.execute((group_id, slots, count, per, burst))?;
         rate::rein_in(session, group_id, None)?;
+        rate::lift(session, group_id, None)?;
         return park::wake_group(session, group_id);
     };
     if setting.is_empty() {
@@ -142,6 +143,7 @@ pub(crate) fn set_group(
         statement.execute((group_id, key, slots, count, per, burst))?;
     }
     rate::rein_in(session, group_id, Some(key))?;
+    rate::lift(session, group_id, Some(key))?;
     session.free(group_id, key);
     Ok(())
 }

@@ -21,6 +21,7 @@ pub(crate) mod recover;
 pub(crate) mod register;
 pub(crate) mod reopen;
 pub(crate) mod report;
+pub(crate) mod reserve;
 pub(crate) mod retry;
 pub(crate) mod retry_family;
 pub(crate) mod rooms;

@@ -38,6 +38,11 @@ impl Mark {
         Ok(statement.execute(self.columns())? > 0)
     }
 
+    /// Whether the next claim looks at this task.
+    pub(crate) fn is_put(&self, conn: &Connection) -> Result<bool> {
+        Ok(conn.prepare_cached(include_str!("../../sql/park/is_marked.sql"))?.exists(self.columns())?)
+    }
+
     /// Whether both are of one queue, command and lane, and both suspects or neither.
     fn is_beside(&self, other: &Self) -> bool {
         (self.queue_id, self.command_id, self.lane, self.suspect)

@@ -97,6 +97,13 @@ pub(crate) fn rein_in(session: &Session<'_>, group_id: i64, key: Option<&str>) -
     Ok(())
 }
 
+/// A group, or one key of it, is slowed down no longer. The caller wakes those who wait.
+pub(crate) fn lift(session: &Session<'_>, group_id: i64, key: Option<&str>) -> Result<()> {
+    let mut statement = session.sql(include_str!("../../sql/rate/lift.sql"))?;
+    statement.execute((group_id, key, session.micros()))?;
+    Ok(())
+}
+
 /// Whether a key is to be looked at again when a moment comes.
 pub(crate) fn is_timed(conn: &Connection, group_id: i64, key: &str) -> Result<bool> {
     Ok(conn.prepare_cached(include_str!("../../sql/rate/is_timed.sql"))?.exists((group_id, key))?)

@@ -9,7 +9,7 @@ use rusqlite::{CachedStatement, OptionalExtension};
 
 use crate::error::Result;
 use crate::session::Session;
-use crate::verb::{park, rate};
+use crate::verb::{park, rate, reserve};
 
 /// The keys of one claim, each under a number of its own.
 pub(crate) struct Rooms<'a> {
@@ -88,7 +88,10 @@ impl<'a> Rooms<'a> {
             None => None,
             Some(rate) => Some(admit::starts(rate, spent_until, session.now)),
         };
-        let kept_for = self.reserved.get(&group_id).filter(|(kept, _)| kept == key).map(|(_, id)| TaskId(*id));
+        let kept_for = match self.reserved.get(&group_id).filter(|(kept, _)| kept == key) {
+            Some((_, id)) if keeps_room(session, *id)? => Some(TaskId(*id)),
+            _ => None,
+        };
         self.rooms.insert(number, Room { slots, starts, kept_for });
         Ok(Key { group_id, key: key.to_owned(), rate: allowed.rate, spent_until, paused_until, wakes_at, started: 0 })
     }
@@ -111,10 +114,18 @@ impl<'a> Rooms<'a> {
     }
 
     /// Keeps room of all these keys for a task from the next claim on, unless something is kept in one of their groups
-    /// already.
-    pub(crate) fn keep(&mut self, session: &Session<'_>, task: i64, needs: &[Need<usize>]) -> Result<()> {
-        if needs.iter().any(|need| self.reserved.contains_key(&self.keys[need.key].group_id)) {
-            return Ok(());
+    /// already for one who could start.
+    pub(crate) fn keep(&mut self, session: &mut Session<'_>, task: i64, needs: &[Need<usize>]) -> Result<()> {
+        let kept = |need: &Need<usize>| Some(self.reserved.get(&self.keys[need.key].group_id)?.1);
+        let others: Vec<i64> = needs.iter().filter_map(kept).collect();
+        for other in &others {
+            if *other == task || keeps_room(session, *other)? {
+                return Ok(());
+            }
+        }
+        for other in others {
+            park::end_reservation(session, other)?;
+            self.unkeep(other);
         }
         let mut statement = session.sql(include_str!("../../sql/reserve/keep.sql"))?;
         for need in needs {
@@ -152,6 +163,10 @@ impl<'a> Rooms<'a> {
         }
         Ok(())
     }
+}
+
+fn keeps_room(session: &Session<'_>, task: i64) -> Result<bool> {
+    reserve::keeps_room(session.conn, session.catalogue, session.now, task)
 }
 
 impl Key {
