@@ -12,7 +12,7 @@ use crate::verb::{enqueue, whereabouts};
 /// Makes or changes a schedule, armed for its next tick.
 pub(crate) fn put(session: &mut Session<'_>, schedule: &Schedule) -> Result<Schedule> {
     let armed = schedule.clone().armed(session.now)?;
-    if let Err(why) = enqueue::target(&session.catalogue, &armed.task) {
+    if let Err(why) = enqueue::target(session.catalogue, &armed.task) {
         return Err(why.of_schedule(&armed.task.command).into());
     }
     session.sql(include_str!("../../sql/schedule/put.sql"))?.execute((
