@@ -97,7 +97,9 @@ pub(crate) fn options(group: &GroupRef, key: Option<&str>) -> String {
     }
     // A command's total has no keys.
     if let Some(key) = key.filter(|_| group.name.as_str() != TOTAL) {
-        words.push_str(&format!(" --key {}", quoted(key)));
+        // A word that begins with a dash would be taken for an option.
+        let space = if key.starts_with('-') { '=' } else { ' ' };
+        words.push_str(&format!(" --key{space}{}", quoted(key)));
     }
     words
 }

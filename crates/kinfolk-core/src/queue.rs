@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::error::InputError;
+use crate::group::TOTAL;
 use crate::limits::DEPTH_MAX;
 use crate::name::{GroupName, QueueName};
 use crate::time::Timestamp;
@@ -82,6 +83,11 @@ impl Policy {
                 "depth_limit is {}; it may be {DEPTH_MAX} at most",
                 self.depth_limit
             )));
+        }
+        if self.fair.as_ref().is_some_and(|name| name.as_str() == TOTAL) {
+            return Err(InputError::Other(
+                "the group total has no keys that could take turns; name another group".to_owned(),
+            ));
         }
         Ok(())
     }

@@ -145,6 +145,13 @@ impl Set {
         }
         policy.check()?;
         store.set_queue(&self.name, &policy).await?;
+        if let Some(name) = &policy.fair
+            && store.groups().await?.iter().all(|view| view.group.name != *name)
+        {
+            session.out.hint(format_args!(
+                "no command declares a group {name}: no task can have a key in it, and so none waits for its turn"
+            ));
+        }
         let retention = policy.retention;
         let queue = Queue { name: self.name.clone(), paused_at: None, paused_by: None, policy };
         let queue = find(store.as_ref(), &self.name).await?.unwrap_or(queue);

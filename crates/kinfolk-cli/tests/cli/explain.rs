@@ -66,14 +66,14 @@ fn a_paused_queue_is_told_with_who_paused_it(db: &Db) {
 
 fn a_full_key_is_told_with_those_who_hold_it(db: &Db) {
     db.ok(&["register", "wait", "--group", "tenant=1", "--hold", "tenant"]);
-    let key = ["--key", "tenant=it's me"];
+    let key = ["--key", "tenant=-it's me"];
     let holder = suspended(db, &key);
     let id = enqueue(db, &[&["wait", r#"{"signal": "go"}"#][..], &key].concat());
     let worker = db.worker(&[]);
     db.until("a worker is there", |db| words(db, &id) == ["key_full"]);
     let told = &reasons(db, &id)[0];
     assert_eq!(told["group"], json!({"command": "wait", "name": "tenant"}));
-    assert_eq!((&told["key"], &told["limit"], &told["held"]), (&json!("it's me"), &json!(1), &json!(1)));
+    assert_eq!((&told["key"], &told["limit"], &told["held"]), (&json!("-it's me"), &json!(1), &json!(1)));
     assert_eq!(told["holders"], json!([holder.parse::<i64>().unwrap()]));
     let text = db.ok(&["explain", &id]);
     assert!(text.contains(&format!("has 1 of 1 slots taken, by {holder}")), "{text}");
@@ -94,6 +94,7 @@ fn a_rate_is_told_with_when_it_allows_the_next_start(db: &Db) {
     let text = db.ok(&["explain", &id]);
     assert!(text.contains("starts nothing until") && text.contains("(in 59 m"), "{text}");
     assert!(text.contains("groups set provider --command noop --key p --rate COUNT/SPAN"), "{text}");
+    assert!(text.contains("groups set provider --command noop --key p --clear"), "{text}");
     assert!(db.ok(&["groups"]).contains("again in 59 m"));
     db.ok(&["groups", "set", "provider", "--key", "p", "--rate", "1/1h:5"]);
     db.until("the second has run", |db| db.state(&id) == "completed");

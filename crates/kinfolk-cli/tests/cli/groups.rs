@@ -228,7 +228,7 @@ fn a_queue_takes_turns_and_tells_who_paused_it(db: &Db) {
 
 fn bad_groups_and_keys_are_refused_with_the_remedy(db: &Db) {
     db.ok(&["register", "echo", "--group", "tenant=1"]);
-    let refusals: [(&[&str], i32, &str); 22] = [
+    let refusals: [(&[&str], i32, &str); 23] = [
         (&["enqueue", "echo", "--key", "tenant"], 2, "tenant=acme"),
         (&["enqueue", "echo", "--key", "tenant="], 2, "1 to 200"),
         (&["enqueue", "echo", "--key", "a b=c"], 2, "a b"),
@@ -250,6 +250,7 @@ fn bad_groups_and_keys_are_refused_with_the_remedy(db: &Db) {
         (&["groups", "set", "total", "--key", "x", "--limit", "1"], 2, "total"),
         (&["groups", "remove", "tenent"], 3, "no group tenent"),
         (&["queue", "set", "default", "--fair", "a b"], 2, "a b"),
+        (&["queue", "set", "default", "--fair", "total"], 2, "name another group"),
         (&["explain", "acme"], 2, "kinfolk list"),
     ];
     for (args, code, remedy) in refusals {

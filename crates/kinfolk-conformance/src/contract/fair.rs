@@ -1,10 +1,10 @@
 //! Queues with a fair key: its values take turns.
 
-use kinfolk_core::{Gate, NewTask, Policy, TaskId};
+use kinfolk_core::{Gate, NewTask, Policy, StoreError, TaskId};
 
 use crate::grouped::task_of;
 use crate::kin::home;
-use crate::world::{World, group_name, ids};
+use crate::world::{World, group_name, ids, queue_name};
 
 /// The queue `default` takes turns by tenant, and every tenant has room for all its tasks.
 async fn fair(w: &World) {
@@ -130,4 +130,12 @@ pub async fn each_queue_is_fair_by_itself(w: &World) {
     let made = [w.create(far("b")).await, w.create(far("b")).await, w.create(far("a")).await];
     let worker = w.worker().await;
     assert_eq!(ids(&w.claim_on("bulk", worker, 9).await), made);
+}
+
+/// A command's total has no keys; a group that no command declares may be declared later.
+pub async fn a_total_has_no_keys_to_take_turns(w: &World) {
+    let by = |name| Policy { fair: Some(group_name(name)), ..Policy::default() };
+    let fault = w.store.set_queue(&queue_name("default"), &by("total")).await.unwrap_err();
+    assert!(matches!(fault, StoreError::Input(_)), "{fault}");
+    w.store.set_queue(&queue_name("default"), &by("later")).await.unwrap();
 }

@@ -25,6 +25,9 @@ begin
     if p_fair is not null then
         perform kinfolk.require_name('group', p_fair);
     end if;
+    if p_fair = 'total' then
+        perform kinfolk.refuse('KF001', 'the group total has no keys that could take turns', 'name another group');
+    end if;
     insert into kinfolk.queue
         (name, keep_completed_us, keep_failed_us, keep_cancelled_us, family_limit, child_limit, depth_limit, fair)
     values
