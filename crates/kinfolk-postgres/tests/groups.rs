@@ -496,3 +496,22 @@ async fn marks_that_nobody_can_use_hide_none_behind_them() {
     }
     sound(&store).await;
 }
+
+#[tokio::test]
+async fn a_claim_costs_the_same_however_many_values_take_turns() {
+    let (database, store) = fresh().await;
+    grouped(&store, "work", 5).await;
+    take_turns(&store).await;
+    let worker = worker(&store).await;
+    let mut pages = Vec::new();
+    for values in [0..50, 50..2050] {
+        let tasks: Vec<_> = values.map(|n| under("work", &[("tenant", &format!("t{n}"))])).collect();
+        for tasks in tasks.chunks(500) {
+            store.enqueue(tasks).await.unwrap();
+        }
+        assert_eq!(store.claim(&claim_of(worker, &["work"], 1)).await.unwrap().tasks.len(), 1);
+        testing::execute(&store, "analyze kinfolk.task").await.unwrap();
+        pages.push(pages_of_a_claim(&database, worker, "work").await);
+    }
+    assert!(pages[1] <= 2 * pages[0] + 50, "{} pages with 50 values, {} with 2,050", pages[0], pages[1]);
+}

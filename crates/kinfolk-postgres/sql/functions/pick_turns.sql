@@ -2,7 +2,7 @@
 -- many tasks does not hold up the next with a few.
 --
 -- The open tasks of such a queue are lined up behind their values: their gate is `limit`, and `parked_group` is the
--- queue's number below zero, `parked_key` the value. So each line is a range of `task_parked`, however a task came to
+-- queue's number below zero, `parked_key` the value. So each line is a range of `task_turn`, however a task came to
 -- be open. They are shown as open. Claims on such a queue go one after another, by the queue's admission lock.
 
 -- Lines up the open tasks of these commands, and says whether there may be more of them. Reads `task_ready`; passes
@@ -87,7 +87,7 @@ begin
         left_out := left_out or v_line.left_out;
         v_passed := v_passed || v_line.passed;
         if v_line.ids is null then
-            exit when v_line.is_last or v_line.passed = '{}';
+            exit when v_line.passed = '{}';
             v_size := kinfolk.next_size(v_size, v_left, 0);
             continue;
         end if;
@@ -107,7 +107,7 @@ begin
         if v_page.taken <> '{}' then
             turn := v_line.turns[array_position(v_line.ids, v_page.taken[cardinality(v_page.taken)])];
         end if;
-        exit when v_line.is_last or (v_page.taken = '{}' and v_page.behind_groups = '{}');
+        exit when v_page.taken = '{}' and v_page.behind_groups = '{}';
         if cardinality(v_behind_groups) >= 2 * kinfolk.claim_batch_max() then
             more := true;
             exit;
@@ -124,88 +124,78 @@ begin
 end
 $$;
 
--- The next tasks in the order of turns, locked; without those that a claim has taken or passed over. What stands behind the
--- last row read of a line is not known: they end there. `passed`: those that are in other hands.
+-- The next tasks in the order of turns, locked; without those that a claim has taken or passed over. Only as many values are
+-- looked at as tasks are asked for. What stands behind the last row read of a line is not known: they end there. `passed`:
+-- those that are in other hands. Reads `task_turn`.
 create or replace function kinfolk.next_turns(
     p_queue integer, p_commands integer[], p_size integer, p_lanes kinfolk.lane[], p_top_room integer,
     p_child_room integer, p_passed bigint[], p_turn text,
-    out ids bigint[], out commands integer[], out keys jsonb[], out turns text[], out keyed boolean, out is_last boolean,
-    out left_out boolean, out passed bigint[]
+    out ids bigint[], out commands integer[], out keys jsonb[], out turns text[], out keyed boolean, out left_out boolean,
+    out passed bigint[]
 )
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_values text[];
+    v_lanes kinfolk.lane[] := array(
+        select l.lane
+        from unnest(p_lanes) as l(lane)
+        where case l.lane when 'top' then p_top_room > 0 when 'child' then p_child_room > 0 else true end);
+    v_values record;
     v_depth integer;
 begin
-    with recursive line as (
-        (
-            select t.parked_key as value
-            from kinfolk.task t
-            where t.parked_group = -p_queue
-                and t.gate = 'limit'
-            order by t.parked_group, t.parked_key
-            limit 1
-        )
-        union all
-        select n.value
-        from line l
-        cross join lateral (
-            select t.parked_key as value
-            from kinfolk.task t
-            where t.parked_group = -p_queue
-                and t.parked_key > l.value
-                and t.gate = 'limit'
-            order by t.parked_group, t.parked_key
-            limit 1
-        ) n
-    )
-    select array_agg(l.value) into v_values from line l;
-    v_depth := least(p_size, 8 + 2 * p_size / greatest(cardinality(v_values), 1));
+    select array_agg(n.priority) as priorities, array_agg(n.value) as values, count(*) as many
+    into v_values
+    from kinfolk.next_values(p_queue, p_commands, p_size, v_lanes, p_passed, p_turn) n;
+    v_depth := case when v_values.many >= p_size then 1 else 1 + 2 * p_size / greatest(v_values.many, 1) end;
 
     with stream as materialized (
-        select row_number() over () as nth, v.value, c.id as command_id, l.lane
-        from unnest(v_values) as v(value)
+        select row_number() over () as nth, v.priority, v.value, c.id as command_id, l.lane
+        from unnest(v_values.priorities, v_values.values) as v(priority, value)
         cross join unnest(p_commands) as c(id)
-        cross join unnest(p_lanes) as l(lane)
-        where case l.lane when 'top' then p_top_room > 0 when 'child' then p_child_room > 0 else true end
+        cross join unnest(v_lanes) as l(lane)
     ),
     head as materialized (
-        select s.nth, s.value, t.id, t.priority,
-            row_number() over (partition by t.priority, s.value order by t.place, t.id) as round
+        select s.nth, s.priority, coalesce(s.value collate "C" <= p_turn, false) as is_late, s.value collate "C" as value, t.id,
+            row_number() over (partition by s.priority, s.value order by t.place, t.id) as round
         from stream s
         cross join lateral (
-            select t.id, t.priority, t.place
+            select t.id, t.place
             from kinfolk.task t
-            where t.parked_group = -p_queue
-                and t.parked_key = s.value
-                and t.queue_id = p_queue
+            where t.queue_id = p_queue
                 and t.command_id = s.command_id
                 and t.lane = s.lane
+                and t.priority = s.priority
+                and t.parked_key = s.value
                 and t.gate = 'limit'
+                and t.parked_group < 0
                 and t.id <> all (p_passed)
-            order by t.priority, t.place, t.id
+            order by t.place, t.id
             limit v_depth
         ) t
     ),
-    lined_up as materialized (
-        select h.nth, h.id, h.value, row_number() over (
-                order by h.priority, h.round, coalesce(h.value collate "C" <= p_turn, false), h.value collate "C") as pos
-        from head h
-    ),
+    -- Whoever stands behind the last row read of a line comes in a later round than that one.
     edge as materialized (
-        select min(e.pos) as pos
-        from (
-            select max(l.pos) as pos
-            from lined_up l
-            group by l.nth
-            having count(*) >= v_depth
-        ) e
+        select h.priority, max(h.round) + 1 as round, h.is_late, h.value
+        from head h
+        group by h.nth, h.priority, h.is_late, h.value
+        having count(*) >= v_depth
+        order by 1, 2, 3, 4
+        limit 1
+    ),
+    chosen as materialized (
+        select h.id, h.value, row_number() over (order by h.priority, h.round, h.is_late, h.value) as pos
+        from head h
+        where not exists (
+            select
+            from edge e
+            where (h.priority, h.round, h.is_late, h.value) >= (e.priority, e.round, e.is_late, e.value))
+        order by pos
+        limit p_size
     ),
     locked as materialized (
         select c.id as chosen, c.pos, c.value, t.id, t.command_id, t.keys, t.starts_keyed
-        from (select l.id, l.pos, l.value from lined_up l where l.pos <= least(p_size, (select e.pos from edge e))) c
+        from chosen c
         left join lateral (
             select t.id, t.command_id, t.keys, t.unique_held and t.runs = 0 as starts_keyed
             from kinfolk.task t
@@ -219,10 +209,149 @@ begin
         array_agg(k.command_id order by k.pos) filter (where k.id is not null),
         array_agg(k.keys order by k.pos) filter (where k.id is not null),
         array_agg(k.value order by k.pos) filter (where k.id is not null),
-        coalesce(bool_or(k.starts_keyed), false), count(*) >= (select count(*) from lined_up)
-            and (select e.pos is null from edge e), coalesce(bool_or(k.id is null), false),
+        coalesce(bool_or(k.starts_keyed), false), coalesce(bool_or(k.id is null), false),
         coalesce(array_agg(k.chosen) filter (where k.id is null), '{}')
-    into ids, commands, keys, turns, keyed, is_last, left_out, passed
+    into ids, commands, keys, turns, keyed, left_out, passed
     from locked k;
 end
+$$;
+
+-- The next values in the order of turns, as many as asked for: of each priority those behind `p_turn`, then the others. None
+-- that has but tasks that were passed over. Steps from one to the next in `task_turn`.
+create or replace function kinfolk.next_values(
+    p_queue integer, p_commands integer[], p_many integer, p_lanes kinfolk.lane[], p_passed bigint[], p_turn text
+) returns table (priority integer, value text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    return query
+    with recursive turn as (
+        (
+            select l.priority, v.value, v.is_late
+            from kinfolk.next_level(p_queue, p_commands, p_lanes, p_passed, -2147483649) l
+            cross join lateral kinfolk.first_value(p_queue, p_commands, p_lanes, p_passed, p_turn, l.priority) v
+        )
+        union all
+        select n.priority, n.value, n.is_late
+        from turn t
+        cross join lateral (
+            (
+                select t.priority, v.value, t.is_late
+                from kinfolk.value_behind(p_queue, p_commands, p_lanes, p_passed, t.priority, t.value) v
+                where not t.is_late
+                    or v.value collate "C" <= p_turn
+            )
+            union all
+            (
+                select t.priority, v.value, true
+                from kinfolk.value_behind(p_queue, p_commands, p_lanes, p_passed, t.priority, null) v
+                where not t.is_late
+                    and v.value collate "C" <= p_turn
+            )
+            union all
+            (
+                select l.priority, v.value, v.is_late
+                from kinfolk.next_level(p_queue, p_commands, p_lanes, p_passed, t.priority) l
+                cross join lateral kinfolk.first_value(p_queue, p_commands, p_lanes, p_passed, p_turn, l.priority) v
+            )
+            limit 1
+        ) n
+    )
+    select t.priority, t.value
+    from turn t
+    limit p_many;
+end
+$$;
+
+-- The next priority behind this one in which someone waits for a turn.
+create or replace function kinfolk.next_level(
+    p_queue integer, p_commands integer[], p_lanes kinfolk.lane[], p_passed bigint[], p_behind bigint
+) returns table (priority integer)
+language sql stable
+as $$
+    select t.priority
+    from unnest(p_commands) as c(id)
+    cross join unnest(p_lanes) as l(lane)
+    cross join lateral (
+        select t.priority
+        from kinfolk.task t
+        where t.queue_id = p_queue
+            and t.command_id = c.id
+            and t.lane = l.lane
+            and t.priority > p_behind
+            and t.gate = 'limit'
+            and t.parked_group < 0
+            and t.id <> all (p_passed)
+        order by t.priority, t.parked_key, t.place, t.id
+        limit 1
+    ) t
+    order by t.priority
+    limit 1
+$$;
+
+-- The next value of a priority behind this one, or the first of all: null.
+create or replace function kinfolk.value_behind(
+    p_queue integer, p_commands integer[], p_lanes kinfolk.lane[], p_passed bigint[], p_priority integer, p_value text
+) returns table (value text)
+language sql stable
+as $$
+    select t.value
+    from unnest(p_commands) as c(id)
+    cross join unnest(p_lanes) as l(lane)
+    cross join lateral (
+        (
+            select t.parked_key as value
+            from kinfolk.task t
+            where t.queue_id = p_queue
+                and t.command_id = c.id
+                and t.lane = l.lane
+                and t.priority = p_priority
+                and t.parked_key > p_value
+                and t.gate = 'limit'
+                and t.parked_group < 0
+                and t.id <> all (p_passed)
+            order by t.parked_key, t.place, t.id
+            limit 1
+        )
+        union all
+        (
+            select t.parked_key
+            from kinfolk.task t
+            where p_value is null
+                and t.queue_id = p_queue
+                and t.command_id = c.id
+                and t.lane = l.lane
+                and t.priority = p_priority
+                and t.gate = 'limit'
+                and t.parked_group < 0
+                and t.id <> all (p_passed)
+            order by t.parked_key, t.place, t.id
+            limit 1
+        )
+    ) t
+    order by t.value
+    limit 1
+$$;
+
+-- The value that has the first turn of a priority. `is_late`: all that come behind `p_turn` have nobody.
+create or replace function kinfolk.first_value(
+    p_queue integer, p_commands integer[], p_lanes kinfolk.lane[], p_passed bigint[], p_turn text, p_priority integer
+) returns table (value text, is_late boolean)
+language sql stable
+as $$
+    select v.value, v.is_late
+    from (
+        (
+            select v.value, false as is_late
+            from kinfolk.value_behind(p_queue, p_commands, p_lanes, p_passed, p_priority, p_turn) v
+        )
+        union all
+        (
+            select v.value, true
+            from kinfolk.value_behind(p_queue, p_commands, p_lanes, p_passed, p_priority, null) v
+        )
+    ) v
+    limit 1
 $$;

@@ -9,3 +9,8 @@ alter table kinfolk.worker_queue
     add column mark_command integer,
     add column mark_group integer,
     add column mark_key text collate "C";
+
+-- So that a claim looks at no more values that take turns than it takes tasks.
+
+create index task_turn on kinfolk.task (queue_id, command_id, lane, priority, parked_key, place, id)
+    where gate = 'limit' and parked_group < 0;
