@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::family::Tally;
 use crate::group::GroupRef;
 use crate::ids::{TaskId, WorkerId};
+use crate::limits;
 use crate::name::{CommandName, QueueName, SignalName};
 use crate::state::State;
 use crate::time::Timestamp;
@@ -201,7 +202,11 @@ impl fmt::Display for Reason {
             Self::NoWorker { queue, command } => {
                 write!(f, "no live worker handles command {command} on queue {queue}")
             }
-            Self::InLine { before } => write!(f, "nothing holds it: {before} open tasks of its queue stand before it"),
+            Self::InLine { before } => {
+                // It is counted no further than that.
+                let least = if *before >= limits::PAGE_MAX as u64 { "at least " } else { "" };
+                write!(f, "nothing holds it: {least}{before} open tasks of its queue stand before it")
+            }
         }
     }
 }
@@ -216,4 +221,16 @@ fn named(group: &GroupRef, key: &str) -> String {
 fn list(tasks: &[TaskId]) -> String {
     let tasks: Vec<_> = tasks.iter().map(ToString::to_string).collect();
     if tasks.is_empty() { "none".to_owned() } else { tasks.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_that_ended_early_is_said_to_be_a_least() {
+        let words = |before| Reason::InLine { before }.to_string();
+        assert_eq!(words(999), "nothing holds it: 999 open tasks of its queue stand before it");
+        assert_eq!(words(1_000), "nothing holds it: at least 1000 open tasks of its queue stand before it");
+    }
 }
