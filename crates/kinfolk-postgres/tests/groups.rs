@@ -104,8 +104,9 @@ async fn a_claim_costs_the_same_however_many_tasks_wait_behind_full_keys() {
     .unwrap();
     sound(&store).await;
     let with_many = pages_of_a_claim(&database, worker, "work").await;
-    // One more level of the key's index for each of the 40 tasks, and of others here and there.
-    assert!(with_many <= before + 40 + 8, "{before} pages before, {with_many} with 20,000 that wait");
+    // One more level of the key's index for each of the 40 tasks, and what the looks before have left behind. A look at all who
+    // wait would be hundreds.
+    assert!(with_many <= before + 40 + 60, "{before} pages before, {with_many} with 20,000 that wait");
     let taken = store.claim(&claim_of(worker, &["work"], 40)).await.unwrap().tasks;
     assert_eq!(taken.len(), 40);
     assert_eq!(store.sweep().await.unwrap(), 0);
