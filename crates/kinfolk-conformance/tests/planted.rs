@@ -131,7 +131,7 @@ async fn in_groups(bug: Bug) {
             breaks(bug, async |w| claim_keys::a_shared_group_counts_over_commands(w).await).await;
         }
         Bug::DeclarationCountsNothing => {
-            breaks(bug, async |w| declare::what_runs_counts_in_a_group_that_is_added(w).await).await
+            breaks(bug, async |w| declare::what_runs_counts_in_a_group_that_is_added(w).await).await;
         }
         Bug::LimitIsReadOnce => breaks(bug, async |w| claim_keys::one_key_may_have_slots_of_its_own(w).await).await,
         Bug::KeysAreInheritedUnasked => {

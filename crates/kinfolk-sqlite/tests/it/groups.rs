@@ -9,6 +9,7 @@ use kinfolk_core::{
     Reason, Setting, State, Work, WorkerId, WorkerSpec,
 };
 use kinfolk_sqlite::SqliteStore;
+use uuid::Uuid;
 
 use crate::support::{Place, claim, command, enqueue, ids, queue, settle, spec, task, worker};
 
@@ -179,7 +180,10 @@ async fn keys_are_shown_while_they_are_in_use_and_a_held_up_task_is_explained() 
 async fn who_is_sent_from_key_to_key_gets_room_at_last() {
     let Place { store, .. } = &Place::new();
     declare(store, "move", &[("from", GroupSpec::limit(1)), ("to", GroupSpec::limit(1))]).await;
-    let worker = worker(store).await;
+    // Room is kept only for whom a live worker handles.
+    let spec = WorkerSpec { commands: vec![command("move")], ..spec(WorkerId(Uuid::new_v4())) };
+    store.register_worker(&spec).await.unwrap();
+    let worker = spec.id;
     let (from, to) = (|| keyed("move", &[("from", "a")]), || keyed("move", &[("to", "b")]));
     enqueue(store, &[from(), to()]).await;
     let mut busy = [claim(store, worker, &["move"], 1).await, claim(store, worker, &["move"], 1).await];
