@@ -134,11 +134,18 @@ impl TestKit {
         &mut self,
         configure: impl Fn(WorkerBuilder) -> WorkerBuilder + Send + Sync + 'static,
     ) -> Result<(), StoreError> {
-        if let Some(worker) = self.worker.take() {
-            worker.kill().await?;
-        }
+        self.stop().await?;
         self.configure = Box::new(configure);
         self.introduce().await
+    }
+
+    /// Stops the worker and waits until it has left; the next run starts another one. Before another kit works on the same
+    /// store: a worker that is only dropped may still take a task and give it back.
+    pub async fn stop(&mut self) -> Result<(), StoreError> {
+        match self.worker.take() {
+            Some(worker) => worker.kill().await,
+            None => Ok(()),
+        }
     }
 
     /// Lets the worker die at a commit to come, counted from 1 for the first one since the kit was made. Another worker

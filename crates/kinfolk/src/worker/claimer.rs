@@ -117,11 +117,9 @@ impl Claimer {
 
     /// One claim into these slots; gives back those it did not fill. `None` when nothing could be asked.
     async fn run_once(&self, lane: usize, slots: usize) -> Option<Taken> {
+        let mut reserved = Reserved { shared: &self.shared, lane, slots };
         let look = self.shared.looks.newest.load(Ordering::SeqCst);
-        let Some((worker, claimed)) = self.claim(&self.shared.lanes[lane], slots).await else {
-            self.shared.give_back(lane, slots);
-            return None;
-        };
+        let (worker, claimed) = self.claim(&self.shared.lanes[lane], slots).await?;
         let tasks = claimed.tasks.len();
         if tasks == 0 {
             self.shared.lanes[lane].empty_at.fetch_max(look, Ordering::SeqCst);
@@ -130,7 +128,8 @@ impl Claimer {
             self.shared.looks.claimed.fetch_add(1, Ordering::SeqCst);
             self.shared.stirred.notify_one();
         }
-        self.shared.give_back(lane, slots - tasks);
+        reserved.slots -= tasks;
+        drop(reserved);
         self.start(lane, worker, claimed.tasks);
         self.shared.looks.done.notify_waiters();
         Some(Taken { tasks, next_due: claimed.next_due })
@@ -190,6 +189,19 @@ impl Claimer {
         for attempt in attempts {
             tokio::spawn(runner::run(Arc::clone(&self.shared), attempt));
         }
+    }
+}
+
+/// Slots that a claim was asked for and has not filled: given back with it, however it ends.
+struct Reserved<'a> {
+    shared: &'a Shared,
+    lane: usize,
+    slots: usize,
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        self.shared.give_back(self.lane, self.slots);
     }
 }
 

@@ -148,6 +148,7 @@ async fn crash_everywhere(lab: &Lab, part: Part) {
                 // Only what no write had followed yet may be drawn again.
                 assert!(same || operation == "random", "{:?}: {operation} answered {answers:?}", side(crash_at));
             }
+            kit.stop().await.unwrap();
             if kit.crashes() == 0 {
                 assert!(crash_at > 4, "only {crash_at} commits");
                 break;

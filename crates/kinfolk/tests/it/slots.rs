@@ -91,6 +91,7 @@ async fn a_crash_at_any_commit_leaks_no_slot_and_passes_no_limit(lab: &Lab) {
             let keys = KeyFilter { limit: 10, ..KeyFilter::default() };
             assert_eq!(lab.kinfolk.keys(&keys).await.unwrap(), []);
             lab.check().await;
+            kit.stop().await.unwrap();
             if kit.crashes() == 0 {
                 assert!(n > 6, "there are more commits than that: {n}");
                 break;
