@@ -71,26 +71,43 @@ async fn claims_of_one_group_have_their_tasks_in_hand_before_they_wait_for_its_l
     sound(&store).await;
 }
 
+/// Such a claim alone, on its way: what it took after all, and what was undone.
+async fn claiming_early(database: &TestDatabase, store: &PgStore) -> JoinHandle<(Vec<TaskId>, Option<Vec<TaskId>>)> {
+    let (client, worker) = (database.client().await, worker(store).await.0);
+    let early = format!(
+        "select id, undone from kinfolk.claim('{worker}', gen_random_uuid(), 'default', '{{work}}', 5, false, true, p_early => true)"
+    );
+    tokio::spawn(async move {
+        let rows = client.query(&early, &[]).await.unwrap();
+        let undone: Option<Vec<i64>> = rows.last().unwrap().get(1);
+        let mut taken: Vec<i64> = rows.iter().filter_map(|row| row.get(0)).collect();
+        taken.retain(|id| !undone.iter().flatten().any(|undone| undone == id));
+        let ids = |ids: Vec<i64>| ids.into_iter().map(TaskId).collect();
+        (ids(taken), undone.map(ids))
+    })
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slot_that_was_freed_since_a_task_was_set_running_is_none_for_it() {
+async fn whoever_has_a_slot_that_was_freed_since_it_was_set_running_starts_as_of_then() {
     let (database, store) = stage().await;
     testing::install_clock(&store).await.unwrap();
     let first = under(&store, "a").await;
     let begun = claiming(&store, 1).await.await.unwrap().remove(0);
-    let second = under(&store, "a").await;
+    let (second, other) = (under(&store, "a").await, under(&store, "b").await);
 
     let holder = with_the_locks(&database).await;
-    let claim = claiming(&store, 1).await;
+    let claim = claiming_early(&database, &store).await;
     until_waiting(&holder, 1).await;
-    let later = store.task(first).await.unwrap().unwrap().created_at.plus(Duration::from_secs(60));
-    testing::set_clock(&store, later).await.unwrap();
+    let before = store.task(first).await.unwrap().unwrap().created_at;
+    testing::set_clock(&store, before.plus(Duration::from_secs(60))).await.unwrap();
     store.settle(&[done(&begun)]).await.unwrap();
     holder.batch_execute("commit").await.unwrap();
 
-    assert_eq!(claim.await.unwrap().iter().map(|task| task.id).collect::<Vec<_>>(), [second]);
-    let started = store.task(second).await.unwrap().unwrap().started_at;
-    let ended = store.task(first).await.unwrap().unwrap().finished_at;
-    assert!(started >= ended, "by the book they ran side by side: {started:?} before {ended:?}");
+    assert_eq!(claim.await.unwrap(), (vec![second, other], None));
+    let ended = store.task(first).await.unwrap().unwrap().finished_at.unwrap();
+    let started = async |id| store.task(id).await.unwrap().unwrap().started_at.unwrap();
+    assert!(started(second).await >= ended, "by the book they ran side by side");
+    assert!(started(other).await < ended, "it was asked for no slot of that key");
     sound(&store).await;
 }
 
@@ -99,28 +116,21 @@ async fn those_without_room_are_put_back_as_they_were_and_the_others_start() {
     let (database, store) = stage().await;
     let first = under(&store, "full").await;
     let begun = claiming(&store, 1).await.await.unwrap().remove(0);
-    let (held_up, free) = (under(&store, "full").await, under(&store, "free").await);
-    let before =
-        database.texts("select to_jsonb(t)::text from kinfolk.task t where state = 'pending' order by id").await;
+    let (held_up, free, behind) =
+        (under(&store, "full").await, under(&store, "free").await, under(&store, "free").await);
+    let pending = "select to_jsonb(t)::text from kinfolk.task t where id = any (array[$]::bigint[]) order by id";
+    let pending = pending.replace('$', &format!("{held_up}, {behind}"));
+    let before = database.texts(&pending).await;
 
     // Whoever has the lock parks nobody, and the keys were free when it was last seen.
     let holder = with_the_locks(&database).await;
-    let client = database.client().await;
-    let worker = worker(&store).await.0;
-    let early = format!(
-        "select id, undone from kinfolk.claim('{worker}', gen_random_uuid(), 'default', '{{work}}', 5, false, true, p_early => true)"
-    );
-    let waiting = tokio::spawn(async move { client.query(&early, &[]).await.unwrap() });
+    let claim = claiming_early(&database, &store).await;
     until_waiting(&holder, 1).await;
     holder.batch_execute("commit").await.unwrap();
-    let rows = waiting.await.unwrap();
 
-    let undone: Option<Vec<i64>> = rows.last().unwrap().get(1);
-    assert_eq!(undone, Some(vec![held_up.0]));
-    assert_eq!(store.task(free).await.unwrap().unwrap().state, State::Running);
-    let after =
-        database.texts("select to_jsonb(t)::text from kinfolk.task t where state = 'pending' order by id").await;
-    assert_eq!(after, before[..1], "not a column of it has changed");
+    let (taken, undone) = claim.await.unwrap();
+    assert_eq!((taken, undone.map(|mut ids| (ids.sort(), ids).1)), (vec![free], Some(vec![held_up, behind])));
+    assert_eq!(database.texts(&pending).await, before, "not a column of them has changed");
     store.settle(&[done(&begun)]).await.unwrap();
     assert_eq!(claiming(&store, 5).await.await.unwrap().iter().map(|task| task.id).collect::<Vec<_>>(), [held_up]);
     assert_eq!(store.task(first).await.unwrap().unwrap().state, State::Completed);

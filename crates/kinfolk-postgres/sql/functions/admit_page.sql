@@ -56,7 +56,7 @@ begin
         if v_need.groups is null then
             return;
         elsif v_need.all_plain then
-            v_overfull := kinfolk.take_slots(v_need.groups, v_need.keys, v_need.tasks, true);
+            v_overfull := (select s.overfull from kinfolk.take_slots(v_need.groups, v_need.keys, v_need.tasks, true) s);
             if v_overfull = '{}' then
                 return;
             end if;

@@ -50,10 +50,10 @@ begin
 end
 $$;
 
--- Takes the slots of tasks that the caller has set running as of `p_now`, under the admission locks of their groups. Those that need
--- a key with too little room for all who ask become what they were before, and are answered; so do all where it is not as said
--- above after all. Null: there were none. What others have freed since `p_now` is no room here: by the book they would have run
--- side by side.
+-- Takes the slots of tasks that the caller has set running as of `p_now`, under the admission locks of their groups. Those for
+-- which a key has no room become what they were before, and are answered; so do all where it is not as said
+-- above after all. Null: there were none. What others have freed since `p_now` is had only where it is needed, and whoever has it
+-- starts as of then: by the book they would have run side by side.
 create or replace function kinfolk.admit_taken(
     p_commands text[], p_groups integer[], p_tasks bigint[], p_keys jsonb[], p_now timestamptz
 ) returns bigint[]
@@ -62,7 +62,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_need record;
-    v_overfull bigint[];
+    v_full record;
+    v_tight bigint[];
     v_undone bigint[];
 begin
     select array_agg(d.group_id) as groups, array_agg(coalesce(g.keys ->> d.name, '')) as keys, array_agg(g.id) as tasks
@@ -82,21 +83,73 @@ begin
         v_undone := p_tasks;
     elsif v_need.groups is not null then
         perform kinfolk.take_notes(p_groups, false, p_now);
-        v_overfull := kinfolk.take_slots(v_need.groups, v_need.keys, v_need.tasks, true);
-        if v_overfull <> '{}' then
-            v_undone := array(
-                select distinct n.task_id
-                from unnest(v_need.groups, v_need.keys, v_need.tasks) as n(group_id, key, task_id)
-                where kinfolk.key_number(n.group_id, n.key) = any (v_overfull));
-            perform kinfolk.take_slots(array_agg(n.group_id), array_agg(n.key), array_agg(n.task_id), false)
-            from unnest(v_need.groups, v_need.keys, v_need.tasks) as n(group_id, key, task_id)
-            where n.task_id <> all (v_undone);
+        v_tight := (select s.overfull from kinfolk.take_slots(v_need.groups, v_need.keys, v_need.tasks, true) s);
+        if v_tight <> '{}' then
+            perform kinfolk.take_notes(p_groups, false, 'infinity');
+            select s.overfull as keys, s.rooms into v_full from kinfolk.take_slots(v_need.groups, v_need.keys, v_need.tasks, true) s;
+            if v_full.keys <> '{}' then
+                select f.groups, f.keys, f.tasks, f.undone
+                into v_need.groups, v_need.keys, v_need.tasks, v_undone
+                from kinfolk.fit_in(v_need.groups, v_need.keys, v_need.tasks, v_full.keys, v_full.rooms) f;
+                perform kinfolk.take_slots(v_need.groups, v_need.keys, v_need.tasks, false);
+            end if;
+            update kinfolk.task t
+            set started_at = kinfolk.clock()
+            where t.id = any (kinfolk.who_needs(v_need.groups, v_need.keys, v_need.tasks, v_tight));
         end if;
     end if;
     if v_undone is not null then
         perform kinfolk.put_back(v_undone);
     end if;
     return v_undone;
+end
+$$;
+
+-- What tasks need, in the order in which they are to start, without those for which there is no room; and these. `p_overfull`,
+-- `p_rooms`: the keys that have less room than is asked for, as from `take_slots`. One that does not fit in because of one key is counted
+-- at the others all the same: too few may start, never too many.
+create or replace function kinfolk.fit_in(
+    p_groups integer[], p_keys text[], p_tasks bigint[], p_overfull bigint[], p_rooms bigint[],
+    out groups integer[], out keys text[], out tasks bigint[], out undone bigint[]
+)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_hashjoin = on
+as $$
+begin
+    with need as materialized (
+        select n.group_id, n.key, n.task_id, n.nth
+        from unnest(p_groups, p_keys, p_tasks) with ordinality as n(group_id, key, task_id, nth)
+    ),
+    placed as (
+        select n.task_id, f.room, row_number() over (partition by f.key order by n.nth) as place
+        from need n
+        join unnest(p_overfull, p_rooms) as f(key, room) on f.key = kinfolk.key_number(n.group_id, n.key)
+    ),
+    left_over as materialized (
+        select distinct p.task_id
+        from placed p
+        where p.place > p.room
+    )
+    select array_agg(n.group_id), array_agg(n.key), array_agg(n.task_id), array(select l.task_id from left_over l)
+    into groups, keys, tasks, undone
+    from need n
+    where not exists (select from left_over l where l.task_id = n.task_id);
+end
+$$;
+
+-- The tasks that need one of these keys, by their numbers.
+create or replace function kinfolk.who_needs(p_groups integer[], p_keys text[], p_tasks bigint[], p_numbers bigint[])
+returns bigint[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set enable_hashjoin = on
+as $$
+begin
+    return array(
+        select distinct n.task_id
+        from unnest(p_groups, p_keys, p_tasks) as n(group_id, key, task_id)
+        join unnest(p_numbers) as k(number) on k.number = kinfolk.key_number(n.group_id, n.key));
 end
 $$;
 

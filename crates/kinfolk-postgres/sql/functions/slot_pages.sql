@@ -14,16 +14,18 @@ language sql immutable
 as $$ select hashtextextended(p_key, p_group) $$;
 
 -- Writes tasks down as holders of slots, unless some of their keys would have more than there are slots for, and
--- `p_if_room` says so: answers these, by the number that `key_number` gives to a key. The caller has the admission locks, and has
--- taken the notes of these groups since it locked the tasks: an old note would take them off again.
-create or replace function kinfolk.take_slots(p_groups integer[], p_keys text[], p_tasks bigint[], p_if_room boolean)
-returns bigint[]
+-- `p_if_room` says so: answers these, by the number that `key_number` gives to a key, and how much room each of them has. The
+-- caller has the admission locks, and has taken the notes of these groups since it locked the tasks: an old note would take them
+-- off again.
+create or replace function kinfolk.take_slots(
+    p_groups integer[], p_keys text[], p_tasks bigint[], p_if_room boolean, out overfull bigint[], out rooms bigint[]
+)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_sort = off
 as $$
 declare
-    v_written record;
+    v_full_groups integer[];
 begin
     -- A list of its own, so that a group is not looked up for each of its keys.
     with asked as materialized (
@@ -39,45 +41,45 @@ begin
         join unnest(p_groups, p_keys, p_tasks) as n(group_id, key, task_id) on n.group_id = g.id
         group by g.id, kinfolk.slot_page(n.key, n.task_id, g.pages, g.spread)
     ),
-    read_page as materialized (
-        select p.group_id, p.page, p.slots
+    -- Page by page, where all holders of a key stand on one; else over those of each key.
+    wanted as materialized (
+        select p.group_id, k.key, p.slots, k.many, cardinality(array_positions(s.keys, k.key)) as held
         from page p
+        left join lateral (
+            select s.keys
+            from kinfolk.slot s
+            where s.group_id = p.group_id
+                and s.page = p.page
+            offset 0
+        ) s on true
+        cross join lateral (
+            select k.key, count(*) as many
+            from unnest(p.keys) as k(key)
+            group by k.key
+            offset 0
+        ) k
         where p_if_room
             and p.spread = 1
-        union
-        select k.group_id, kinfolk.slot_page(k.key, i, k.pages, k.spread), k.slots
+        union all
+        select k.group_id, k.key, k.slots, k.many, h.held
         from (
-            select distinct p.group_id, p.slots, p.pages, p.spread, k.key
+            select p.group_id, k.key, min(p.slots) as slots, min(p.pages) as pages, min(p.spread) as spread, count(*) as many
             from page p
             cross join lateral unnest(p.keys) as k(key)
             where p_if_room
                 and p.spread > 1
+            group by p.group_id, k.key
         ) k
-        cross join lateral generate_series(0, k.spread - 1) as i
+        cross join lateral (
+            select sum(cardinality(array_positions(s.keys, k.key))) as held
+            from generate_series(0, k.spread - 1) as i
+            join kinfolk.slot s on s.group_id = k.group_id and s.page = kinfolk.slot_page(k.key, i, k.pages, k.spread)
+        ) h
     ),
-    -- By a number for each key, which is quicker. Should two keys share one, the caller looks more closely.
     overfull as materialized (
-        select u.key
-        from (
-            select kinfolk.key_number(p.group_id, k.key) as key, p.slots, true as is_new
-            from page p
-            cross join lateral unnest(p.keys) as k(key)
-            where p_if_room
-            union all
-            select kinfolk.key_number(p.group_id, k.key), p.slots, false
-            from read_page p
-            cross join lateral (
-                select s.keys
-                from kinfolk.slot s
-                where s.group_id = p.group_id
-                    and s.page = p.page
-                offset 0
-            ) s
-            cross join lateral unnest(s.keys) as k(key)
-        ) u
-        group by u.key
-        having count(*) > min(u.slots)
-            and bool_or(u.is_new)
+        select kinfolk.key_number(w.group_id, w.key) as key, greatest(w.slots - coalesce(w.held, 0), 0) as room
+        from wanted w
+        where w.many + coalesce(w.held, 0) > w.slots
     ),
     written as (
         insert into kinfolk.slot as s (group_id, page, keys, tasks)
@@ -88,19 +90,25 @@ begin
         returning s.group_id, s.page, cardinality(s.tasks) as many
     )
     -- Only where a page has come past a power of two: one that can't be split is not looked at each time.
-    select array(select o.key from overfull o) as overfull, array_agg(distinct w.group_id) filter (
-        where w.many > 128
-            and (w.many # (w.many - cardinality(p.tasks))) > (w.many & (w.many - cardinality(p.tasks)))) as full_groups
-    into v_written
-    from written w
-    join page p on p.group_id = w.group_id and p.page = w.page;
-    perform kinfolk.spread_slots(g) from unnest(v_written.full_groups) g;
-    return v_written.overfull;
+    select o.keys, o.rooms, w.full_groups
+    into overfull, rooms, v_full_groups
+    from (
+        select coalesce(array_agg(o.key), '{}') as keys, coalesce(array_agg(o.room), '{}') as rooms
+        from overfull o
+    ) o
+    cross join (
+        select array_agg(distinct w.group_id) filter (
+            where w.many > 128
+                and (w.many # (w.many - cardinality(p.tasks))) > (w.many & (w.many - cardinality(p.tasks)))) as full_groups
+        from written w
+        join page p on p.group_id = w.group_id and p.page = w.page
+    ) w;
+    perform kinfolk.spread_slots(g) from unnest(v_full_groups) g;
 end
 $$;
 
 -- Gives a group as many pages as suit its holders, about 64 for each, and spreads those of one key over some of them where it has
--- more. The caller has the admission lock.
+-- more: such a key fills a page, so only pages that are full are read for it. The caller has the admission lock.
 create or replace function kinfolk.spread_slots(p_group integer) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -110,14 +118,18 @@ declare
     v_pages integer;
     v_spread integer;
 begin
-    select array_agg(h.key) as keys, array_agg(h.task_id) as tasks, count(*) as many, max(h.of_key) as most
+    select sum(cardinality(s.tasks)) as many, max(k.holders) * min(g.spread) as most
     into v_held
-    from (
-        select h.key, h.task_id, count(*) over (partition by h.key) as of_key
-        from kinfolk.slot s
-        cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)
-        where s.group_id = p_group
-    ) h;
+    from kinfolk.slot_group g
+    join kinfolk.slot s on s.group_id = g.id
+    left join lateral (
+        select count(*) as holders
+        from unnest(s.keys) as k(key)
+        group by k.key
+        order by count(*) desc
+        limit 1
+    ) k on cardinality(s.tasks) >= 128
+    where g.id = p_group;
     v_spread := 2 ^ ceil(log(2, greatest(v_held.most / 64, 1)));
     v_pages := greatest(2 ^ ceil(log(2, greatest(v_held.many / 64, 1))), v_spread);
     update kinfolk.slot_group g
@@ -127,6 +139,11 @@ begin
     where g.id = p_group
         and (g.pages, g.spread) <> (v_pages, v_spread);
     if found then
+        select array_agg(h.key) as keys, array_agg(h.task_id) as tasks
+        into v_held
+        from kinfolk.slot s
+        cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)
+        where s.group_id = p_group;
         delete from kinfolk.slot s where s.group_id = p_group;
         insert into kinfolk.slot (group_id, page, keys, tasks)
         select p_group, kinfolk.slot_page(h.key, h.task_id, v_pages, v_spread), array_agg(h.key), array_agg(h.task_id)
