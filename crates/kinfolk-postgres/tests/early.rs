@@ -72,10 +72,14 @@ async fn claims_of_one_group_have_their_tasks_in_hand_before_they_wait_for_its_l
 }
 
 /// Such a claim alone, on its way: what it took after all, and what was undone.
-async fn claiming_early(database: &TestDatabase, store: &PgStore) -> JoinHandle<(Vec<TaskId>, Option<Vec<TaskId>>)> {
+async fn claiming_early(
+    database: &TestDatabase,
+    store: &PgStore,
+    limit: usize,
+) -> JoinHandle<(Vec<TaskId>, Option<Vec<TaskId>>)> {
     let (client, worker) = (database.client().await, worker(store).await.0);
     let early = format!(
-        "select id, undone from kinfolk.claim('{worker}', gen_random_uuid(), 'default', '{{work}}', 5, false, true, p_early => true)"
+        "select id, undone from kinfolk.claim('{worker}', gen_random_uuid(), 'default', '{{work}}', {limit}, false, true, p_early => true)"
     );
     tokio::spawn(async move {
         let rows = client.query(&early, &[]).await.unwrap();
@@ -96,7 +100,7 @@ async fn whoever_has_a_slot_that_was_freed_since_it_was_set_running_starts_as_of
     let (second, other) = (under(&store, "a").await, under(&store, "b").await);
 
     let holder = with_the_locks(&database).await;
-    let claim = claiming_early(&database, &store).await;
+    let claim = claiming_early(&database, &store, 5).await;
     until_waiting(&holder, 1).await;
     let before = store.task(first).await.unwrap().unwrap().created_at;
     testing::set_clock(&store, before.plus(Duration::from_secs(60))).await.unwrap();
@@ -124,7 +128,7 @@ async fn those_without_room_are_put_back_as_they_were_and_the_others_start() {
 
     // Whoever has the lock parks nobody, and the keys were free when it was last seen.
     let holder = with_the_locks(&database).await;
-    let claim = claiming_early(&database, &store).await;
+    let claim = claiming_early(&database, &store, 5).await;
     until_waiting(&holder, 1).await;
     holder.batch_execute("commit").await.unwrap();
 
@@ -134,5 +138,24 @@ async fn those_without_room_are_put_back_as_they_were_and_the_others_start() {
     store.settle(&[done(&begun)]).await.unwrap();
     assert_eq!(claiming(&store, 5).await.await.unwrap().iter().map(|task| task.id).collect::<Vec<_>>(), [held_up]);
     assert_eq!(store.task(first).await.unwrap().unwrap().state, State::Completed);
+    sound(&store).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn those_who_wait_behind_a_full_key_are_in_nobodys_way_and_are_not_overtaken_once_it_has_room() {
+    let (database, store) = stage().await;
+    under(&store, "full").await;
+    let begun = claiming(&store, 1).await.await.unwrap().remove(0);
+    let waiter = under(&store, "full").await;
+    assert_eq!(claiming(&store, 5).await.await.unwrap(), []);
+
+    let others = vec![under(&store, "a").await, under(&store, "b").await];
+    assert_eq!(claiming_early(&database, &store, 2).await.await.unwrap(), (others, None));
+
+    let late = under(&store, "c").await;
+    store.settle(&[done(&begun)]).await.unwrap();
+    assert_eq!(claiming_early(&database, &store, 1).await.await.unwrap(), (vec![], Some(vec![late])));
+    let started = claiming(&store, 2).await.await.unwrap();
+    assert_eq!(started.iter().map(|task| task.id).collect::<Vec<_>>(), [waiter, late]);
     sound(&store).await;
 }

@@ -75,15 +75,40 @@ impl Cluster {
         let mut text = fs::read_to_string(&conf).context("can't read postgresql.conf")?;
         writeln!(text, "{SETTINGS}{settings}")?;
         fs::write(&conf, text).context("can't write postgresql.conf")?;
-        // Someone else may take the port between our look and the server's start.
+        cluster.start_somewhere()?;
+        Ok(cluster)
+    }
+
+    /// Another server that follows this one, readable and no more until it is promoted. From now on this one answers a commit when
+    /// the other has it too.
+    pub fn standby(&self) -> Result<Self> {
+        let mut standby = Self { tools: self.tools.clone(), folder: folder::make()?, port: 0, small: None };
+        let mut copy = standby.tools.command("pg_basebackup", &standby.folder);
+        copy.args(["--no-sync", "--checkpoint=fast", "--write-recovery-conf", "--dbname", &self.url("postgres")]);
+        tools::run(copy.arg("--pgdata").arg(standby.data()))?;
+        standby.start_somewhere()?;
+        self.psql("alter system set synchronous_standby_names = '*'")?;
+        self.psql("select pg_reload_conf()")?;
+        Ok(standby)
+    }
+
+    /// Makes a standby a server of its own, that takes writes.
+    pub fn promote(&self) -> Result<()> {
+        let mut promote = self.tools.command("pg_ctl", &self.folder);
+        promote.args(["promote", "--wait", "--timeout=60", "--silent", "--pgdata"]).arg(self.data());
+        tools::run(&mut promote)?;
+        Ok(())
+    }
+
+    /// Starts the server on a free port. Someone else may take it between our look and the start.
+    fn start_somewhere(&mut self) -> Result<()> {
         for _ in 0..3 {
-            cluster.port = folder::free_port()?;
-            if cluster.start().is_ok() {
-                return Ok(cluster);
+            self.port = folder::free_port()?;
+            if self.start().is_ok() {
+                return Ok(());
             }
         }
-        cluster.start()?;
-        Ok(cluster)
+        self.start()
     }
 
     /// Starts the server again, on the same port, and waits until it takes connections.

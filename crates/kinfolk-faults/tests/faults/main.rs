@@ -6,6 +6,7 @@ mod checkers;
 mod crash_points;
 mod disk_full;
 mod dropped_calls;
+mod failover;
 mod families;
 mod flow_checkers;
 mod flow_points;

@@ -23,14 +23,14 @@ use crate::kill_loop::wait_many_running;
 use crate::{PATIENCE, journal, ledger, start, worker};
 
 /// Makes the victims' commands known, and the table that one of them writes to.
-async fn prepare(bed: &Bed, store: &dyn Store) -> Result<()> {
+pub(crate) async fn prepare(bed: &Bed, store: &dyn Store) -> Result<()> {
     bed.plain().await?.batch_execute(TABLE).await?;
     store.register(&[Command::new(CommandName::new(NOTE)?), Command::new(CommandName::new(EFFECT)?)]).await?;
     Ok(())
 }
 
 /// Enqueues, and lets trouble with the connection pass. What was not answered may or may not be there.
-async fn enqueue_some(store: &dyn Store, answered: &mut Vec<TaskId>) -> Result<()> {
+pub(crate) async fn enqueue_some(store: &dyn Store, answered: &mut Vec<TaskId>) -> Result<()> {
     match store.enqueue(&both(10)?).await {
         Ok(answers) => answered.extend(made(&answers)?),
         Err(fault) => ensure!(fault.advice() == Advice::Retry, "not a matter of waiting: {fault}"),

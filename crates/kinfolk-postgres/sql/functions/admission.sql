@@ -122,7 +122,7 @@ begin
         or exists (select from kinfolk.ready_key m where m.queue_id = p_queue)
         or exists (select from kinfolk.reserved r where r.group_id = any (v_groups))
         or exists (select from kinfolk.spent s where s.group_id = any (v_groups) and s.wakes_at <= v_now)
-        or exists (select from kinfolk.freed f where f.group_id = any (v_groups)) and kinfolk.has_waiters(v_groups);
+        or exists (select from kinfolk.freed f where f.group_id = any (v_groups)) and kinfolk.awaited_groups(v_groups) <> '{}';
 end
 $$;
 

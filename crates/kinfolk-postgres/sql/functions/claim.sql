@@ -160,7 +160,7 @@ begin
             if p_early and p_relaxed and v_alone and not v_limited and cardinality(p_commands) = 1 and p_low_id = '{}' then
                 select c.groups, c.grouped, c.total, c.groups is not null
                 into v_groups, v_grouped, v_total, v_early
-                from kinfolk.calm_groups(p_commands) c;
+                from kinfolk.calm_groups(v_queue.id, p_commands) c;
             end if;
             if not v_early then
                 select l.commands, l.groups, l.busy, l.grouped, l.total, l.holds
@@ -263,6 +263,8 @@ begin
             select l.ids, l.keys, l.is_odd
             into v_ids, v_task_keys, v_is_odd
             from kinfolk.pick_early(v_queue.id, v_grouped[1], v_limit) l;
+            -- There may be room for some that wait, of which only a note tells.
+            v_is_odd := v_is_odd or (cardinality(v_ids) < v_limit and kinfolk.awaited_groups(v_groups) <> '{}');
             v_now := kinfolk.clock();
         elsif v_groups is not null or v_queue.fair is not null then
             if v_queue.fair is not null then
@@ -369,7 +371,7 @@ begin
             get diagnostics v_taken = row_count;
             -- point: claim.early
             if v_early then
-                v_undone := kinfolk.admit_taken(p_commands, v_groups, v_ids, v_task_keys, v_now);
+                v_undone := kinfolk.admit_taken(v_queue.id, p_commands, v_groups, v_ids, v_task_keys, v_now);
                 v_taken := v_taken - coalesce(cardinality(v_undone), 0);
             end if;
         end if;

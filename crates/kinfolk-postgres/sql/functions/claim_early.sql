@@ -1,22 +1,25 @@
 -- A claim that takes tasks before it asks their groups: `p_early` of `claim`. Claims of one group go one after another, from its
 -- admission lock to the commit; so what is done before that lock is done by several of them at once. It is the way of a
--- command whose groups have nothing but a limit for all keys alike, while nobody waits behind any of these, and of tasks that
--- have not run before; everything else goes by `pick_keyed`.
+-- command whose groups have nothing but a limit for all keys alike, while no key that it waits behind is marked, and of tasks that
+-- have not run before; everything else goes by `pick_keyed`. Whoever waits behind a key without a mark waits because it is full, and
+-- so has no need to be asked.
 --
 -- The rows of the tasks are had before the lock, which nobody else does. It holds nobody up: who has the lock waits for no open
 -- task.
 
 -- The groups of these commands, which of the commands have some and which have a total; null where they are not as said above.
--- Without the admission locks it is a guess. Reads the heads of `task_parked`.
+-- Without the admission locks it is a guess. Reads the head of the queue's marks.
 create or replace function kinfolk.calm_groups(
-    p_commands text[], out groups integer[], out grouped integer[], out total integer[]
+    p_queue integer, p_commands text[], out groups integer[], out grouped integer[], out total integer[]
 )
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
     select d.groups, d.grouped, d.total into groups, grouped, total from kinfolk.declared_by(p_commands) d;
-    if exists (select from kinfolk.declarations(grouped) d where not d.is_plain) or kinfolk.has_waiters(groups) then
+    if exists (select from kinfolk.declarations(grouped) d where not d.is_plain)
+        or exists (select from kinfolk.ready_key r where r.queue_id = p_queue and r.command_id = any (grouped))
+    then
         groups := null;
     end if;
 end
@@ -55,14 +58,13 @@ $$;
 -- above after all. Null: there were none. What others have freed since `p_now` is had only where it is needed, and whoever has it
 -- starts as of then: by the book they would have run side by side.
 create or replace function kinfolk.admit_taken(
-    p_commands text[], p_groups integer[], p_tasks bigint[], p_keys jsonb[], p_now timestamptz
+    p_queue integer, p_commands text[], p_groups integer[], p_tasks bigint[], p_keys jsonb[], p_now timestamptz
 ) returns bigint[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_need record;
-    v_full record;
     v_tight bigint[];
     v_undone bigint[];
 begin
@@ -77,31 +79,52 @@ begin
     where d.name = 'total'
         or g.keys ? d.name;
     -- Nobody who has these locks waits for the tasks.
-    if not kinfolk.try_lock_groups(p_groups) and not kinfolk.wait_for_groups(p_groups)
-        or (select c.groups from kinfolk.calm_groups(p_commands) c) is distinct from p_groups
-    then
+    if not kinfolk.try_lock_groups(p_groups) and not kinfolk.wait_for_groups(p_groups) then
         v_undone := p_tasks;
-    elsif v_need.groups is not null then
-        perform kinfolk.take_notes(p_groups, false, p_now);
-        v_tight := (select s.overfull from kinfolk.take_slots(v_need.groups, v_need.keys, v_need.tasks, true) s);
-        if v_tight <> '{}' then
-            perform kinfolk.take_notes(p_groups, false, 'infinity');
-            select s.overfull as keys, s.rooms into v_full from kinfolk.take_slots(v_need.groups, v_need.keys, v_need.tasks, true) s;
-            if v_full.keys <> '{}' then
-                select f.groups, f.keys, f.tasks, f.undone
-                into v_need.groups, v_need.keys, v_need.tasks, v_undone
-                from kinfolk.fit_in(v_need.groups, v_need.keys, v_need.tasks, v_full.keys, v_full.rooms) f;
-                perform kinfolk.take_slots(v_need.groups, v_need.keys, v_need.tasks, false);
-            end if;
-            update kinfolk.task t
-            set started_at = kinfolk.clock()
-            where t.id = any (kinfolk.who_needs(v_need.groups, v_need.keys, v_need.tasks, v_tight));
+    else
+        perform kinfolk.mark_keys(0, p_groups, p_now, p_now);
+        if (select c.groups from kinfolk.calm_groups(p_queue, p_commands) c) is distinct from p_groups then
+            v_undone := p_tasks;
+        elsif v_need.groups is not null then
+            v_tight := (select s.overfull from kinfolk.take_slots(v_need.groups, v_need.keys, v_need.tasks, true) s);
+        end if;
+    end if;
+    if v_tight <> '{}' then
+        perform kinfolk.mark_keys(0, p_groups, p_now);
+        if (select c.groups from kinfolk.calm_groups(p_queue, p_commands) c) is distinct from p_groups then
+            v_undone := p_tasks;
+        else
+            v_undone := kinfolk.take_as_of_now(v_need.groups, v_need.keys, v_need.tasks, v_tight);
         end if;
     end if;
     if v_undone is not null then
         perform kinfolk.put_back(v_undone);
     end if;
     return v_undone;
+end
+$$;
+
+-- Takes the slots of tasks as far as there is room, and answers those for which there is none; null where there is room for all. Those
+-- that need a key of `p_tight`, by its number, start now.
+create or replace function kinfolk.take_as_of_now(
+    p_groups integer[], p_keys text[], p_tasks bigint[], p_tight bigint[], out undone bigint[]
+)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_full record;
+begin
+    select s.overfull as keys, s.rooms into v_full from kinfolk.take_slots(p_groups, p_keys, p_tasks, true) s;
+    if v_full.keys <> '{}' then
+        select f.groups, f.keys, f.tasks, f.undone
+        into p_groups, p_keys, p_tasks, undone
+        from kinfolk.fit_in(p_groups, p_keys, p_tasks, v_full.keys, v_full.rooms) f;
+        perform kinfolk.take_slots(p_groups, p_keys, p_tasks, false);
+    end if;
+    update kinfolk.task t
+    set started_at = kinfolk.clock()
+    where t.id = any (kinfolk.who_needs(p_groups, p_keys, p_tasks, p_tight));
 end
 $$;
 

@@ -47,7 +47,7 @@ begin
     keyed := false;
     more := false;
     left_out := false;
-    if kinfolk.has_waiters(p_groups) then
+    if kinfolk.awaited_groups(p_groups) <> '{}' then
         perform kinfolk.mark_keys(p_queue, p_groups, p_now);
     end if;
     -- point: claim.marked

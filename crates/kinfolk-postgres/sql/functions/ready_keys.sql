@@ -1,23 +1,25 @@
 -- Turns what has happened to keys since the last claim into marks: notes of slots that were freed, and moments at which a rate
 -- allows a start again, and room that is kept for one who can't start now. The caller has the admission locks of these groups. Wakes other queues that have marks from it.
 --
--- Takes what is due by `spent_wakes`; reads `task_parked`.
+-- `p_until`: younger notes are left. Takes what is due by `spent_wakes`; reads `task_parked`.
 
-create or replace function kinfolk.mark_keys(p_queue integer, p_groups integer[], p_now timestamptz) returns void
+create or replace function kinfolk.mark_keys(
+    p_queue integer, p_groups integer[], p_now timestamptz, p_until timestamptz default 'infinity'
+) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_awaited boolean;
+    v_awaited integer[];
     v_freed record;
     v_unkept_groups integer[];
     v_unkept_keys text[];
     v_others integer[];
 begin
     -- Nobody else parks a task behind these keys meanwhile.
-    v_awaited := kinfolk.has_waiters(p_groups);
-    select n.groups, n.keys into v_freed from kinfolk.take_notes(p_groups, v_awaited, 'infinity') n;
-    if not v_awaited then
+    v_awaited := kinfolk.awaited_groups(p_groups);
+    select n.groups, n.keys into v_freed from kinfolk.take_notes(p_groups, v_awaited <> '{}', p_until) n;
+    if v_awaited = '{}' then
         return;
     end if;
     if exists (select from kinfolk.reserved r where r.group_id = any (p_groups)) then
@@ -43,6 +45,7 @@ begin
     ready as materialized (
         select f.group_id, f.key
         from unnest(v_freed.groups, v_freed.keys) as f(group_id, key)
+        where f.group_id = any (v_awaited)
         union
         select u.group_id, u.key
         from unnest(v_unkept_groups, v_unkept_keys) as u(group_id, key)

@@ -37,6 +37,7 @@ set enable_sort = off
 as $$
 declare
     v_noted record;
+    v_awaited integer[];
 begin
     with declared as materialized (
         select d.* from kinfolk.declarations(p_commands) d
@@ -54,7 +55,8 @@ begin
     )
     select array_agg(n.group_id) as groups, array_agg(n.id) as ids into v_noted from noted n;
     -- point: slots.released
-    if v_noted.groups is not null and kinfolk.has_waiters(v_noted.groups) then
+    v_awaited := kinfolk.awaited_groups(v_noted.groups);
+    if v_awaited <> '{}' then
         perform kinfolk.notify_queues(array_agg(distinct w.queue_id), false)
         from unnest(v_noted.groups, v_noted.ids) as n(group_id, id)
         join kinfolk.freed f on f.group_id = n.group_id and f.id = n.id
@@ -68,20 +70,21 @@ begin
             order by t.parked_group, t.parked_key, t.queue_id
             limit 1
         ) first
-        cross join lateral kinfolk.waiting_lines(n.group_id, k.key) w;
+        cross join lateral kinfolk.waiting_lines(n.group_id, k.key) w
+        where n.group_id = any (v_awaited);
     end if;
 end
 $$;
 
--- Whether anyone waits behind a key of one of these groups. Reads the heads of their parts of `task_parked`.
-create or replace function kinfolk.has_waiters(p_groups integer[]) returns boolean
+-- Those of these groups of which some key is waited for. Reads the heads of their parts of `task_parked`.
+create or replace function kinfolk.awaited_groups(p_groups integer[]) returns integer[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    return exists (
-        select
-        from unnest(p_groups) as g(id)
+    return array(
+        select g.id
+        from (select distinct u as id from unnest(p_groups) u) g
         cross join lateral (
             select
             from kinfolk.task t
