@@ -108,7 +108,7 @@ end
 $$;
 
 -- Gives a group as many pages as suit its holders, about 64 for each, and spreads those of one key over some of them where it has
--- more: such a key fills a page, so only pages that are full are read for it. The caller has the admission lock.
+-- more: the first such key fills a page, so until then only pages that are full are read for it. The caller has the admission lock.
 create or replace function kinfolk.spread_slots(p_group integer) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -128,7 +128,7 @@ begin
         group by k.key
         order by count(*) desc
         limit 1
-    ) k on cardinality(s.tasks) >= 128
+    ) k on cardinality(s.tasks) >= 128 or g.spread > 1
     where g.id = p_group;
     v_spread := 2 ^ ceil(log(2, greatest(v_held.most / 64, 1)));
     v_pages := greatest(2 ^ ceil(log(2, greatest(v_held.many / 64, 1))), v_spread);
