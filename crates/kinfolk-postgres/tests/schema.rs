@@ -91,6 +91,19 @@ async fn of_migrators_at_once_one_wins_and_the_others_are_told_or_find_it_done()
 }
 
 #[tokio::test]
+async fn a_migration_behind_a_transaction_that_stays_open_gives_up_and_leaves_all_as_it_was() {
+    let (database, store) = empty().await;
+    version_one(&store).await.unwrap();
+    let other = database.client().await;
+    other.batch_execute("begin; lock table kinfolk.task in access share mode").await.unwrap();
+    let fault = store.migrate().await.unwrap_err();
+    assert!(matches!(fault, StoreError::Busy { .. }), "{fault:?}");
+    assert_eq!(rows(&database, "select kinfolk.schema_version()::text").await, ["1"]);
+    other.batch_execute("commit").await.unwrap();
+    assert_eq!(store.migrate().await.unwrap(), operate::Migrated { from: 1, to: VERSION });
+}
+
+#[tokio::test]
 async fn a_migration_that_fails_leaves_nothing_behind() {
     let (database, store) = empty().await;
     database.run("create schema kinfolk; create table kinfolk.task (mine text)").await;
