@@ -329,15 +329,13 @@ $$;
 
 -- Looks again at keys that were marked on this queue, and at those that some were parked behind, at the end of a claim
 -- of these commands that has the admission locks. The mark of a key stays, or is made, where it has room and someone
--- waits; else it goes. Where a rate is in the way, notes when that is over. Answers whether a mark has gone.
+-- waits; else it goes. Where a rate is in the way, notes when that is over.
 create or replace function kinfolk.unmark_keys(
     p_queue integer, p_commands integer[], p_groups integer[], p_keys text[], p_now timestamptz
-) returns boolean
+) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-    v_unmarked bigint;
 begin
     with looked_at as materialized (
         select distinct k.group_id, k.key from unnest(p_groups, p_keys) as k(group_id, key)
@@ -379,7 +377,6 @@ begin
     unmarked as (
         delete from kinfolk.ready_key m
         where m.ctid = any (array(select a.place from awaited a where not (a.has_room and a.has_waiter)))
-        returning m.key
     ),
     marked as (
         insert into kinfolk.ready_key (queue_id, command_id, group_id, key)
@@ -389,17 +386,13 @@ begin
             and a.has_waiter
             and a.place is null
         on conflict do nothing
-    ),
-    timed as (
-        insert into kinfolk.spent as s (group_id, key, wakes_at)
-        select distinct on (a.group_id, a.key) a.group_id, a.key, a.opens_at
-        from awaited a
-        where a.is_slow
-            and a.has_waiter
-            and a.opens_at is not null
-        on conflict (group_id, key) do update set wakes_at = excluded.wakes_at
     )
-    select count(*) into v_unmarked from unmarked;
-    return v_unmarked > 0;
+    insert into kinfolk.spent (group_id, key, wakes_at)
+    select distinct on (a.group_id, a.key) a.group_id, a.key, a.opens_at
+    from awaited a
+    where a.is_slow
+        and a.has_waiter
+        and a.opens_at is not null
+    on conflict (group_id, key) do update set wakes_at = excluded.wakes_at;
 end
 $$;

@@ -81,9 +81,9 @@ begin
 end
 $$;
 
--- Marks one key of a group, if someone waits behind it, for when what it allows has changed. The caller has the group's
+-- Marks those of some keys of a group that someone waits behind, for when what they allow has changed. The caller has the group's
 -- admission lock.
-create or replace function kinfolk.mark_key(p_group integer, p_key text) returns void
+create or replace function kinfolk.mark_some(p_group integer, p_keys text[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -92,8 +92,9 @@ declare
 begin
     with marked as (
         insert into kinfolk.ready_key (queue_id, command_id, group_id, key)
-        select w.queue_id, w.command_id, p_group, p_key
-        from kinfolk.waiting_lines(p_group, p_key) w
+        select w.queue_id, w.command_id, p_group, k.key
+        from unnest(p_keys) as k(key)
+        cross join lateral kinfolk.waiting_lines(p_group, k.key) w
         on conflict do nothing
         returning queue_id
     )
@@ -104,13 +105,13 @@ begin
 end
 $$;
 
--- Marks all keys of a group that someone waits behind, for when what it allows has changed. The caller has its admission lock.
+-- The same for all its keys.
 create or replace function kinfolk.mark_group(p_group integer) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_queues integer[];
+    v_keys text[];
 begin
     with recursive awaited as (
         (
@@ -133,18 +134,8 @@ begin
             order by t.parked_group, t.parked_key
             limit 1
         ) n
-    ),
-    marked as (
-        insert into kinfolk.ready_key (queue_id, command_id, group_id, key)
-        select w.queue_id, w.command_id, p_group, a.key
-        from awaited a
-        cross join lateral kinfolk.waiting_lines(p_group, a.key) w
-        on conflict do nothing
-        returning queue_id
     )
-    select array_agg(distinct m.queue_id) into v_queues from marked m;
-    if v_queues is not null then
-        perform kinfolk.notify_queues(v_queues, false);
-    end if;
+    select array_agg(a.key) into v_keys from awaited a;
+    perform kinfolk.mark_some(p_group, v_keys);
 end
 $$;

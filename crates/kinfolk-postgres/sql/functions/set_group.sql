@@ -75,7 +75,7 @@ begin
     if p_key is null then
         perform kinfolk.mark_group(v_group);
     else
-        perform kinfolk.mark_key(v_group, p_key);
+        perform kinfolk.mark_some(v_group, array[p_key]);
     end if;
     return true;
 end

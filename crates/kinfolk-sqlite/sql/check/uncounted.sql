@@ -1,8 +1,11 @@
--- uncounted: running tasks that hold no slot of one of their keys, though none above them holds it for the family.
+-- uncounted: running tasks that hold no slot of one of their keys, though none above them holds it for the family: the task, what
+-- is wrong, the group and the key.
 -- params: none
 -- index:  task_running_idx, all of it; declared groups by command, groups and tasks by number; slot, by all it has
 select task.id,
-       'holds no slot of ' || slot_group.name
+       'holds no slot of ' || slot_group.name,
+       slot_group.id,
+       iif(command_group.name = 'total', '', task.keys ->> ('$."' || command_group.name || '"'))
 from task
 cross join command_group on command_group.command_id = task.command_id
 cross join slot_group on slot_group.id = command_group.group_id

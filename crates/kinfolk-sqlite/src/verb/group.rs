@@ -48,9 +48,9 @@ fn held_for_families(session: &Session<'_>, command_id: i64, group_id: i64) -> R
 /// What runs holds a slot of each of its keys, also where its command has come to declare the group only now, or where the
 /// one above it that held it for the family does so no longer.
 fn count_running(session: &Session<'_>) -> Result<()> {
-    let mut statement = session.sql(include_str!("../../sql/group/uncounted.sql"))?;
+    let mut statement = session.sql(include_str!("../../sql/check/uncounted.sql"))?;
     let uncounted: Vec<(i64, String, i64)> =
-        statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect::<rusqlite::Result<_>>()?;
+        statement.query_map((), |row| Ok((row.get(2)?, row.get(3)?, row.get(0)?)))?.collect::<rusqlite::Result<_>>()?;
     for (group_id, key, task) in uncounted {
         session.sql(include_str!("../../sql/slot/take.sql"))?.execute((group_id, key, task))?;
         session.sql(include_str!("../../sql/group/count.sql"))?.execute([task])?;
