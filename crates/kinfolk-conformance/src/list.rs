@@ -21,6 +21,16 @@ macro_rules! every_contract {
             admit: [
                 every_claim_takes_what_the_core_lets_start, another_load_agrees,
             ]
+            audit: [
+                the_log_is_newest_first_in_pages, long_and_hostile_texts_are_cut, old_entries_are_pruned,
+                the_mark_moves_with_every_commit,
+            ]
+            bulk: [
+                what_matches_is_cancelled_page_by_page, what_matches_is_retried_page_by_page,
+                what_has_ended_is_deleted_with_its_family, a_task_is_told_to_run_now,
+                only_a_pending_task_is_told_to_run_now, what_matches_is_told_to_run_now,
+                a_bulk_action_that_matches_nothing_does_nothing,
+            ]
             cancel: [
                 a_pending_task_is_cancelled_at_once, a_running_task_is_asked_to_end, a_heartbeat_brings_the_requests,
                 a_request_beats_every_later_outcome, a_task_that_has_ended_is_not_cancelled,
@@ -93,6 +103,7 @@ macro_rules! every_contract {
                 a_task_for_the_past_is_open_and_does_not_jump_the_line, a_task_due_this_very_moment_is_open,
                 a_batch_is_answered_in_order_with_rising_numbers, an_empty_batch_is_no_mistake,
                 an_unknown_command_is_rejected_and_its_neighbours_are_made, an_unknown_queue_is_rejected,
+                where_all_or_none_is_wanted_one_rejected_is_an_error,
                 a_paused_queue_still_takes_new_tasks, a_payload_comes_back_to_the_digit,
                 registering_again_changes_only_later_tasks, registering_makes_missing_queues_and_leaves_others_alone,
                 a_task_enqueued_here_is_claimed_elsewhere,
@@ -131,6 +142,9 @@ macro_rules! every_contract {
                 who_waits_for_its_turn_is_open, a_queue_becomes_fair_with_all_that_is_in_it, each_queue_is_fair_by_itself,
                 a_total_has_no_keys_to_take_turns,
             ]
+            failures: [
+                failures_that_say_the_same_are_one_cause, only_what_failed_in_the_span_is_counted,
+            ]
             family_races: [
                 the_last_siblings_settle_at_once, the_last_cousins_settle_at_once, a_sibling_and_the_last_end_at_once,
                 crossing_batches_of_families_do_not_lock_up, a_cancel_of_the_family_and_the_last_end_agree,
@@ -152,6 +166,12 @@ macro_rules! every_contract {
                 only_spawned_children_fail_their_parent, a_child_is_counted_when_it_ends_for_good,
                 a_fan_out_is_awaited_over_several_suspensions,
             ]
+            filter: [
+                a_family_is_found_by_parent_root_and_fan_out, parents_and_roots_are_told_apart,
+                every_state_is_found_whatever_holds_a_task, keys_are_found, a_span_has_its_beginning_and_not_its_end,
+                failures_are_found_by_kind_and_text, a_payload_is_found_by_a_value_in_it, pages_go_both_ways,
+                a_rare_match_is_found_page_by_page, a_bad_filter_is_refused,
+            ]
             follow_up: [
                 a_follow_up_waits_for_the_whole_family,
                 follow_ups_of_a_flat_task_come_next_in_the_order_they_were_made,
@@ -168,6 +188,10 @@ macro_rules! every_contract {
                 two_claims_at_once_never_pass_a_limit, a_total_of_one_never_overlaps, a_group_shared_by_queues_is_exact,
                 everything_drains_while_limits_change, room_is_not_counted_by_number,
                 a_recovery_and_a_late_settle_free_once, cancels_lose_nobodys_turn,
+            ]
+            held: [
+                each_pending_task_counts_under_one_reason, what_waits_for_another_is_told,
+                a_key_that_holds_tasks_up_is_named, on_a_fair_queue_tasks_wait_for_their_turn,
             ]
             history: [
                 most_tasks_have_none, it_holds_checkpoints_fan_outs_and_results,
@@ -236,7 +260,10 @@ macro_rules! every_contract {
                 recovery_goes_page_by_page_whoever_does_it, recovering_again_does_nothing,
                 a_loss_completes_a_cancellation, a_worker_gets_one_suspect_at_a_time,
                 a_claim_passes_over_suspects_it_may_not_take, an_ended_attempt_clears_the_suspicion,
-                a_task_that_takes_down_its_workers_is_poison, one_killer_does_not_fail_its_neighbours,
+                a_task_waits_longer_after_each_strike, a_task_that_takes_down_its_workers_is_poison_in_the_end,
+                a_command_says_how_many_strikes_make_poison, an_acquitted_task_runs_at_once_like_any_other,
+                an_acquitted_task_that_runs_goes_on, only_suspects_are_acquitted,
+                one_killer_does_not_fail_its_neighbours,
                 a_first_loss_is_no_strike, a_server_restart_is_no_strike, workers_are_shown_oldest_first,
             ]
             migrate: [
@@ -341,7 +368,7 @@ macro_rules! every_contract {
             ]
             retry_durable: [
                 a_handler_without_children_replays_what_it_recorded,
-                owners_and_awaited_children_are_not_retried_alone, a_handler_that_failed_by_itself_replays,
+                awaited_children_are_not_retried_alone, a_handler_that_failed_by_itself_replays,
                 a_failed_fan_out_is_opened_again, a_fan_out_that_timed_out_is_opened_again,
                 what_came_after_the_failure_is_forgotten, forgotten_fan_outs_stay_forgotten,
                 a_stream_is_taken_in_again, a_failure_deep_in_the_family_is_repaired,
@@ -352,18 +379,24 @@ macro_rules! every_contract {
             ]
             retry_family: [
                 failed_leaves_run_again_and_their_parents_wait, a_repaired_family_settles_as_if_it_had_never_failed,
-                only_what_failed_runs_again, completed_branches_stay_as_they_are,
-                nothing_below_a_cancelled_task_runs_again, a_root_that_failed_by_itself_runs_again,
-                only_a_failed_family_is_repaired, skipped_children_run_again_in_order, in_order_the_lowest_goes_first,
+                what_has_completed_does_not_run_again, completed_branches_stay_as_they_are,
+                a_cancelled_branch_runs_again, a_cancelled_family_runs_again, a_cancelled_family_goes_on_in_order,
+                a_cancelled_family_waits_for_a_place, a_root_that_failed_by_itself_runs_again,
+                only_a_family_that_ended_badly_is_repaired, skipped_children_run_again_in_order, in_order_the_lowest_goes_first,
                 a_repaired_family_waits_for_a_place, nothing_of_a_family_without_a_place_opens,
                 a_removed_limit_lets_repaired_families_work, a_family_without_a_place_can_be_cancelled,
                 old_tokens_do_no_harm_after_a_repair, a_child_is_retried_while_its_parent_waits,
-                a_parent_and_a_child_of_an_ended_parent_are_not_retried_alone,
+                a_parent_is_retried_with_what_is_below_it, a_child_of_an_ended_parent_is_not_retried_alone,
             ]
             retry_policy: [
                 delays_double_up_to_the_cap, the_jitter_is_the_formulas_to_the_microsecond,
                 a_late_attempt_has_a_sound_delay, retry_after_replaces_the_delay_and_not_the_count,
                 delays_follow_the_command_and_counts_follow_the_enqueue, one_attempt_is_one_attempt,
+            ]
+            runs: [
+                a_task_done_at_once_has_one_run, every_run_is_told, a_suspension_says_what_it_waits_for,
+                a_parents_own_work_ends_before_its_children, a_fan_out_says_when_it_was_settled,
+                the_runs_of_many_tasks_come_at_once,
             ]
             schedule: [
                 a_schedule_is_armed_by_the_stores_clock, a_schedule_is_due_from_its_tick_on,
@@ -449,7 +482,7 @@ macro_rules! every_contract {
             ]
             status: [
                 active_is_what_is_at_work_or_ready, a_waiting_follow_up_is_active, only_the_commands_asked_for_count,
-                a_status_is_looked_at_when_it_is_made, a_status_turns_and_does_not_stick,
+                a_status_is_looked_at_when_it_is_made, a_status_turns_and_does_not_stick, activity_between_two_looks_is_told,
                 putting_it_again_changes_what_it_watches, an_unknown_command_may_be_watched, a_status_can_be_removed,
             ]
             suspend: [
@@ -457,7 +490,7 @@ macro_rules! every_contract {
                 an_awaited_child_is_a_child_like_any_other, a_suspension_sent_again_does_nothing_twice,
                 a_stale_suspension_changes_nothing, a_task_whose_end_was_asked_for_is_cancelled_instead,
                 what_cannot_be_made_refuses_everything, a_fan_out_may_be_too_deep,
-                a_queue_without_children_takes_none, a_suspension_clears_suspicion,
+                a_queue_without_children_takes_none, the_time_that_a_handler_ran_is_added_up, a_suspension_clears_suspicion,
                 what_no_store_would_keep_is_refused, a_recorded_key_is_not_taken_again,
                 only_its_own_fan_outs_are_awaited, what_was_made_is_made_with_it,
                 later_children_queue_behind_earlier_ones, the_order_given_last_holds,
@@ -477,6 +510,9 @@ macro_rules! every_contract {
                 a_task_for_later_holds_its_key, a_listing_by_key_shows_holders_past_and_present,
                 of_several_holders_the_oldest_counts, any_text_is_a_key,
                 a_merge_that_grows_too_large_is_refused_whole,
+            ]
+            unique_waiters: [
+                a_waiter_takes_its_duplicates_in, a_cancelled_waiter_leaves_its_key_to_the_next,
             ]
             vectors: [
                 every_case_of_done, every_case_of_failed, every_case_of_snooze_release_and_cancelled,

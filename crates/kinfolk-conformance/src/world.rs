@@ -216,6 +216,13 @@ impl World {
         }
     }
 
+    /// From now on so many strikes make a task of this command poison.
+    pub async fn allow_strikes(&self, command: &str, max_strikes: u16) {
+        let plain = plain_command(command);
+        let retry = RetryPolicy { max_strikes, ..plain.retry };
+        self.store.register(&[Command { retry, ..plain }]).await.unwrap();
+    }
+
     // Looking.
 
     /// The task, which must exist.

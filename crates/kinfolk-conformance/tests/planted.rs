@@ -33,6 +33,12 @@ async fn every_planted_mistake_breaks_a_contract() {
             Bug::CompletionBeatsCancel => {
                 breaks(bug, async |w| cancel::a_request_beats_every_later_outcome(w).await).await;
             }
+            Bug::StrikeCostsNoTime => {
+                breaks(bug, async |w| lease::a_task_waits_longer_after_each_strike(w).await).await;
+            }
+            Bug::AcquittedTaskStaysASuspect => {
+                breaks(bug, async |w| lease::an_acquitted_task_runs_at_once_like_any_other(w).await).await;
+            }
             Bug::OverlapIsIgnored => breaks(bug, async |w| schedule::overlapping_ticks_follow_the_rule(w).await).await,
             Bug::PauseIsIgnored => {
                 breaks(bug, async |w| queue::a_paused_queue_gives_nothing_out_until_resumed(w).await).await;
@@ -105,6 +111,9 @@ async fn every_planted_mistake_breaks_a_contract() {
             }
             Bug::ScheduledTaskIsActive => {
                 breaks(bug, async |w| status::active_is_what_is_at_work_or_ready(w).await).await;
+            }
+            Bug::ShortActivityIsMissed => {
+                breaks(bug, async |w| status::activity_between_two_looks_is_told(w).await).await;
             }
             _ => in_groups(bug).await,
         }

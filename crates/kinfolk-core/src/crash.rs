@@ -29,6 +29,8 @@ pub const POINTS: &[&str] = &[
     "cancel.after",
     "retry.before",
     "retry.after",
+    "acquit.before",
+    "acquit.after",
     "retry_family.before",
     "retry_family.after",
     "sweep.before",

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use crate::family::Tally;
 use crate::ids::TaskId;
-use crate::limits::STRIKES_MAX;
-use crate::retry::RetryPolicy;
+use crate::retry::{RetryPolicy, strike_delay};
 use crate::settle::{FailureKind, Outcome, Retry};
 use crate::state::State;
 
@@ -101,23 +100,24 @@ pub const fn join(own: State, children: &Tally, awaited: u64) -> State {
     }
 }
 
-/// What follows from the loss of the worker that ran the task. `server_restarted`: the lease was lost because the
-/// database was away, which says nothing about the task.
+/// What follows from the loss of the worker that ran the task: a suspect gets a strike, and waits the longer the more it has.
+/// `server_restarted`: the lease was lost because the database was away, which says nothing about the task.
 pub fn recover(facts: &Facts, server_restarted: bool) -> Next {
-    let strikes = facts.strikes + u16::from(facts.suspect && !server_restarted);
+    let struck = facts.suspect && !server_restarted;
+    let strikes = facts.strikes + u16::from(struck);
     let next = Next {
         state: State::Pending,
-        delay: Duration::ZERO,
+        delay: if struck { strike_delay(strikes) } else { Duration::ZERO },
         attempt: facts.attempt.saturating_sub(1),
         suspect: facts.suspect || !server_restarted,
         strikes,
         verdict: None,
     };
     if facts.cancel_requested {
-        return Next { state: State::Cancelled, verdict: Some(FailureKind::Cancelled), ..next };
+        return Next { state: State::Cancelled, verdict: Some(FailureKind::Cancelled), delay: Duration::ZERO, ..next };
     }
-    if strikes >= STRIKES_MAX {
-        return Next { state: State::Failed, verdict: Some(FailureKind::Poison), ..next };
+    if struck && strikes >= facts.retry.max_strikes {
+        return Next { state: State::Failed, delay: Duration::ZERO, verdict: Some(FailureKind::Poison), ..next };
     }
     next
 }
@@ -171,7 +171,7 @@ pub mod vectors {
                         let facts = Facts {
                             task: TaskId(1),
                             attempt,
-                            retry: RetryPolicy { max_attempts, ..RetryPolicy::default() },
+                            retry: RetryPolicy { max_attempts, max_strikes: 3, ..RetryPolicy::default() },
                             cancel_requested,
                             suspect,
                             strikes,
@@ -235,11 +235,13 @@ mod tests {
     #[test]
     fn only_losses_as_the_lone_suspect_make_poison() {
         let first = recover(&facts(), false);
-        assert!(first.suspect && first.strikes == 0);
+        assert!(first.suspect && first.strikes == 0 && first.delay.is_zero());
         let third = recover(&Facts { suspect: true, strikes: 2, ..facts() }, false);
-        assert_eq!((third.state, third.verdict), (State::Failed, Some(FailureKind::Poison)));
+        assert_eq!((third.state, third.strikes, third.delay), (State::Pending, 3, Duration::from_secs(4)));
+        let last = recover(&Facts { suspect: true, strikes: 19, ..facts() }, false);
+        assert_eq!((last.state, last.verdict), (State::Failed, Some(FailureKind::Poison)));
         let restart = recover(&Facts { suspect: true, strikes: 2, ..facts() }, true);
-        assert_eq!((restart.state, restart.strikes), (State::Pending, 2));
+        assert_eq!((restart.state, restart.strikes, restart.delay), (State::Pending, 2, Duration::ZERO));
     }
 
     #[test]

@@ -185,6 +185,8 @@ pub struct FanOut {
     pub verdict: Option<Verdict>,
     /// How many children had ended then. Those are the ones the handler hears of, in the order in which they ended.
     pub decided_at: Option<u32>,
+    /// When it was settled, if it is.
+    pub settled_at: Option<Timestamp>,
     /// When it is given up.
     pub deadline: Option<Timestamp>,
     /// When it began.

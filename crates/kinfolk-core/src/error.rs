@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::enqueue::Rejection;
 use crate::ids::{TaskId, WorkerId};
 use crate::limits;
 
@@ -28,6 +29,8 @@ pub enum InputError {
     JsonTooDeep,
     #[error("the number {0} is too long to keep to the digit; send it as a string")]
     JsonNumber(String),
+    #[error("the number {0} is too large for programs to read it as a number; send it as a string")]
+    JsonNumberSize(String),
     #[error("the {what} is {bytes} bytes, more than {max}; keep the data elsewhere and send a reference")]
     TooLarge { what: &'static str, bytes: usize, max: usize },
     #[error("unique key {key:?} is {bytes} bytes; it must have 1 to {} and no \\0", limits::UNIQUE_KEY_BYTES_MAX)]
@@ -36,6 +39,8 @@ pub enum InputError {
     GroupKey { key: String, bytes: usize },
     #[error("max_attempts is {0}; it must be 1 to {max}", max = limits::ATTEMPTS_MAX)]
     Attempts(u32),
+    #[error("max_strikes is {0}; it must be 1 to {max}", max = limits::STRIKES_MAX)]
+    Strikes(u32),
     #[error("jitter_pct is {0}; it must be 0 to 100")]
     Jitter(u8),
     #[error("a delay of {0} ms is out of range; it must be more than zero and at most ten years")]
@@ -69,6 +74,15 @@ pub enum StoreError {
     /// The caller's mistake.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// A task can't be made: its command, its queue or a group is not there. Nothing was enqueued.
+    #[error("rejected: {0}")]
+    Rejected(#[from] Rejection),
+    /// A settle in a transaction of the caller's own did not record that this very attempt is done.
+    #[error("not recorded as done: {detail}; roll back: what was written beside it must not be kept")]
+    NotRecorded {
+        /// What became of the task instead.
+        detail: String,
+    },
     /// There is no such thing.
     #[error("there is no {what} {name}")]
     NotFound {
@@ -93,12 +107,21 @@ pub enum StoreError {
         /// The worker that is no longer one.
         worker: WorkerId,
     },
-    /// There is a file, but it is something else.
-    #[error("{database} is not a Kinfolk database ({detail}); choose another file")]
+    /// There is a file, or a schema, but it is something else.
+    #[error("{database} is not a Kinfolk database ({detail}); choose another database")]
     Foreign {
-        /// Which file.
+        /// Which file or schema.
         database: String,
         /// How that shows.
+        detail: String,
+    },
+    /// The database can't read its own pages.
+    #[error(
+        "the database is damaged ({detail}); stop what writes to it, keep a copy, look after the disk, and restore a backup, \
+         or save what can still be read with the database's own tools"
+    )]
+    Damaged {
+        /// The database's own words.
         detail: String,
     },
     /// The database has no Kinfolk schema.
@@ -212,11 +235,14 @@ impl StoreError {
     pub const fn advice(&self) -> Advice {
         match self {
             Self::Busy { .. } | Self::Unavailable { .. } => Advice::Retry,
-            Self::Input(_) | Self::NotFound { .. } | Self::WrongState { .. } | Self::Unsupported { .. } => {
-                Advice::FixInput
-            }
-            Self::LeaseLost { .. } => Advice::DropWork,
+            Self::Input(_)
+            | Self::Rejected(_)
+            | Self::NotFound { .. }
+            | Self::WrongState { .. }
+            | Self::Unsupported { .. } => Advice::FixInput,
+            Self::LeaseLost { .. } | Self::NotRecorded { .. } => Advice::DropWork,
             Self::Foreign { .. }
+            | Self::Damaged { .. }
             | Self::SchemaMissing { .. }
             | Self::SchemaTooNew { .. }
             | Self::SchemaTooOld { .. }
@@ -233,10 +259,13 @@ impl StoreError {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Input(_) => "input",
+            Self::Rejected(_) => "rejected",
+            Self::NotRecorded { .. } => "not_recorded",
             Self::NotFound { .. } => "not_found",
             Self::WrongState { .. } => "wrong_state",
             Self::LeaseLost { .. } => "lease_lost",
             Self::Foreign { .. } => "foreign",
+            Self::Damaged { .. } => "damaged",
             Self::SchemaMissing { .. } => "schema_missing",
             Self::SchemaTooNew { .. } => "schema_too_new",
             Self::SchemaTooOld { .. } => "schema_too_old",

@@ -28,9 +28,25 @@ pub enum Event {
     /// An attempt ended well, and the task is completed.
     Completed { task: TaskId, command: CommandName, queue: QueueName, attempt: u16, took: Duration },
     /// An attempt ended badly, and the task will be tried again.
-    Retried { task: TaskId, command: CommandName, queue: QueueName, attempt: u16, took: Duration, kind: FailureKind },
+    Retried {
+        task: TaskId,
+        command: CommandName,
+        queue: QueueName,
+        attempt: u16,
+        took: Duration,
+        kind: FailureKind,
+        message: String,
+    },
     /// An attempt ended badly, and the task has failed.
-    Failed { task: TaskId, command: CommandName, queue: QueueName, attempt: u16, took: Duration, kind: FailureKind },
+    Failed {
+        task: TaskId,
+        command: CommandName,
+        queue: QueueName,
+        attempt: u16,
+        took: Duration,
+        kind: FailureKind,
+        message: String,
+    },
     /// An attempt ended well, and the task waits for its children.
     Waiting { task: TaskId, command: CommandName, queue: QueueName, attempt: u16, took: Duration },
     /// A handler put its task off.

@@ -107,7 +107,7 @@ pub struct GroupView {
 pub struct KeyFilter {
     /// Of this group.
     pub group: Option<GroupRef>,
-    /// Only those that hold something up: all slots taken, or no start allowed now, or with tasks waiting.
+    /// Only those that hold something up: tasks wait behind them.
     pub blocking: bool,
     /// Only those after this one, in the order of group (shared ones first) and key.
     pub after: Option<(GroupRef, String)>,

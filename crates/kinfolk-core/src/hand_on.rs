@@ -23,6 +23,7 @@ macro_rules! hand_on {
         $crate::hand_on!(@role $type, Produce {
             register(commands: &[$crate::Command]) -> ();
             enqueue(tasks: &[$crate::NewTask]) -> Vec<$crate::Enqueued>;
+            enqueue_all(tasks: &[$crate::NewTask]) -> Vec<$crate::Enqueued>;
         });
 
         $crate::hand_on!(@role $type, Work {
@@ -57,7 +58,10 @@ macro_rules! hand_on {
             now() -> $crate::Timestamp;
             task(id: $crate::TaskId) -> Option<$crate::Task>;
             attempts(id: $crate::TaskId) -> Vec<$crate::Attempt>;
-            list(filter: &$crate::inspect::Filter) -> $crate::inspect::Page;
+            runs(tasks: &[$crate::TaskId]) -> Vec<$crate::Run>;
+            list(filter: &$crate::filter::Filter) -> $crate::filter::Page;
+            count(filter: &$crate::filter::Filter) -> $crate::filter::Matches;
+            failures(span: std::time::Duration) -> $crate::cause::Causes;
             children(parent: $crate::TaskId, from: u64, limit: usize) -> Vec<$crate::Task>;
             tally(parent: $crate::TaskId) -> $crate::Tally;
             progress(task: $crate::TaskId) -> $crate::Progress;
@@ -71,6 +75,7 @@ macro_rules! hand_on {
                 limit: usize
             ) -> Vec<$crate::ChildResult>;
             explain(id: $crate::TaskId) -> $crate::Explanation;
+            held(queue: Option<&$crate::QueueName>) -> Vec<$crate::held::Held>;
             groups() -> Vec<$crate::GroupView>;
             keys(filter: &$crate::KeyFilter) -> Vec<$crate::KeyView>;
             stats() -> $crate::inspect::Stats;
@@ -79,13 +84,21 @@ macro_rules! hand_on {
             workers() -> Vec<$crate::worker::WorkerView>;
             schedules() -> Vec<$crate::Schedule>;
             check() -> Vec<$crate::inspect::Violation>;
+            audit_log(before: Option<i64>, limit: usize) -> Vec<$crate::audit::Audited>;
+            change_mark() -> u64;
             doctor() -> Vec<$crate::inspect::Finding>;
         });
 
         $crate::hand_on!(@role $type, Operate {
             cancel(id: $crate::TaskId) -> $crate::operate::Cancelled;
             retry(id: $crate::TaskId) -> $crate::Task;
+            acquit(id: $crate::TaskId) -> $crate::Task;
             retry_family(id: $crate::TaskId) -> $crate::Retried;
+            run_now(id: $crate::TaskId) -> $crate::Task;
+            bulk(
+                action: $crate::operate::Action,
+                filter: &$crate::filter::Filter
+            ) -> $crate::operate::BulkPage;
             signal(id: $crate::TaskId, name: &$crate::SignalName, value: &$crate::Json) -> $crate::Signalled;
             set_queue(queue: &$crate::QueueName, policy: &$crate::Policy) -> ();
             set_group(group: &$crate::GroupRef, key: Option<&str>, setting: &$crate::Setting) -> ();
@@ -97,6 +110,7 @@ macro_rules! hand_on {
             put_schedule(schedule: &$crate::Schedule) -> $crate::Schedule;
             pause_schedule(name: &$crate::ScheduleName, paused: bool) -> ();
             remove_schedule(name: &$crate::ScheduleName) -> ();
+            audit(entry: &$crate::audit::Audit) -> ();
             migrate() -> $crate::operate::Migrated;
             pending_migrations() -> Vec<$crate::operate::Migration>;
         });

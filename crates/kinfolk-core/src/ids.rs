@@ -41,6 +41,17 @@ impl fmt::Display for FanOutId {
     }
 }
 
+impl FromStr for FanOutId {
+    type Err = InputError;
+
+    fn from_str(text: &str) -> Result<Self, InputError> {
+        match text.parse::<i64>() {
+            Ok(id) if id > 0 => Ok(Self(id)),
+            _ => Err(InputError::Other(format!("not the number of a fan-out: {text:?}; see `kinfolk show`"))),
+        }
+    }
+}
+
 /// One worker process since its start. A restarted process has another id, so nobody can mistake it
 /// for the one that died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

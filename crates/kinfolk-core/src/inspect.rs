@@ -1,38 +1,13 @@
-//! Looking: filters and pages of tasks, counts, findings.
+//! Looking: counts, findings; filters and pages of tasks are in [`crate::filter`].
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::TaskId;
 use crate::name::{CommandName, QueueName};
 use crate::state::State;
-use crate::task::Task;
 use crate::time::Timestamp;
 
-/// Which tasks to list. An empty filter is all of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
-    /// In one of these states; empty is any.
-    pub states: Vec<State>,
-    /// Of this command.
-    pub command: Option<CommandName>,
-    /// On this queue.
-    pub queue: Option<QueueName>,
-    /// Holding or having held this unique key.
-    pub unique_key: Option<String>,
-    /// Only tasks with a smaller number than this: the last one of the page before. Pages go from the newest down.
-    pub before: Option<TaskId>,
-    /// At most this many, and at most [`crate::limits::PAGE_MAX`].
-    pub limit: usize,
-}
-
-/// One page of a listing, newest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Page {
-    /// The tasks.
-    pub tasks: Vec<Task>,
-    /// Where the next page goes on, if there is one: the value for [`Filter::before`].
-    pub next: Option<TaskId>,
-}
+pub use crate::filter::{Filter, Matches, Order, Page, PayloadIs};
 
 /// Counts at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

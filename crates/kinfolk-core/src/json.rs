@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::error::InputError;
-use crate::limits::{JSON_DEPTH_MAX, NUMBER_CHARS_MAX};
+use crate::limits::{JSON_DEPTH_MAX, NUMBER_CHARS_MAX, NUMBER_DIGITS_MAX};
 
 /// A JSON value, kept as text. Equality is equality of values, not of spelling.
 #[derive(Clone)]
@@ -68,6 +68,25 @@ impl Json {
     #[must_use]
     pub fn canonical(&self) -> Self {
         Self::parse(&self.0).unwrap_or_else(|_| self.clone())
+    }
+
+    /// The value at a path, if there is one: keys of objects, and in arrays the place, from 0 on, or below 0 from the end.
+    pub fn at<K: AsRef<str>>(&self, path: &[K]) -> Option<Self> {
+        let mut text: &str = &self.0;
+        for key in path {
+            text = match text.as_bytes().first() {
+                Some(b'{') => serde_json::from_str::<Members<'_>>(text).ok()?.0.get(key.as_ref())?.get(),
+                Some(b'[') => {
+                    let Items(items) = serde_json::from_str(text).ok()?;
+                    let place: i64 = key.as_ref().parse().ok()?;
+                    let place = if place < 0 { place + i64::try_from(items.len()).ok()? } else { place };
+                    items.get(usize::try_from(place).ok()?)?.get()
+                }
+                _ => return None,
+            }
+            .trim();
+        }
+        Some(Self::trusted(text))
     }
 
     /// This value with a newer one laid over it: objects are merged key by key, at any depth; in all other
@@ -228,6 +247,9 @@ fn write_number(text: &str, out: &mut String) -> Result<(), InputError> {
         _ => "0".to_owned(),
     };
     let whole = whole.trim_start_matches('0');
+    if whole.len() > NUMBER_DIGITS_MAX {
+        return Err(InputError::JsonNumberSize(text.chars().take(60).collect()));
+    }
     let tail = &digits[usize::try_from(point).unwrap_or(0).min(digits.len())..];
     if sign == "-" && digits.bytes().any(|digit| digit != b'0') {
         out.push('-');
@@ -334,6 +356,18 @@ mod tests {
         }
         let deep = "[".repeat(120) + &"]".repeat(120);
         assert!(Json::parse(&deep).is_err());
+    }
+
+    #[test]
+    fn a_number_that_is_kept_can_be_read_by_a_handler() {
+        let long = "9".repeat(308);
+        for text in ["1e307", "-9.99999999999999999e307", "1e-400", "12345678901234567890", &long] {
+            let kept = Json::parse(text).unwrap();
+            assert!(kept.to::<serde_json::Value>().is_ok() && kept.to::<f64>().is_ok(), "{text}");
+        }
+        for text in ["1e308", "-1e400", "1.8e308", &"9".repeat(309)] {
+            assert!(matches!(Json::parse(text), Err(InputError::JsonNumberSize(_))), "{text}");
+        }
     }
 
     #[test]

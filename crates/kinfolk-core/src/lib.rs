@@ -8,6 +8,8 @@
 //! task, and at [`decide`] for what follows from the end of an attempt.
 
 pub mod admit;
+pub mod audit;
+pub mod cause;
 pub mod claim;
 pub mod command;
 pub mod crash;
@@ -18,8 +20,10 @@ pub mod error;
 pub mod event;
 pub mod explain;
 pub mod family;
+pub mod filter;
 pub mod group;
 pub mod hand_on;
+pub mod held;
 pub mod ids;
 pub mod inspect;
 pub mod json;
@@ -33,6 +37,7 @@ pub mod settle;
 pub mod state;
 pub mod store;
 pub mod task;
+pub mod text;
 pub mod time;
 pub mod unique;
 pub mod worker;
@@ -58,7 +63,7 @@ pub use schedule::{Missed, Overlap, Schedule};
 pub use settle::{Failure, FailureKind, Outcome, Retry, Settle, Settled};
 pub use state::{Gate, State};
 pub use store::{Inspect, Operate, Produce, Store, Wake, WakeSource, Work};
-pub use task::{Attempt, Task};
+pub use task::{Attempt, Run, Task, WaitedFor};
 pub use time::{Clock, Timestamp};
 pub use unique::{OnDuplicate, Unique, UniqueScope};
 pub use worker::{Heartbeat, Recovered, WorkerSpec};

@@ -17,6 +17,8 @@ pub const ERROR_BYTES_MAX: usize = 4 * 1024;
 pub const JSON_DEPTH_MAX: usize = 100;
 /// Longest number in a JSON value once written without exponent, in characters.
 pub const NUMBER_CHARS_MAX: usize = 400;
+/// Most digits before the point of a number in a JSON value: what is larger can't be read as a floating-point number.
+pub const NUMBER_DIGITS_MAX: usize = 308;
 /// Most tasks in one enqueue call.
 pub const ENQUEUE_BATCH_MAX: usize = 10_000;
 /// Most tasks that one claim call takes.
@@ -25,6 +27,11 @@ pub const CLAIM_BATCH_MAX: usize = 1_000;
 pub const SETTLE_BATCH_MAX: usize = 1_000;
 /// Most tasks on one page of a listing.
 pub const PAGE_MAX: usize = 1_000;
+/// Most tasks that one page of a listing looks at, and most that a count counts.
+pub const LOOK_MAX: usize = 10_000;
+
+/// Runs of one task that are shown together, the latest of them.
+pub const RUNS_SHOWN_MAX: usize = 1_000;
 /// Most commands that one worker handles.
 pub const WORKER_COMMANDS_MAX: usize = 1_000;
 /// Most attempts a policy may allow.
@@ -41,8 +48,12 @@ pub const TRACE_BYTES_MAX: usize = 256;
 pub const LEASE_MIN: Duration = Duration::from_secs(1);
 /// Longest lease of a worker.
 pub const LEASE_MAX: Duration = Duration::from_secs(3600);
-/// Losses while it ran as the only suspect of its worker that make a task poison.
-pub const STRIKES_MAX: u16 = 3;
+/// Most strikes a policy may allow.
+pub const STRIKES_MAX: u16 = 1_000;
+/// How long a task waits after its first strike; twice as long after each further one.
+pub const STRIKE_DELAY_FIRST: Duration = Duration::from_secs(1);
+/// No task waits longer after a strike.
+pub const STRIKE_DELAY_MAX: Duration = Duration::from_secs(300);
 /// Tasks recovered, opened, pruned or folded by one statement; longer work goes in pages.
 pub const SWEEP_PAGE: usize = 1_000;
 /// Missed runs of a schedule that are made up for at once, at most.
@@ -81,5 +92,9 @@ pub const RATE_SPAN_MAX: Duration = Duration::from_secs(31 * 24 * 3600);
 pub const BOUNCES_MAX: u16 = 16;
 /// How many of the tasks that hold something are named when it is shown.
 pub const HOLDERS_SHOWN_MAX: usize = 20;
+/// How long entries of the audit log are kept.
+pub const AUDIT_KEPT: Duration = Duration::from_secs(90 * 24 * 3600);
+/// Longest text in an entry of the audit log, in bytes; the rest is cut.
+pub const AUDIT_BYTES_MAX: usize = 1_000;
 /// Longest note in a report of progress, in bytes.
 pub const PROGRESS_NOTE_BYTES_MAX: usize = 1_000;

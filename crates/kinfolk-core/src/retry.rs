@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::InputError;
 use crate::ids::TaskId;
-use crate::limits::{ATTEMPTS_MAX, DELAY_MAX};
+use crate::limits::{ATTEMPTS_MAX, DELAY_MAX, STRIKE_DELAY_FIRST, STRIKE_DELAY_MAX, STRIKES_MAX};
 
 /// How often and how patiently a command is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,11 +24,13 @@ pub struct RetryPolicy {
     pub cap_ms: u32,
     /// How far a delay may be off, in percent of itself, to keep a herd apart. Default 10.
     pub jitter_pct: u8,
+    /// Strikes that make a task poison: losses of a worker while the task was its only suspect. Default 20.
+    pub max_strikes: u16,
 }
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { max_attempts: 10, base_ms: 1_000, cap_ms: 3_600_000, jitter_pct: 10 }
+        Self { max_attempts: 10, base_ms: 1_000, cap_ms: 3_600_000, jitter_pct: 10, max_strikes: 20 }
     }
 }
 
@@ -42,6 +44,9 @@ impl RetryPolicy {
     pub fn check(&self) -> Result<(), InputError> {
         if !(1..=ATTEMPTS_MAX).contains(&self.max_attempts) {
             return Err(InputError::Attempts(u32::from(self.max_attempts)));
+        }
+        if !(1..=STRIKES_MAX).contains(&self.max_strikes) {
+            return Err(InputError::Strikes(u32::from(self.max_strikes)));
         }
         if self.jitter_pct > 100 {
             return Err(InputError::Jitter(self.jitter_pct));
@@ -62,6 +67,15 @@ impl RetryPolicy {
             + reach_us * 2 / HASH_MODULUS * spread(task, attempt)
             + reach_us * 2 % HASH_MODULUS * spread(task, attempt) / HASH_MODULUS;
         Duration::from_micros(micros)
+    }
+}
+
+/// How long a task waits that has this many strikes: from one second on, twice as long each time, up to five minutes. What took
+/// its workers down gets time to pass, and a task that does it by itself does it seldom.
+pub fn strike_delay(strikes: u16) -> Duration {
+    match strikes {
+        0 => Duration::ZERO,
+        _ => STRIKE_DELAY_FIRST.saturating_mul(1 << (strikes - 1).min(16)).min(STRIKE_DELAY_MAX),
     }
 }
 
@@ -99,6 +113,13 @@ mod tests {
                 "{policy:?} task {task} attempt {attempt}"
             );
         }
+    }
+
+    #[test]
+    fn each_strike_waits_twice_as_long_up_to_five_minutes() {
+        let seconds: Vec<_> = (0..12).map(|strikes| strike_delay(strikes).as_secs()).collect();
+        assert_eq!(seconds, [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
+        assert_eq!(strike_delay(u16::MAX), STRIKE_DELAY_MAX);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::error::InputError;
 use crate::family::{Made, Tally};
 use crate::ids::{TaskId, Token, WorkerId};
 use crate::json::Json;
-use crate::limits::{DELAY_MAX, ERROR_BYTES_MAX, RESULT_BYTES_MAX, STRIKES_MAX};
+use crate::limits::{DELAY_MAX, ERROR_BYTES_MAX, RESULT_BYTES_MAX};
 use crate::state::State;
 
 /// How one attempt ended. The pair of task and token must still hold, or nothing is written.
@@ -165,8 +165,8 @@ impl Failure {
     }
 
     /// The failure kept with a task that took its worker down too often. The words are the same in every store.
-    pub fn poison() -> Self {
-        Self::new(FailureKind::Poison, format!("took down the worker that ran it {STRIKES_MAX} times"))
+    pub fn poison(strikes: u16) -> Self {
+        Self::new(FailureKind::Poison, format!("took down the worker that ran it {strikes} times"))
     }
 
     /// The failure kept with a task that was enqueued under a unique key at the same moment as another one, and whose
@@ -204,6 +204,21 @@ impl Failure {
 }
 
 impl FailureKind {
+    /// All kinds.
+    pub const ALL: [Self; 11] = [
+        Self::Error,
+        Self::Timeout,
+        Self::Panic,
+        Self::Validation,
+        Self::Poison,
+        Self::Lost,
+        Self::Cancelled,
+        Self::Children,
+        Self::Refused,
+        Self::Skipped,
+        Self::Diverged,
+    ];
+
     /// The word used everywhere.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -219,6 +234,17 @@ impl FailureKind {
             Self::Skipped => "skipped",
             Self::Diverged => "diverged",
         }
+    }
+}
+
+impl std::str::FromStr for FailureKind {
+    type Err = InputError;
+
+    fn from_str(text: &str) -> Result<Self, InputError> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| {
+            let known: Vec<&str> = Self::ALL.iter().map(|kind| kind.as_str()).collect();
+            InputError::Other(format!("unknown kind of failure {text:?}; there are {}", known.join(", ")))
+        })
     }
 }
 

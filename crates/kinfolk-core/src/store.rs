@@ -4,8 +4,12 @@
 //! half-written, and every call may be repeated as it was when its answer was lost. Time is the store's clock.
 //! What a store promises is spelled out, contract by contract, in `kinfolk-conformance`.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 
+use crate::audit::{Audit, Audited};
+use crate::cause::Causes;
 use crate::claim::{Claim, Claimed};
 use crate::command::Command;
 use crate::durable::{ChildResult, FanOut, History, Key, ReadBy, Record, Recorded, Report, Signalled, Suspend, Taken};
@@ -13,16 +17,18 @@ use crate::enqueue::{Enqueued, NewTask};
 use crate::error::StoreError;
 use crate::explain::Explanation;
 use crate::family::{Progress, Retried, Status, Tally};
+use crate::filter::{Filter, Matches, Page};
 use crate::group::{GroupRef, GroupView, KeyFilter, KeyView, Setting};
+use crate::held::Held;
 use crate::ids::{FanOutId, TaskId, Token, WorkerId};
-use crate::inspect::{Filter, Finding, Page, Stats, Violation};
+use crate::inspect::{Finding, Stats, Violation};
 use crate::json::Json;
 use crate::name::{CommandName, GroupName, QueueName, ScheduleName, SignalName, StatusName};
-use crate::operate::{Cancelled, Migrated, Migration};
+use crate::operate::{Action, BulkPage, Cancelled, Migrated, Migration};
 use crate::queue::{Policy, Queue};
 use crate::schedule::{Fired, Plan, Schedule};
 use crate::settle::{Settle, Settled};
-use crate::task::{Attempt, Task};
+use crate::task::{Attempt, Run, Task};
 use crate::time::Timestamp;
 use crate::worker::{Heartbeat, Recovered, WorkerSpec, WorkerView};
 
@@ -41,8 +47,12 @@ pub trait Produce: Send + Sync {
     /// Make commands known, or change their defaults. Missing queues are made with default policy.
     async fn register(&self, commands: &[Command]) -> Answer<()>;
 
-    /// Enqueue tasks, all in one transaction, in this order. One answer each.
+    /// Enqueue tasks, all in one transaction, in this order. One answer each; one that is rejected does not disturb the rest.
     async fn enqueue(&self, tasks: &[NewTask]) -> Answer<Vec<Enqueued>>;
+
+    /// As [`Produce::enqueue`], all or nothing: where one would be rejected nothing is made, and the first of them is the
+    /// error, [`StoreError::Rejected`].
+    async fn enqueue_all(&self, tasks: &[NewTask]) -> Answer<Vec<Enqueued>>;
 }
 
 /// What a worker may do.
@@ -144,8 +154,20 @@ pub trait Inspect: Send + Sync {
     /// The ended attempts of a task, oldest first. Empty for a task completed at its first attempt.
     async fn attempts(&self, id: TaskId) -> Answer<Vec<Attempt>>;
 
-    /// A page of tasks.
+    /// The course of tasks, at most [`crate::limits::PAGE_MAX`]: their runs, those that ended in a suspension and the one
+    /// that goes on too, by task, oldest first. Of a task that ran more often, the latest
+    /// [`crate::limits::RUNS_SHOWN_MAX`].
+    async fn runs(&self, tasks: &[TaskId]) -> Answer<Vec<Run>>;
+
+    /// A page of tasks. Its cost does not grow with the number of tasks: a filter that no index serves makes pages short.
     async fn list(&self, filter: &Filter) -> Answer<Page>;
+
+    /// How many tasks match a filter, wherever its page begins: exact up to [`crate::limits::LOOK_MAX`], unless no index
+    /// serves the filter; then this many at least.
+    async fn count(&self, filter: &Filter) -> Answer<Matches>;
+
+    /// What failed in the span until now, by cause: of the newest [`crate::limits::LOOK_MAX`] failures.
+    async fn failures(&self, span: Duration) -> Answer<Causes>;
 
     /// The children of a task in the order in which they were made, from this one on (0 is the first), at most this many
     /// and at most [`crate::limits::PAGE_MAX`].
@@ -174,6 +196,10 @@ pub trait Inspect: Send + Sync {
     /// Why a task is not running.
     async fn explain(&self, id: TaskId) -> Answer<Explanation>;
 
+    /// How many pending tasks of this queue, or of all, are held up by what, one reason each, by queue. Nothing for a queue that
+    /// is not there.
+    async fn held(&self, queue: Option<&QueueName>) -> Answer<Vec<Held>>;
+
     /// All groups: the shared ones by name, then those of commands by command and name.
     async fn groups(&self) -> Answer<Vec<GroupView>>;
 
@@ -198,6 +224,14 @@ pub trait Inspect: Send + Sync {
     /// Run every invariant as a query and say what is broken: nothing, in a sound store.
     async fn check(&self) -> Answer<Vec<Violation>>;
 
+    /// A page of the audit log, newest first: entries with a smaller number than this, at most this many and at most
+    /// [`crate::limits::PAGE_MAX`].
+    async fn audit_log(&self, before: Option<i64>, limit: usize) -> Answer<Vec<Audited>>;
+
+    /// A number that differs from the one this process was told before if anything was committed since: whoever shows the store
+    /// live looks again then. It may differ for nothing. Reads no table.
+    async fn change_mark(&self) -> Answer<u64>;
+
     /// Look for trouble around the store: schema, clock, connections, dead tuples, dead workers, tasks no worker can run.
     async fn doctor(&self) -> Answer<Vec<Finding>>;
 }
@@ -208,13 +242,26 @@ pub trait Operate: Send + Sync {
     /// Ask for the end of a task and of all its descendants.
     async fn cancel(&self, id: TaskId) -> Answer<Cancelled>;
 
-    /// Let a failed or cancelled task run again, with fresh attempts, at its old place. The task as it is then.
-    /// Refused for a parent, and for a child whose parent has ended: see [`Operate::retry_family`].
+    /// Let a failed or cancelled task run again, with fresh attempts, at its old place, and with it all below it that failed
+    /// or was cancelled. The task as it is then: waiting, if its own work was done.
+    /// Refused for a child whose parent has ended or awaits it: see [`Operate::retry_family`].
     async fn retry(&self, id: TaskId) -> Answer<Task>;
 
-    /// Let what failed in a task's family run again: its root must have failed. Tasks that failed by themselves become
-    /// pending with fresh attempts, parents that failed because of them wait again.
+    /// Clear a suspect: it has no strikes any more, and waits no longer on their account. The task as it is then; one that is no
+    /// suspect stays as it is. Refused for a task that has ended.
+    async fn acquit(&self, id: TaskId) -> Answer<Task>;
+
+    /// Let what failed or was cancelled in a task's family run again: its root must have ended so. Tasks whose own work did
+    /// not come to its end become pending with fresh attempts, the others wait for their children again.
     async fn retry_family(&self, id: TaskId) -> Answer<Retried>;
+
+    /// Let a pending task that is not due run now. The task as it is then; nothing changes for one that is due already.
+    async fn run_now(&self, id: TaskId) -> Answer<Task>;
+
+    /// Do one thing to a page of the tasks that match a filter, the oldest first, in one transaction. It goes on with
+    /// [`BulkPage::next`] as [`Filter::after`]; [`Filter::order`] counts for nothing. How many there are to do it to:
+    /// [`Inspect::count`] with [`Action::narrowed`].
+    async fn bulk(&self, action: Action, filter: &Filter) -> Answer<BulkPage>;
 
     /// Send a task a signal: its handler gets it when it asks, or now if it waits for it. Refused when the task has ended, or
     /// has too many that it did not ask for.
@@ -251,6 +298,9 @@ pub trait Operate: Send + Sync {
 
     /// Remove a schedule. Its tasks stay.
     async fn remove_schedule(&self, name: &ScheduleName) -> Answer<()>;
+
+    /// Write an entry to the audit log. Repeated, it stands there twice.
+    async fn audit(&self, entry: &Audit) -> Answer<()>;
 
     /// Bring the schema to the version this program needs. [`StoreError::Busy`] when someone else is at it.
     async fn migrate(&self) -> Answer<Migrated>;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::durable::Report;
 use crate::group::Keys;
-use crate::ids::{TaskId, WorkerId};
+use crate::ids::{FanOutId, TaskId, WorkerId};
 use crate::json::Json;
 use crate::name::{CommandName, QueueName, SignalName};
 use crate::settle::Failure;
@@ -48,8 +48,12 @@ pub struct Task {
     pub unique_key: Option<String>,
     /// When it was enqueued.
     pub created_at: Timestamp,
-    /// When its latest attempt began.
+    /// When its latest attempt began; of one that was suspended, when its handler last went on.
     pub started_at: Option<Timestamp>,
+    /// When its first attempt began; a retry by hand does not change that.
+    pub first_started_at: Option<Timestamp>,
+    /// How long its handler had run when it was last suspended, all stretches together; zero for one that never was.
+    pub ran_before: Duration,
     /// When it became terminal.
     pub finished_at: Option<Timestamp>,
     /// Since when its end is asked for.
@@ -70,6 +74,10 @@ pub struct Task {
     pub root: TaskId,
     /// Generations between it and its root.
     pub depth: u16,
+    /// The fan-out that it belongs to, if it has a parent. That of spawned children has their parent's number.
+    pub fan_out: Option<FanOutId>,
+    /// Which child of its fan-out it is, if it has a parent; 0 is the first.
+    pub index: Option<u32>,
     /// How its own work ended, while it waits for its children and if it failed only because of them.
     pub outcome: Option<State>,
     /// How many checkpoints its handler has recorded.
@@ -80,7 +88,42 @@ pub struct Task {
     pub report: Option<Report>,
 }
 
-/// One try of a task that has ended. A task that was completed at its first attempt has none: the task says it all.
+/// One run of a task, from its claim to its end. All of them are the course of the task, for whoever shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// The task.
+    pub task: TaskId,
+    /// The how-many-eth claim of the task this was; never repeats.
+    pub run: u32,
+    /// Which attempt it counted as.
+    pub attempt: u16,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended, if it has.
+    pub ended_at: Option<Timestamp>,
+    /// Who ran it.
+    pub worker: WorkerId,
+    /// How it ended, if it has.
+    pub ending: Option<Ending>,
+    /// What went wrong, if something did.
+    pub failure: Option<Failure>,
+    /// What its handler waited for, if it was suspended.
+    pub waited_for: Option<WaitedFor>,
+}
+
+/// What a suspended handler waits for: the first of it resumes the task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitedFor {
+    /// Fan-outs, by number.
+    pub fan_outs: Vec<FanOutId>,
+    /// A moment.
+    pub until: Option<Timestamp>,
+    /// Signals.
+    pub signals: Vec<SignalName>,
+}
+
+/// One try of a task that has ended. A task that was completed at its first attempt has none: the task says it all. A
+/// suspension ends no attempt; see [`Run`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
     /// The how-many-eth claim of the task this was; never repeats.
@@ -117,12 +160,22 @@ pub enum Ending {
     Lost,
     /// By a cancellation.
     Cancelled,
+    /// Its handler waits without a worker. Only a [`Run`] ends so: the attempt goes on in the next one.
+    Suspended,
 }
 
 impl Ending {
     /// All endings.
-    pub const ALL: [Self; 7] =
-        [Self::Completed, Self::Failed, Self::Retried, Self::Snoozed, Self::Released, Self::Lost, Self::Cancelled];
+    pub const ALL: [Self; 8] = [
+        Self::Completed,
+        Self::Failed,
+        Self::Retried,
+        Self::Snoozed,
+        Self::Released,
+        Self::Lost,
+        Self::Cancelled,
+        Self::Suspended,
+    ];
 
     /// The word used everywhere.
     pub const fn as_str(self) -> &'static str {
@@ -134,6 +187,7 @@ impl Ending {
             Self::Released => "released",
             Self::Lost => "lost",
             Self::Cancelled => "cancelled",
+            Self::Suspended => "suspended",
         }
     }
 

@@ -1,4 +1,5 @@
-//! Unique keys: at most one task of a command under one key, while the key is held.
+//! Unique keys: at most one task of a command under one key, while the key is held. Unless another scope is asked for, that is
+//! while the task waits to start.
 
 use std::time::Duration;
 
@@ -24,7 +25,8 @@ pub struct Unique {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UniqueScope {
-    /// While the task is pending and has never started. A task that runs lets the next one wait behind it.
+    /// While the task waits to start: it is pending and has never run. One that runs, or is tried again, lets the next one wait
+    /// behind it.
     #[default]
     Pending,
     /// Until the task is terminal.
@@ -48,7 +50,7 @@ pub enum OnDuplicate {
 }
 
 impl Unique {
-    /// A key with the default scope (`pending`) and `keep`.
+    /// A key that is held while the task waits to start (`pending`), and `keep`.
     pub fn key(key: impl Into<String>) -> Self {
         Self { key: key.into(), scope: UniqueScope::default(), on_duplicate: OnDuplicate::default() }
     }

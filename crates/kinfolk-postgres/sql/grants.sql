@@ -19,27 +19,31 @@ begin
     for v_right in
         select r.role, p.oid::regprocedure as routine
         from (values
-            ('kinfolk_producer', array['enqueue', 'enqueue_many', 'enqueue_rows', 'take_ids', 'register_command',
+            ('kinfolk_producer', array['enqueue', 'enqueue_many', 'try_enqueue', 'try_enqueue_many', 'enqueue_rows', 'take_ids', 'register_command',
                 'register_commands', 'commands', 'wake', 'signal']),
-            ('kinfolk_worker', array['register_worker', 'heartbeat', 'leave', 'claim', 'flush', 'settle', 'settle_made',
+            ('kinfolk_worker', array['register_worker', 'heartbeat', 'leave', 'claim', 'flush', 'settle', 'settle_made', 'complete', 'require_done',
                 'lock_settled', 'recover', 'due_schedules', 'fire', 'sweep', 'prune', 'prune_rates', 'refresh_statuses', 'statuses', 'queues',
                 'get_task', 'tally', 'record', 'suspend', 'expire', 'take_signal', 'report', 'history', 'results',
                 'lock_suspended', 'signal', 'slow_down']),
-            ('kinfolk_viewer', array['get_task', 'history', 'results', 'get_attempts', 'list_tasks', 'children', 'tally', 'progress', 'stats',
+            -- Whether something is left, for one that ends when nothing is.
+            ('kinfolk_worker', array['count_tasks', 'stats', 'find_tasks', 'get_tasks']),
+            ('kinfolk_viewer', array['get_task', 'history', 'results', 'get_attempts', 'runs', 'list_tasks', 'find_tasks', 'get_tasks',
+                'count_matching', 'failed_tasks', 'pending_facts', 'children', 'tally', 'progress', 'stats',
                 'count_tasks', 'queues', 'commands', 'workers', 'schedules', 'check_invariants', 'doctor', 'folded', 'holds',
-                'is_active', 'statuses', 'explain', 'groups', 'keys']),
+                'is_active', 'statuses', 'explain', 'groups', 'keys', 'change_mark']),
             -- Those who run handlers in the database.
             ('kinfolk_worker', array['commands', 'find_handler', 'enter', 'handling', 'depart', 'finish', 'run_function',
                 'run_task', 'begin_procedure', 'end_procedure', 'process_tasks', 'process_round', 'process_task',
-                'begin_round', 'claimable', 'hold_back', 'let_go', 'failure_of', 'slow_down_all']),
-            ('kinfolk_handler', array['enqueue', 'enqueue_many', 'current_task', 'current_keys', 'spawn', 'spawn_sibling', 'follow_up',
+                'begin_round', 'claimable', 'claim_chosen', 'failure_of', 'slow_down_all']),
+            ('kinfolk_handler', array['enqueue', 'enqueue_many', 'try_enqueue', 'try_enqueue_many', 'current_task', 'current_keys', 'spawn', 'spawn_sibling', 'follow_up',
                 'in_order', 'has_failed_siblings', 'has_pending_children', 'snooze', 'retry_after', 'give_up', 'slow_down_for']),
             ('kinfolk_viewer', array['has_failed_siblings', 'has_pending_children']),
             ('kinfolk_operator', array['set_limits', 'register_command', 'register_commands']),
             -- Who changes a part of something reads the rest of it first.
             ('kinfolk_operator', array['commands', 'queues', 'groups', 'schedules', 'statuses']),
-            ('kinfolk_operator', array['signal', 'cancel', 'retry', 'retry_family', 'set_queue', 'pause', 'resume', 'put_schedule',
-                'pause_schedule', 'remove_schedule', 'get_task', 'put_status', 'remove_status', 'set_group', 'remove_group'])
+            ('kinfolk_operator', array['run_now', 'bulk', 'find_tasks', 'get_tasks', 'count_matching']),
+            ('kinfolk_operator', array['signal', 'cancel', 'retry', 'acquit', 'retry_family', 'set_queue', 'pause', 'resume', 'put_schedule',
+                'pause_schedule', 'remove_schedule', 'get_task', 'put_status', 'remove_status', 'set_group', 'remove_group', 'audit', 'audit_log'])
         ) as r(role, verbs)
         join pg_catalog.pg_proc p on p.proname = any (r.verbs)
         where p.pronamespace = 'kinfolk'::regnamespace
@@ -53,3 +57,10 @@ $$;
 grant execute on function kinfolk.slow_down(text, timestamptz) to kinfolk_handler;
 
 grant select on kinfolk.tasks to kinfolk_viewer;
+-- To be told how a task is made.
+grant insert on kinfolk.tasks to kinfolk_producer, kinfolk_viewer;
+
+-- All but `caller`, which is the role that inserts.
+grant insert (names, queues, priorities, max_attempts, base_ms, cap_ms, jitter_pct, timeouts_us, handlers, befores, afters,
+    statement_timeouts_us, groups, spans, max_strikes)
+on kinfolk.registration to kinfolk_producer, kinfolk_operator;

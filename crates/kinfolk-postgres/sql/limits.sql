@@ -41,6 +41,14 @@ create or replace function kinfolk.page_max() returns integer
 language sql immutable parallel safe
 as $$ select 1000::integer $$;
 
+create or replace function kinfolk.look_max() returns integer
+language sql immutable parallel safe
+as $$ select 10000::integer $$;
+
+create or replace function kinfolk.runs_shown_max() returns integer
+language sql immutable parallel safe
+as $$ select 1000::integer $$;
+
 create or replace function kinfolk.worker_commands_max() returns integer
 language sql immutable parallel safe
 as $$ select 1000::integer $$;
@@ -75,7 +83,15 @@ as $$ select 3600000000::bigint $$;
 
 create or replace function kinfolk.strikes_max() returns integer
 language sql immutable parallel safe
-as $$ select 3::integer $$;
+as $$ select 1000::integer $$;
+
+create or replace function kinfolk.strike_delay_first_us() returns bigint
+language sql immutable parallel safe
+as $$ select 1000000::bigint $$;
+
+create or replace function kinfolk.strike_delay_max_us() returns bigint
+language sql immutable parallel safe
+as $$ select 300000000::bigint $$;
 
 create or replace function kinfolk.sweep_page() returns integer
 language sql immutable parallel safe
@@ -144,6 +160,10 @@ as $$ select 16::integer $$;
 create or replace function kinfolk.holders_shown_max() returns integer
 language sql immutable parallel safe
 as $$ select 20::integer $$;
+
+create or replace function kinfolk.audit_kept_us() returns bigint
+language sql immutable parallel safe
+as $$ select 7776000000000::bigint $$;
 
 create or replace function kinfolk.progress_note_bytes_max() returns integer
 language sql immutable parallel safe

@@ -1,5 +1,10 @@
 //! Addresses as texts: the words of a `key=value` line, and what of an address may be shown.
 
+/// What an address that can't be read is told.
+pub(crate) const HOW: &str = "the database address can't be read; write it like postgres://USER:PASSWORD@HOST:PORT/DBNAME, where \
+    a password has %40 for @, %3A for : and %2F for /, or like host=HOST port=PORT dbname=DBNAME user=USER password='PASSWORD', \
+    and check how the options are spelt";
+
 /// One `key=value` of a line, with the value as it was written, quotes and all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word<'a> {
@@ -51,29 +56,58 @@ pub(crate) fn unquoted(value: &str) -> String {
     out
 }
 
+/// The words of an address that are no secret. What else stands in one may be a password with a slip of the pen before it.
+const SHOWN: [&str; 15] = [
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "user",
+    "sslmode",
+    "sslrootcert",
+    "options",
+    "application_name",
+    "connect_timeout",
+    "tcp_user_timeout",
+    "target_session_attrs",
+    "keepalives",
+    "channel_binding",
+    "load_balance_hosts",
+];
+
 /// An address as it may be shown: nothing of a password is in it, however it is written. Of one that can't be read nothing
 /// is shown at all.
 pub fn without_password(address: &str) -> String {
-    let secret = |key: &str| key.trim().to_ascii_lowercase().ends_with("password");
+    shown(address).unwrap_or_else(|| "the address given".to_owned())
+}
+
+fn shown(address: &str) -> Option<String> {
+    let open = |key: &str| SHOWN.contains(&key.trim());
     let Some((scheme, rest)) = address.split_once("://") else {
-        let Some(words) = words(address) else { return "the address given".to_owned() };
-        let shown = words.iter().filter(|word| !secret(word.key)).map(|word| format!("{}={}", word.key, word.value));
-        return shown.collect::<Vec<_>>().join(" ");
+        let words = words(address)?;
+        let words = words.iter().filter(|word| open(word.key)).map(|word| format!("{}={}", word.key, word.value));
+        return Some(words.collect::<Vec<_>>().join(" "));
     };
     // To the driver all before the first `@` is user and password. There may be more of them in a password.
     let (user, rest) = match rest.split_once('@') {
         // One who wrote this meant another thing: what follows is a part of it.
-        Some((user, _)) if user.to_ascii_lowercase().contains("password=") => return "the address given".to_owned(),
+        Some((user, _)) if user.contains(['=', '?']) && !user.contains(':') => return None,
         Some((user, rest)) => (user.split([':', '/', '?', '&']).next().unwrap_or_default(), rest),
         None => ("", rest),
     };
     let (place, options) = rest.split_once('?').unwrap_or((rest, ""));
     let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
+    // A port is a number. Where it is none, a user and his password stand where the hosts should.
+    let hosts = place.split_once('/').map_or(place, |(hosts, _)| hosts);
+    let port = |host: &str| host.rsplit_once(':').is_none_or(|(_, port)| port.bytes().all(|c| c.is_ascii_digit()));
+    if !hosts.starts_with('[') && !hosts.split(',').all(port) {
+        return None;
+    }
     let at = if user.is_empty() { "" } else { "@" };
-    let shown = |option: &&str| !option.is_empty() && !option.split_once('=').is_none_or(|(key, _)| secret(key));
-    let options: Vec<&str> = options.split('&').filter(shown).collect();
+    let options = options.split('&').filter(|option| option.split_once('=').is_some_and(|(key, _)| open(key)));
+    let options: Vec<&str> = options.collect();
     let mark = if options.is_empty() { "" } else { "?" };
-    format!("{scheme}://{user}{at}{place}{mark}{}", options.join("&"))
+    Some(format!("{scheme}://{user}{at}{place}{mark}{}", options.join("&")))
 }
 
 #[cfg(test)]
@@ -97,7 +131,13 @@ mod tests {
             ("postgres://me:s@secret:et@db/x", "postgres://me@db/x"),
             ("postgres://me:a?secret@db/x", "postgres://me@db/x"),
             ("postgres://me:a/secret@db/x", "postgres://me@db/x"),
-            ("postgres://db/x?user=me&password=secret&a=b", "postgres://db/x?user=me&a=b"),
+            ("postgres://db/x?user=me&password=secret&port=7", "postgres://db/x?user=me&port=7"),
+            ("postgres://db/x?user=me&pasword=secret", "postgres://db/x?user=me"),
+            ("postgres://me:secret", "the address given"),
+            ("postgres://me:secret/x", "the address given"),
+            ("postgres://me@db:secret/x", "the address given"),
+            ("postgres://a:1,b:2/x", "postgres://a:1,b:2/x"),
+            ("postgres://[::1]:5432/x", "postgres://[::1]:5432/x"),
             ("postgres://db/x?password=s@secret", "the address given"),
             ("host=db password=secret dbname=x", "host=db dbname=x"),
             ("host=db password='my secret' dbname=x", "host=db dbname=x"),
@@ -105,6 +145,7 @@ mod tests {
             (r"host=db password='it\'s secret' dbname=x", "host=db dbname=x"),
             (r"password=my\ secret host=db", "host=db"),
             ("host=db password='my secret", "the address given"),
+            ("host=db pasword=secret passwd=secret", "host=db"),
         ] {
             assert_eq!(without_password(address), shown);
         }

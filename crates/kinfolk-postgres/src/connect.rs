@@ -80,10 +80,9 @@ pub(crate) const SESSION: &str = "set default_transaction_isolation = 'read comm
 
 pub(crate) fn target(url: &str, options: &PgOptions) -> Result<Target, StoreError> {
     let (url, trust, ssl_mode) = take_ssl(url);
-    let bad = |fault: &dyn std::fmt::Display| {
-        StoreError::Input(InputError::Other(format!("the database address can't be read: {fault}")))
-    };
-    let mut config = Config::from_str(&url).map_err(|fault| bad(&fault))?;
+    // The driver's own words name what it could not read, and that may be a part of a password.
+    let bad = |_| StoreError::Input(InputError::Other(address::HOW.to_owned()));
+    let mut config = Config::from_str(&url).map_err(bad)?;
     if let Some(mode) = ssl_mode {
         config.ssl_mode(mode);
     }

@@ -10,11 +10,9 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Error, Row};
 
 use crate::call;
+use crate::cancel::cancel;
 use crate::connect::{self, PgOptions, Target};
 use crate::error::{pool_error, store_error};
-
-/// How long a cancel request may take: it is only a courtesy, the server also notices that nobody listens.
-const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a session that runs a user's code is told: not to stay in a transaction in which nothing happens, and to look
 /// whether its client is still there while a statement runs.
@@ -107,6 +105,12 @@ impl Line {
         self.client().query(&statement, &values).await
     }
 
+    /// Asks the server to cancel the statement that runs on it, and waits until the server has heard. A statement that begins
+    /// later may be hit instead, so the line is to be closed afterwards, not given back.
+    pub async fn cancel(&self) {
+        cancel(self.client().cancel_token(), self.target.clone()).await;
+    }
+
     /// Nothing goes on: the next one may have it.
     pub fn give_back(mut self) {
         self.client = None;
@@ -126,10 +130,7 @@ impl Drop for Line {
         let token = client.cancel_token();
         drop(Object::take(client));
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let tls = self.target.tls.clone();
-            runtime.spawn(async move {
-                let _ = tokio::time::timeout(CANCEL_TIMEOUT, token.cancel_query(tls)).await;
-            });
+            runtime.spawn(cancel(token, self.target.clone()));
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -48,6 +48,23 @@ pub(crate) async fn dial(config: &Config, tls: &MakeRustlsConnect) -> Result<(Cl
         // Hosts and ports that make no sense: the driver says why.
         None => config.connect(tls.clone()).await,
     }
+}
+
+/// Every address on the network that a connection may have been made to, with the name of its host if it has one.
+pub(crate) async fn addresses(config: &Config) -> Vec<(Option<String>, SocketAddr)> {
+    let mut found = Vec::new();
+    for one in each_host(config) {
+        for address in each_address(&one).await {
+            let name = address.get_hosts().iter().find_map(|host| match host {
+                Host::Tcp(name) => Some(name.clone()),
+                #[cfg(unix)]
+                Host::Unix(_) => None,
+            });
+            let port = address.get_ports().first().copied().unwrap_or(5432);
+            found.extend(address.get_hostaddrs().iter().map(|ip| (name.clone(), SocketAddr::new(*ip, port))));
+        }
+    }
+    found
 }
 
 /// How the pool makes its connections.

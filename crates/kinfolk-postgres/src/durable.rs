@@ -27,7 +27,7 @@ const SUSPEND: &str = "select 1, answer, state from kinfolk.suspend($1, $2, $3, 
     $38, $39, $40)";
 const LOCK_SUSPENDED: &str = "select kinfolk.lock_suspended($1, $2, $3, $4)";
 const EXPIRE: &str = "select id, task, rule, parts, total, completed, failed, cancelled, verdict, decided_at, deadline, \
-    created_at from kinfolk.expire($1, $2, $3)";
+    created_at, settled_at from kinfolk.expire($1, $2, $3)";
 const TAKE_SIGNAL: &str = "select answer, value from kinfolk.take_signal($1, $2, $3, $4, $5, $6)";
 const REPORT: &str = "select kinfolk.report($1, $2, $3)";
 

@@ -2,13 +2,17 @@
 
 use deadpool_postgres::{HookError, PoolError};
 use kinfolk_core::limits::{PAYLOAD_BYTES_MAX, SIGNALS_KEPT_MAX, STEPS_MAX};
-use kinfolk_core::{InputError, State, StoreError, WorkerId};
-use tokio_postgres::error::DbError;
+use kinfolk_core::{InputError, Rejection, State, StoreError, WorkerId};
+use tokio_postgres::error::{DbError, Severity};
+
+use crate::rows;
 
 /// The server refuses writes: a standby, or a database set read-only.
 const READ_ONLY: &[&str] = &["25006"];
 /// No room: disk full, out of memory, configuration limit.
 const FULL: &[&str] = &["53100", "53200", "53400"];
+/// Pages of a table or an index that make no sense.
+const DAMAGED: &[&str] = &["XX001", "XX002"];
 /// The role lacks a right.
 const FORBIDDEN: &[&str] = &["42501", "0LP01"];
 /// There is no such role, it may not log in, or it did not prove who it is.
@@ -26,11 +30,13 @@ const POOLED: &[&str] = &["26000", "42P05"];
 const BAD_VALUE: &[&str] = &["22008", "22021", "22P05", "22P02", "22023", "54000", "54001"];
 
 /// What to do about a task in the wrong state: the hints of KF003.
-const REMEDIES: [&str; 4] = [
+const REMEDIES: &[&str] = &[
     "only failed and cancelled tasks can be retried",
     "retry its family instead",
-    "only a failed family can be retried",
+    "only a failed or cancelled family can be retried",
     "a task that has ended gets no signals",
+    "a task that has ended is no suspect; retry it to run it again",
+    "only a pending task can be told to run now",
 ];
 
 /// What there is too much of, and how much of it there may be: the messages of KF008.
@@ -92,12 +98,12 @@ fn from_db(db: &DbError) -> StoreError {
         None => detail.clone(),
     };
     match code {
-        "KF001" | "KF010" | "KF011" | "KF012" => StoreError::Input(InputError::Other(advised())),
+        "KF001" | "KF010" | "KF011" => StoreError::Input(InputError::Other(advised())),
         "KF002" => StoreError::NotFound { what: "", name: detail },
         "KF003" => StoreError::WrongState {
             task: kinfolk_core::TaskId(0),
             state: db.detail().and_then(|state| state.parse().ok()).unwrap_or(State::Pending),
-            remedy: REMEDIES.into_iter().find(|remedy| db.hint() == Some(remedy)).unwrap_or(REMEDIES[0]),
+            remedy: REMEDIES.iter().copied().find(|remedy| db.hint() == Some(remedy)).unwrap_or(REMEDIES[0]),
         },
         "KF004" => StoreError::LeaseLost { worker: WorkerId(uuid::Uuid::nil()) },
         "KF005" => StoreError::Fault { code: code.to_owned(), detail: advised() },
@@ -111,12 +117,17 @@ fn from_db(db: &DbError) -> StoreError {
             let given = db.detail().and_then(|given| given.parse().ok()).unwrap_or_default();
             StoreError::Input(InputError::Batch { what, given, max })
         }
+        "KF009" => rejected(db).map_or_else(|_| StoreError::Input(InputError::Other(advised())), StoreError::Rejected),
+        "KF012" => StoreError::NotRecorded { detail },
         "KF007" => StoreError::Busy { what: "work on the tasks of this queue" },
         _ if READ_ONLY.contains(&code) => StoreError::ReadOnly { detail },
         _ if FULL.contains(&code) => StoreError::Full { detail },
+        _ if DAMAGED.contains(&code) => StoreError::Damaged { detail },
         _ if FORBIDDEN.contains(&code) => StoreError::Forbidden { detail },
         _ if NO_LOGIN.contains(&code) => StoreError::NoLogin { detail: advised() },
         _ if UNAVAILABLE.contains(&code) || code.starts_with("08") => StoreError::Unavailable { detail },
+        // The database takes no connections.
+        "55000" if db.parsed_severity() == Some(Severity::Fatal) => StoreError::Unavailable { detail },
         _ if SCHEMA_MISSING.contains(&code) && detail.contains("kinfolk") => {
             StoreError::SchemaMissing { database: "the database".to_owned() }
         }
@@ -128,4 +139,10 @@ fn from_db(db: &DbError) -> StoreError {
         _ if BAD_VALUE.contains(&code) => StoreError::Input(InputError::Other(advised())),
         _ => StoreError::Fault { code: code.to_owned(), detail },
     }
+}
+
+/// What the detail of KF009 says: why, and what is not there.
+fn rejected(db: &DbError) -> Result<Rejection, StoreError> {
+    let (why, name) = db.detail().and_then(|detail| detail.split_once(' ')).unwrap_or_default();
+    rows::rejection(why, name)
 }

@@ -1,13 +1,20 @@
 //! What anyone may look at.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
-use kinfolk_core::inspect::{Filter, Finding, Page, Stats, Violation};
-use kinfolk_core::limits::PAGE_MAX;
+use kinfolk_core::audit::Audited;
+use kinfolk_core::cause::Causes;
+use kinfolk_core::filter::{Filter, Matches, Page};
+use kinfolk_core::held::{self, Held};
+use kinfolk_core::inspect::{Finding, Stats, Violation};
+use kinfolk_core::limits::{LOOK_MAX, PAGE_MAX};
 use kinfolk_core::store::Answer;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
-    Attempt, ChildResult, Command, CommandName, Explanation, FanOutId, GroupView, History, Inspect, KeyFilter, KeyView,
-    Progress, Queue, QueueName, ReadBy, Schedule, State, Status, StoreError, Tally, Task, TaskId, Timestamp,
+    Attempt, ChildResult, Command, CommandName, Explanation, FanOutId, GroupView, History, InputError, Inspect,
+    KeyFilter, KeyView, Progress, Queue, QueueName, ReadBy, Run, Schedule, Status, StoreError, Tally, Task, TaskId,
+    Timestamp,
 };
 use tokio_postgres::types::Type;
 
@@ -15,12 +22,21 @@ use crate::call::Param;
 use crate::durable::no_such_fan_out;
 use crate::rows::{self, task_columns};
 use crate::store::PgStore;
-use crate::values::Moment;
+use crate::values::{JsonText, Moment};
 
 const NOW: &str = "select kinfolk.clock()";
 pub(crate) const TASK: &str = concat!("select ", task_columns!(), " from kinfolk.get_task($1)");
 const ATTEMPTS: &str = "select * from kinfolk.get_attempts($1)";
-const LIST: &str = concat!("select ", task_columns!(), " from kinfolk.list_tasks($1, $2, $3, $4, $5, $6)");
+const RUNS: &str = "select * from kinfolk.runs($1)";
+const LIST: &str = concat!(
+    "select ",
+    task_columns!(),
+    ", next from kinfolk.find_tasks($1) left join lateral kinfolk.get_tasks(ids) on true"
+);
+const COUNT: &str = "select tasks, more from kinfolk.count_matching($1)";
+const FAILED: &str = "select id, command, finished_at, kind, message from kinfolk.failed_tasks($1, $2)";
+const PENDING: &str = "select queue, paused, fair, fact, command, served, group_name, group_command, key, until, tasks, cut \
+    from kinfolk.pending_facts($1)";
 const CHILDREN: &str = concat!("select ", task_columns!(), " from kinfolk.children($1, $2, $3)");
 const TALLY: &str = "select total, completed, failed, cancelled from kinfolk.tally($1)";
 const PROGRESS: &str = "select generation, total, completed, failed, cancelled from kinfolk.progress($1)";
@@ -35,6 +51,8 @@ const IS_ACTIVE: &str = "select kinfolk.is_active($1)";
 const STATUSES: &str = "select name, commands, active, changed_at from kinfolk.statuses()";
 const HISTORY: &str = "select * from kinfolk.history($1)";
 const RESULTS: &str = "select * from kinfolk.results($1, $2, $3, $4)";
+const AUDIT_LOG: &str = "select id, at, who, what, subject, tasks from kinfolk.audit_log($1, $2)";
+const CHANGE_MARK: &str = "select kinfolk.change_mark()";
 const DOCTOR: &str = "select * from kinfolk.doctor($1)";
 
 #[async_trait]
@@ -45,6 +63,12 @@ impl Inspect for PgStore {
 
     async fn groups(&self) -> Answer<Vec<GroupView>> {
         self.read_groups().await
+    }
+
+    async fn held(&self, queue: Option<&QueueName>) -> Answer<Vec<Held>> {
+        let rows = self.look(PENDING, &[(&queue.map(QueueName::as_str), Type::TEXT)]).await?;
+        let pending = rows.iter().map(rows::pending).collect::<Answer<Vec<_>>>()?;
+        Ok(held::held(pending, self.now().await?))
     }
 
     async fn keys(&self, filter: &KeyFilter) -> Answer<Vec<KeyView>> {
@@ -64,31 +88,41 @@ impl Inspect for PgStore {
         self.look(ATTEMPTS, &[(&id.0, Type::INT8)]).await?.iter().map(rows::attempt).collect()
     }
 
+    async fn runs(&self, tasks: &[TaskId]) -> Answer<Vec<Run>> {
+        if tasks.len() > PAGE_MAX {
+            return Err(InputError::Batch { what: "tasks", given: tasks.len(), max: PAGE_MAX }.into());
+        }
+        let ids: Vec<i64> = tasks.iter().map(|task| task.0).collect();
+        self.look(RUNS, &[(&ids, Type::INT8_ARRAY)]).await?.iter().map(rows::run).collect()
+    }
+
     async fn list(&self, filter: &Filter) -> Answer<Page> {
-        let limit = filter.limit.clamp(1, PAGE_MAX);
-        let states: Option<Vec<&str>> =
-            (!filter.states.is_empty()).then(|| filter.states.iter().map(|state| State::as_str(*state)).collect());
-        let command = filter.command.as_ref().map(|name| name.as_str());
-        let queue = filter.queue.as_ref().map(QueueName::as_str);
-        let before = filter.before.map(|id| id.0);
-        // One more than asked for says whether there is another page.
-        let many = limit as i32 + 1;
-        let rows = self
-            .look(
-                LIST,
-                &[
-                    (&states, Type::TEXT_ARRAY),
-                    (&command, Type::TEXT),
-                    (&queue, Type::TEXT),
-                    (&filter.unique_key, Type::TEXT),
-                    (&before, Type::INT8),
-                    (&many, Type::INT4),
-                ],
-            )
-            .await?;
-        let tasks = rows.iter().take(limit).map(rows::task).collect::<Answer<Vec<Task>>>()?;
-        let next = if rows.len() > limit { tasks.last().map(|task| task.id) } else { None };
-        Ok(Page { tasks, next })
+        filter.check()?;
+        let filter = JsonText::of(filter)?;
+        let rows = self.look(LIST, &[(&filter, Type::JSONB)]).await?;
+        let next = rows.first().and_then(|row| row.get::<_, Option<i64>>("next")).map(TaskId);
+        // An empty page has one row, which says where to go on.
+        let there = rows.iter().filter(|row| row.get::<_, Option<i64>>(0).is_some());
+        Ok(Page { tasks: there.map(rows::task).collect::<Answer<_>>()?, next })
+    }
+
+    async fn count(&self, filter: &Filter) -> Answer<Matches> {
+        filter.check()?;
+        let filter = JsonText::of(filter)?;
+        let rows = self.look(COUNT, &[(&filter, Type::JSONB)]).await?;
+        rows.first().map_or_else(
+            || Ok(Matches::default()),
+            |row| Ok(Matches { tasks: rows::count(row, 0)?, more: rows::get(row, 1)? }),
+        )
+    }
+
+    async fn failures(&self, span: Duration) -> Answer<Causes> {
+        let until = self.now().await?;
+        let since = until.minus(span);
+        let page = LOOK_MAX as i32 + 1;
+        let rows = self.look(FAILED, &[(&Moment(since), Type::TIMESTAMPTZ), (&page, Type::INT4)]).await?;
+        let failed = rows.iter().take(LOOK_MAX).map(rows::failed_task).collect::<Answer<Vec<_>>>()?;
+        Ok(Causes::of(failed, since, until, rows.len() > LOOK_MAX))
     }
 
     async fn children(&self, parent: TaskId, from: u64, limit: usize) -> Answer<Vec<Task>> {
@@ -164,6 +198,17 @@ impl Inspect for PgStore {
 
     async fn check(&self) -> Answer<Vec<Violation>> {
         self.look(CHECK, &[]).await?.iter().map(rows::violation).collect()
+    }
+
+    async fn audit_log(&self, before: Option<i64>, limit: usize) -> Answer<Vec<Audited>> {
+        let limit = limit.min(PAGE_MAX) as i32;
+        let rows = self.look(AUDIT_LOG, &[(&before, Type::INT8), (&limit, Type::INT4)]).await?;
+        rows.iter().map(rows::audited).collect()
+    }
+
+    async fn change_mark(&self) -> Answer<u64> {
+        let rows = self.look(CHANGE_MARK, &[]).await?;
+        Ok(rows.first().map_or(0, |row| row.get::<_, i64>(0).cast_unsigned()))
     }
 
     async fn doctor(&self) -> Answer<Vec<Finding>> {

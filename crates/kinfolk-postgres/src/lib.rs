@@ -6,11 +6,11 @@
 
 mod address;
 mod call;
+mod cancel;
 mod connect;
 mod connections;
 mod dial;
 mod durable;
-mod early;
 mod error;
 mod group_views;
 mod in_transaction;
@@ -36,7 +36,7 @@ pub use address::without_password;
 pub use connect::PgOptions;
 pub use connections::{Connections, Line};
 pub use error::store_error;
-pub use in_transaction::{enqueue_in, record_in, settle_in, task_in};
+pub use in_transaction::{enqueue_in, record_in, settle_in, task_in, try_enqueue_in};
 pub use limits::limits_sql;
 pub use migrate::script;
 pub use store::PgStore;

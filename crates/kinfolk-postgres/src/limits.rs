@@ -7,7 +7,7 @@ use kinfolk_core::limits as l;
 /// The text of `sql/limits.sql`, generated from `kinfolk_core::limits`. A test holds the file to it.
 pub fn limits_sql() -> String {
     let micros = |span: std::time::Duration| span.as_micros() as u64;
-    let limits: [(&str, &str, u64); 37] = [
+    let limits: &[(&str, &str, u64)] = &[
         ("name_bytes_max", "integer", l::NAME_BYTES_MAX as u64),
         ("unique_key_bytes_max", "integer", l::UNIQUE_KEY_BYTES_MAX as u64),
         ("payload_bytes_max", "bigint", l::PAYLOAD_BYTES_MAX as u64),
@@ -18,6 +18,8 @@ pub fn limits_sql() -> String {
         ("claim_batch_max", "integer", l::CLAIM_BATCH_MAX as u64),
         ("settle_batch_max", "integer", l::SETTLE_BATCH_MAX as u64),
         ("page_max", "integer", l::PAGE_MAX as u64),
+        ("look_max", "integer", l::LOOK_MAX as u64),
+        ("runs_shown_max", "integer", l::RUNS_SHOWN_MAX as u64),
         ("worker_commands_max", "integer", l::WORKER_COMMANDS_MAX as u64),
         ("attempts_max", "integer", u64::from(l::ATTEMPTS_MAX)),
         ("priority_abs_max", "integer", l::PRIORITY_ABS_MAX as u64),
@@ -27,6 +29,8 @@ pub fn limits_sql() -> String {
         ("lease_min_us", "bigint", micros(l::LEASE_MIN)),
         ("lease_max_us", "bigint", micros(l::LEASE_MAX)),
         ("strikes_max", "integer", u64::from(l::STRIKES_MAX)),
+        ("strike_delay_first_us", "bigint", micros(l::STRIKE_DELAY_FIRST)),
+        ("strike_delay_max_us", "bigint", micros(l::STRIKE_DELAY_MAX)),
         ("sweep_page", "integer", l::SWEEP_PAGE as u64),
         ("depth_max", "integer", u64::from(l::DEPTH_MAX)),
         ("made_max", "integer", l::MADE_MAX as u64),
@@ -44,6 +48,7 @@ pub fn limits_sql() -> String {
         ("rate_span_max_us", "bigint", micros(l::RATE_SPAN_MAX)),
         ("bounces_max", "integer", u64::from(l::BOUNCES_MAX)),
         ("holders_shown_max", "integer", l::HOLDERS_SHOWN_MAX as u64),
+        ("audit_kept_us", "bigint", micros(l::AUDIT_KEPT)),
         ("progress_note_bytes_max", "integer", l::PROGRESS_NOTE_BYTES_MAX as u64),
     ];
     let mut sql = String::from(

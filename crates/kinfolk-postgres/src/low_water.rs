@@ -7,8 +7,9 @@
 //! of one lane says nothing of another. The lane of families at work has no marks: what comes back to it stands before them.
 //!
 //! A claim from the marks may miss what has come back to a place before them, came with a better priority, or was made in
-//! an older family. So a claim from the very head is made now and then, as often as costs about a twentieth of the time,
-//! and at once when a claim from the marks gave less than it was asked for: nothing that is open is missed for good.
+//! an older family. So a claim from the very head is made now and then, as often as costs about a twentieth of the time; when
+//! a claim from the marks gave less than it was asked for, sooner, but not so often that it costs more than a quarter: nothing
+//! that is open is missed for good, and a queue that is nearly empty is not spent on looking at what is dead.
 //!
 //! Nothing depends on the marks being right; they live in this process and are never written anywhere.
 
@@ -25,6 +26,8 @@ use crate::values::Moment;
 const STEPS: u64 = 10_000;
 /// The head is looked at again after this many times the time that a look takes.
 const HEAD_SHARE: u32 = 20;
+/// The same when a claim from the marks fell short.
+const SHORT_SHARE: u32 = 4;
 
 /// Priority, place and number of a task: where it stands in line.
 pub(crate) type Position = (i32, Moment, i64);
@@ -56,6 +59,8 @@ struct Marks {
     last: HashMap<(Lane, CommandName), Position>,
     /// Until then claims begin at the marks.
     until: Option<Instant>,
+    /// The same when one of them has fallen short.
+    until_if_short: Option<Instant>,
 }
 
 /// Where a claim is to begin, one entry a command for each lane, as [`Lane::ALL`] has them; empty: at the head.
@@ -85,8 +90,8 @@ impl LowWater {
         }
     }
 
-    /// Learns from a claim: what it took, in order, and what that cost. If it began at marks and asks to be made again, the
-    /// next one begins at the head.
+    /// Learns from a claim: what it took, in order, and what that cost. If it began at marks and asks to be made again, one from
+    /// the head comes sooner.
     pub(crate) fn after(&self, claim: &Claim, low: &Low, taken: &[Taken], cost: Cost, again: bool) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let last = taken.iter().filter_map(|one| Some(((one.lane?, one.task.command.clone()), one.position)));
@@ -94,13 +99,14 @@ impl LowWater {
             if let Some(marks) = all.get_mut(&claim.queue) {
                 marks.last.extend(last);
                 if again {
-                    marks.until = None;
+                    marks.until = marks.until_if_short;
                 }
             }
         } else if cost.steps > STEPS + steps_of_use(claim) {
             // Where nothing was taken at the head, something may have come back before an older mark.
-            let until = Some(Instant::now() + cost.took * HEAD_SHARE);
-            all.insert(claim.queue.clone(), Marks { last: last.collect(), until });
+            let after = |share| Some(Instant::now() + cost.took * share);
+            let marks = Marks { last: last.collect(), until: after(HEAD_SHARE), until_if_short: after(SHORT_SHARE) };
+            all.insert(claim.queue.clone(), marks);
         } else if !taken.is_empty() {
             // Without that: on a queue whose limits are reached the head is not read, which says nothing of it.
             all.remove(&claim.queue);
@@ -219,12 +225,23 @@ mod tests {
         assert_eq!(low_water.before(&claim()).ids, [Some(5), None, None, Some(1)]);
     }
 
-    #[test]
-    fn a_claim_from_the_marks_that_falls_short_is_made_again_from_the_head() {
+    /// A claim from the head that took so long, and one from its marks that fell short. Where the next one begins.
+    fn after_a_short_claim(took: Duration) -> Vec<Option<i64>> {
         let low_water = LowWater::default();
-        dear_claim(&low_water, &[taken("a", 1), taken("b", 2)]);
         let low = low_water.before(&claim());
+        low_water.after(&claim(), &low, &[taken("a", 1), taken("b", 2)], Cost { took, ..DEAR }, false);
+        let low = Low { ids: vec![Some(1), Some(2), None, None], ..Low::default() };
         low_water.after(&claim(), &low, &[taken("a", 3)], CHEAP, true);
-        assert!(low_water.before(&claim()).ids.is_empty());
+        low_water.before(&claim()).ids
+    }
+
+    #[test]
+    fn a_claim_from_the_marks_that_falls_short_is_made_again_from_the_head_when_that_is_cheap() {
+        assert_eq!(after_a_short_claim(Duration::ZERO), []);
+    }
+
+    #[test]
+    fn a_queue_that_is_nearly_empty_does_not_have_each_claim_look_at_a_dear_head() {
+        assert_eq!(after_a_short_claim(Duration::from_secs(600)), [Some(3), Some(2), None, None]);
     }
 }

@@ -21,6 +21,9 @@ const LOCK: &str = "select pg_try_advisory_xact_lock(1263160902, 0)";
 const WAIT_LOCK: &str = "do $$ begin perform pg_catalog.pg_advisory_xact_lock(1263160902, 0); end $$";
 /// How long a migration waits for a lock that a running worker holds.
 const PATIENCE: &str = "set local lock_timeout = '5s'";
+/// Who owns a schema of our name, if it is not us. The catalogue is open to everybody.
+const FOREIGN: &str = "select current_database()::text, n.nspowner::regrole::text from pg_catalog.pg_namespace n \
+     where n.nspname = 'kinfolk' and n.nspowner::regrole::text <> 'kinfolk_owner'";
 /// What a migration that waited for longer is told.
 const LOCKED: &str =
     "work on the tables of schema kinfolk, in a transaction that has locked them (see pg_stat_activity),";
@@ -89,6 +92,7 @@ async fn found<C: GenericClient>(client: &C) -> Answer<Found> {
         if one::<C, bool>(client, is_begun).await? {
             return Err(half_made("function kinfolk.schema_version is missing"));
         }
+        refuse_foreign(client).await?;
         return Ok(Found { version: 0, lacks_code: false });
     }
     let version = one::<C, i32>(client, "select kinfolk.schema_version()").await?;
@@ -98,6 +102,18 @@ async fn found<C: GenericClient>(client: &C) -> Answer<Found> {
     // What an older one must have is not known.
     let lacks_code = version == VERSION && lacks_code(client).await?;
     Ok(Found { version, lacks_code })
+}
+
+/// Refuses a schema of our name that someone else has made. Whoever owns a schema may put functions of his own into it, which
+/// would run with our rights.
+pub(crate) async fn refuse_foreign<C: GenericClient>(client: &C) -> Answer<()> {
+    let rows = client.query_typed(FOREIGN, &[]).await.map_err(|fault| store_error(&fault))?;
+    let Some(row) = rows.first() else { return Ok(()) };
+    let (database, owner): (&str, &str) = (row.get(0), row.get(1));
+    Err(StoreError::Foreign {
+        database: format!("the schema kinfolk of database {database}"),
+        detail: format!("it belongs to {owner}, not to kinfolk_owner; ask who made it, and for what"),
+    })
 }
 
 async fn one<C: GenericClient, T: for<'a> tokio_postgres::types::FromSql<'a>>(client: &C, sql: &str) -> Answer<T> {

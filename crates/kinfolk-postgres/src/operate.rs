@@ -1,9 +1,11 @@
 //! What an operator may do.
 
 use async_trait::async_trait;
+use kinfolk_core::audit::Audit;
 use kinfolk_core::crash::point;
+use kinfolk_core::filter::Filter;
 use kinfolk_core::limits::{NAME_BYTES_MAX, PAYLOAD_BYTES_MAX, STATUS_COMMANDS_MAX};
-use kinfolk_core::operate::{Cancelled, Migrated, Migration};
+use kinfolk_core::operate::{Action, BulkPage, Cancelled, Migrated, Migration};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
     CommandName, Due, GroupName, GroupRef, InputError, Inspect, Json, Operate, Policy, QueueName, Retried, Schedule,
@@ -20,7 +22,10 @@ use crate::values::{JsonIn, JsonText, Moment, micros};
 const CANCEL: &str = "select kinfolk.cancel($1)";
 const SIGNAL: &str = "select kinfolk.signal($1, $2, $3)";
 const RETRY: &str = concat!("select ", task_columns!(), " from kinfolk.retry($1)");
+const ACQUIT: &str = concat!("select ", task_columns!(), " from kinfolk.acquit($1)");
 const RETRY_FAMILY: &str = "select pending, waiting from kinfolk.retry_family($1)";
+const RUN_NOW: &str = concat!("select ", task_columns!(), " from kinfolk.run_now($1)");
+const BULK: &str = "select done, skipped, next from kinfolk.bulk($1, $2)";
 const SET_QUEUE: &str = "select kinfolk.set_queue($1, $2, $3, $4, $5, $6, $7, $8)";
 const PAUSE: &str = "select kinfolk.pause($1, $2)";
 const RESUME: &str = "select kinfolk.resume($1)";
@@ -31,6 +36,7 @@ const REMOVE_STATUS: &str = "select kinfolk.remove_status($1)";
 const PUT_SCHEDULE: &str = "select * from kinfolk.put_schedule($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, \
     $14, $15, $16, $17, $18, $19, $20, $21)";
 const PAUSE_SCHEDULE: &str = "select kinfolk.pause_schedule($1, $2, $3)";
+const AUDIT: &str = "select kinfolk.audit($1, $2, $3, $4)";
 const REMOVE_SCHEDULE: &str = "select kinfolk.remove_schedule($1)";
 
 #[async_trait]
@@ -81,6 +87,13 @@ impl Operate for PgStore {
         rows::task(&row)
     }
 
+    async fn acquit(&self, id: TaskId) -> Answer<Task> {
+        point("acquit.before");
+        let row = self.row(ACQUIT, &[(&id.0, Type::INT8)]).await.map_err(|fault| of_task(fault, id))?;
+        point("acquit.after");
+        rows::task(&row)
+    }
+
     async fn retry_family(&self, id: TaskId) -> Answer<Retried> {
         point("retry_family.before");
         let answer = self.row(RETRY_FAMILY, &[(&id.0, Type::INT8)]).await;
@@ -95,6 +108,20 @@ impl Operate for PgStore {
         point("retry_family.after");
         let count = |place| u64::try_from(row.get::<_, i64>(place)).unwrap_or_default();
         Ok(Retried { pending: count(0), waiting: count(1) })
+    }
+
+    async fn run_now(&self, id: TaskId) -> Answer<Task> {
+        let row = self.row(RUN_NOW, &[(&id.0, Type::INT8)]).await.map_err(|fault| of_task(fault, id))?;
+        rows::task(&row)
+    }
+
+    async fn bulk(&self, action: Action, filter: &Filter) -> Answer<BulkPage> {
+        filter.check()?;
+        let Some(filter) = action.narrowed(filter) else { return Ok(BulkPage::default()) };
+        let filter = JsonText::of(&filter)?;
+        let row = self.row(BULK, &[(&action.as_str(), Type::TEXT), (&filter, Type::JSONB)]).await?;
+        let next = row.get::<_, Option<i64>>(2).map(TaskId);
+        Ok(BulkPage { done: rows::count(&row, 0)?, skipped: rows::count(&row, 1)?, next })
     }
 
     async fn signal(&self, id: TaskId, name: &SignalName, value: &Json) -> Answer<Signalled> {
@@ -137,13 +164,13 @@ impl Operate for PgStore {
 
     async fn pause(&self, queue: &QueueName, by: Option<&str>) -> Answer<()> {
         let by = by.map(|by| by[..by.floor_char_boundary(NAME_BYTES_MAX)].replace('\0', "\u{fffd}"));
-        let row = self.row(PAUSE, &[(&queue.as_str(), Type::TEXT), (&by, Type::TEXT)]).await?;
-        found(row.get(0), "queue", queue)
+        self.rows(PAUSE, &[(&queue.as_str(), Type::TEXT), (&by, Type::TEXT)]).await.map_err(not_there)?;
+        Ok(())
     }
 
     async fn resume(&self, queue: &QueueName) -> Answer<()> {
-        let row = self.row(RESUME, &[(&queue.as_str(), Type::TEXT)]).await?;
-        found(row.get(0), "queue", queue)
+        self.rows(RESUME, &[(&queue.as_str(), Type::TEXT)]).await.map_err(not_there)?;
+        Ok(())
     }
 
     async fn put_status(&self, name: &StatusName, commands: &[CommandName]) -> Answer<()> {
@@ -226,6 +253,15 @@ impl Operate for PgStore {
         found(row.get(0), "schedule", name)
     }
 
+    async fn audit(&self, entry: &Audit) -> Answer<()> {
+        let Audit { who, what, subject, tasks } = entry.cut();
+        let tasks = i64::try_from(tasks).unwrap_or(i64::MAX);
+        let params: [Param<'_>; 4] =
+            [(&who, Type::TEXT), (&what, Type::TEXT), (&subject, Type::TEXT), (&tasks, Type::INT8)];
+        self.row(AUDIT, &params).await?;
+        Ok(())
+    }
+
     async fn migrate(&self) -> Answer<Migrated> {
         self.run_migrations().await
     }
@@ -247,7 +283,7 @@ fn found(there: bool, what: &'static str, name: impl std::fmt::Display) -> Answe
     if there { Ok(()) } else { Err(StoreError::not_found(what, name)) }
 }
 
-/// What a schedule names and is not there, from the words of KF002.
+/// What is not there, from the words of KF002.
 fn not_there(fault: StoreError) -> StoreError {
     let StoreError::NotFound { what: "", name } = &fault else { return fault };
     let named = |what: &'static str| {

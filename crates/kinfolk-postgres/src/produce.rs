@@ -17,10 +17,10 @@ use crate::rows;
 use crate::store::{self, PgStore};
 use crate::values::{JsonIn, JsonText, Moment, micros};
 
-const REGISTER: &str = "select kinfolk.register_commands($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+const REGISTER: &str = "select kinfolk.register_commands($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
 pub(crate) const TAKE_IDS: &str = "select kinfolk.take_ids($1)";
 pub(crate) const ENQUEUE: &str = "select nth, outcome, id, name \
-    from kinfolk.enqueue_rows($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
+    from kinfolk.enqueue_rows($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
 const WAKE: &str = "select kinfolk.wake($1, $2)";
 
 /// How often an enqueue whose connection broke is sent again, with the same numbers.
@@ -42,17 +42,17 @@ impl Produce for PgStore {
         let base: Vec<i64> = commands.iter().map(|c| i64::from(c.retry.base_ms)).collect();
         let cap: Vec<i64> = commands.iter().map(|c| i64::from(c.retry.cap_ms)).collect();
         let jitter: Vec<i32> = commands.iter().map(|c| i32::from(c.retry.jitter_pct)).collect();
-        let timeouts: Vec<Option<i64>> = commands.iter().map(|c| c.timeout.map(micros)).collect();
-        let handler = |of: fn(&SqlHandler) -> Option<&str>| -> Vec<Option<&str>> {
-            commands.iter().map(|c| c.handler.as_ref().and_then(of)).collect()
+        let strikes: Vec<i32> = commands.iter().map(|c| i32::from(c.retry.max_strikes)).collect();
+        // In SQL null leaves what is registered, '' takes a function away and 0 a timeout.
+        let timeouts: Vec<i64> = commands.iter().map(|c| c.timeout.map_or(0, micros)).collect();
+        let handler = |of: fn(&SqlHandler) -> &str| -> Vec<Option<&str>> {
+            commands.iter().map(|c| c.handler.as_ref().map(of)).collect()
         };
-        let handlers = handler(|handler| Some(&handler.function));
-        let befores = handler(|handler| handler.before.as_deref());
-        let afters = handler(|handler| handler.after.as_deref());
-        let statement_timeouts: Vec<Option<i64>> = commands
-            .iter()
-            .map(|c| c.handler.as_ref().and_then(|handler| handler.statement_timeout).map(micros))
-            .collect();
+        let handlers = handler(|handler| &handler.function);
+        let befores = handler(|handler| handler.before.as_deref().unwrap_or_default());
+        let afters = handler(|handler| handler.after.as_deref().unwrap_or_default());
+        let statement_timeouts: Vec<Option<i64>> =
+            commands.iter().map(|c| c.handler.as_ref().map(|h| h.statement_timeout.map_or(0, micros))).collect();
         let groups: Vec<Option<JsonText>> =
             commands.iter().map(|c| c.groups.as_ref().map(JsonText::of).transpose()).collect::<Answer<_>>()?;
         self.rows(
@@ -71,6 +71,7 @@ impl Produce for PgStore {
                 (&afters, Type::TEXT_ARRAY),
                 (&statement_timeouts, Type::INT8_ARRAY),
                 (&groups, Type::JSONB_ARRAY),
+                (&strikes, Type::INT4_ARRAY),
             ],
         )
         .await?;
@@ -78,25 +79,42 @@ impl Produce for PgStore {
     }
 
     async fn enqueue(&self, tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
+        self.enqueue_or(tasks, Unknown::Answered).await
+    }
+
+    async fn enqueue_all(&self, tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
+        self.enqueue_or(tasks, Unknown::Refused).await
+    }
+}
+
+/// What becomes of a call with a task whose command, queue or group is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unknown {
+    /// It is answered so, and the others are made.
+    Answered,
+    /// Nothing is made.
+    Refused,
+}
+
+impl PgStore {
+    async fn enqueue_or(&self, tasks: &[NewTask], unknown: Unknown) -> Answer<Vec<Enqueued>> {
         check(tasks)?;
         if tasks.is_empty() {
             return Ok(Vec::new());
         }
         let (client, ids) = self.numbered(self.client().await?, tasks.len()).await?;
-        let mut answer = self.enqueue_as(client, &ids, tasks).await;
+        let mut answer = self.enqueue_as(client, &ids, tasks, unknown).await;
         for _ in 0..REPEATS {
             // It may have been carried out: the numbers tell.
             let Err(StoreError::Unavailable { .. }) = answer else { break };
             answer = match self.client().await {
-                Ok(client) => self.enqueue_as(client, &ids, tasks).await,
+                Ok(client) => self.enqueue_as(client, &ids, tasks, unknown).await,
                 Err(fault) => Err(fault),
             };
         }
         answer
     }
-}
 
-impl PgStore {
     /// Numbers for so many tasks, to be sent over the same connection.
     async fn numbered(&self, client: Object, many: usize) -> Answer<(Object, Vec<i64>)> {
         // Behind a pooler nobody knows whether the server is still the one that gave the numbers.
@@ -110,9 +128,15 @@ impl PgStore {
         Ok((client, self.numbers.keep(ids, many, made)))
     }
 
-    async fn enqueue_as(&self, client: Object, ids: &[i64], tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
+    async fn enqueue_as(
+        &self,
+        client: Object,
+        ids: &[i64],
+        tasks: &[NewTask],
+        unknown: Unknown,
+    ) -> Answer<Vec<Enqueued>> {
         point("enqueue.before");
-        let call = self.send_enqueue(&client, ids, tasks);
+        let call = self.send_enqueue(&client, ids, tasks, unknown);
         let Ok(rows) = tokio::time::timeout(self.options.answer_timeout, call).await else {
             return Err(self.given_up(client));
         };
@@ -120,9 +144,16 @@ impl PgStore {
         rows::enqueued(ids, tasks, &rows?)
     }
 
-    async fn send_enqueue(&self, client: &Object, ids: &[i64], tasks: &[NewTask]) -> Answer<Vec<Row>> {
+    async fn send_enqueue(
+        &self,
+        client: &Object,
+        ids: &[i64],
+        tasks: &[NewTask],
+        unknown: Unknown,
+    ) -> Answer<Vec<Row>> {
         let columns = Columns::of(tasks)?;
-        let params = columns.params(&ids, &false);
+        let strict = unknown == Unknown::Refused;
+        let params = columns.params(&ids, &false, &strict);
         let prepared = self.options.prepared;
         let enqueue = call::rows(client, prepared, ENQUEUE, &params);
         if !self.options.notify {
@@ -209,11 +240,12 @@ impl<'a> Columns<'a> {
     }
 
     /// The parameters of [`ENQUEUE`].
-    pub(crate) fn params<'p>(&'p self, ids: &'p &[i64], notify: &'p bool) -> Vec<Param<'p>> {
+    pub(crate) fn params<'p>(&'p self, ids: &'p &[i64], notify: &'p bool, strict: &'p bool) -> Vec<Param<'p>> {
         let mut params: Vec<Param<'p>> = vec![(ids, Type::INT8_ARRAY)];
         params.extend(self.properties());
         params.push((notify, Type::BOOL));
         params.push((&self.slot_keys, Type::JSONB_ARRAY));
+        params.push((strict, Type::BOOL));
         params
     }
 

@@ -1,5 +1,8 @@
 //! Rows become the core's types here, and nowhere else.
 
+use kinfolk_core::audit::{Audit, Audited};
+use kinfolk_core::cause::FailedTask;
+use kinfolk_core::held::{Fact, Pending};
 use kinfolk_core::inspect::{Count, Finding, Health, Violation};
 use kinfolk_core::schedule::Fired;
 use kinfolk_core::store::Answer;
@@ -7,9 +10,10 @@ use kinfolk_core::task::Ending;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
     Attempt, Checkpoint, ChildResult, Command, CommandName, Due, Enqueued, Failure, FanOut, FanOutId, Gate, GroupName,
-    History, InputError, Json, Key, Keys, NewTask, OnDuplicate, Policy, Queue, QueueName, Rejection, Retention,
-    RetryPolicy, Rule, Schedule, ScheduleName, Settled, SignalName, SqlHandler, State, Status, StatusName, StepKind,
-    StoreError, Tally, Task, TaskId, Timestamp, Unique, UniqueScope, Verdict, WorkerId,
+    GroupRef, History, InputError, Json, Key, Keys, NewTask, OnDuplicate, Policy, Queue, QueueName, Rejection,
+    Retention, RetryPolicy, Rule, Run, Schedule, ScheduleName, Settled, SignalName, SqlHandler, State, Status,
+    StatusName, StepKind, StoreError, Tally, Task, TaskId, Timestamp, Unique, UniqueScope, Verdict, WaitedFor,
+    WorkerId,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
@@ -22,7 +26,7 @@ macro_rules! task_columns {
     () => {
         "id, command, queue, state, gate, priority, due, place, attempt, max_attempts, timeout_us, payload, result, \
          failure, unique_key, created_at, started_at, finished_at, cancel_requested_at, worker, suspect, strikes, trace, \
-         parent, root, depth, outcome, steps, signals, report, keys"
+         parent, root, depth, outcome, steps, signals, report, keys, fan_out, index, first_started_at, ran_us"
     };
 }
 pub(crate) use task_columns;
@@ -103,6 +107,8 @@ pub(crate) fn task(row: &Row) -> Answer<Task> {
         unique_key: get(row, 14)?,
         created_at: moment(row, 15)?,
         started_at: maybe_moment(row, 16)?,
+        first_started_at: maybe_moment(row, 33)?,
+        ran_before: span(get::<i64>(row, 34)?),
         finished_at: maybe_moment(row, 17)?,
         cancel_requested_at: maybe_moment(row, 18)?,
         worker: get::<Option<Uuid>>(row, 19)?.map(WorkerId),
@@ -113,10 +119,46 @@ pub(crate) fn task(row: &Row) -> Answer<Task> {
         parent: get::<Option<i64>>(row, 23)?.map(TaskId),
         root: TaskId(get(row, 24)?),
         depth: small(row, 25)?,
+        fan_out: get::<Option<i64>>(row, 31)?.map(FanOutId),
+        index: maybe_whole(row, 32)?,
         outcome: get::<Option<&str>>(row, 26)?.map(str::parse::<State>).transpose()?,
         steps: whole(row, 27)?,
         signals: signal_names(row, 28)?,
         report: json(row, 29)?.map(|json| json.to().map_err(StoreError::from)).transpose()?,
+    })
+}
+
+pub(crate) fn pending(row: &Row) -> Answer<Pending> {
+    let command = get::<Option<&str>>(row, 4)?.map(CommandName::new).transpose()?;
+    let group = get::<Option<&str>>(row, 6)?.map(GroupName::new).transpose()?;
+    let fact = match (get::<&str>(row, 3)?, command, group) {
+        ("time", ..) => Fact::NotDue,
+        ("after", ..) => Fact::After,
+        ("limit", _, None) => Fact::FamilyLimit,
+        ("limit", _, Some(name)) => Fact::Key {
+            group: GroupRef { name, command: get::<Option<&str>>(row, 7)?.map(CommandName::new).transpose()? },
+            key: get(row, 8)?,
+            until: maybe_moment(row, 9)?,
+        },
+        (_, Some(command), _) => Fact::Open { command, fair: get(row, 2)?, served: get(row, 5)? },
+        (fact, ..) => return Err(strange("fact", fact)),
+    };
+    Ok(Pending {
+        queue: QueueName::new(get(row, 0)?)?,
+        paused: get(row, 1)?,
+        fact,
+        tasks: count(row, 10)?,
+        cut: get(row, 11)?,
+    })
+}
+
+pub(crate) fn failed_task(row: &Row) -> Answer<FailedTask> {
+    Ok(FailedTask {
+        id: TaskId(get(row, 0)?),
+        command: CommandName::new(get(row, 1)?)?,
+        finished_at: moment(row, 2)?,
+        kind: get::<&str>(row, 3)?.parse()?,
+        message: get(row, 4)?,
     })
 }
 
@@ -130,6 +172,29 @@ pub(crate) fn attempt(row: &Row) -> Answer<Attempt> {
         worker: WorkerId(get(row, 4)?),
         ending: Ending::from_word(ending).ok_or_else(|| strange("ending", ending))?,
         failure: failure(row, 6)?,
+    })
+}
+
+/// A row of `kinfolk.runs`.
+pub(crate) fn run(row: &Row) -> Answer<Run> {
+    let word = |word| Ending::from_word(word).ok_or_else(|| strange("ending", word));
+    let ending = get::<Option<&str>>(row, 6)?.map(word).transpose()?;
+    let fan_outs = get::<Option<Vec<i64>>>(row, 8)?.unwrap_or_default();
+    let waited_for = WaitedFor {
+        fan_outs: fan_outs.into_iter().map(FanOutId).collect(),
+        until: maybe_moment(row, 9)?,
+        signals: signal_names(row, 10)?,
+    };
+    Ok(Run {
+        task: TaskId(get(row, 0)?),
+        run: whole(row, 1)?,
+        attempt: small(row, 2)?,
+        started_at: moment(row, 3)?,
+        ended_at: maybe_moment(row, 4)?,
+        worker: WorkerId(get(row, 5)?),
+        ending,
+        failure: failure(row, 7)?,
+        waited_for: (ending == Some(Ending::Suspended)).then_some(waited_for),
     })
 }
 
@@ -156,7 +221,7 @@ pub(crate) fn enqueued(ids: &[i64], tasks: &[NewTask], rows: &[Row]) -> Answer<V
 }
 
 /// Why an enqueue made no task: what is not there.
-fn rejection(why: &str, name: &str) -> Answer<Rejection> {
+pub(crate) fn rejection(why: &str, name: &str) -> Answer<Rejection> {
     match why {
         "unknown_command" => Ok(Rejection::UnknownCommand(CommandName::new(name)?)),
         "unknown_queue" => Ok(Rejection::UnknownQueue(QueueName::new(name)?)),
@@ -213,6 +278,7 @@ pub(crate) fn command(row: &Row) -> Answer<Command> {
             base_ms: whole(4)?,
             cap_ms: whole(5)?,
             jitter_pct: u8::try_from(small(row, 6)?).unwrap_or_default(),
+            max_strikes: small(row, 14)?,
         },
         timeout: get::<Option<i64>>(row, 7)?.map(span),
         groups: json(row, 13)?.map(|json| json.to().map_err(StoreError::from)).transpose()?,
@@ -303,6 +369,16 @@ pub(crate) fn status(row: &Row) -> Answer<Status> {
     })
 }
 
+pub(crate) fn audited(row: &Row) -> Answer<Audited> {
+    let audit = Audit {
+        who: get(row, 2)?,
+        what: get(row, 3)?,
+        subject: get(row, 4)?,
+        tasks: get::<i64>(row, 5)?.unsigned_abs(),
+    };
+    Ok(Audited { id: get(row, 0)?, at: moment(row, 1)?, audit })
+}
+
 pub(crate) fn fired(row: &Row) -> Answer<Fired> {
     let (rejected, missing): (Vec<&str>, Vec<&str>) = (get(row, 3)?, get(row, 4)?);
     Ok(Fired {
@@ -352,8 +428,8 @@ pub(crate) fn history(rows: &[Row]) -> Answer<History> {
     for row in rows {
         match get::<i32>(row, 0)? {
             1 => history.checkpoints.push(checkpoint(row)?),
-            2 => history.fan_outs.push(fan_out(row, 19, 7, 8)?),
-            _ => history.results.push(child_result(FanOutId(get(row, 7)?), row, 18)?),
+            2 => history.fan_outs.push(fan_out(row, 20, 7, 8)?),
+            _ => history.results.push(child_result(FanOutId(get(row, 7)?), row, 19)?),
         }
     }
     Ok(history)
@@ -387,6 +463,7 @@ pub(crate) fn fan_out(row: &Row, task: usize, id: usize, rest: usize) -> Answer<
         decided_at: maybe_whole(row, rest + 7)?,
         deadline: maybe_moment(row, rest + 8)?,
         created_at: moment(row, rest + 9)?,
+        settled_at: maybe_moment(row, rest + 10)?,
     })
 }
 

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use deadpool_postgres::{Object, Pool};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{Store, StoreError};
-use tokio_postgres::{IsolationLevel, Row, SimpleQueryMessage, Transaction};
+use tokio_postgres::{Client, IsolationLevel, Row, SimpleQueryMessage, Transaction};
 
 use crate::call::{self, Param};
 use crate::connect::{self, PgOptions, Target};
-use crate::early::Early;
 use crate::error::{pool_error, store_error};
 use crate::low_water::LowWater;
+use crate::migrate::refuse_foreign;
 use crate::numbers::Numbers;
 use crate::schema::VERSION;
 use crate::settle::Kin;
@@ -22,7 +22,6 @@ pub struct PgStore {
     pub(crate) target: Target,
     pub(crate) options: PgOptions,
     pub(crate) low_water: LowWater,
-    pub(crate) early: Early,
     pub(crate) kin: Kin,
     pub(crate) numbers: Numbers,
     /// The schema was seen to be the one this program knows.
@@ -48,7 +47,6 @@ impl PgStore {
             target,
             options,
             low_water: LowWater::default(),
-            early: Early::default(),
             kin: Kin::default(),
             numbers: Numbers::new(made),
             fits: AtomicBool::new(false),
@@ -56,7 +54,10 @@ impl PgStore {
         match store.client().await {
             Ok(_)
             | Err(
-                StoreError::SchemaMissing { .. } | StoreError::SchemaTooOld { .. } | StoreError::SchemaTooNew { .. },
+                StoreError::SchemaMissing { .. }
+                | StoreError::SchemaTooOld { .. }
+                | StoreError::SchemaTooNew { .. }
+                | StoreError::Foreign { .. },
             ) => Ok(store),
             Err(fault) => Err(fault),
         }
@@ -68,7 +69,11 @@ impl PgStore {
         if !self.fits.load(Ordering::Relaxed) {
             let (client, version) = self.version(client).await?;
             match version {
-                0 => return Err(StoreError::SchemaMissing { database: self.target.shown.clone() }),
+                0 => {
+                    // A migration would refuse it as well.
+                    self.must_be_ours(client).await?;
+                    return Err(StoreError::SchemaMissing { database: self.target.shown.clone() });
+                }
                 found if found > VERSION => return Err(StoreError::SchemaTooNew { found, known: VERSION }),
                 found if found < VERSION => return Err(StoreError::SchemaTooOld { found, needed: VERSION }),
                 _ => self.fits.store(true, Ordering::Relaxed),
@@ -96,9 +101,22 @@ impl PgStore {
         match answer {
             Ok(messages) => Ok((client, messages.iter().find_map(number).unwrap_or(0))),
             Err(fault) => match store_error(&fault) {
+                // A schema that someone else has made may be closed to us.
                 StoreError::SchemaMissing { .. } => Ok((client, 0)),
+                fault @ StoreError::Forbidden { .. } => {
+                    self.must_be_ours(client).await?;
+                    Err(fault)
+                }
                 other => Err(other),
             },
+        }
+    }
+
+    /// Refuses a schema of our name that someone else has made.
+    async fn must_be_ours(&self, client: Object) -> Answer<()> {
+        match tokio::time::timeout(self.options.answer_timeout, refuse_foreign::<Client>(&client)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(self.given_up(client)),
         }
     }
 

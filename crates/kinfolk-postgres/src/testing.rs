@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::poll_fn;
 use kinfolk_core::store::Answer;
-use kinfolk_core::{Operate, QueueName, Timestamp};
+use kinfolk_core::{Operate, Timestamp};
 use tokio::sync::OnceCell;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_postgres::types::Type;
@@ -14,7 +14,7 @@ use tokio_postgres::{AsyncMessage, Client, SimpleQueryMessage};
 
 use crate::connect::PgOptions;
 use crate::error::store_error;
-use crate::schema::{CODE, MIGRATIONS, ROLES};
+use crate::schema::{CODE, ROLES, SCHEMA};
 use crate::store::PgStore;
 use crate::values::Moment;
 
@@ -52,14 +52,6 @@ pub async fn restart_server(store: &PgStore) -> Answer<()> {
 pub async fn wipe(store: &PgStore) -> Answer<()> {
     let client = store.raw_client().await?;
     client.batch_execute(WIPE).await.map_err(|fault| store_error(&fault))
-}
-
-/// Makes the next few dozen claims of the store on the queue `default` ask the groups of tasks before they take any, as after
-/// many that were undone.
-pub fn ask_groups_first(store: &PgStore) {
-    for _ in 0..8 {
-        store.early.tried(&QueueName::default(), true);
-    }
 }
 
 /// Installs the test build of the engine's functions: each marked point in them (a comment `-- point: name`, alone on its
@@ -107,14 +99,18 @@ pub async fn schema_dump(store: &PgStore) -> Answer<Vec<String>> {
     Ok(texts(&client.simple_query(DUMP).await.map_err(|fault| store_error(&fault))?))
 }
 
+/// What the tables have that the first version of all did not have.
+const SINCE_THEN: &str = ",\n    migrated_by text not null default session_user";
+
 /// Builds the tables as the first version of all had them.
 pub async fn version_one(store: &PgStore) -> Answer<()> {
     let client = store.raw_client().await?;
     let version = CODE.iter().find(|(path, _)| path.ends_with("schema_version.sql")).map_or("", |(_, sql)| sql);
+    let tables: Vec<String> = SCHEMA.iter().map(|(_, sql)| sql.replace(SINCE_THEN, "")).collect();
     let sql = [
         "begin",
         ROLES,
-        MIGRATIONS[0].2,
+        &tables.join("\n"),
         "insert into kinfolk.migration (version, name) values (1, 'the first tables')",
         version,
         "commit",

@@ -1,6 +1,6 @@
 //! What a worker may do.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use async_trait::async_trait;
 use kinfolk_core::claim::ClaimedTask;
@@ -28,8 +28,8 @@ const REGISTER_WORKER: &str = "select kinfolk.register_worker($1, $2, $3, $4, $5
 const HEARTBEAT: &str = "select id, token from kinfolk.heartbeat($1)";
 const LEAVE: &str = "select kinfolk.leave($1)";
 const CLAIM: &str = "select id, command, payload, attempt, max_attempts, timeout_us, trace, priority, place, next_due, \
-    again, parent, root, depth, lane, steps, recorded, parked, keyed, more, unflushed, turns, keys, \
-    undone from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9, $10)";
+    again, parent, root, depth, lane, steps, recorded, parked, keyed, more, unflushed, turns, keys \
+    from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
 const FLUSH: &str = "select kinfolk.flush()";
 const SLOW_DOWN: &str = "select answer, ahead_ms from kinfolk.slow_down($1, $2, $3, $4)";
 const RECOVER: &str = "select returned, poisoned, cancelled, workers, more from kinfolk.recover($1)";
@@ -224,24 +224,12 @@ impl Work for PgStore {
 
 impl PgStore {
     async fn claim_once(&self, claim: &Claim, limit: usize) -> Answer<Batch> {
-        if !claim.repeated && self.early.may_try(&claim.queue) {
-            let mut taken = self.call_claim(claim, limit, true).await?;
-            self.early.tried(&claim.queue, taken.undone.is_some());
-            if taken.undone.is_none() || !taken.tasks.is_empty() {
-                taken.again |= taken.undone.is_some();
-                return Ok(taken);
-            }
-        }
-        self.call_claim(claim, limit, false).await
-    }
-
-    async fn call_claim(&self, claim: &Claim, limit: usize, early: bool) -> Answer<Batch> {
         let commands: Vec<&str> = claim.commands.iter().map(AsRef::as_ref).collect();
         let rows = limit as i32;
         let low = self.low_water.before(claim);
         point("claim.before");
         let began = std::time::Instant::now();
-        let params: [Param<'_>; 10] = [
+        let params: [Param<'_>; 9] = [
             (&claim.worker.0, Type::UUID),
             (&claim.token.0, Type::UUID),
             (&claim.queue.as_str(), Type::TEXT),
@@ -251,7 +239,6 @@ impl PgStore {
             (&low.priorities, Type::INT4_ARRAY),
             (&low.places, Type::TIMESTAMPTZ_ARRAY),
             (&low.ids, Type::INT8_ARRAY),
-            (&early, Type::BOOL),
         ];
         let mut taken = Batch { tasks: Vec::with_capacity(limit), ..Batch::default() };
         let read = self.each_row(CLAIM, &params, |row| taken.read(claim, row));
@@ -278,8 +265,6 @@ struct Batch {
     more: bool,
     /// What it took must not start before the disk has it.
     unflushed: bool,
-    /// It was too early to take tasks, or some of those that it answered, which it did not take after all.
-    undone: Option<Vec<i64>>,
     /// Its tasks in the order in which values take turns, where they do.
     turns: Option<Vec<i64>>,
     /// Entries of the ready index that it stepped over.
@@ -299,7 +284,6 @@ impl Batch {
             self.more = row.get(19);
             self.unflushed = row.get(20);
             self.turns = row.get(21);
-            self.undone = row.get(23);
             self.steps = row.get::<_, Option<i64>>(15).and_then(|many| u64::try_from(many).ok()).unwrap_or_default();
         }
         Ok(())
@@ -307,10 +291,6 @@ impl Batch {
 
     /// Puts the tasks that were taken in the order in which they are to start.
     fn line_up(&mut self) {
-        if let Some(undone) = &self.undone {
-            let undone: HashSet<i64> = undone.iter().copied().collect();
-            self.tasks.retain(|one| !undone.contains(&one.task.id.0));
-        }
         match &self.turns {
             None => self.tasks.sort_by_key(|one| one.position),
             Some(turns) => {

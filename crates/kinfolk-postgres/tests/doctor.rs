@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use common::*;
 use kinfolk_core::inspect::{Finding, Health};
 use kinfolk_core::*;
+use kinfolk_postgres::testing::TestDatabase;
 use kinfolk_postgres::{PgOptions, PgStore};
 
 /// Far longer than anything here takes.
@@ -43,6 +44,52 @@ async fn the_doctor_names_who_holds_the_horizon_and_nobody_when_nobody_does() {
     found(&store, "horizon", |horizon| horizon.found.starts_with(&words)).await;
     open.rollback().await.unwrap();
     found(&store, "horizon", |horizon| horizon.found == "held by nobody").await;
+}
+
+/// Begins this many transactions, by their numbers.
+async fn pass_transactions(database: &TestDatabase, many: usize) {
+    let pass = format!(
+        "create table if not exists public.passed (n integer); do $$ begin for n in 1..{many} loop
+            begin insert into public.passed values (n); exception when division_by_zero then null; end;
+        end loop; end $$"
+    );
+    database.run(&pass).await;
+}
+
+#[tokio::test]
+async fn the_doctor_warns_of_a_snapshot_that_a_busy_queue_has_left_behind() {
+    let (database, store) = fresh().await;
+    let client = database.client().await;
+    client
+        .batch_execute("set application_name = 'report'; begin isolation level repeatable read; select 1 from pg_class")
+        .await
+        .unwrap();
+    let pid: i32 = client.query_one("select pg_backend_pid()", &[]).await.unwrap().get(0);
+    let is_held = |horizon: &Finding| horizon.found.starts_with(&format!("held by process {pid} of "));
+    assert_eq!(found(&store, "horizon", is_held).await.health, Health::Good, "it has only begun");
+    pass_transactions(&database, 20_100).await;
+    let horizon = found(&store, "horizon", is_held).await;
+    assert_eq!(horizon.health, Health::Warning, "{horizon:?}");
+    for words in ["application report", "idle in transaction", "in a transaction for ", "its last statement began "] {
+        assert!(horizon.found.contains(words), "{words}: {horizon:?}");
+    }
+    assert!(horizon.remedy.contains(&format!("pg_terminate_backend({pid})")), "{horizon:?}");
+    client.batch_execute("rollback").await.unwrap();
+    found(&store, "horizon", |horizon| horizon.found == "held by nobody" && horizon.health == Health::Good).await;
+}
+
+#[tokio::test]
+async fn the_doctor_warns_of_a_prepared_transaction_that_was_forgotten() {
+    let (database, store) = fresh().await;
+    let client = database.client().await;
+    let name = format!("forgotten in {}", database.name());
+    client.batch_execute("begin; select pg_current_xact_id()").await.unwrap();
+    client.batch_execute(&format!("prepare transaction '{name}'")).await.unwrap();
+    pass_transactions(&database, 20_100).await;
+    let horizon = finding(&store, "horizon").await;
+    client.batch_execute(&format!("rollback prepared '{name}'")).await.unwrap();
+    assert!(horizon.found.contains(&name) && horizon.health == Health::Warning, "{horizon:?}");
+    assert!(horizon.remedy.contains(&format!("rollback prepared '{name}'")), "{horizon:?}");
 }
 
 #[tokio::test]

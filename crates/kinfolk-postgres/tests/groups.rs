@@ -29,22 +29,6 @@ async fn pages_of_a_claim(database: &TestDatabase, worker: WorkerId, command: &s
     pages_of(database, &claim).await
 }
 
-/// How many pages a call touches, as the third one of a session: plans are made by then.
-async fn pages_of(database: &TestDatabase, call: &str) -> i64 {
-    let client = database.client().await;
-    let call = format!("explain (analyze, buffers, format json) {call}");
-    let mut pages = 0;
-    for _ in 0..3 {
-        client.batch_execute("begin").await.unwrap();
-        let row = client.query_one(&call, &[]).await.unwrap();
-        client.batch_execute("rollback").await.unwrap();
-        let plan: serde_json::Value = row.get(0);
-        pages = plan[0]["Plan"]["Shared Hit Blocks"].as_i64().unwrap()
-            + plan[0]["Plan"]["Shared Read Blocks"].as_i64().unwrap();
-    }
-    pages
-}
-
 /// The reads of a table and its indexes in this session's transactions so far.
 async fn reads_of(database: &TestDatabase, statement: &str, tables: &[&str]) -> Vec<i64> {
     let client = database.client().await;
@@ -191,7 +175,8 @@ async fn a_declaration_that_counts_what_runs_costs_the_same_however_many_tasks_d
     .await
     .unwrap();
     let with_many = pages_of(&database, share).await;
-    assert!(with_many <= before + 50, "{before} pages before, {with_many} with 20,000 that do not run");
+    // One more level of each index for each of the five tasks. A look at all that do not run would be hundreds.
+    assert!(with_many <= before + 120, "{before} pages before, {with_many} with 20,000 that do not run");
     testing::execute(&store, share).await.unwrap();
     sound(&store).await;
     let shared = Some(GroupRef { command: None, name: name("tenant") });

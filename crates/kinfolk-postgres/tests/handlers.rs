@@ -33,8 +33,8 @@ async fn only_what_can_handle_a_task_may_be_named() {
         .await;
     for (name, words) in [
         ("app.nothing", "there is no function"),
-        ("app.text", "there is no function"),
-        ("app.any", "there is no function"),
+        ("app.text", "takes (text)"),
+        ("app.any", "takes (anyelement)"),
         ("app.many", "returns a set of jsonb"),
         ("app.number", "returns integer"),
         ("app.agg", "not a function or procedure"),
@@ -309,6 +309,54 @@ async fn one_call_runs_what_could_be_claimed_and_leaves_the_rest_to_the_next() {
     assert_eq!(states(idle).await, ["maker completed 1", "leaf failed 1", "flaky completed 2", "leaf completed 1"]);
     client.batch_execute("commit").await.unwrap();
     assert_eq!(store.workers().await.unwrap(), [], "its worker is gone with it");
+    sound(&store).await;
+}
+
+/// Families with two children and a follow-up, on a queue that lets one family work at a time.
+const FAMILIES: &str = "create schema app;
+    create table app.note (nth serial, what text);
+    create function app.family(p jsonb) returns void language plpgsql as $$ begin
+        insert into app.note (what) values ('family ' || (p ->> 'n'));
+        perform kinfolk.spawn('kid', p), kinfolk.spawn('kid', p);
+        perform kinfolk.follow_up('thanks', p);
+    end $$;
+    create function app.kid(p jsonb) returns void language plpgsql as $$ begin
+        insert into app.note (what) values ('kid ' || (p ->> 'n'));
+    end $$;
+    create function app.thanks(p jsonb) returns void language plpgsql as $$ begin
+        insert into app.note (what) values ('thanks ' || (p ->> 'n'));
+    end $$;
+    select kinfolk.register_command(c, 'q', handler => 'app.' || c) from unnest('{family,kid,thanks}'::text[]) c;
+    select kinfolk.set_limits('q', family_limit => 1, child_limit => 10);
+    select kinfolk.enqueue('family', jsonb_build_object('n', n)) from generate_series(1, 2) n";
+
+#[tokio::test]
+async fn process_tasks_runs_a_familys_follow_up_before_the_next_family_as_a_worker_does() {
+    for calls in ["call kinfolk.process_tasks('q', until_idle => true)", &"call kinfolk.process_tasks('q');".repeat(8)]
+    {
+        let (database, store) = fresh().await;
+        database.run(FAMILIES).await;
+        database.run(calls).await;
+        let order = database.texts("select what from app.note order by nth").await;
+        let family = |n| [format!("family {n}"), format!("kid {n}"), format!("kid {n}"), format!("thanks {n}")];
+        assert_eq!(order, [family(1), family(2)].concat(), "{calls}");
+        sound(&store).await;
+    }
+}
+
+#[tokio::test]
+async fn an_sql_handler_whose_task_is_gone_is_told_and_undone() {
+    let (database, store) = fresh().await;
+    let token = uuid::Uuid::new_v4();
+    for meant in [
+        "",
+        "insert into kinfolk.intent (task_id, token, kind, command, payload) values (77, '{token}', 'child', 'work', '{}');",
+    ] {
+        let finish =
+            format!("{} select kinfolk.finish(77, '{token}', null)", meant.replace("{token}", &token.to_string()));
+        let fault = refused(&database, &finish).await;
+        assert!(fault.contains("task 77 could not be recorded as done: stale"), "{fault}");
+    }
     sound(&store).await;
 }
 

@@ -95,7 +95,7 @@ async fn a_migration_behind_a_transaction_that_stays_open_gives_up_and_leaves_al
     let (database, store) = empty().await;
     version_one(&store).await.unwrap();
     let other = database.client().await;
-    other.batch_execute("begin; lock table kinfolk.task in access share mode").await.unwrap();
+    other.batch_execute("begin; lock table kinfolk.migration in access share mode").await.unwrap();
     let fault = store.migrate().await.unwrap_err();
     assert!(matches!(fault, StoreError::Busy { .. }), "{fault:?}");
     assert_eq!(rows(&database, "select kinfolk.schema_version()::text").await, ["1"]);
@@ -180,8 +180,8 @@ async fn a_schema_that_someone_else_made_is_not_moved_into() {
     let (database, store) = empty().await;
     database.run("create schema kinfolk").await;
     let fault = store.migrate().await.unwrap_err();
-    assert!(matches!(fault, StoreError::Forbidden { .. }), "{fault}");
-    assert!(fault.to_string().contains("not owned by kinfolk_owner"), "{fault}");
+    assert!(matches!(fault, StoreError::Foreign { .. }), "{fault}");
+    assert!(fault.to_string().contains("not to kinfolk_owner"), "{fault}");
     database.run("drop schema kinfolk").await;
     store.migrate().await.unwrap();
 }

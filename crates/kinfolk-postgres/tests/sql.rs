@@ -18,15 +18,52 @@ async fn refused(database: &TestDatabase, sql: &str) -> String {
 }
 
 #[tokio::test]
-async fn enqueue_answers_created_existing_merged_or_rejected() {
-    let (database, _store) = fresh().await;
+async fn an_enqueue_answers_created_existing_or_merged_and_one_that_is_rejected_raises() {
+    let (database, store) = fresh().await;
     let answers = "select string_agg(e.outcome || coalesce(' ' || e.why, ''), ', ' order by n) from
-        generate_series(1, 4) n, lateral kinfolk.enqueue(case n when 4 then 'nobody' else 'work' end, '{\"a\": 1}',
+        generate_series(1, 4) n, lateral kinfolk.try_enqueue(case n when 4 then 'nobody' else 'work' end, '{\"a\": 1}',
             unique_key => 'k', on_duplicate => case n when 3 then 'merge' else 'keep' end) e";
     assert_eq!(database.texts(answers).await, ["created, existing, merged, rejected unknown command nobody"]);
-    let many = "select string_agg(e.outcome, ', ') from kinfolk.enqueue_many('[{\"command\": \"work\"},
+    let many = "select string_agg(e.outcome, ', ') from kinfolk.try_enqueue_many('[{\"command\": \"work\"},
         {\"command\": \"work\", \"delay\": \"1 hour\", \"priority\": 5}, {\"command\": \"?\"}]') e";
     assert_eq!(database.texts(many).await, ["created, created, rejected"]);
+    let before = store.stats().await.unwrap().counts;
+    for call in [
+        "enqueue('nobody')",
+        "enqueue('nobody', unique_key => 'k')",
+        "enqueue('work', queue => 'nowhere')",
+        "enqueue('work', keys => '{\"tenant\": \"a\"}')",
+        "enqueue_many('[{\"command\": \"work\"}, {\"command\": \"nobody\"}]')",
+    ] {
+        let fault = database.try_run(&format!("select kinfolk.{call}")).await.unwrap_err();
+        assert!(matches!(fault, StoreError::Rejected(_)), "{call}: {fault:?}");
+    }
+    // In a trigger, the statement that fired it fails with it.
+    database
+        .run(
+            "create table thing (n int);
+             create function changed() returns trigger language plpgsql as
+                 $$ begin perform kinfolk.enqueue('nobody'); return null; end $$;
+             create trigger changed after insert on thing for each row execute function changed()",
+        )
+        .await;
+    assert!(matches!(database.try_run("insert into thing values (1)").await, Err(StoreError::Rejected(_))));
+    assert_eq!(database.texts("select count(*)::text from thing").await, ["0"]);
+    assert_eq!(store.stats().await.unwrap().counts, before);
+}
+
+#[tokio::test]
+async fn a_number_that_no_handler_could_read_is_refused() {
+    let (database, _store) = fresh().await;
+    for payload in ["1e400", "{\"a\": [-1e309]}"] {
+        for call in ["enqueue('work', '{}')", "enqueue_many('[{{\"command\": \"work\", \"payload\": {}}}]')"] {
+            let call = call.replace("{}", payload).replace("{{", "{").replace("}}", "}");
+            let said = refused(&database, &format!("select * from kinfolk.{call}")).await;
+            assert!(said.contains("number") && said.contains("string"), "{call}: {said}");
+        }
+    }
+    let long = format!("{{\"a\": 1e307, \"b\": \"{}\", \"c\": 1e-400}}", "9".repeat(400));
+    database.run(&format!("select * from kinfolk.enqueue('work', '{long}')")).await;
 }
 
 #[tokio::test]
@@ -40,7 +77,7 @@ async fn groups_are_declared_as_a_number_or_by_name_and_keys_come_with_the_enque
     let api = GroupSpec::rate(Rate::per_minute(5)).shared();
     let declared = Groups::of([("tenant", GroupSpec::limit(2)), ("api", api)]).unwrap();
     assert_eq!(store.commands().await.unwrap()[0].groups, Some(declared));
-    let many = "select string_agg(e.outcome || coalesce(' ' || e.why, ''), ', ') from kinfolk.enqueue_many('[
+    let many = "select string_agg(e.outcome || coalesce(' ' || e.why, ''), ', ') from kinfolk.try_enqueue_many('[
         {\"command\": \"work\", \"keys\": {\"tenant\": \"acme\"}}, {\"command\": \"work\"},
         {\"command\": \"work\", \"keys\": {\"nothing\": \"x\"}}]') e";
     assert_eq!(database.texts(many).await, ["created, created, rejected unknown group nothing"]);
@@ -48,6 +85,12 @@ async fn groups_are_declared_as_a_number_or_by_name_and_keys_come_with_the_enque
     let id = database.texts(one).await[0].parse().unwrap();
     let keys = store.task(TaskId(id)).await.unwrap().unwrap().keys;
     assert_eq!(keys, Keys::of([("tenant", "b")]).unwrap());
+    // A number is its text, and a key of null skips its group.
+    for (given, kept) in [("5", Keys::of([("tenant", "5")]).unwrap()), ("null", Keys::new())] {
+        let one = format!("select e.id::text from kinfolk.enqueue('work', keys => '{{\"tenant\": {given}}}') e");
+        let id = database.texts(&one).await[0].parse().unwrap();
+        assert_eq!(store.task(TaskId(id)).await.unwrap().unwrap().keys, kept, "{given}");
+    }
     for (groups, words) in [
         ("{\"tenant\": \"many\"}", "many"),
         ("{\"tenant\": {\"limits\": 1}}", "limits"),
@@ -78,7 +121,8 @@ async fn bad_input_is_refused_with_the_value_and_the_remedy() {
         ("trace => repeat('x', 300)", "trace"),
         ("payload => null", "null"),
         ("keys => '[]'", "object"),
-        ("keys => '{\"tenant\": 1}'", "tenant"),
+        ("keys => '{\"tenant\": true}'", "tenant"),
+        ("priority => -2147483648", "priority -2147483648"),
     ] {
         let fault = refused(&database, &format!("select kinfolk.enqueue('work', {arguments})")).await;
         assert!(fault.contains(words), "{arguments}: {fault}");

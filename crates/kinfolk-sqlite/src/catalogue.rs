@@ -102,6 +102,14 @@ impl Catalogue {
         self.command_names.keys().copied()
     }
 
+    /// The number of a queue, or those of all; `None` when there is no such queue.
+    pub(crate) fn queues_named(&self, name: Option<&QueueName>) -> Option<Vec<i64>> {
+        match name {
+            None => Some(self.queue_names.keys().copied().collect()),
+            Some(name) => self.queue(name).map(|known| vec![known.id]),
+        }
+    }
+
     /// All commands, by name.
     pub(crate) fn all_commands(&self) -> Vec<Command> {
         let mut all: Vec<_> = self.commands.values().map(|known| known.command.clone()).collect();
@@ -159,6 +167,7 @@ fn command(row: &Row<'_>) -> Result<KnownCommand> {
                 base_ms: row.get("base_ms")?,
                 cap_ms: row.get("cap_ms")?,
                 jitter_pct: row.get("jitter_pct")?,
+                max_strikes: row.get("max_strikes")?,
             },
             timeout: row.get::<_, Option<i64>>("timeout")?.map(span_from),
             groups: None,

@@ -53,8 +53,10 @@ const FORBIDDEN: &[ErrorCode] = &[ErrorCode::PermissionDenied, ErrorCode::Author
 /// The file can't be opened or read right now.
 const UNAVAILABLE: &[ErrorCode] =
     &[ErrorCode::CannotOpen, ErrorCode::SystemIoFailure, ErrorCode::FileLockingProtocolFailed];
-/// The file is something else, or damaged.
+/// The file is something else.
 const FOREIGN: &[ErrorCode] = &[ErrorCode::NotADatabase];
+/// The file has pages that make no sense.
+const DAMAGED: &[ErrorCode] = &[ErrorCode::DatabaseCorrupt];
 
 /// Whether waiting for other processes helps.
 pub(crate) fn is_busy(fault: &rusqlite::Error) -> bool {
@@ -79,6 +81,8 @@ fn translate(fault: &rusqlite::Error) -> StoreError {
         StoreError::Unavailable { detail }
     } else if FOREIGN.contains(&code) {
         StoreError::Foreign { database: "the file".to_owned(), detail }
+    } else if DAMAGED.contains(&code) {
+        StoreError::Damaged { detail }
     } else {
         StoreError::Fault { code: format!("sqlite {}", inner.extended_code), detail }
     }
@@ -88,9 +92,22 @@ fn translate(fault: &rusqlite::Error) -> StoreError {
 pub(crate) fn while_opening(path: &Path, fault: Fault) -> StoreError {
     match StoreError::from(fault) {
         StoreError::Foreign { detail, .. } => StoreError::Foreign { database: path.display().to_string(), detail },
+        StoreError::Damaged { detail } => StoreError::Damaged { detail: format!("{}: {detail}", path.display()) },
         StoreError::Unavailable { detail } => unopenable(path, &detail),
         fault => fault,
     }
+}
+
+/// Refuses what is there and is no plain file. A pipe would be waited for without end, a device would get a journal beside
+/// it.
+pub(crate) fn refuse_no_file(path: &Path) -> std::result::Result<(), StoreError> {
+    let Ok(about) = std::fs::metadata(path) else { return Ok(()) };
+    let detail = match about.file_type() {
+        kind if kind.is_file() => return Ok(()),
+        kind if kind.is_dir() => "it is a folder",
+        _ => "it is a pipe, a socket or a device, and no plain file",
+    };
+    Err(StoreError::Foreign { database: path.display().to_string(), detail: detail.to_owned() })
 }
 
 fn unopenable(path: &Path, detail: &str) -> StoreError {
@@ -99,9 +116,6 @@ fn unopenable(path: &Path, detail: &str) -> StoreError {
         && !folder.is_dir()
     {
         return StoreError::not_found("folder", folder.display());
-    }
-    if path.is_dir() {
-        return StoreError::Foreign { database: path.display().to_string(), detail: "it is a folder".to_owned() };
     }
     match std::fs::OpenOptions::new().read(true).open(path) {
         Err(fault) if fault.kind() == std::io::ErrorKind::PermissionDenied => {
@@ -138,6 +152,7 @@ mod tests {
         assert_eq!(of(ffi::SQLITE_PERM).code(), "forbidden");
         assert_eq!(of(ffi::SQLITE_IOERR).code(), "unavailable");
         assert_eq!(of(ffi::SQLITE_NOTADB).code(), "foreign");
-        assert_eq!(of(ffi::SQLITE_CORRUPT).code(), "fault");
+        assert_eq!(of(ffi::SQLITE_CORRUPT).code(), "damaged");
+        assert_eq!(of(ffi::SQLITE_CORRUPT_INDEX).code(), "damaged");
     }
 }

@@ -45,6 +45,7 @@ pub(crate) struct Awaited {
     pub(crate) deadline: Option<i64>,
     pub(crate) cancel_on_failure: bool,
     pub(crate) created_at: i64,
+    pub(crate) settled_at: Option<i64>,
 }
 
 impl FanOut {
@@ -89,6 +90,7 @@ impl Awaited {
             deadline: row.get(16)?,
             cancel_on_failure: row.get(17)?,
             created_at: row.get(18)?,
+            settled_at: row.get(20)?,
         })
     }
 }
@@ -217,6 +219,7 @@ fn write(conn: &Connection, id: i64, now: &FanOut) -> Result<()> {
         awaited.deadline,
         awaited.cancel_on_failure,
         awaited.created_at,
+        awaited.settled_at,
     ])?;
     Ok(())
 }

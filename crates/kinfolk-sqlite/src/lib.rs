@@ -18,6 +18,7 @@ mod fan_out;
 mod known_group;
 mod locks;
 mod look;
+mod mark;
 mod migrate;
 mod options;
 mod readers;
@@ -30,6 +31,6 @@ mod watch;
 mod writer;
 
 pub use clock::SystemClock;
-pub use migrate::pending_migrations;
+pub use migrate::{file_version, pending_migrations};
 pub use options::{Options, Synchronous};
 pub use store::SqliteStore;

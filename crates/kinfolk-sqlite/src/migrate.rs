@@ -1,4 +1,7 @@
-//! The schema's history, and bringing a file up to date. Opening a file does it; two processes may do it at once.
+//! The schema, its history, and bringing a file up to date. Opening a file does it; two processes may do it at once.
+//!
+//! A new file is built from `sql/schema`; an older one is brought along by the steps it has not seen. It is one transaction:
+//! all of it is done, or nothing.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,11 +12,38 @@ use kinfolk_core::store::Answer;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::connect::patiently;
-use crate::error::{Fault, Result, while_opening};
+use crate::error::{Fault, Result, refuse_no_file, while_opening};
 use crate::options::Options;
 
 /// "KINF", at byte 68 of the file.
 const APPLICATION_ID: i32 = 0x4B49_4E46;
+
+macro_rules! files {
+    ($($name:literal),+ $(,)?) => {
+        &[$(include_str!(concat!("../sql/schema/", $name, ".sql"))),+]
+    };
+}
+
+/// How the tables are: a new file is built from these at once.
+const SCHEMA: &[&str] = files![
+    "store",
+    "queue",
+    "command",
+    "worker",
+    "task",
+    "body",
+    "attempt",
+    "schedule",
+    "fan_out",
+    "checkpoint",
+    "signal",
+    "follow_up",
+    "status",
+    "audit",
+    "slot",
+    "task_shown",
+    "migration",
+];
 
 /// One step of the schema's history.
 struct Step {
@@ -21,12 +51,11 @@ struct Step {
     sql: &'static str,
 }
 
-/// Every step; the first is version 1.
+/// Every step; the first is version 1. An older file is brought along by those it has not seen. A test holds their sum to
+/// [`SCHEMA`]. Nothing was before the first, so it has no SQL of its own.
 const STEPS: &[Step] = &[
-    Step { name: "engine", sql: include_str!("../sql/migrations/0001_engine.sql") },
-    Step { name: "families", sql: include_str!("../sql/migrations/0002_families.sql") },
-    Step { name: "durable_handlers", sql: include_str!("../sql/migrations/0003_durable_handlers.sql") },
-    Step { name: "groups", sql: include_str!("../sql/migrations/0004_groups.sql") },
+    Step { name: "the first tables", sql: "" },
+    Step { name: "what was done, and when", sql: include_str!("../sql/schema/migration.sql") },
 ];
 
 /// The version this program needs.
@@ -48,11 +77,12 @@ pub(crate) fn prepare(conn: &mut Connection, path: &Path, patience: Duration) ->
         }
         .into());
     }
-    upgrade(conn, path, patience, known())
+    upgrade(conn, path, patience)
 }
 
-/// Brings the schema to a version, in one transaction.
-pub(crate) fn upgrade(conn: &mut Connection, path: &Path, patience: Duration, to: i32) -> Result<Migrated> {
+/// Brings the schema up to date, in one transaction.
+fn upgrade(conn: &mut Connection, path: &Path, patience: Duration) -> Result<Migrated> {
+    let to = known();
     if patiently(patience, "a migration", || Ok(version(conn)?))? == to {
         return Ok(Migrated { from: to, to });
     }
@@ -60,44 +90,59 @@ pub(crate) fn upgrade(conn: &mut Connection, path: &Path, patience: Duration, to
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Someone else may have been at it while we waited.
         let from = identify(&tx, path)?;
-        for step in pending_until(from, to) {
+        for step in pending(from) {
             tx.execute_batch(&step.sql)?;
         }
         if from < to {
+            note(&tx, from)?;
             tx.pragma_update(None, "application_id", APPLICATION_ID)?;
             tx.pragma_update(None, "user_version", to)?;
         }
         tx.commit()?;
-        Ok(Migrated { from, to: to.max(from) })
+        Ok(Migrated { from, to })
     })
 }
 
-/// The steps that opening this file would run: all of them when it is not there. Looks only, and makes nothing.
+/// Notes the steps after a version as done.
+fn note(conn: &Connection, from: i32) -> rusqlite::Result<()> {
+    for (version, step) in steps_after(from) {
+        conn.execute("insert into migration (version, name) values (?1, ?2)", (version, step.name))?;
+    }
+    Ok(())
+}
+
+/// What opening this file would run. Looks only, and makes nothing.
 pub fn pending_migrations(path: impl AsRef<Path>) -> Answer<Vec<Migration>> {
+    file_version(path).map(pending)
+}
+
+/// The version of the schema in a file: 0 when it is empty or not there. Looks only, and makes nothing.
+pub fn file_version(path: impl AsRef<Path>) -> Answer<i32> {
     let path = path.as_ref();
     if !path.exists() {
-        return Ok(pending(0));
+        return Ok(0);
     }
+    refuse_no_file(path)?;
     let found = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         .map_err(Fault::from)
         .and_then(|conn| {
             conn.busy_timeout(Options::default().busy_timeout)?;
             identify(&conn, path)
         });
-    found.map(pending).map_err(|fault| while_opening(path, fault))
+    found.map_err(|fault| while_opening(path, fault))
 }
 
-/// The steps that a file of this version lacks.
+/// What brings a file of this version up to date.
 pub(crate) fn pending(from: i32) -> Vec<Migration> {
-    pending_until(from, known())
+    let migration = |version, name: &str, sql| Migration { version, name: name.to_owned(), sql };
+    if from == 0 {
+        return vec![migration(known(), "a new schema", SCHEMA.join("\n"))];
+    }
+    steps_after(from).map(|(version, step)| migration(version, step.name, step.sql.to_owned())).collect()
 }
 
-fn pending_until(from: i32, to: i32) -> Vec<Migration> {
-    (1..=to)
-        .zip(STEPS)
-        .filter(|(version, _)| *version > from)
-        .map(|(version, step)| Migration { version, name: step.name.to_owned(), sql: step.sql.to_owned() })
-        .collect()
+fn steps_after(from: i32) -> impl Iterator<Item = (i32, &'static Step)> {
+    (1..).zip(STEPS).filter(move |(version, _)| *version > from)
 }
 
 /// The schema's version in the file.
@@ -139,25 +184,51 @@ mod tests {
         statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(rusqlite::Result::unwrap).collect()
     }
 
+    /// A file as the first version left it.
+    fn first_version() -> Connection {
+        let conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch(&SCHEMA.join("\n")).unwrap();
+        conn.execute_batch("drop table migration").unwrap();
+        conn.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+        conn.pragma_update(None, "user_version", 1).unwrap();
+        conn
+    }
+
     #[test]
     fn the_schema_is_the_same_whether_built_at_once_or_step_by_step() {
         let path = Path::new("memory");
         let mut at_once = Connection::open_in_memory().unwrap();
-        upgrade(&mut at_once, path, PATIENCE, known()).unwrap();
-        let mut by_steps = Connection::open_in_memory().unwrap();
-        for version in 1..=known() {
-            let done = upgrade(&mut by_steps, path, PATIENCE, version).unwrap();
-            assert_eq!(done, Migrated { from: version - 1, to: version });
-        }
+        assert_eq!(upgrade(&mut at_once, path, PATIENCE).unwrap(), Migrated { from: 0, to: known() });
+        let mut by_steps = first_version();
+        assert_ne!(shape(&at_once), shape(&by_steps));
+        assert_eq!(upgrade(&mut by_steps, path, PATIENCE).unwrap(), Migrated { from: 1, to: known() });
         assert_eq!(shape(&at_once), shape(&by_steps));
-        assert!(pending(version(&at_once).unwrap()).is_empty());
-        assert_eq!(pending(0).len(), STEPS.len());
+        for conn in [&at_once, &by_steps] {
+            assert!(pending(version(conn).unwrap()).is_empty());
+        }
+    }
+
+    #[test]
+    fn what_was_done_is_noted_with_its_time() {
+        let path = Path::new("memory");
+        let noted = |conn: &Connection| -> Vec<i32> {
+            let sql =
+                "select version from migration where name <> '' and migrated_at > 1700000000000000 order by version";
+            let mut statement = conn.prepare(sql).unwrap();
+            statement.query_map((), |row| row.get(0)).unwrap().map(rusqlite::Result::unwrap).collect()
+        };
+        let mut conn = Connection::open_in_memory().unwrap();
+        upgrade(&mut conn, path, PATIENCE).unwrap();
+        assert_eq!(noted(&conn), (1..=known()).collect::<Vec<_>>());
+        let mut conn = first_version();
+        upgrade(&mut conn, path, PATIENCE).unwrap();
+        assert_eq!(noted(&conn), (2..=known()).collect::<Vec<_>>());
     }
 
     #[test]
     fn what_is_pending_is_told_without_touching_the_file() {
         let path = std::env::temp_dir().join(format!("kinfolk-{}.db", uuid::Uuid::new_v4()));
-        assert_eq!(pending_migrations(&path).unwrap().len(), STEPS.len());
+        assert_eq!(pending_migrations(&path).unwrap().len(), 1);
         assert!(!path.exists());
         prepare(&mut Connection::open(&path).unwrap(), &path, PATIENCE).unwrap();
         assert!(pending_migrations(&path).unwrap().is_empty());

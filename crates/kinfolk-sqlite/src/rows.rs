@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use kinfolk_core::settle::Failure;
-use kinfolk_core::task::{Attempt, Ending, Task};
-use kinfolk_core::{Json, Keys, SignalName, TaskId, Timestamp, WorkerId};
+use kinfolk_core::task::{Attempt, Ending, Run, Task, WaitedFor};
+use kinfolk_core::{FanOutId, Json, Keys, SignalName, TaskId, Timestamp, WorkerId};
 use rusqlite::Row;
 use uuid::Uuid;
 
@@ -82,6 +82,8 @@ pub(crate) fn task(row: &Row<'_>, catalogue: &Catalogue, now: Timestamp) -> Resu
         unique_key: row.get::<_, Option<String>>("unique_key")?.filter(|_| key_until > Some(now.as_micros())),
         created_at: moment(row, "created_at")?,
         started_at: moment_or_none(row, "started_at")?,
+        first_started_at: moment_or_none(row, "first_started_at")?,
+        ran_before: span_from(row.get("ran_before")?),
         finished_at: moment_or_none(row, "finished_at")?,
         cancel_requested_at: moment_or_none(row, "cancel_requested_at")?,
         worker: row.get::<_, Option<[u8; 16]>>("worker")?.map(worker_from),
@@ -92,6 +94,8 @@ pub(crate) fn task(row: &Row<'_>, catalogue: &Catalogue, now: Timestamp) -> Resu
         parent: row.get::<_, Option<i64>>("parent_id")?.map(TaskId),
         root: TaskId(row.get("root_id")?),
         depth: row.get("depth")?,
+        fan_out: row.get::<_, Option<i64>>("fan_out_id")?.map(FanOutId),
+        index: row.get("nth")?,
         outcome: outcome.map(|state| state.parse()).transpose()?,
         steps: row.get("steps")?,
         signals: signals.map_or(Ok(Vec::new()), |text| names(&text))?,
@@ -110,5 +114,31 @@ pub(crate) fn attempt(row: &Row<'_>) -> Result<Attempt> {
         worker: worker_from(row.get("worker")?),
         ending: Ending::from_word(&ending).ok_or_else(|| unreadable("ending", &ending))?,
         failure: failure_or_none(row)?,
+    })
+}
+
+/// A run, from the columns of `sql/inspect/runs.sql`.
+pub(crate) fn run(row: &Row<'_>) -> Result<Run> {
+    let word = |word: String| Ending::from_word(&word).ok_or_else(|| unreadable("ending", &word));
+    let ending = row.get::<_, Option<String>>("ending")?.map(word).transpose()?;
+    Ok(Run {
+        task: TaskId(row.get("task_id")?),
+        run: row.get("run")?,
+        attempt: row.get("attempt")?,
+        started_at: moment(row, "started_at")?,
+        ended_at: moment_or_none(row, "ended_at")?,
+        worker: worker_from(row.get("worker")?),
+        ending,
+        failure: failure_or_none(row)?,
+        waited_for: if ending == Some(Ending::Suspended) { Some(waited_for(row)?) } else { None },
+    })
+}
+
+fn waited_for(row: &Row<'_>) -> Result<WaitedFor> {
+    let (awaited, signals): (String, String) = (row.get("awaited")?, row.get("signals")?);
+    Ok(WaitedFor {
+        fan_outs: serde_json::from_str(&awaited).map_err(|_| unreadable("awaited fan-outs", &awaited))?,
+        until: moment_or_none(row, "until")?,
+        signals: names(&signals)?,
     })
 }

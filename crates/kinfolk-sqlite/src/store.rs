@@ -9,8 +9,9 @@ use kinfolk_core::store::Answer;
 use kinfolk_core::{Clock, StoreError};
 
 use crate::clock::{StoreClock, SystemClock};
-use crate::error::{Result, while_opening};
+use crate::error::{Result, refuse_no_file, while_opening};
 use crate::locks::Locks;
+use crate::mark::Marker;
 use crate::options::{Options, Synchronous};
 use crate::readers::{Readers, Snapshot};
 use crate::session::Session;
@@ -45,6 +46,7 @@ struct Inner {
     shared: Arc<Shared>,
     readers: Arc<Readers>,
     watcher: Watcher,
+    marker: Arc<Marker>,
     writer: Mutex<Option<Running>>,
     /// A folder that goes with the store.
     temporary: Option<PathBuf>,
@@ -68,6 +70,7 @@ impl SqliteStore {
         if path == Path::new(":memory:") {
             return Self::temporary(clock, options);
         }
+        refuse_no_file(path)?;
         // An absolute path can't be mistaken for a URI.
         let absolute = std::path::absolute(path)
             .map_err(|fault| StoreError::Unavailable { detail: format!("{}: {fault}", path.display()) })?;
@@ -112,7 +115,8 @@ impl SqliteStore {
         });
         let writer = writer::start(conn, shared.clone())
             .map_err(|fault| StoreError::Unavailable { detail: format!("no thread: {fault}") })?;
-        let inner = Inner { shared, readers, watcher: Watcher::default(), writer: Mutex::new(Some(writer)), temporary };
+        let (watcher, marker) = (Watcher::default(), Arc::default());
+        let inner = Inner { shared, readers, watcher, marker, writer: Mutex::new(Some(writer)), temporary };
         Ok(Self(Arc::new(inner)))
     }
 
@@ -138,6 +142,13 @@ impl SqliteStore {
         let (request, answer) = Call::request(verb, act);
         self.sender()?.send(request).map_err(|_| closed())?;
         answer.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// Whether anything may have been committed since this was last asked.
+    async fn mark(&self) -> Answer<u64> {
+        let (marker, shared) = (Arc::clone(&self.0.marker), self.0.shared.clone());
+        let read = tokio::task::spawn_blocking(move || marker.read(&shared).map_err(StoreError::from)).await;
+        read.unwrap_or_else(|fault| Err(StoreError::Unavailable { detail: format!("a read ended: {fault}") }))
     }
 
     async fn read<T: Send + 'static>(

@@ -46,12 +46,13 @@ pub(crate) enum Verb {
     Prune,
     Cancel,
     Retry,
+    Acquit,
     RetryFamily,
     Sweep,
     SetGroup,
     RemoveGroup,
     SlowDown,
-    /// Changes to commands, queues, schedules and statuses: no crash points, nor are there for a report.
+    /// Changes to commands, queues, schedules and statuses, and bulk actions: no crash points, nor are there for a report.
     Arrange,
 }
 
@@ -324,6 +325,7 @@ impl Verb {
             Self::Prune => ("prune.before", "prune.after"),
             Self::Cancel => ("cancel.before", "cancel.after"),
             Self::Retry => ("retry.before", "retry.after"),
+            Self::Acquit => ("acquit.before", "acquit.after"),
             Self::RetryFamily => ("retry_family.before", "retry_family.after"),
             Self::Sweep => ("sweep.before", "sweep.after"),
             Self::SetGroup => ("set_group.before", "set_group.after"),

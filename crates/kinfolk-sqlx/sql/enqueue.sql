@@ -25,7 +25,8 @@ answers as materialized (
         $11::integer[],
         $12::bigint[],
         $13::text[],
-        p_slot_keys => $14::text[]::jsonb[]) r
+        p_slot_keys => $14::text[]::jsonb[],
+        p_strict => $15::boolean) r
 )
 select coalesce(a.outcome, 'created') as outcome, coalesce(a.id, case when a.nth is null then i.id end) as id, a.name
 from ids

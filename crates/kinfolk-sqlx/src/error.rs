@@ -1,7 +1,8 @@
 //! From sqlx's errors to the core's. The SQLSTATEs beginning with KF are those that `kinfolk.refuse` raises.
 
 use kinfolk_core::{InputError, StoreError};
-use sqlx_core::error::Error;
+use sqlx_core::error::{DatabaseError, Error};
+use sqlx_postgres::PgDatabaseError;
 
 pub(crate) fn store_error(fault: Error) -> StoreError {
     let Error::Database(db) = &fault else {
@@ -16,6 +17,8 @@ pub(crate) fn store_error(fault: Error) -> StoreError {
     let detail = db.message().to_owned();
     match code.as_str() {
         "KF001" | "KF006" => StoreError::Input(InputError::Other(detail)),
+        "KF009" => rejected(db.as_ref()).unwrap_or(StoreError::Input(InputError::Other(detail))),
+        "KF012" => StoreError::NotRecorded { detail },
         "25006" => StoreError::ReadOnly { detail },
         "53100" => StoreError::Full { detail },
         "42501" => StoreError::Forbidden { detail },
@@ -25,4 +28,10 @@ pub(crate) fn store_error(fault: Error) -> StoreError {
         "57P01" | "57P02" | "57P03" | "40001" | "40P01" => StoreError::Unavailable { detail },
         _ => StoreError::Fault { code, detail },
     }
+}
+
+/// What the detail of KF009 says: why, and what is not there.
+fn rejected(db: &dyn DatabaseError) -> Option<StoreError> {
+    let (why, name) = db.try_downcast_ref::<PgDatabaseError>()?.detail()?.split_once(' ')?;
+    crate::rejection(why, name).ok().map(StoreError::Rejected)
 }

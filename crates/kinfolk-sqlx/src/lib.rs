@@ -1,4 +1,4 @@
-//! Enqueue and settle inside an sqlx transaction: the same two functions as `kinfolk-postgres` has for tokio-postgres.
+//! Enqueue and complete tasks inside an sqlx transaction.
 //!
 //! A thin adapter: it calls the SQL functions of schema `kinfolk`, needs no feature of sqlx, and opens no connection of
 //! its own. Everything is decided by those functions.
@@ -18,29 +18,38 @@
 //! ```
 
 mod error;
-mod words;
 
-use kinfolk_core::limits::{ENQUEUE_BATCH_MAX, SETTLE_BATCH_MAX};
+use std::time::Duration;
+
+use kinfolk_core::limits::ENQUEUE_BATCH_MAX;
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    CommandName, Due, Enqueued, GroupName, InputError, Json, Made, NewTask, Outcome, QueueName, Rejection, Retry,
-    Settle, Settled, State, StoreError, TaskId, UniqueScope,
+    CommandName, Due, Enqueued, GroupName, InputError, Json, Made, NewTask, Outcome, QueueName, Rejection, Settle,
+    State, StoreError, TaskId, Token, UniqueScope,
 };
 use sqlx_core::query::query;
 use sqlx_core::row::Row;
 use sqlx_postgres::{PgArguments, PgConnection, PgRow, Postgres};
 
 use crate::error::store_error;
-use crate::words::{micros, outcome};
 
 const ENQUEUE: &str = include_str!("../sql/enqueue.sql");
-const SETTLE: &str = include_str!("../sql/settle.sql");
-const SETTLE_MADE: &str = include_str!("../sql/settle_made.sql");
-const LOCK_SETTLED: &str = include_str!("../sql/lock_settled.sql");
+const COMPLETE: &str = include_str!("../sql/complete.sql");
+const COMPLETE_MADE: &str = include_str!("../sql/complete_made.sql");
 
 /// Enqueues tasks in the caller's transaction: they exist if, and only if, it commits. Works under every isolation
-/// level. Workers are woken by the commit.
+/// level. Workers are woken by the commit. A task whose command, queue or group is not there is an error,
+/// [`StoreError::Rejected`], and the transaction can only be rolled back then: see [`try_enqueue_in`].
 pub async fn enqueue_in(connection: &mut PgConnection, tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
+    enqueue_or(connection, tasks, true).await
+}
+
+/// As [`enqueue_in`], but one that can't be made is answered [`Enqueued::Rejected`], and the others are made.
+pub async fn try_enqueue_in(connection: &mut PgConnection, tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
+    enqueue_or(connection, tasks, false).await
+}
+
+async fn enqueue_or(connection: &mut PgConnection, tasks: &[NewTask], strict: bool) -> Answer<Vec<Enqueued>> {
     if tasks.len() > ENQUEUE_BATCH_MAX {
         return Err(InputError::Batch { what: "tasks", given: tasks.len(), max: ENQUEUE_BATCH_MAX }.into());
     }
@@ -50,85 +59,50 @@ pub async fn enqueue_in(connection: &mut PgConnection, tasks: &[NewTask]) -> Ans
     let tasks: Vec<&NewTask> = tasks.iter().collect();
     let rows = bind_tasks(query::<Postgres>(ENQUEUE), &tasks)
         .bind(keys(&tasks))
+        .bind(strict)
         .fetch_all(connection)
         .await
         .map_err(store_error)?;
     rows.iter().map(enqueued).collect()
 }
 
-/// Settles tasks in the caller's transaction, so that their effects and their end are one: exactly once. It must be the
-/// last act before the commit, done by one call (it takes locks that others wait for, in an order that a second call would
-/// break), the isolation level must be `read committed`, and
-/// a caller that is answered [`Settled::Stale`] must roll back.
-pub async fn settle_in(connection: &mut PgConnection, settles: &[Settle]) -> Answer<Vec<Settled>> {
-    if settles.len() > SETTLE_BATCH_MAX {
-        return Err(InputError::Batch { what: "settles", given: settles.len(), max: SETTLE_BATCH_MAX }.into());
-    }
-    for settle in settles {
-        settle.check()?;
-    }
-    // Settles that made nothing go together, one that made tasks by itself; all in the order given.
-    let calls: Vec<&[Settle]> = settles.chunk_by(|a, b| made(a).is_none() && made(b).is_none()).collect();
-    if calls.len() > 1 {
-        lock_settled(connection, settles).await?;
-    }
-    let mut answers = Vec::with_capacity(settles.len());
-    for call in calls {
-        match made(&call[0]) {
-            Some(made) => answers.push(settle_made(connection, &call[0], made).await?),
-            None => answers.extend(settle_plain(connection, call).await?),
-        }
-    }
-    Ok(answers)
+/// Records in the caller's transaction that an attempt is done, with its result and with what its handler has made, so that
+/// its effects and its end are one: exactly once. Answers the state of the task then: completed, or waiting for its children.
+///
+/// It must be the last act before the commit, since it takes locks that others wait for, and the isolation level must be
+/// `read committed`. Where this very attempt is not recorded as done (its token was replaced, it was settled before, its end was
+/// asked for, or what it made is refused) the answer is [`StoreError::NotRecorded`], and the database lets the transaction only
+/// be rolled back: it can't be committed by mistake.
+pub async fn complete_in(
+    connection: &mut PgConnection,
+    task: TaskId,
+    token: Token,
+    result: Option<&Json>,
+    made: &Made,
+) -> Answer<State> {
+    let settle = Settle::new(task, token, Outcome::Done(result.cloned()));
+    Settle { made: Some(Box::new(made.clone())), ..settle }.check()?;
+    let row = if made.is_empty() {
+        query::<Postgres>(COMPLETE)
+            .bind(task.0)
+            .bind(token.to_string())
+            .bind(result.map(ToString::to_string))
+            .fetch_one(connection)
+            .await
+    } else {
+        complete_made(connection, task, token, result, made).await
+    };
+    let state: String = row.map_err(store_error)?.try_get(0).map_err(store_error)?;
+    Ok(state.parse()?)
 }
 
-fn made(settle: &Settle) -> Option<&Made> {
-    settle.made.as_deref().filter(|made| !made.is_empty())
-}
-
-/// Locks what several calls in one transaction need: each takes its locks in order, but not the second after the first.
-async fn lock_settled(connection: &mut PgConnection, settles: &[Settle]) -> Answer<()> {
-    let follow_ups = settles.iter().filter_map(made).flat_map(|made| &made.follow_ups);
-    let (commands, keys): (Vec<String>, Vec<Option<String>>) = follow_ups
-        .map(|one| (one.task.command.to_string(), one.task.unique.as_ref().map(|unique| unique.key.clone())))
-        .unzip();
-    query::<Postgres>(LOCK_SETTLED)
-        .bind(settles.iter().map(|settle| settle.task.0).collect::<Vec<_>>())
-        .bind(commands)
-        .bind(keys)
-        .execute(connection)
-        .await
-        .map_err(store_error)?;
-    Ok(())
-}
-
-async fn settle_plain(connection: &mut PgConnection, settles: &[Settle]) -> Answer<Vec<Settled>> {
-    // Locks are taken in the order given.
-    let mut order: Vec<usize> = (0..settles.len()).collect();
-    order.sort_by_key(|place| settles[*place].task);
-    let sorted = || order.iter().map(|place| &settles[*place]);
-    let rows = query::<Postgres>(SETTLE)
-        .bind(sorted().map(|s| s.task.0).collect::<Vec<_>>())
-        .bind(sorted().map(|s| s.token.to_string()).collect::<Vec<_>>())
-        .bind(sorted().map(|s| outcome(&s.outcome).to_owned()).collect::<Vec<_>>())
-        .bind(sorted().map(result).collect::<Vec<_>>())
-        .bind(sorted().map(failure).collect::<Vec<_>>())
-        .bind(sorted().map(retry_us).collect::<Vec<_>>())
-        .fetch_all(connection)
-        .await
-        .map_err(store_error)?;
-    // What has no answer was plainly completed.
-    let mut answers = vec![Settled::Recorded(State::Completed); settles.len()];
-    for row in &rows {
-        let nth: i32 = row.try_get(0).map_err(store_error)?;
-        let place = usize::try_from(nth).ok().and_then(|nth| order.get(nth.wrapping_sub(1)));
-        let place = place.ok_or_else(|| strange(&nth.to_string()))?;
-        answers[*place] = settled(row)?;
-    }
-    Ok(answers)
-}
-
-async fn settle_made(connection: &mut PgConnection, settle: &Settle, made: &Made) -> Answer<Settled> {
+async fn complete_made(
+    connection: &mut PgConnection,
+    task: TaskId,
+    token: Token,
+    result: Option<&Json>,
+    made: &Made,
+) -> Result<PgRow, sqlx_core::error::Error> {
     let tasks: Vec<&NewTask> = made.iter().collect();
     let kinds = [
         ("sibling", made.siblings.len()),
@@ -139,17 +113,18 @@ async fn settle_made(connection: &mut PgConnection, settle: &Settle, made: &Made
     let kinds = kinds.into_iter().flat_map(|(kind, many)| std::iter::repeat_n(kind.to_owned(), many));
     let before = std::iter::repeat_n(None, made.siblings.len() + made.children.len());
     let whens = made.follow_ups.iter().map(|follow_up| Some(follow_up.when.as_str().to_owned()));
-    let query = query::<Postgres>(SETTLE_MADE)
-        .bind(settle.task.0)
-        .bind(settle.token.to_string())
-        .bind(result(settle))
+    let query = query::<Postgres>(COMPLETE_MADE)
+        .bind(task.0)
+        .bind(token.to_string())
+        .bind(result.map(ToString::to_string))
         .bind(made.order.as_str())
         .bind(kinds.collect::<Vec<_>>());
-    let row = bind_tasks(query, &tasks)
+    bind_tasks(query, &tasks)
         .bind(before.chain(whens).collect::<Vec<_>>())
         .bind(keys(&tasks))
-        .bind(tasks.iter().map(|task| task.inherit_keys).collect::<Vec<_>>());
-    settled(&row.fetch_one(connection).await.map_err(store_error)?)
+        .bind(tasks.iter().map(|task| task.inherit_keys).collect::<Vec<_>>())
+        .fetch_one(connection)
+        .await
 }
 
 type Query<'q> = sqlx_core::query::Query<'q, Postgres, PgArguments>;
@@ -205,29 +180,6 @@ fn window_us(task: &NewTask) -> Option<i64> {
     }
 }
 
-fn result(settle: &Settle) -> Option<String> {
-    match &settle.outcome {
-        Outcome::Done(Some(result)) => Some(result.to_string()),
-        _ => None,
-    }
-}
-
-fn failure(settle: &Settle) -> Option<String> {
-    match &settle.outcome {
-        Outcome::Failed { failure, .. } => Json::of(failure).ok().map(|json| json.to_string()),
-        _ => None,
-    }
-}
-
-fn retry_us(settle: &Settle) -> Option<i64> {
-    match &settle.outcome {
-        Outcome::Snooze(span) | Outcome::YieldPlace(span) | Outcome::Failed { retry: Retry::After(span), .. } => {
-            Some(micros(*span))
-        }
-        _ => None,
-    }
-}
-
 fn enqueued(row: &PgRow) -> Answer<Enqueued> {
     let outcome: &str = row.try_get(0).map_err(store_error)?;
     let id: Option<i64> = row.try_get(1).map_err(store_error)?;
@@ -236,24 +188,24 @@ fn enqueued(row: &PgRow) -> Answer<Enqueued> {
         ("created", Some(id), _) => Ok(Enqueued::Created(id)),
         ("existing", Some(id), _) => Ok(Enqueued::Existing(id)),
         ("merged", Some(id), _) => Ok(Enqueued::Merged(id)),
-        ("unknown_command", _, Some(name)) => {
-            Ok(Enqueued::Rejected(Rejection::UnknownCommand(CommandName::new(name)?)))
-        }
-        ("unknown_queue", _, Some(name)) => Ok(Enqueued::Rejected(Rejection::UnknownQueue(QueueName::new(name)?))),
-        ("unknown_group", _, Some(name)) => Ok(Enqueued::Rejected(Rejection::UnknownGroup(GroupName::new(name)?))),
+        (why, None, Some(name)) => Ok(Enqueued::Rejected(rejection(why, name)?)),
         _ => Err(strange(outcome)),
     }
 }
 
-fn settled(row: &PgRow) -> Answer<Settled> {
-    let answer: &str = row.try_get(1).map_err(store_error)?;
-    let state: Option<&str> = row.try_get(2).map_err(store_error)?;
-    match (answer, state) {
-        ("recorded", Some(state)) => Ok(Settled::Recorded(state.parse()?)),
-        ("repeated", Some(state)) => Ok(Settled::Repeated(state.parse()?)),
-        ("stale", _) => Ok(Settled::Stale),
-        _ => Err(strange(answer)),
+/// Why a task can't be made, as the database says it.
+fn rejection(why: &str, name: &str) -> Answer<Rejection> {
+    match why {
+        "unknown_command" => Ok(Rejection::UnknownCommand(CommandName::new(name)?)),
+        "unknown_queue" => Ok(Rejection::UnknownQueue(QueueName::new(name)?)),
+        "unknown_group" => Ok(Rejection::UnknownGroup(GroupName::new(name)?)),
+        _ => Err(strange(why)),
     }
+}
+
+/// A span in microseconds. Spans beyond what fits were refused before.
+fn micros(span: Duration) -> i64 {
+    i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
 }
 
 fn strange(word: &str) -> StoreError {

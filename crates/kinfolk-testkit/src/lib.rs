@@ -1,4 +1,4 @@
-//! Throw-away database servers for tests: a private PostgreSQL cluster, a pgbouncer in front of one.
+//! Throw-away servers for tests: a private PostgreSQL cluster, a pgbouncer in front of one, a browser.
 //!
 //! Used by `cargo xtask test`, which hands one cluster to the whole test run, and by the fault tests, which break
 //! clusters of their own. Nothing here touches a server that it did not start: every server has its own folder in
@@ -8,12 +8,14 @@
 //! This crate never depends on another crate of the workspace, and is never part of a shipped program.
 
 mod bouncer;
+mod browser;
 mod cluster;
 mod folder;
 mod small_disk;
 mod tools;
 
 pub use bouncer::Bouncer;
+pub use browser::{Browser, Setup};
 pub use cluster::{Cluster, Stop};
 pub use folder::sweep;
 pub use tools::{Tools, is_root, signal};

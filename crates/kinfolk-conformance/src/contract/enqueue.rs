@@ -1,6 +1,6 @@
 //! Enqueueing: what a new task is, and what an enqueue answers.
 
-use kinfolk_core::{Command, Due, Enqueued, Gate, NewTask, Rejection, RetryPolicy, State};
+use kinfolk_core::{Command, Due, Enqueued, Gate, NewTask, Rejection, RetryPolicy, State, StoreError, Unique};
 
 use crate::world::{World, command, json, later, new_task, plain_command, queue_name, secs};
 
@@ -86,6 +86,25 @@ pub async fn an_unknown_command_is_rejected_and_its_neighbours_are_made(w: &Worl
     assert!(matches!(answers[0], Enqueued::Created(_)));
     assert_eq!(answers[1], Enqueued::Rejected(Rejection::UnknownCommand(command("nobody"))));
     assert!(matches!(answers[2], Enqueued::Created(_)));
+    assert_eq!(w.all().await.len(), 2);
+}
+
+/// Where all are wanted or none, one that is rejected is the error, by name, and its neighbours are not made.
+pub async fn where_all_or_none_is_wanted_one_rejected_is_an_error(w: &World) {
+    let known = [new_task("mail"), new_task("report")];
+    let made = w.store.enqueue_all(&known).await.unwrap();
+    assert!(matches!(made[..], [Enqueued::Created(_), Enqueued::Created(_)]), "{made:?}");
+    let nowhere = NewTask { queue: Some(queue_name("nowhere")), ..new_task("mail") };
+    let [first, second] = known;
+    let fault = w.store.enqueue_all(&[first, new_task("nobody"), nowhere, second]).await.unwrap_err();
+    assert!(
+        matches!(&fault, StoreError::Rejected(Rejection::UnknownCommand(name)) if *name == command("nobody")),
+        "{fault:?}"
+    );
+    let keyed = NewTask { unique: Some(Unique::key("k")), queue: Some(queue_name("nowhere")), ..new_task("mail") };
+    let fault = w.store.enqueue_all(&[new_task("mail"), keyed]).await.unwrap_err();
+    assert!(matches!(fault, StoreError::Rejected(Rejection::UnknownQueue(_))), "{fault:?}");
+    assert_eq!(w.store.enqueue_all(&[]).await.unwrap(), []);
     assert_eq!(w.all().await.len(), 2);
 }
 

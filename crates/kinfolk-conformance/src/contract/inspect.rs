@@ -27,14 +27,14 @@ pub async fn filters_narrow_a_listing(w: &World) {
     let (mail, report, export) = (w.enqueue("mail").await, w.enqueue("report").await, w.enqueue("export").await);
     w.store.cancel(report).await.unwrap();
     let all = Filter::default();
-    assert_eq!(found(w, Filter { states: vec![State::Pending], ..all.clone() }).await, [export, mail]);
+    assert_eq!(found(w, Filter { state: vec![State::Pending], ..all.clone() }).await, [export, mail]);
     assert_eq!(
-        found(w, Filter { states: vec![State::Cancelled, State::Pending], ..all.clone() }).await,
+        found(w, Filter { state: vec![State::Cancelled, State::Pending], ..all.clone() }).await,
         [export, report, mail]
     );
     assert_eq!(found(w, Filter { command: Some(command("report")), ..all.clone() }).await, [report]);
     assert_eq!(found(w, Filter { queue: Some(queue_name("default")), ..all.clone() }).await, [report, mail]);
-    let both = Filter { queue: Some(queue_name("default")), states: vec![State::Cancelled], ..all.clone() };
+    let both = Filter { queue: Some(queue_name("default")), state: vec![State::Cancelled], ..all.clone() };
     assert_eq!(found(w, both).await, [report]);
     assert_eq!(found(w, Filter { command: Some(command("nobody")), ..all.clone() }).await, []);
     assert_eq!(found(w, Filter { queue: Some(queue_name("nowhere")), ..all }).await, []);
@@ -140,7 +140,13 @@ pub async fn commands_are_shown_as_registered(w: &World) {
         queue: queue_name("bulk"),
         priority: -7,
         timeout: Some(Duration::from_millis(1_500)),
-        retry: kinfolk_core::RetryPolicy { max_attempts: 1_000, base_ms: 0, cap_ms: u32::MAX, jitter_pct: 100 },
+        retry: kinfolk_core::RetryPolicy {
+            max_attempts: 1_000,
+            base_ms: 0,
+            cap_ms: u32::MAX,
+            jitter_pct: 100,
+            max_strikes: 1_000,
+        },
         ..kinfolk_core::Command::new(command("a.b/c:d-e_f"))
     };
     w.store.register(std::slice::from_ref(&odd)).await.unwrap();

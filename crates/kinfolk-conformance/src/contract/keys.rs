@@ -97,7 +97,7 @@ pub async fn they_come_by_group_and_key(w: &World) {
     assert_eq!(look(w, KeyFilter { group, limit: 9, ..KeyFilter::default() }).await, all[4..]);
 }
 
-/// Only those that hold something up can be asked for: no slot left, or no start, or with tasks waiting.
+/// Only those that hold something up can be asked for. A key that has no slot left, or no start, and that nobody waits for, does not.
 pub async fn those_that_hold_up_can_be_asked_for(w: &World) {
     w.groups([("a", GroupSpec::limit(2)), ("b", GroupSpec::rate(Rate::per_minute(1).burst(2)))]).await;
     for keys in
@@ -107,8 +107,13 @@ pub async fn those_that_hold_up_can_be_asked_for(w: &World) {
     }
     w.look(9).await;
     assert_eq!(w.keys().await.len(), 4);
-    let blocking = look(w, KeyFilter { blocking: true, limit: 9, ..KeyFilter::default() }).await;
-    assert_eq!(blocking, [named(of_mail("a"), "full"), named(of_mail("b"), "used")]);
+    let blocking = async || look(w, KeyFilter { blocking: true, limit: 9, ..KeyFilter::default() }).await;
+    assert_eq!(blocking().await, []);
+    for keys in [&[("a", "full")][..], &[("b", "used")], &[("b", "half")]] {
+        w.under(keys).await;
+    }
+    w.look(9).await;
+    assert_eq!(blocking().await, [named(of_mail("a"), "full"), named(of_mail("b"), "used")]);
 }
 
 /// Groups come by name, shared ones first, then those of each command.

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::task::Ending;
 use kinfolk_core::{
-    Failure, Gate, Outcome, Recovered, Retry, Settled, State, StoreError, TaskId, WorkerId, WorkerSpec,
+    Command, Failure, Gate, Outcome, Recovered, Retry, RetryPolicy, Settled, State, StoreError, TaskId, WorkerId,
+    WorkerSpec,
 };
 use uuid::Uuid;
 
-use crate::world::{LEASE, World, claim_of, ids, secs, settle_of, worker_spec};
+use crate::world::{LEASE, World, claim_of, ids, plain_command, secs, settle_of, worker_spec};
 
 const NOTHING: Recovered = Recovered { returned: 0, poisoned: 0, cancelled: 0, workers: 0, more: false };
 
@@ -280,27 +281,125 @@ pub async fn an_ended_attempt_clears_the_suspicion(w: &World) {
     assert_eq!((shown.suspect, shown.strikes), (false, 0));
 }
 
-/// A task that takes down three workers as their only suspect fails as poison, and says so.
-pub async fn a_task_that_takes_down_its_workers_is_poison(w: &World) {
+/// Each strike makes the task wait: a second, then twice as long each time. Others go on, and it is claimed again when it is due.
+pub async fn a_task_waits_longer_after_each_strike(w: &World) {
     let task = w.running().await;
     w.lose_all().await;
-    for strike in 1..=3 {
+    for (strike, wait) in [(1, 1), (2, 2), (3, 4), (4, 8)] {
+        let worker = w.worker().await;
+        assert_eq!(w.claim_ids(worker, 9).await, [task.id]);
+        assert_eq!(w.lose_all().await, Recovered { returned: 1, workers: 1, ..NOTHING });
+        let shown = w.get(task.id).await;
+        assert_eq!((shown.state, shown.gate, shown.attempt), (State::Pending, Some(Gate::Time), 0));
+        assert_eq!((shown.suspect, shown.strikes, shown.due), (true, strike, w.now().plus(secs(wait))));
+        assert_eq!(shown.place, w.get(task.id).await.place);
+        w.advance(wait - 1).await;
+        let (other, worker) = (w.enqueue("mail").await, w.worker().await);
+        let claimed = w.store.claim(&claim_of(worker, 9)).await.unwrap();
+        assert_eq!((ids(&claimed.tasks), claimed.next_due), (vec![other], Some(shown.due)));
+        w.done(&claimed.tasks[0]).await;
+        w.store.leave(worker).await.unwrap();
+        w.advance(1).await;
+    }
+}
+
+/// No wait is longer than five minutes, and a task fails as poison only after twenty strikes, and says so.
+pub async fn a_task_that_takes_down_its_workers_is_poison_in_the_end(w: &World) {
+    let task = w.running().await;
+    w.lose_all().await;
+    for strike in 1..=20 {
         let worker = w.worker().await;
         assert_eq!(w.claim_ids(worker, 9).await, [task.id]);
         let recovered = w.lose_all().await;
-        assert_eq!(w.get(task.id).await.strikes, strike);
-        assert_eq!((recovered.returned, recovered.poisoned), if strike == 3 { (0, 1) } else { (1, 0) });
+        let shown = w.get(task.id).await;
+        assert_eq!(shown.strikes, strike);
+        assert_eq!((recovered.returned, recovered.poisoned), if strike == 20 { (0, 1) } else { (1, 0) });
+        assert!(shown.due <= w.now().plus(secs(300)), "strike {strike}");
+        if strike < 20 {
+            w.advance(300).await;
+        }
     }
     let shown = w.get(task.id).await;
     assert_eq!(
         (shown.state, shown.failure, shown.finished_at),
-        (State::Failed, Some(Failure::poison()), Some(w.now()))
+        (State::Failed, Some(Failure::poison(20)), Some(w.now()))
     );
-    assert_eq!(w.endings(task.id).await, [Ending::Lost; 4]);
+    assert_eq!(w.endings(task.id).await, [Ending::Lost; 21]);
 }
 
-/// One killer in a batch of 500: its 499 neighbours complete, and only the killer fails.
+/// How many strikes a task may have is up to its command, as it is registered at the time.
+pub async fn a_command_says_how_many_strikes_make_poison(w: &World) {
+    let task = w.running().await;
+    w.lose_all().await;
+    w.allow_strikes("mail", 2).await;
+    for strike in 1..=2 {
+        let worker = w.worker().await;
+        assert_eq!(w.claim_ids(worker, 9).await, [task.id]);
+        assert_eq!(w.lose_all().await.poisoned, u64::from(strike == 2));
+        w.advance(2).await;
+    }
+    assert_eq!(w.get(task.id).await.failure, Some(Failure::poison(2)));
+    for max_strikes in [0, 1_001] {
+        let plain = plain_command("mail");
+        let retry = RetryPolicy { max_strikes, ..plain.retry };
+        assert!(matches!(w.store.register(&[Command { retry, ..plain }]).await, Err(StoreError::Input(_))));
+    }
+}
+
+/// An operator clears a suspect that waits: it is open at once, runs beside other suspects, and a loss makes it a suspect anew.
+pub async fn an_acquitted_task_runs_at_once_like_any_other(w: &World) {
+    let suspects = w.enqueue_many("mail", 2).await;
+    let worker = w.worker().await;
+    w.claim(worker, 2).await;
+    w.lose_all().await;
+    let worker = w.worker().await;
+    let struck = w.take(worker).await.id;
+    assert_eq!(struck, suspects[0]);
+    w.lose_all().await;
+    assert_eq!(w.get(struck).await.gate, Some(Gate::Time));
+    let shown = w.store.acquit(struck).await.unwrap();
+    assert_eq!(shown, w.get(struck).await);
+    assert_eq!((shown.state, shown.gate, shown.due), (State::Pending, Some(Gate::Open), w.now()));
+    assert_eq!((shown.suspect, shown.strikes), (false, 0));
+    let worker = w.worker().await;
+    assert_eq!(w.claim_ids(worker, 9).await, suspects, "it runs beside a suspect");
+    w.lose_all().await;
+    let shown = w.get(struck).await;
+    assert_eq!((shown.suspect, shown.strikes, shown.gate), (true, 0, Some(Gate::Open)));
+}
+
+/// A running suspect that is cleared runs on, and its worker may take another suspect.
+pub async fn an_acquitted_task_that_runs_goes_on(w: &World) {
+    let suspects = w.enqueue_many("mail", 2).await;
+    let worker = w.worker().await;
+    w.claim(worker, 2).await;
+    w.lose_all().await;
+    let worker = w.worker().await;
+    let task = w.take(worker).await;
+    assert!(w.claim(worker, 1).await.is_empty());
+    let shown = w.store.acquit(task.id).await.unwrap();
+    assert_eq!((shown.state, shown.suspect, shown.worker), (State::Running, false, Some(worker)));
+    assert_eq!(w.claim_ids(worker, 1).await, [suspects[1]]);
+    assert_eq!(w.done(&task).await, Settled::Recorded(State::Completed));
+}
+
+/// To clear a task that is no suspect changes nothing, also when the call is repeated; one that has ended is refused.
+pub async fn only_suspects_are_acquitted(w: &World) {
+    let ended = w.failed().await;
+    let later = w.create(crate::world::later(60)).await;
+    let running = w.running().await;
+    let before = w.everything().await;
+    for id in [later, running.id] {
+        assert_eq!(w.store.acquit(id).await.unwrap(), w.get(id).await);
+    }
+    assert!(matches!(w.store.acquit(ended).await, Err(StoreError::WrongState { task, .. }) if task == ended));
+    assert!(matches!(w.store.acquit(TaskId(i64::MAX)).await, Err(StoreError::NotFound { .. })));
+    assert_eq!(w.everything().await, before);
+}
+
+/// One killer in a batch of 500: its 499 neighbours complete, and only the killer fails, when it has the strikes that it may.
 pub async fn one_killer_does_not_fail_its_neighbours(w: &World) {
+    w.allow_strikes("mail", 3).await;
     let all = w.enqueue_many("mail", 500).await;
     let killer = all[250];
     for _ in 0..4 {
@@ -311,6 +410,7 @@ pub async fn one_killer_does_not_fail_its_neighbours(w: &World) {
         let batch: Vec<_> = survivors.map(|task| settle_of(task, Outcome::Done(None))).collect();
         w.store.settle(&batch).await.unwrap();
         w.lose_all().await;
+        w.advance(4).await;
     }
     // The suspects that are left run one by one.
     let worker = w.worker().await;

@@ -4,6 +4,8 @@
 //! is written down once, in [`every_contract!`](crate::every_contract); a test holds that list and these files together.
 
 pub mod admit;
+pub mod audit;
+pub mod bulk;
 pub mod cancel;
 pub mod cancel_durable;
 pub mod cancel_family;
@@ -17,11 +19,14 @@ pub mod enqueue_keys;
 pub mod expire;
 pub mod explain;
 pub mod explain_durable;
+pub mod failures;
 pub mod fair;
 pub mod family_races;
 pub mod fan_out;
+pub mod filter;
 pub mod follow_up;
 pub mod group_races;
+pub mod held;
 pub mod history;
 pub mod holds;
 pub mod in_order;
@@ -50,6 +55,7 @@ pub mod retry;
 pub mod retry_durable;
 pub mod retry_family;
 pub mod retry_policy;
+pub mod runs;
 pub mod schedule;
 pub mod serial;
 pub mod set_group;
@@ -62,5 +68,6 @@ pub mod spawn;
 pub mod status;
 pub mod suspend;
 pub mod unique;
+pub mod unique_waiters;
 pub mod vectors;
 pub mod verdict;

@@ -1,6 +1,5 @@
 //! Lost workers, releases and snoozes of durable handlers: nothing that was recorded or made is lost or doubled.
 
-use kinfolk_core::limits::STRIKES_MAX;
 use kinfolk_core::{Failure, FailureKind, NewFanOut, Outcome, Retry, Rule, Settled, State, Verdict};
 
 use crate::flow::{Flow, fan_out, step, waiting_again};
@@ -87,13 +86,16 @@ pub async fn poison_waits_for_its_children(w: &World) {
     for cancel_on_failure in [false, true] {
         let new = NewFanOut { cancel_on_failure, ..fan_out("items", 3, Rule::FailFast) };
         let flow = w.flow_of(new).await;
+        w.allow_strikes(w.get(flow.id()).await.command.as_str(), 2).await;
         w.let_fail(flow.kids[0]).await;
         let busy = w.start(flow.kids[1]).await;
         let alive = w.get(busy.id).await.worker.unwrap();
-        for strike in 0..=STRIKES_MAX {
+        for strike in 0..=2 {
             w.start(flow.id()).await;
             let done = w.lose_all_but(&[alive]).await;
-            assert_eq!(done.poisoned, u64::from(strike == STRIKES_MAX));
+            assert_eq!(done.poisoned, u64::from(strike == 2));
+            // It waits a second after its first strike.
+            w.advance(2).await;
         }
         let shown = w.get(flow.id()).await;
         assert_eq!((shown.state, shown.outcome, shown.finished_at), (State::Waiting, Some(State::Failed), None));

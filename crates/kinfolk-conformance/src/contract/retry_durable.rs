@@ -44,14 +44,18 @@ pub async fn a_handler_without_children_replays_what_it_recorded(w: &World) {
     assert_eq!(w.take_signal(&task, "s", "go").await, kinfolk_core::Taken::Signal(json("1")), "kept until it is taken");
 }
 
-/// A handler with fan-outs is not retried alone, and neither is a child whose end was heard of.
-pub async fn owners_and_awaited_children_are_not_retried_alone(w: &World) {
+/// A child whose end its handler may have heard of is not retried without it; the handler is, as with its family.
+pub async fn awaited_children_are_not_retried_alone(w: &World) {
     let flow = failed_flow(w).await;
-    wrong_state(&w.store.retry(flow.id()).await);
     wrong_state(&w.store.retry(flow.kids[1]).await);
     let open = w.flow(2, Rule::CollectAll).await;
     w.let_fail(open.kids[0]).await;
     wrong_state(&w.store.retry(open.kids[0]).await);
+    assert_eq!(w.store.retry(flow.id()).await.unwrap().state, State::Pending);
+    w.store.cancel(open.id()).await.unwrap();
+    assert_eq!(w.store.retry(open.id()).await.unwrap().state, State::Waiting);
+    assert_eq!(w.states(open.id()).await, [State::Pending, State::Pending]);
+    assert_eq!(w.fan_out(&open).await.tally, counts(2, 0, 0, 0));
 }
 
 /// A handler that failed though its fan-outs ended well runs again from what it recorded; nothing else does.

@@ -49,17 +49,17 @@ pub async fn a_repaired_family_settles_as_if_it_had_never_failed(w: &World) {
     assert_eq!(w.endings(child).await, [Ending::Failed, Ending::Failed, Ending::Completed]);
 }
 
-/// What has completed or was cancelled by someone is left as it is; any member may name the family.
-pub async fn only_what_failed_runs_again(w: &World) {
+/// What has completed is left as it is, and all else runs again; any member may name the family.
+pub async fn what_has_completed_does_not_run_again(w: &World) {
     let (root, kids) = w.parent_of(4).await;
     w.work(kids[0], Outcome::Done(None)).await;
     w.work(kids[1], failed(Retry::Never)).await;
     w.store.cancel(kids[2]).await.unwrap();
     w.work(kids[3], failed(Retry::Never)).await;
-    assert_eq!(w.store.retry_family(kids[0]).await.unwrap(), Retried { pending: 2, waiting: 1 });
-    assert_eq!(w.states(root).await, [State::Completed, State::Pending, State::Cancelled, State::Pending]);
-    assert_eq!(w.tally(root).await, counts(4, 1, 0, 1));
-    assert_eq!(w.claimable().await, [kids[1], kids[3]]);
+    assert_eq!(w.store.retry_family(kids[0]).await.unwrap(), Retried { pending: 3, waiting: 1 });
+    assert_eq!(w.states(root).await, [State::Completed, State::Pending, State::Pending, State::Pending]);
+    assert_eq!(w.tally(root).await, counts(4, 1, 0, 0));
+    assert_eq!(w.claimable().await, [kids[1], kids[2], kids[3]]);
 }
 
 /// Only the branches that failed are opened: a completed branch stays, with everything in it.
@@ -76,17 +76,76 @@ pub async fn completed_branches_stay_as_they_are(w: &World) {
     assert_eq!(w.states(kids[1]).await, [State::Pending]);
 }
 
-/// Nothing below a cancelled task runs again: its parent has ended for good.
-pub async fn nothing_below_a_cancelled_task_runs_again(w: &World) {
+/// A branch that was cancelled waits again, and what failed or was cancelled below it runs again.
+pub async fn a_cancelled_branch_runs_again(w: &World) {
     let (root, kids) = w.parent_of(2).await;
     let branch = w.start(kids[0]).await;
     w.leave_behind(&branch, crate::kin::these([crate::world::new_task("mail"), crate::world::new_task("mail")])).await;
     w.work(w.kids(branch.id).await[0], failed(Retry::Never)).await;
     w.store.cancel(branch.id).await.unwrap();
     w.work(kids[1], failed(Retry::Never)).await;
-    assert_eq!(w.store.retry_family(root).await.unwrap(), Retried { pending: 1, waiting: 1 });
-    assert_eq!(w.states(branch.id).await, [State::Failed, State::Cancelled]);
-    assert_eq!(w.claimable().await, [kids[1]]);
+    assert_eq!(w.store.retry_family(root).await.unwrap(), Retried { pending: 3, waiting: 2 });
+    assert_eq!(w.states(branch.id).await, [State::Pending, State::Pending]);
+    assert_eq!((w.state(branch.id).await, w.tally(branch.id).await), (State::Waiting, counts(2, 0, 0, 0)));
+    for id in w.kids(branch.id).await.into_iter().chain([kids[1]]) {
+        assert_eq!(w.state(root).await, State::Waiting);
+        w.work(id, Outcome::Done(None)).await;
+    }
+    assert_eq!(w.state(root).await, State::Completed);
+}
+
+/// A family that was cancelled runs again: its leaves pend with fresh attempts, those above them wait, without the old
+/// request, and the family ends as if nobody had cancelled it.
+pub async fn a_cancelled_family_runs_again(w: &World) {
+    let (root, kids) = w.parent_of(3).await;
+    w.work(kids[0], Outcome::Done(None)).await;
+    let runs = w.start(kids[1]).await;
+    w.store.cancel(root).await.unwrap();
+    let early = w.store.retry_family(root).await;
+    wrong_state(early, root, State::Waiting, "only a failed or cancelled family can be retried");
+    w.settle(&runs, Outcome::Cancelled).await;
+    assert_eq!((w.state(root).await, w.tally(root).await), (State::Cancelled, counts(3, 1, 0, 2)));
+    assert_eq!(w.store.retry_family(kids[2]).await.unwrap(), Retried { pending: 2, waiting: 1 });
+    let shown = w.get(root).await;
+    assert_eq!((shown.state, shown.outcome, shown.failure), (State::Waiting, Some(State::Completed), None));
+    assert_eq!((shown.finished_at, shown.cancel_requested_at), (None, None));
+    assert_eq!((w.claimable().await, w.tally(root).await), (vec![kids[1], kids[2]], counts(3, 1, 0, 0)));
+    for child in &kids[1..] {
+        let task = w.start(*child).await;
+        let worker = w.get(*child).await.worker.unwrap();
+        assert_eq!((task.attempt, w.store.heartbeat(worker).await.unwrap().cancel), (1, vec![]));
+        w.done(&task).await;
+    }
+    assert_eq!((w.state(root).await, w.tally(root).await), (State::Completed, counts(3, 3, 0, 0)));
+}
+
+/// A cancelled family in order goes on where it was, one after another.
+pub async fn a_cancelled_family_goes_on_in_order(w: &World) {
+    let root = w.waiting(in_order(3, ChildOrder::InOrder)).await;
+    let kids = w.kids(root).await;
+    w.work(kids[0], Outcome::Done(None)).await;
+    w.store.cancel(root).await.unwrap();
+    assert_eq!(w.store.retry_family(root).await.unwrap(), Retried { pending: 2, waiting: 1 });
+    for child in &kids[1..] {
+        assert_eq!(w.claimable().await, [*child]);
+        w.work(*child, Outcome::Done(None)).await;
+    }
+    assert_eq!(w.state(root).await, State::Completed);
+}
+
+/// On a queue without room a family that was cancelled waits for a place, as one that failed does.
+pub async fn a_cancelled_family_waits_for_a_place(w: &World) {
+    w.serial(1).await;
+    let (root, kids) = w.parent_of(1).await;
+    w.store.cancel(root).await.unwrap();
+    let busy = w.root().await;
+    w.store.retry_family(root).await.unwrap();
+    assert_eq!((w.state(root).await, w.gate(kids[0]).await), (State::Waiting, Some(Gate::Limit)));
+    assert_eq!(w.claimable().await, []);
+    w.done(&busy).await;
+    assert_eq!(w.claimable().await, kids);
+    w.work(kids[0], Outcome::Done(None)).await;
+    assert_eq!(w.state(root).await, State::Completed);
 }
 
 /// A root that failed by itself is a family of one.
@@ -96,15 +155,14 @@ pub async fn a_root_that_failed_by_itself_runs_again(w: &World) {
     assert_eq!(w.claimable().await, [id]);
 }
 
-/// Only a family whose root has failed is repaired.
-pub async fn only_a_failed_family_is_repaired(w: &World) {
-    let remedy = "only a failed family can be retried";
+/// Only a family whose root has failed or was cancelled is repaired.
+pub async fn only_a_family_that_ended_badly_is_repaired(w: &World) {
+    let remedy = "only a failed or cancelled family can be retried";
     let (root, kids) = w.parent_of(2).await;
     wrong_state(w.store.retry_family(root).await, root, State::Waiting, remedy);
     w.work(kids[0], failed(Retry::Never)).await;
     wrong_state(w.store.retry_family(kids[0]).await, root, State::Waiting, remedy);
     w.store.cancel(root).await.unwrap();
-    wrong_state(w.store.retry_family(root).await, root, State::Cancelled, remedy);
     let flat = w.enqueue("mail").await;
     wrong_state(w.store.retry_family(flat).await, flat, State::Pending, remedy);
     let task = w.start(flat).await;
@@ -232,21 +290,33 @@ pub async fn a_child_is_retried_while_its_parent_waits(w: &World) {
     assert_eq!((w.state(root).await, w.tally(root).await), (State::Completed, counts(3, 3, 0, 0)));
 }
 
-/// A parent, and a child whose parent has ended, are not retried alone.
-pub async fn a_parent_and_a_child_of_an_ended_parent_are_not_retried_alone(w: &World) {
+/// A parent is retried with what is below it, and waits for that again: a root, and a branch while its parent waits.
+pub async fn a_parent_is_retried_with_what_is_below_it(w: &World) {
     let (root, child) = w.failed_family().await;
-    for id in [root, child] {
-        wrong_state(w.store.retry(id).await, id, State::Failed, "retry its family instead");
-    }
-    let (waiting, kids) = w.parent_of(2).await;
+    assert_eq!(w.store.retry(root).await.unwrap().state, State::Waiting);
+    assert_eq!(w.claimable().await, [child]);
+    w.store.cancel(root).await.unwrap();
+    let task = w.store.retry(root).await.unwrap();
+    assert_eq!((task.state, task.outcome, &task), (State::Waiting, Some(State::Completed), &w.get(root).await));
+    w.work(child, Outcome::Done(None)).await;
+    assert_eq!(w.state(root).await, State::Completed);
+    let (root, kids) = w.parent_of(2).await;
     let branch = w.start(kids[0]).await;
-    w.leave_behind(&branch, children(1)).await;
+    w.leave_behind(&branch, crate::kin::these([crate::world::new_task("mail")])).await;
     w.store.cancel(branch.id).await.unwrap();
-    wrong_state(w.store.retry(branch.id).await, branch.id, State::Cancelled, "retry its family instead");
-    wrong_state(
-        w.store.retry(waiting).await,
-        waiting,
-        State::Waiting,
-        "only failed and cancelled tasks can be retried",
-    );
+    assert_eq!(w.tally(root).await, counts(2, 0, 0, 1));
+    assert_eq!(w.store.retry(branch.id).await.unwrap().state, State::Waiting);
+    assert_eq!(w.tally(root).await, counts(2, 0, 0, 0));
+    w.work(kids[1], Outcome::Done(None)).await;
+    assert_eq!(w.state(root).await, State::Waiting);
+    w.work(w.kids(branch.id).await[0], Outcome::Done(None)).await;
+    assert_eq!((w.state(branch.id).await, w.state(root).await), (State::Completed, State::Completed));
+}
+
+/// A child whose parent has ended is not retried without it.
+pub async fn a_child_of_an_ended_parent_is_not_retried_alone(w: &World) {
+    let (root, child) = w.failed_family().await;
+    wrong_state(w.store.retry(child).await, child, State::Failed, "retry its family instead");
+    w.store.retry(root).await.unwrap();
+    wrong_state(w.store.retry(root).await, root, State::Waiting, "only failed and cancelled tasks can be retried");
 }

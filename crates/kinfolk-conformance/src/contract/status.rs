@@ -87,6 +87,31 @@ pub async fn a_status_turns_and_does_not_stick(w: &World) {
     }
 }
 
+/// What starts and ends between two looks is told as a turn and its turning back, once.
+pub async fn activity_between_two_looks_is_told(w: &World) {
+    let name = status_name("work");
+    w.store.put_status(&name, &mail()).await.unwrap();
+    w.store.put_status(&status_name("other"), &[command("export")]).await.unwrap();
+    for _ in 0..3 {
+        w.advance(1).await;
+        let task = w.root().await;
+        w.done(&task).await;
+        let on = Status { name: name.clone(), commands: mail().to_vec(), active: true, changed_at: w.now() };
+        let off = Status { active: false, ..on.clone() };
+        assert_eq!(w.store.refresh_statuses().await.unwrap(), [on, off.clone()]);
+        assert_eq!(w.store.statuses().await.unwrap()[1], off);
+        w.advance(1).await;
+        assert_eq!(w.store.refresh_statuses().await.unwrap(), []);
+    }
+    // What is still at work is told by its turns alone.
+    let task = w.root().await;
+    assert_eq!(w.store.refresh_statuses().await.unwrap().len(), 1);
+    w.settle(&task, failed(Retry::After(secs(0)))).await;
+    w.work(task.id, Outcome::Done(None)).await;
+    let turns: Vec<_> = w.store.refresh_statuses().await.unwrap().iter().map(|status| status.active).collect();
+    assert_eq!(turns, [false]);
+}
+
 /// Putting it again changes what it watches; the moment of its last turn stays unless it turns by that.
 pub async fn putting_it_again_changes_what_it_watches(w: &World) {
     let name = status_name("work");

@@ -191,10 +191,34 @@ pub async fn a_suspension_clears_suspicion(w: &World) {
     let task = w.start(id).await;
     w.lose_all().await;
     assert_eq!((w.get(id).await.strikes, task.attempt), (1, 1));
+    w.advance(1).await;
     let task = w.start(id).await;
     w.park(sleeping(&task, w.now().plus(secs(1)))).await;
     let shown = w.get(id).await;
     assert_eq!((shown.suspect, shown.strikes), (false, 0));
+}
+
+/// How long a handler has run before it was suspended is added up, without the time that it waited for or stood in line.
+pub async fn the_time_that_a_handler_ran_is_added_up(w: &World) {
+    let task = w.running().await;
+    assert_eq!(w.get(task.id).await.ran_before, secs(0));
+    w.advance(3).await;
+    w.park(sleeping(&task, w.now().plus(secs(60)))).await;
+    assert_eq!(w.get(task.id).await.ran_before, secs(3));
+    w.advance(100).await;
+    let task = w.start(task.id).await;
+    w.advance(4).await;
+    // The second time what it waits for is there already.
+    assert_eq!(w.suspend(sleeping(&task, w.now())).await, Settled::Recorded(State::Pending));
+    assert_eq!(w.get(task.id).await.ran_before, secs(7));
+    w.advance(50).await;
+    let task = w.start(task.id).await;
+    let started = w.now();
+    w.advance(2).await;
+    w.fail(&task, Retry::Never).await;
+    let shown = w.get(task.id).await;
+    assert_eq!((shown.state, shown.started_at, shown.ran_before), (State::Failed, Some(started), secs(7)));
+    assert_eq!(w.store.retry(task.id).await.unwrap().ran_before, secs(0));
 }
 
 /// What no store would keep is refused, for the whole call.

@@ -242,7 +242,7 @@ pub async fn a_listing_by_key_shows_holders_past_and_present(w: &World) {
     w.store.cancel(first).await.unwrap();
     let second = w.create(keyed(key(), "{}")).await;
     w.create(keyed(Unique::key("other"), "{}")).await;
-    let filter = Filter { unique_key: Some("order-1".to_owned()), limit: 10, ..Filter::default() };
+    let filter = Filter { unique: Some("order-1".to_owned()), limit: 10, ..Filter::default() };
     let found: Vec<_> = w.store.list(&filter).await.unwrap().tasks.into_iter().map(|task| task.id).collect();
     assert_eq!(found, [second, first]);
 }

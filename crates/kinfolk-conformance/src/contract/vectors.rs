@@ -11,6 +11,9 @@ use kinfolk_core::{
 
 use crate::world::{World, claim_of, command, new_task, plain_command, secs, settle_of};
 
+/// More seconds than any task of these cases waits for after a strike.
+const LONGEST_WAIT: u64 = 10;
+
 struct Case {
     name: String,
     facts: Facts,
@@ -67,11 +70,13 @@ async fn arrange(w: &World, cases: &[Case]) -> Vec<ClaimedTask> {
     }
     let most = cases.iter().map(Case::losses).max().unwrap_or(0);
     for round in 0..most {
+        w.advance(LONGEST_WAIT).await;
         for case in cases.iter().filter(|case| case.losses() > round) {
             claim(w, case).await;
         }
         w.lose_all().await;
     }
+    w.advance(LONGEST_WAIT).await;
     let mut claims = Vec::new();
     for case in cases {
         let (_, task) = claim(w, case).await;

@@ -223,8 +223,15 @@ impl Player<'_> {
     /// Each round ends the one that holds a key, with another one coming in behind.
     async fn struggle(&mut self, worker: usize, queue: usize) -> Result<(), Difference> {
         let groups = Groups([TENANT, MESSAGE].map(|group| (group_name(group), GroupSpec::limit(1))).into());
-        let command =
-            Op::Register { command: 0, queue, priority: 0, max_attempts: 3, base_ms: 0, groups: Some(groups) };
+        let command = Op::Register {
+            command: 0,
+            queue,
+            priority: 0,
+            max_attempts: 3,
+            base_ms: 0,
+            max_strikes: 20,
+            groups: Some(groups),
+        };
         self.apply(&command).await?;
         // Among values that take turns room may be kept one claim earlier.
         self.apply(&Op::SetQueue { queue, policy: Policy::default() }).await?;

@@ -157,7 +157,7 @@ mod tests {
     }
 
     /// Mistakes that need a longer chance meeting than a test has time for; each breaks a contract at once.
-    const RARE: [Bug; 22] = [
+    const RARE: [Bug; 24] = [
         Bug::SiblingComesTooLate,
         Bug::InOrderOpensTwo,
         Bug::FailureDoesNotStopTheOrder,
@@ -180,6 +180,8 @@ mod tests {
         Bug::SignalIsTakenTwice,
         Bug::RepairReplaysTheFailure,
         Bug::CancelLosesTheTurn,
+        Bug::RateRefillsEarly,
+        Bug::StrikeCostsNoTime,
     ];
 
     #[tokio::test(flavor = "multi_thread")]

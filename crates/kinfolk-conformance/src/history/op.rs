@@ -37,6 +37,7 @@ pub enum Op {
         priority: i32,
         max_attempts: u16,
         base_ms: u32,
+        max_strikes: u16,
         groups: Option<Groups>,
     },
     Enqueue(Vec<Ask>),
@@ -74,6 +75,7 @@ pub enum Op {
     Outlive(usize),
     Cancel(usize),
     Retry(usize),
+    Acquit(usize),
     RetryFamily(usize),
     Pause(usize),
     Resume(usize),
@@ -189,6 +191,7 @@ fn op() -> impl Strategy<Value = Op> {
         3 => worker.prop_map(Op::Outlive),
         3 => task.clone().prop_map(Op::Cancel),
         3 => task.clone().prop_map(Op::Retry),
+        2 => task.clone().prop_map(Op::Acquit),
         3 => task.prop_map(Op::RetryFamily),
         1 => queue.clone().prop_map(Op::Pause),
         2 => queue.clone().prop_map(Op::Resume),
@@ -212,13 +215,14 @@ fn register() -> impl Strategy<Value = Op> {
 
 fn registration(command: usize) -> impl Strategy<Value = Op> {
     let groups = prop::option::weighted(0.4, groups());
-    (0..QUEUES, -1..2i32, 1..4u16, prop_oneof![Just(0u32), Just(1_000), Just(7_000)], groups).prop_map(
-        move |(queue, priority, max_attempts, base_ms, groups)| Op::Register {
+    (0..QUEUES, -1..2i32, 1..4u16, prop_oneof![Just(0u32), Just(1_000), Just(7_000)], 1..4u16, groups).prop_map(
+        move |(queue, priority, max_attempts, base_ms, max_strikes, groups)| Op::Register {
             command,
             queue,
             priority,
             max_attempts,
             base_ms,
+            max_strikes,
             groups,
         },
     )

@@ -5,12 +5,12 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kinfolk_core::inspect::{Filter, Page};
+use kinfolk_core::filter::{Filter, Order, Page};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
     Claim, ClaimedTask, Command, CommandName, Due, Enqueued, FanOutId, FollowUp, Inspect, Json, Made, NewTask, Operate,
-    Produce, QueueName, RetryPolicy, Schedule, ScheduleName, Settle, StatusName, Store, Task, TaskId, Timestamp, Token,
-    Unique, Work, WorkerId, WorkerSpec,
+    Produce, QueueName, RetryPolicy, Schedule, ScheduleName, Settle, State, StatusName, Store, Task, TaskId, Timestamp,
+    Token, Unique, Work, WorkerId, WorkerSpec,
 };
 use uuid::Uuid;
 
@@ -138,6 +138,10 @@ impl Player<'_> {
             }
             Op::Cancel(task) => same!(self, cancel, self.nth(*task)),
             Op::Retry(task) => same!(self, retry, self.nth(*task)),
+            Op::Acquit(task) => {
+                let _ = levelled!(self, |task: &mut Task| self.known.level_task(task), acquit, self.nth(*task));
+                Ok(())
+            }
             Op::RetryFamily(task) => same!(self, retry_family, self.nth(*task)),
             Op::Pause(queue) => same!(self, pause, &queue_name(*queue), Some("ops")),
             Op::Resume(queue) => same!(self, resume, &queue_name(*queue)),
@@ -166,11 +170,14 @@ impl Player<'_> {
     }
 
     async fn register(&mut self, op: &Op) -> Result<(), Difference> {
-        let Op::Register { command, queue, priority, max_attempts, base_ms, groups } = op else { return Ok(()) };
+        let Op::Register { command, queue, priority, max_attempts, base_ms, max_strikes, groups } = op else {
+            return Ok(());
+        };
+        let (max_attempts, base_ms, max_strikes) = (*max_attempts, *base_ms, *max_strikes);
         let command = Command {
             queue: queue_name(*queue),
             priority: self.known.priority(Some(*priority)).unwrap_or_default(),
-            retry: RetryPolicy { max_attempts: *max_attempts, base_ms: *base_ms, ..RetryPolicy::default() },
+            retry: RetryPolicy { max_attempts, base_ms, max_strikes, ..RetryPolicy::default() },
             groups: groups.clone(),
             ..Command::new(command_name(*command))
         };
@@ -310,14 +317,22 @@ impl Player<'_> {
         // What was never claimed has no attempts: one such task is enough to see that.
         let claimed: BTreeSet<_> = self.claims.iter().map(|task| task.id).collect();
         let (tried, fresh): (Vec<_>, Vec<_>) = page.tasks.iter().partition(|task| claimed.contains(&task.id));
-        for task in tried.into_iter().chain(fresh.into_iter().take(1)) {
-            let _ = both!(self, attempts, task.id);
+        let shown: Vec<_> = tried.into_iter().chain(fresh.into_iter().take(1)).map(|task| task.id).collect();
+        for task in &shown {
+            let _ = both!(self, attempts, *task);
         }
+        let _ = both!(self, runs, &shown);
         if let Some(task) = page.tasks.first() {
-            let small = Filter { limit: 2, before: Some(task.id), states: vec![task.state], ..Filter::default() };
+            let small = Filter { limit: 2, before: Some(task.id), state: vec![task.state], ..Filter::default() };
             let _ = levelled!(self, level_page, list, &small);
             let level = |task: &mut Option<Task>| task.iter_mut().for_each(|task| self.known.level_task(task));
             let _ = levelled!(self, level, task, task.id);
+        }
+        if let Some(task) = page.tasks.iter().find(|task| task.parent.is_some()).or(page.tasks.last()) {
+            for filter in filters_around(task) {
+                let _ = levelled!(self, level_page, list, &filter);
+                let _ = both!(self, count, &filter);
+            }
         }
         let parents: BTreeSet<_> = page.tasks.iter().filter_map(|task| task.parent).collect();
         for parent in parents.iter().chain(self.tasks.last()) {
@@ -448,4 +463,18 @@ fn status_name(status: usize) -> StatusName {
 
 fn schedule_name(schedule: usize) -> ScheduleName {
     ScheduleName::new(["hourly", "nightly"][schedule]).expect("a sound name")
+}
+
+/// Filters that match a task, each by another of its traits.
+fn filters_around(task: &Task) -> Vec<Filter> {
+    let all = Filter { limit: 3, ..Filter::default() };
+    let oldest = Filter { order: Order::Oldest, ..all.clone() };
+    vec![
+        Filter { root: Some(task.root), ..oldest.clone() },
+        Filter { parent: task.parent, has_children: Some(task.parent.is_some()), ..all.clone() },
+        Filter { fan_out: task.fan_out, state: vec![task.state, State::Failed], ..all.clone() },
+        Filter { command: Some(task.command.clone()), roots: task.parent.is_none(), after: Some(task.root), ..oldest },
+        Filter { key: task.keys.clone(), queue: Some(task.queue.clone()), state: vec![task.state], ..all.clone() },
+        Filter { failure_kind: task.failure.as_ref().map(|failure| failure.kind), has_children: Some(false), ..all },
+    ]
 }

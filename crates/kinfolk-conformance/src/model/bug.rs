@@ -73,6 +73,8 @@ pub enum Bug {
     ChildIsPrunedAlone,
     /// A scheduled task makes its status active.
     ScheduledTaskIsActive,
+    /// What starts and ends between two looks at a status is not told.
+    ShortActivityIsMissed,
     /// A checkpoint is written whatever its token.
     StaleRecordIsWritten,
     /// A checkpoint sent again after a lost answer is written again.
@@ -139,11 +141,15 @@ pub enum Bug {
     NoRoomIsKept,
     /// What runs when a group is declared does not count in it.
     DeclarationCountsNothing,
+    /// A task with a strike is open again at once.
+    StrikeCostsNoTime,
+    /// A suspect that an operator has cleared runs apart from others still.
+    AcquittedTaskStaysASuspect,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 68] = [
+    pub const ALL: [Self; 71] = [
         Self::StaleSettleGoesThrough,
         Self::SnoozeCostsAnAttempt,
         Self::RetryLosesThePlace,
@@ -179,6 +185,7 @@ impl Bug {
         Self::RepairIgnoresTheFamilyLimit,
         Self::ChildIsPrunedAlone,
         Self::ScheduledTaskIsActive,
+        Self::ShortActivityIsMissed,
         Self::StaleRecordIsWritten,
         Self::RepeatedRecordIsWrittenTwice,
         Self::RepeatedSuspensionMakesTwice,
@@ -212,5 +219,7 @@ impl Bug {
         Self::TurnsBeginAnew,
         Self::NoRoomIsKept,
         Self::DeclarationCountsNothing,
+        Self::StrikeCostsNoTime,
+        Self::AcquittedTaskStaysASuspect,
     ];
 }

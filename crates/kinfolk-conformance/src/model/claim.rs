@@ -33,6 +33,7 @@ impl Engine {
         for (id, needs) in picked {
             self.take_slots(id, needs);
             self.start(id, claim);
+            self.note_started(self.tasks[&id].task.command.clone());
         }
         Ok(self.claimed(&taken, claim))
     }
@@ -155,6 +156,7 @@ impl Engine {
         row.task.attempt += 1;
         row.task.started_at = Some(now);
         row.task.worker = Some(claim.worker);
+        row.ran_by = Some(claim.worker);
         if admitted {
             self.open_limited(id);
         }

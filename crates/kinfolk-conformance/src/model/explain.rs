@@ -1,12 +1,44 @@
 //! Why a task is not running: every rule that a claim goes by, asked of one task.
 
+use kinfolk_core::held::{self, Fact, Held, Pending};
 use kinfolk_core::limits::{HOLDERS_SHOWN_MAX, PAGE_MAX};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{Claim, Explanation, Gate, QueueName, Reason, State, TaskId, Timestamp};
 
-use super::{Engine, Row};
+use super::{Engine, Row, WorkerRow};
 
 impl Engine {
+    /// How many pending tasks are held up by what.
+    pub(super) fn held_up(&self, queue: Option<&QueueName>) -> Vec<Held> {
+        let pending = self.tasks.values().filter(|row| row.task.state == State::Pending);
+        let pending = pending.filter(|row| queue.is_none_or(|queue| row.task.queue == *queue));
+        held::held(pending.map(|row| self.pending(row)), self.now)
+    }
+
+    fn pending(&self, row: &Row) -> Pending {
+        let (task, queue) = (&row.task, &self.queues[&row.task.queue]);
+        let serves = |worker: &WorkerRow| {
+            worker.lease_until >= self.now
+                && worker.spec.queues.contains(&task.queue)
+                && worker.spec.commands.contains(&task.command)
+        };
+        let fact = match (task.gate, &row.behind) {
+            (Some(Gate::Time), _) if task.due > self.now => Fact::NotDue,
+            (Some(Gate::After), _) => Fact::After,
+            (Some(Gate::Limit), Some((group, key))) => {
+                let until = self.groups[group].until(key, self.now);
+                Fact::Key { group: group.clone(), key: key.clone(), until }
+            }
+            (Some(Gate::Limit), None) => Fact::FamilyLimit,
+            _ => Fact::Open {
+                command: task.command.clone(),
+                fair: queue.policy.fair.is_some(),
+                served: self.workers.values().any(serves),
+            },
+        };
+        Pending { queue: task.queue.clone(), paused: queue.paused_at.is_some(), fact, tasks: 1, cut: false }
+    }
+
     pub(super) fn explain(&self, id: TaskId) -> Answer<Explanation> {
         let task = &self.row(id)?.task;
         let reasons = match task.state {

@@ -20,6 +20,7 @@ pub(super) struct FanRow {
     pub(super) decided_step: Option<u32>,
     /// Its suspended owner is resumed when this many have ended.
     pub(super) wake_at: Option<u32>,
+    pub(super) settled_at: Option<Timestamp>,
     pub(super) deadline: Option<Timestamp>,
     pub(super) cancel_on_failure: bool,
     pub(super) created_at: Timestamp,
@@ -78,9 +79,11 @@ impl Engine {
 
     fn settle_fan_out(&mut self, id: FanOutId, verdict: Option<Verdict>) {
         let steps = self.tasks[&self.fan_outs[&id].owner].task.steps;
+        let now = self.now;
         let row = self.fan_out_mut(id);
         if verdict.is_some() {
             row.verdict = verdict;
+            row.settled_at = Some(now);
             row.decided_at = Some(row.many_ended());
             row.decided_step = Some(steps);
         }
@@ -208,6 +211,7 @@ impl Engine {
             tally: self.count(self.children_in(id)),
             verdict: row.verdict,
             decided_at: row.decided_at,
+            settled_at: row.settled_at,
             deadline: row.deadline,
             created_at: row.created_at,
         }

@@ -1,13 +1,52 @@
 //! What anyone may look at.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use kinfolk_core::inspect::{Count, Filter, Page, Stats, Violation};
-use kinfolk_core::limits::PAGE_MAX;
+use kinfolk_core::cause::{Causes, FailedTask};
+use kinfolk_core::filter::{Filter, Matches, Order, Page};
+use kinfolk_core::inspect::{Count, Stats, Violation};
+use kinfolk_core::limits::{LOOK_MAX, PAGE_MAX, RUNS_SHOWN_MAX};
+use kinfolk_core::store::Answer;
+use kinfolk_core::task::Ending;
 use kinfolk_core::worker::WorkerView;
-use kinfolk_core::{Gate, QueueName, State, Tally, Task, TaskId, Timestamp};
+use kinfolk_core::{Attempt, Gate, InputError, QueueName, Run, State, Tally, Task, TaskId, Timestamp};
 
 use super::{Engine, Row};
+
+impl Row {
+    /// The latest runs of this task, oldest first: those that are written down, and the one that goes on or completed it at
+    /// once.
+    fn all_runs(&self) -> Vec<Run> {
+        let ended = self.attempts.iter().cloned().map(|attempt| Run {
+            task: self.task.id,
+            run: attempt.run,
+            attempt: attempt.attempt,
+            started_at: attempt.started_at,
+            ended_at: Some(attempt.ended_at),
+            worker: attempt.worker,
+            ending: Some(attempt.ending),
+            failure: attempt.failure,
+            waited_for: self.waited_for.get(&attempt.run).cloned(),
+        });
+        let is_written = self.attempts.last().is_some_and(|last| last.run == self.runs);
+        let running = self.task.state == State::Running;
+        let last = self.task.started_at.zip(self.ran_by).filter(|_| !is_written).map(|(started_at, worker)| Run {
+            task: self.task.id,
+            run: self.runs,
+            attempt: self.task.attempt,
+            started_at,
+            ended_at: self.done_at_once.filter(|_| !running),
+            worker,
+            ending: (!running).then_some(Ending::Completed),
+            failure: None,
+            waited_for: None,
+        });
+        let mut all: Vec<_> = ended.chain(last).collect();
+        all.drain(..all.len().saturating_sub(RUNS_SHOWN_MAX));
+        all
+    }
+}
 
 impl Engine {
     pub(super) fn task(&self, id: TaskId) -> Option<Task> {
@@ -15,22 +54,37 @@ impl Engine {
     }
 
     pub(super) fn list(&self, filter: &Filter) -> Page {
-        let matches = |row: &&Row| {
-            (filter.states.is_empty() || filter.states.contains(&row.task.state))
-                && filter.command.as_ref().is_none_or(|command| row.task.command == *command)
-                && filter.queue.as_ref().is_none_or(|queue| row.task.queue == *queue)
-                && filter.before.is_none_or(|before| row.task.id < before)
-                && filter
-                    .unique_key
-                    .as_ref()
-                    .is_none_or(|key| row.unique.as_ref().is_some_and(|unique| unique.key == *key))
-        };
-        let limit = filter.limit.clamp(1, PAGE_MAX);
-        let mut tasks: Vec<_> = self.tasks.values().rev().filter(matches).take(limit + 1).collect();
-        let more = tasks.len() > limit;
-        tasks.truncate(limit);
-        let next = tasks.last().filter(|_| more).map(|row| row.task.id);
-        Page { tasks: tasks.into_iter().map(|row| self.shown(row)).collect(), next }
+        let mut found: Vec<&Row> = self.matching(filter).filter(|row| filter.in_page(row.task.id)).collect();
+        if filter.order == Order::Newest {
+            found.reverse();
+        }
+        let more = found.len() > filter.page();
+        found.truncate(filter.page());
+        let next = found.last().filter(|_| more).map(|row| row.task.id);
+        Page { tasks: found.into_iter().map(|row| self.shown(row)).collect(), next }
+    }
+
+    pub(super) fn count_matching(&self, filter: &Filter) -> Matches {
+        let tasks = self.matching(filter).count();
+        Matches { tasks: tasks.min(LOOK_MAX) as u64, more: tasks > LOOK_MAX }
+    }
+
+    pub(super) fn failures(&self, span: Duration) -> Causes {
+        let since = self.now.minus(span);
+        let mut failed: Vec<FailedTask> =
+            self.tasks.values().filter_map(|row| failed_since(&row.task, since)).collect();
+        failed.sort_by_key(|task| std::cmp::Reverse((task.finished_at, task.id)));
+        let more = failed.len() > LOOK_MAX;
+        failed.truncate(LOOK_MAX);
+        Causes::of(failed, since, self.now, more)
+    }
+
+    fn matching<'a>(&'a self, filter: &'a Filter) -> impl Iterator<Item = &'a Row> {
+        self.tasks.values().filter(|row| {
+            let unique = row.unique.as_ref().map(|unique| unique.key.as_str());
+            let has_children = filter.has_children.is_some() && !self.children_of(row.task.id).is_empty();
+            filter.matches(&row.task, unique, has_children)
+        })
     }
 
     pub(super) fn stats(&self) -> Stats {
@@ -143,6 +197,31 @@ impl Engine {
 
     fn shown(&self, row: &Row) -> Task {
         let held = row.unique.as_ref().filter(|_| row.holds_key(self.now, self.bug));
-        Task { unique_key: held.map(|unique| unique.key.clone()), ..row.task.clone() }
+        let first_started_at = row.attempts.first().map(|first| first.started_at).or(row.task.started_at);
+        Task { unique_key: held.map(|unique| unique.key.clone()), first_started_at, ..row.task.clone() }
     }
+
+    pub(super) fn attempts(&self, id: TaskId) -> Vec<Attempt> {
+        let all = self.tasks.get(&id).map(|row| row.attempts.clone()).unwrap_or_default();
+        all.into_iter().filter(|attempt| attempt.ending != Ending::Suspended).collect()
+    }
+
+    pub(super) fn runs(&self, tasks: &[TaskId]) -> Answer<Vec<Run>> {
+        if tasks.len() > PAGE_MAX {
+            return Err(InputError::Batch { what: "tasks", given: tasks.len(), max: PAGE_MAX }.into());
+        }
+        let tasks: BTreeSet<_> = tasks.iter().collect();
+        Ok(tasks.into_iter().filter_map(|id| self.tasks.get(id)).flat_map(Row::all_runs).collect())
+    }
+}
+
+fn failed_since(task: &Task, since: Timestamp) -> Option<FailedTask> {
+    let (failure, finished_at) = (task.failure.as_ref()?, task.finished_at?);
+    (task.state == State::Failed && finished_at >= since).then(|| FailedTask {
+        id: task.id,
+        command: task.command.clone(),
+        finished_at,
+        kind: failure.kind,
+        message: failure.message.clone(),
+    })
 }

@@ -9,15 +9,17 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
+use kinfolk_core::audit::Audited;
 use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
 use kinfolk_core::{
     Attempt, Checkpoint, ChildOrder, Command, CommandName, Failure, FanOutId, Gate, GroupName, GroupRef, Json, Queue,
     QueueName, Schedule, ScheduleName, SignalName, State, Status, StatusName, StoreError, Task, TaskId, Timestamp,
-    Token, Unique, UniqueScope, WorkerId, WorkerSpec,
+    Token, Unique, UniqueScope, WaitedFor, WorkerId, WorkerSpec,
 };
 
 mod bug;
+mod bulk;
 mod claim;
 mod durable;
 mod explain;
@@ -53,6 +55,9 @@ struct Engine {
     workers: BTreeMap<WorkerId, WorkerRow>,
     schedules: BTreeMap<ScheduleName, Schedule>,
     statuses: BTreeMap<StatusName, Status>,
+    audited: Vec<Audited>,
+    /// How often someone has asked whether anything changed.
+    looks: u64,
     /// The families that pending follow-ups wait for: by follow-up, then by root.
     follow_ups: BTreeMap<TaskId, BTreeMap<TaskId, Entry>>,
     /// The fan-outs that handlers await or awaited.
@@ -66,6 +71,8 @@ struct Engine {
     forgotten: BTreeSet<group::KeyOf>,
     /// On queues with a fair key, whose turn it was last.
     turns: BTreeMap<QueueName, String>,
+    /// Commands that a status watches and of which tasks were started since the statuses were last looked at.
+    started: BTreeSet<CommandName>,
     /// Numbers for the next tasks, when someone else has chosen them.
     ids: VecDeque<TaskId>,
     /// The same for fan-outs.
@@ -83,7 +90,13 @@ struct Row {
     /// Claims so far.
     runs: u32,
     token: Option<Token>,
+    /// How its runs ended; not the only one, if that completed it.
     attempts: Vec<Attempt>,
+    /// What it waited for after those runs that ended in a suspension.
+    waited_for: BTreeMap<u32, WaitedFor>,
+    /// When its own work was completed by its first run, and who has run it last.
+    done_at_once: Option<Timestamp>,
+    ran_by: Option<WorkerId>,
     /// Which child of its fan-out it is; 0 is the first.
     nth: u32,
     /// The fan-out that it belongs to, if a handler awaited it.
@@ -213,14 +226,17 @@ impl Row {
     /// Writes down how the attempt that runs now ended. A completion at the first claim leaves no trace.
     fn record(&mut self, ending: Ending, failure: Option<Failure>, now: Timestamp) {
         if ending == Ending::Completed && self.runs == 1 {
+            self.done_at_once = Some(now);
             return;
         }
+        // A planted mistake can end an attempt of a task that does not run.
+        let (Some(started_at), Some(worker)) = (self.task.started_at, self.task.worker) else { return };
         self.attempts.push(Attempt {
             run: self.runs,
             attempt: self.task.attempt,
-            started_at: self.task.started_at.expect("a running task has started"),
+            started_at,
             ended_at: now,
-            worker: self.task.worker.expect("a running task has a worker"),
+            worker,
             ending,
             failure,
         });

@@ -1,5 +1,8 @@
 //! What a producer may do.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use kinfolk_core::limits::{ENQUEUE_BATCH_MAX, PAYLOAD_BYTES_MAX};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
@@ -57,6 +60,13 @@ impl Engine {
         self.whole(|engine| tasks.iter().map(|task| engine.enqueue_one(task, None)).collect())
     }
 
+    pub(super) fn enqueue_all(&mut self, tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
+        match tasks.iter().find_map(|task| self.rejection(task)) {
+            Some(why) if tasks.iter().all(|task| task.check().is_ok()) => Err(why.into()),
+            _ => self.enqueue(tasks),
+        }
+    }
+
     /// Enqueues a task, which another one makes or nobody does.
     pub(super) fn enqueue_one(&mut self, new: &NewTask, maker: Option<TaskId>) -> Answer<Enqueued> {
         if let Some(why) = self.rejection(new) {
@@ -110,6 +120,8 @@ impl Engine {
             unique_key: None,
             created_at: self.now,
             started_at: None,
+            first_started_at: None,
+            ran_before: Duration::ZERO,
             finished_at: None,
             cancel_requested_at: None,
             worker: None,
@@ -119,6 +131,9 @@ impl Engine {
             parent: parent.map(|parent| parent.id),
             root: parent.map_or(id, |parent| parent.root),
             depth: parent.map_or(0, |parent| parent.depth + 1),
+            // Spawned children are in the fan-out that has their parent's number.
+            fan_out: birth.kin.map(|kin| kin.fan_out.unwrap_or(FanOutId(kin.parent.0))),
+            index: birth.kin.map(|kin| kin.nth),
             outcome: None,
             steps: 0,
             signals: Vec::new(),
@@ -131,6 +146,9 @@ impl Engine {
             runs: 0,
             token: None,
             attempts: Vec::new(),
+            waited_for: BTreeMap::new(),
+            done_at_once: None,
+            ran_by: None,
             nth: birth.kin.map_or(0, |kin| kin.nth),
             fan_out: birth.kin.and_then(|kin| kin.fan_out),
             order: ChildOrder::Together,

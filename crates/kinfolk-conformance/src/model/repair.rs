@@ -1,11 +1,10 @@
-//! Setting what has failed going again.
+//! Setting going again what failed or was cancelled.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use kinfolk_core::store::Answer;
-use kinfolk_core::{
-    ChildOrder, FailureKind, FanOutId, Gate, Retried, State, StepKind, StoreError, Task, TaskId, Verdict,
-};
+use kinfolk_core::{ChildOrder, FanOutId, Gate, Retried, State, StepKind, StoreError, Task, TaskId, Verdict};
 
 use super::{Bug, Engine};
 
@@ -19,49 +18,64 @@ impl Engine {
         }
         let parent_ended = parent.is_some_and(|parent| self.tasks[&parent].task.state.is_terminal());
         let awaited = self.tasks[&id].fan_out.is_some();
-        if parent_ended || awaited || !self.children_of(id).is_empty() {
+        if parent_ended || awaited {
             return refused("retry its family instead");
         }
-        self.start_afresh(id);
+        self.revive(id, &mut Retried::default());
+        self.task(id).ok_or_else(|| StoreError::not_found("task", id))
+    }
+
+    pub(super) fn acquit(&mut self, id: TaskId) -> Answer<Task> {
+        let state = self.row(id)?.task.state;
+        if state.is_terminal() {
+            let remedy = "a task that has ended is no suspect; retry it to run it again";
+            return Err(StoreError::WrongState { task: id, state, remedy });
+        }
+        let (now, keeps) = (self.now, self.has(Bug::AcquittedTaskStaysASuspect));
+        let task = &mut self.row_mut(id).task;
+        if task.suspect {
+            task.suspect = keeps;
+            task.strikes = 0;
+            if task.gate == Some(Gate::Time) {
+                task.gate = Some(Gate::Open);
+                task.due = now;
+            }
+        }
         self.task(id).ok_or_else(|| StoreError::not_found("task", id))
     }
 
     pub(super) fn retry_family(&mut self, id: TaskId) -> Answer<Retried> {
         let root = self.row(id)?.task.root;
         let state = self.tasks[&root].task.state;
-        if state != State::Failed {
-            let remedy = "only a failed family can be retried";
+        if !matches!(state, State::Failed | State::Cancelled) {
+            let remedy = "only a failed or cancelled family can be retried";
             return Err(StoreError::WrongState { task: root, state, remedy });
         }
         let mut done = Retried::default();
-        self.revive(root, false, &mut done);
+        self.revive(root, &mut done);
         Ok(done)
     }
 
-    /// Revives a task that failed, or was skipped because another one did, and whatever failed below it. `cancelled`: also
-    /// if it was cancelled, since it is awaited again.
-    fn revive(&mut self, id: TaskId, cancelled: bool, done: &mut Retried) -> bool {
+    /// Revives a task that failed or was cancelled, and whatever did so below it.
+    fn revive(&mut self, id: TaskId, done: &mut Retried) -> bool {
         let row = &self.tasks[&id];
-        let skipped = row.task.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Skipped);
         let has_children = !self.children_of(id).is_empty();
-        let was_cancelled = row.task.state == State::Cancelled;
         match (row.task.state, row.task.outcome) {
             (State::Failed, Some(_)) => self.wait_again(id, done),
-            (State::Failed, None) => self.begin_again(id, done),
-            (State::Cancelled, _) if cancelled && has_children && !row.parked => self.wait_again(id, done),
-            (State::Cancelled, _) if skipped || cancelled => self.begin_again(id, done),
+            (State::Cancelled, _) if has_children && !row.parked => self.wait_again(id, done),
+            (State::Failed | State::Cancelled, _) => self.begin_again(id, done),
             _ => return false,
         }
-        self.revive_spawned(id, was_cancelled, done);
+        self.revive_spawned(id, done);
         true
     }
 
     /// Revives the children that a task spawned; in order, only the first of them may start at once.
-    fn revive_spawned(&mut self, parent: TaskId, cancelled: bool, done: &mut Retried) {
+    fn revive_spawned(&mut self, parent: TaskId, done: &mut Retried) {
         let order = self.tasks[&parent].order;
         let mut first = true;
         for id in self.spawned_by(parent) {
-            if !self.revive(id, cancelled, done) {
+            if !self.revive(id, done) {
                 continue;
             }
             let row = self.row_mut(id);
@@ -130,13 +144,14 @@ impl Engine {
     fn reopen(&mut self, id: FanOutId, done: &mut Retried) {
         let children = self.children_in(id);
         for child in &children {
-            self.revive(*child, true, done);
+            self.revive(*child, done);
         }
         let ended: BTreeSet<_> = children.iter().filter(|child| !self.is_open(**child)).collect();
         let ended: BTreeSet<_> = ended.iter().map(|child| self.tasks[child].nth).collect();
         let row = self.fan_out_mut(id);
         row.ended.retain(|nth| ended.contains(nth));
         row.verdict = None;
+        row.settled_at = None;
         row.decided_at = None;
         row.decided_step = None;
         row.deadline = None;
@@ -157,6 +172,7 @@ impl Engine {
         task.failure = None;
         task.result = None;
         task.started_at = None;
+        task.ran_before = Duration::ZERO;
         task.finished_at = None;
         task.cancel_requested_at = None;
         self.open(id);

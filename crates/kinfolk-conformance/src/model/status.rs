@@ -31,18 +31,36 @@ impl Engine {
     }
 
     pub(super) fn remove_status(&mut self, name: &StatusName) -> Answer<()> {
-        self.statuses.remove(name).map(|_| ()).ok_or_else(|| StoreError::not_found("status", name))
+        let removed = self.statuses.remove(name).map(|_| ()).ok_or_else(|| StoreError::not_found("status", name));
+        if self.statuses.is_empty() {
+            self.started.clear();
+        }
+        removed
+    }
+
+    /// A task of this command was started: who watches it is told, even if it ends before the next look.
+    pub(super) fn note_started(&mut self, command: CommandName) {
+        if self.statuses.values().any(|status| status.commands.contains(&command)) {
+            self.started.insert(command);
+        }
     }
 
     pub(super) fn refresh_statuses(&mut self) -> Vec<Status> {
         let mut turned = Vec::new();
+        let started = std::mem::take(&mut self.started);
         for name in self.statuses.keys().cloned().collect::<Vec<_>>() {
-            let active = self.is_active(&self.statuses[&name].commands);
-            if active != self.statuses[&name].active {
-                let status = Status { active, changed_at: self.now, ..self.statuses[&name].clone() };
-                turned.push(status.clone());
-                self.statuses.insert(name, status);
+            let before = &self.statuses[&name];
+            let active = self.is_active(&before.commands);
+            let was_active = before.commands.iter().any(|command| started.contains(command));
+            if active == before.active && (active || !was_active || self.has(Bug::ShortActivityIsMissed)) {
+                continue;
             }
+            let status = Status { active, changed_at: self.now, ..before.clone() };
+            if active == before.active {
+                turned.push(Status { active: true, ..status.clone() });
+            }
+            turned.push(status.clone());
+            self.statuses.insert(name, status);
         }
         turned
     }

@@ -1,19 +1,25 @@
 //! The model behind the `Store` traits.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use kinfolk_core::inspect::{Filter, Finding, Page, Stats, Violation};
-use kinfolk_core::operate::{Cancelled, Migrated, Migration};
+use kinfolk_core::audit::{Audit, Audited};
+use kinfolk_core::cause::Causes;
+use kinfolk_core::filter::{Filter, Matches, Page};
+use kinfolk_core::held::Held;
+use kinfolk_core::inspect::{Finding, Stats, Violation};
+use kinfolk_core::limits::PAGE_MAX;
+use kinfolk_core::operate::{Action, BulkPage, Cancelled, Migrated, Migration};
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
     Attempt, ChildResult, Claim, Claimed, Command, CommandName, Enqueued, Explanation, FanOut, FanOutId, GroupName,
     GroupRef, GroupView, Heartbeat, History, Inspect, Json, Key, KeyFilter, KeyView, NewTask, Operate, Policy, Produce,
-    Progress, Queue, QueueName, ReadBy, Record, Recorded, Recovered, Report, Retried, Schedule, ScheduleName, Setting,
-    Settle, Settled, SignalName, Signalled, Status, StatusName, Store, Suspend, Taken, Tally, Task, TaskId, Timestamp,
-    Token, WakeSource, Work, WorkerId, WorkerSpec,
+    Progress, Queue, QueueName, ReadBy, Record, Recorded, Recovered, Report, Retried, Run, Schedule, ScheduleName,
+    Setting, Settle, Settled, SignalName, Signalled, Status, StatusName, Store, Suspend, Taken, Tally, Task, TaskId,
+    Timestamp, Token, WakeSource, Work, WorkerId, WorkerSpec,
 };
 
 use super::{Bug, Engine};
@@ -94,6 +100,10 @@ impl Produce for Model {
 
     async fn enqueue(&self, tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
         self.engine().enqueue(tasks)
+    }
+
+    async fn enqueue_all(&self, tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
+        self.engine().enqueue_all(tasks)
     }
 }
 
@@ -179,6 +189,10 @@ impl Inspect for Model {
         self.engine().explain(id)
     }
 
+    async fn held(&self, queue: Option<&QueueName>) -> Answer<Vec<Held>> {
+        Ok(self.engine().held_up(queue))
+    }
+
     async fn groups(&self) -> Answer<Vec<GroupView>> {
         Ok(self.engine().groups_shown())
     }
@@ -204,11 +218,25 @@ impl Inspect for Model {
     }
 
     async fn attempts(&self, id: TaskId) -> Answer<Vec<Attempt>> {
-        Ok(self.engine().tasks.get(&id).map(|row| row.attempts.clone()).unwrap_or_default())
+        Ok(self.engine().attempts(id))
+    }
+
+    async fn runs(&self, tasks: &[TaskId]) -> Answer<Vec<Run>> {
+        self.engine().runs(tasks)
     }
 
     async fn list(&self, filter: &Filter) -> Answer<Page> {
+        filter.check()?;
         Ok(self.engine().list(filter))
+    }
+
+    async fn count(&self, filter: &Filter) -> Answer<Matches> {
+        filter.check()?;
+        Ok(self.engine().count_matching(filter))
+    }
+
+    async fn failures(&self, span: Duration) -> Answer<Causes> {
+        Ok(self.engine().failures(span))
     }
 
     async fn children(&self, parent: TaskId, from: u64, limit: usize) -> Answer<Vec<Task>> {
@@ -255,6 +283,18 @@ impl Inspect for Model {
         Ok(self.engine().check())
     }
 
+    async fn audit_log(&self, before: Option<i64>, limit: usize) -> Answer<Vec<Audited>> {
+        let engine = self.engine();
+        let older = engine.audited.iter().rev().filter(|audited| before.is_none_or(|before| audited.id < before));
+        Ok(older.take(limit.min(PAGE_MAX)).cloned().collect())
+    }
+
+    async fn change_mark(&self) -> Answer<u64> {
+        let mut engine = self.engine();
+        engine.looks += 1;
+        Ok(engine.looks)
+    }
+
     async fn doctor(&self) -> Answer<Vec<Finding>> {
         Ok(Vec::new())
     }
@@ -282,8 +322,21 @@ impl Operate for Model {
         self.engine().retry(id)
     }
 
+    async fn acquit(&self, id: TaskId) -> Answer<Task> {
+        self.engine().acquit(id)
+    }
+
     async fn retry_family(&self, id: TaskId) -> Answer<Retried> {
         self.engine().retry_family(id)
+    }
+
+    async fn run_now(&self, id: TaskId) -> Answer<Task> {
+        self.engine().run_now(id)
+    }
+
+    async fn bulk(&self, action: Action, filter: &Filter) -> Answer<BulkPage> {
+        filter.check()?;
+        self.act(|engine| engine.bulk(action, filter))
     }
 
     async fn put_status(&self, name: &StatusName, commands: &[CommandName]) -> Answer<()> {
@@ -318,6 +371,13 @@ impl Operate for Model {
 
     async fn remove_schedule(&self, name: &ScheduleName) -> Answer<()> {
         self.engine().remove_schedule(name)
+    }
+
+    async fn audit(&self, entry: &Audit) -> Answer<()> {
+        let mut engine = self.engine();
+        let (id, at) = (engine.audited.last().map_or(1, |last| last.id + 1), engine.now);
+        engine.audited.push(Audited { id, at, audit: entry.cut() });
+        Ok(())
     }
 
     async fn migrate(&self) -> Answer<Migrated> {

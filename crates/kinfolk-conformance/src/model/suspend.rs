@@ -1,11 +1,14 @@
 //! Suspending a handler: what it made and recorded is written, and its task waits without a worker.
 
+use std::time::Duration;
+
 use kinfolk_core::decide;
 use kinfolk_core::limits::SETTLE_BATCH_MAX;
 use kinfolk_core::store::Answer;
+use kinfolk_core::task::Ending;
 use kinfolk_core::{
     Checkpoint, FanOutId, Gate, InputError, NewFanOut, Outcome, Rejection, Settled, State, StepKind, Suspend, TaskId,
-    Timestamp,
+    Timestamp, WaitedFor,
 };
 
 use super::fan_out::{FanRow, number};
@@ -85,6 +88,7 @@ impl Engine {
             decided_at: None,
             decided_step: None,
             wake_at: Some(new.wake_at),
+            settled_at: None,
             deadline: new.timeout.map(|timeout| self.now.plus(timeout)),
             cancel_on_failure: new.cancel_on_failure,
             created_at: self.now,
@@ -100,7 +104,14 @@ impl Engine {
     fn go_suspended(&mut self, suspend: &Suspend) {
         let (id, costs) = (suspend.task, self.has(Bug::SuspensionCostsAnAttempt));
         let timer = self.timer(suspend);
+        let now = self.now;
+        let awaited = self.fan_outs_of(id).into_iter().filter(|fan_out| self.fan_outs[fan_out].wake_at.is_some());
+        let fan_outs = awaited.collect();
         let row = self.row_mut(id);
+        row.task.ran_before += row.task.started_at.map_or(Duration::ZERO, |started| now.since(started));
+        row.record(Ending::Suspended, None, now);
+        let waited_for = WaitedFor { fan_outs, until: suspend.until, signals: suspend.signals.clone() };
+        row.waited_for.insert(row.runs, waited_for);
         row.parked = true;
         row.task.state = State::Waiting;
         row.task.worker = None;

@@ -46,7 +46,7 @@ impl Engine {
         };
         let keys = in_use.into_iter().filter(matches).map(|key| self.key_shown(key));
         let keys = keys.filter(|key| key.held > 0 || key.waiters > 0 || key.until.is_some());
-        keys.filter(|key| !filter.blocking || blocks(key)).take(filter.limit.clamp(1, PAGE_MAX)).collect()
+        keys.filter(|key| !filter.blocking || key.waiters > 0).take(filter.limit.clamp(1, PAGE_MAX)).collect()
     }
 
     fn key_shown(&self, (group, key): KeyOf) -> KeyView {
@@ -59,9 +59,4 @@ impl Engine {
         let (limit, until) = (row.limit(&key), row.until(&key, self.now));
         KeyView { group, key, limit, held, holders, waiters, until }
     }
-}
-
-/// Whether a key holds something up, or would.
-fn blocks(key: &KeyView) -> bool {
-    key.limit.is_some_and(|limit| key.held >= u64::from(limit)) || key.waiters > 0 || key.until.is_some()
 }

@@ -1,16 +1,18 @@
 //! What a worker may do.
 
+use std::time::Duration;
+
 use kinfolk_core::decide::{self};
-use kinfolk_core::limits::SWEEP_PAGE;
+use kinfolk_core::limits::{AUDIT_KEPT, SWEEP_PAGE};
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
 use kinfolk_core::{
-    Enqueued, Failure, FailureKind, Gate, Heartbeat, Outcome, Overlap, Recovered, Schedule, State, StoreError, TaskId,
+    Enqueued, Failure, FailureKind, Heartbeat, Outcome, Overlap, Recovered, Schedule, State, StoreError, TaskId,
     Timestamp, WorkerId, WorkerSpec,
 };
 
-use super::{Bug, Engine, Row, WorkerRow};
+use super::{Bug, Engine, Row, WorkerRow, gate_after};
 
 impl Engine {
     pub(super) fn register_worker(&mut self, spec: &WorkerSpec) -> Answer<()> {
@@ -111,6 +113,8 @@ impl Engine {
     /// Removes one page of the families that are past their root's retention: the longest finished first, the root of each
     /// after all others.
     pub(super) fn prune(&mut self) -> u64 {
+        let now = self.now;
+        self.audited.retain(|audited| audited.at.plus(AUDIT_KEPT) > now);
         let over = |row: &&Row| {
             let retention = self.queues[&row.task.queue].policy.retention;
             let kept = match row.task.state {
@@ -125,10 +129,16 @@ impl Engine {
         let roots = self.tasks.values().filter(over).filter(|row| row.task.parent.is_none() || alone);
         let mut roots: Vec<_> = roots.map(|row| (row.task.finished_at, row.task.id)).collect();
         roots.sort_unstable();
+        let roots: Vec<TaskId> = roots.into_iter().map(|(_, root)| root).collect();
+        self.remove_families(&roots)
+    }
+
+    /// Removes families, no more tasks than a page has, the leaves first. How many went.
+    pub(super) fn remove_families(&mut self, roots: &[TaskId]) -> u64 {
         let mut gone = Vec::new();
-        for (_, root) in roots {
+        for root in roots {
             if gone.len() < SWEEP_PAGE {
-                gone.extend(self.subtree(root).into_iter().rev());
+                gone.extend(self.subtree(*root).into_iter().rev());
             }
         }
         gone.truncate(SWEEP_PAGE);
@@ -141,7 +151,10 @@ impl Engine {
     /// Moves a task whose worker was lost; the state it goes to.
     fn lose(&mut self, id: TaskId) -> State {
         let (now, regains) = (self.now, self.has(Bug::RecoveryRegainsTheKey));
-        let next = decide::recover(&self.facts(id), false);
+        let mut next = decide::recover(&self.facts(id), false);
+        if self.has(Bug::StrikeCostsNoTime) {
+            next.delay = Duration::ZERO;
+        }
         let row = self.row_mut(id);
         let lost = Failure::lost(row.task.worker.expect("a running task has a worker"));
         row.record(Ending::Lost, Some(lost.clone()), now);
@@ -149,9 +162,12 @@ impl Engine {
         row.take_counts(&next);
         match next.verdict {
             Some(FailureKind::Cancelled) => self.over(id, next.state, None, Some(Failure::cancelled())),
-            Some(_) => self.over(id, next.state, None, Some(Failure::poison())),
+            Some(_) => self.over(id, next.state, None, Some(Failure::poison(next.strikes))),
             None => {
-                row.go_pending(Gate::Open);
+                row.go_pending(gate_after(next.delay));
+                if !next.delay.is_zero() {
+                    row.task.due = now.plus(next.delay);
+                }
                 row.task.failure = Some(lost);
                 row.key_given_up &= !regains;
             }

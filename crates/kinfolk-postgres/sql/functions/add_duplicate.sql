@@ -44,8 +44,9 @@ begin
     end if;
     v_bound := kinfolk.json_bytes(kinfolk.folded(p_task));
     if v_bound > v_max then
-        perform kinfolk.refuse('KF006', format('the payload is %s bytes once merged, more than %s', v_bound, v_max),
-            'keep the data elsewhere and send a reference', v_bound::text);
+        raise exception using errcode = 'KF006',
+            message = format('the payload is %s bytes once merged, more than %s', v_bound, v_max),
+            hint = 'keep the data elsewhere and send a reference', detail = v_bound::text;
     end if;
     update kinfolk.duplicate d
     set

@@ -317,8 +317,8 @@ begin
             for update skip locked)
         returning r.group_id, r.key
     )
-    insert into kinfolk.freed (group_id, keys, tasks, freed_at)
-    select g.group_id, array[g.key], '{}', kinfolk.clock()
+    insert into kinfolk.freed (group_id, keys, tasks)
+    select g.group_id, array[g.key], '{}'
     from gone g;
     insert into kinfolk.reserved (group_id, key, task_id)
     select n.group_id, n.key, p_task

@@ -21,6 +21,10 @@ declare
     v_ended record;
     v_task record;
 begin
+    if p_task is null then
+        raise exception using errcode = 'KF001', message = 'p_task is null',
+            hint = 'give the number of a task';
+    end if;
     perform kinfolk.require_read_committed();
     -- point: cancel.begun
     if not kinfolk.lock_family_of(p_task) then

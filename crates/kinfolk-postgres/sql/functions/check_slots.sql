@@ -59,7 +59,7 @@ as $$
     select 'the holders of a key stand on its pages', format('group %s, key %s', s.group_id, s.key), s.task_id
     from holder s
     join kinfolk.slot_group g on g.id = s.group_id
-    where s.page <> kinfolk.slot_page(s.key, s.task_id, g.pages, g.spread)
+    where s.page <> kinfolk.slot_page(s.key, s.task_id, g.first_page, g.pages, g.spread)
     union all
     select 'a command is known to have groups if it has some', c.name, null
     from kinfolk.command c

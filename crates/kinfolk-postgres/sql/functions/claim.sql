@@ -24,10 +24,6 @@
 -- `p_relaxed`: the commit need not be waited for. Only for a transaction that does nothing else. Where a limit is to hold, the
 -- last row then says that the claim is `unflushed`: what it took must not start before a call of `flush` has come back. So the
 -- next one can have the admission locks while this one is written to the disk. A few tasks are not worth the second call.
--- `p_early`, for a relaxed claim: tasks of a command whose keys have all been free of late may be taken before their groups are
--- asked, so that the admission locks are held for the asking alone. Where that turns out to be wrong, `undone` of the last row is
--- not null: it has those of the tasks answered before that were not taken after all, and the claim is to be made again without
--- `p_early` for what is still wanted.
 
 create or replace function kinfolk.claim(
     p_worker uuid,
@@ -39,13 +35,12 @@ create or replace function kinfolk.claim(
     p_relaxed boolean default false,
     p_low_priority integer[] default '{}',
     p_low_place timestamptz[] default '{}',
-    p_low_id bigint[] default '{}',
-    p_early boolean default false
+    p_low_id bigint[] default '{}'
 ) returns table (
     id bigint, command text, payload jsonb, attempt integer, max_attempts integer, timeout_us bigint, trace text,
     priority integer, place timestamptz, next_due timestamptz, again boolean, parent bigint, root bigint, depth integer,
     lane text, steps bigint, recorded integer, parked boolean, keyed boolean, more boolean,
-    unflushed boolean, turns bigint[], keys jsonb, undone bigint[]
+    unflushed boolean, turns bigint[], keys jsonb
 )
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -69,6 +64,7 @@ declare
     v_next_due timestamptz;
     v_late boolean;
     v_promoted boolean := false;
+    v_made boolean := false;
     v_opened boolean := false;
     v_follow_ups boolean;
     v_suspects boolean;
@@ -85,10 +81,6 @@ declare
     v_total integer[] := '{}';
     v_holds boolean;
     v_picked bigint[];
-    v_early boolean := false;
-    v_undone bigint[];
-    v_is_odd boolean := false;
-    v_task_keys jsonb[];
     v_more boolean := false;
     v_for_others boolean := false;
     v_taken integer := 0;
@@ -101,8 +93,9 @@ begin
     if current_setting('transaction_isolation') <> 'read committed' then
         perform kinfolk.require_read_committed();
     end if;
-    if p_token is null or p_limit is null then
-        perform kinfolk.refuse('KF001', 'a claim needs a token and a limit', 'send a fresh random uuid with each call');
+    if num_nulls(p_token, p_queue, p_commands, p_limit) > 0 or p_limit < 0 then
+        raise exception using errcode = 'KF001', message = 'p_token, p_queue, p_commands or p_limit is null or out of range',
+            hint = 'send a fresh random uuid, a queue, the commands you handle, and how many tasks you take';
     end if;
     -- A repeated call waits for the one it repeats, should that still be under way: else it would not see what it takes.
     if p_repeated then
@@ -116,7 +109,8 @@ begin
     left join kinfolk.worker w on w.id = g.worker_id
     left join kinfolk.queue q on q.name = g.queue;
     if not v_is_known then
-        perform kinfolk.refuse('KF004', format('worker %s has no lease', p_worker), 'register anew');
+        raise exception using errcode = 'KF004', message = format('worker %s has no lease', p_worker),
+            hint = 'register anew';
     end if;
 
     if p_repeated then
@@ -124,7 +118,7 @@ begin
         select t.id, c.name,
             coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
             t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer, t.lane::text,
-            null::bigint, t.steps, t.parked, t.keyed, null::boolean, null::boolean, null::bigint[], t.keys, null::bigint[]
+            null::bigint, t.steps, t.parked, t.keyed, null::boolean, null::boolean, null::bigint[], t.keys
         from kinfolk.task t
         join kinfolk.command c on c.id = t.command_id
         where t.worker_id = p_worker
@@ -157,16 +151,9 @@ begin
             p_commands := kinfolk.without_groups(p_commands);
             v_wakes := true;
         else
-            if p_early and p_relaxed and v_alone and not v_limited and cardinality(p_commands) = 1 and p_low_id = '{}' then
-                select c.groups, c.grouped, c.total, c.groups is not null
-                into v_groups, v_grouped, v_total, v_early
-                from kinfolk.calm_groups(v_queue.id, p_commands) c;
-            end if;
-            if not v_early then
-                select l.commands, l.groups, l.busy, l.grouped, l.total, l.holds
-                into p_commands, v_groups, v_left, v_grouped, v_total, v_holds
-                from kinfolk.lock_admission(v_queue.id, p_commands) l;
-            end if;
+            select l.commands, l.groups, l.busy, l.grouped, l.total, l.holds
+            into p_commands, v_groups, v_left, v_grouped, v_total, v_holds
+            from kinfolk.lock_admission(v_queue.id, p_commands) l;
             v_wakes := v_groups is not null;
         end if;
         if p_low_id <> '{}' and p_commands <> v_asked then
@@ -189,7 +176,7 @@ begin
                 limit 1
             ),
             false, null::bigint, null::bigint, null::integer, null, null::bigint, null::integer, null::boolean, null::boolean,
-            false, v_taken > 0, null::bigint[], null::jsonb, null::bigint[];
+            false, v_taken > 0, null::bigint[], null::jsonb;
         return;
     end if;
 
@@ -233,11 +220,11 @@ begin
                         and t.gate = 'open'
                         and not t.suspect)
             into v_next_due, v_late, v_follow_ups, v_suspects, v_beside;
-            v_is_odd := v_early and (v_late or v_follow_ups or v_suspects or v_beside or coalesce(v_next_due <= v_now, false));
-            exit when v_is_odd;
             -- Each of these may bring more of the rest.
             if v_late and not v_promoted then
-                v_left := kinfolk.promote(v_queue.id, v_now) or v_left;
+                select p.left_out or v_left, p.made
+                into v_left, v_made
+                from kinfolk.promote(v_queue.id, v_now) p;
                 v_promoted := true;
             elsif v_next_due <= v_now and not v_opened then
                 v_for_others := kinfolk.open_due(v_queue.id, p_commands, v_now);
@@ -246,7 +233,7 @@ begin
                 exit;
             end if;
         end loop;
-        if v_follow_ups and not v_is_odd then
+        if v_follow_ups then
             v_for_others := kinfolk.open_follow_ups(v_queue.id, p_commands, v_now) or v_for_others;
         end if;
         if v_limited then
@@ -257,16 +244,7 @@ begin
             v_now := kinfolk.clock();
         end if;
 
-        if v_is_odd then
-            v_suspects := false;
-        elsif v_early then
-            select l.ids, l.keys, l.is_odd
-            into v_ids, v_task_keys, v_is_odd
-            from kinfolk.pick_early(v_queue.id, v_grouped[1], v_limit) l;
-            -- There may be room for some that wait, of which only a note tells.
-            v_is_odd := v_is_odd or (cardinality(v_ids) < v_limit and kinfolk.awaited_groups(v_groups) <> '{}');
-            v_now := kinfolk.clock();
-        elsif v_groups is not null or v_queue.fair is not null then
+        if v_groups is not null or v_queue.fair is not null then
             if v_queue.fair is not null then
                 -- Someone else may have moved it before the lock was had.
                 v_queue.turn := (select q.turn from kinfolk.queue q where q.id = v_queue.id);
@@ -279,7 +257,8 @@ begin
             into v_ids, v_tops, v_keyed, v_short, v_more, v_left
             from kinfolk.pick_keyed(p_worker, v_queue.id, p_commands, coalesce(v_groups, '{}'), v_limit,
                 v_lanes,
-                v_rooms, v_beside, v_limited, v_suspects, p_low_priority, p_low_place,
+                -- A suspect may stand in a lane in which nothing else is open.
+                v_rooms, v_beside or v_suspects, v_limited, v_suspects, p_low_priority, p_low_place,
                 p_low_id, v_now) p;
             v_suspects := false;
             -- What is taken now begins after the end of whatever has freed its slots.
@@ -329,19 +308,18 @@ begin
         if v_keyed then
             select f.ids, f.left_out or v_left
             into v_ids, v_left
-            from kinfolk.fold(v_ids, v_now) f;
+            from kinfolk.fold(v_ids, v_now, v_made or not v_alone) f;
             if cardinality(v_picked) > cardinality(v_ids) then
                 perform kinfolk.drop_slots(array(select unnest(v_picked) except select unnest(v_ids)));
             end if;
         end if;
         -- point: claim.folded
-        if v_is_odd then
-            v_undone := '{}';
-        elsif cardinality(v_ids) > 0 then
+        if cardinality(v_ids) > 0 then
             -- The worker must be there when this commits, or nobody would ever miss it.
             perform from kinfolk.worker w where w.id = p_worker for key share skip locked;
             if not found then
-                perform kinfolk.refuse('KF004', format('worker %s has no lease', p_worker), 'register anew');
+                raise exception using errcode = 'KF004', message = format('worker %s has no lease', p_worker),
+                    hint = 'register anew';
             end if;
             -- By the index whatever the planner has heard of the table: a join might be planned for an empty one, and kept.
             return query
@@ -354,6 +332,7 @@ begin
                 started_at = v_now,
                 worker_id = p_worker,
                 token = p_token,
+                ran_by = p_worker,
                 unique_held = t.unique_held and t.unique_scope <> 'pending',
                 lane = case when t.id = any (v_tops) then 'root'::kinfolk.lane else t.lane end,
                 slot = t.lane = 'child' and v_queue.child_limit is not null,
@@ -367,12 +346,10 @@ begin
                 coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
                 t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer,
                 case when t.id = any (v_tops) then 'top' else t.lane::text end, null::bigint, t.steps, t.parked, t.keyed,
-                null::boolean, null::boolean, null::bigint[], t.keys, null::bigint[];
+                null::boolean, null::boolean, null::bigint[], t.keys;
             get diagnostics v_taken = row_count;
-            -- point: claim.early
-            if v_early then
-                v_undone := kinfolk.admit_taken(v_queue.id, p_commands, v_groups, v_ids, v_task_keys, v_now);
-                v_taken := v_taken - coalesce(cardinality(v_undone), 0);
+            if exists (select from kinfolk.status) then
+                perform kinfolk.note_started(v_ids);
             end if;
         end if;
         if v_for_others then
@@ -399,17 +376,21 @@ begin
     from kinfolk.worker_queue wq
     where wq.queue_id = v_queue.id
         and wq.worker_id = p_worker;
-    if v_undone is not null then
-        null;
-    elsif v_idle is null then
-        insert into kinfolk.worker_queue (queue_id, worker_id, idle)
-        values (v_queue.id, p_worker, v_taken < v_limit)
-        on conflict do nothing;
-    elsif v_idle <> (v_taken < v_limit) then
-        update kinfolk.worker_queue wq
-        set idle = v_taken < v_limit
-        where wq.queue_id = v_queue.id
-            and wq.worker_id = p_worker;
+    if v_idle is distinct from (v_taken < v_limit) then
+        -- One whose lease has ended may be removed at this moment, and with it what is written here: that is not waited for.
+        perform from kinfolk.worker w where w.id = p_worker for key share skip locked;
+        if not found then
+            perform kinfolk.refuse('KF004', format('worker %s has no lease', p_worker), 'register anew');
+        elsif v_idle is null then
+            insert into kinfolk.worker_queue (queue_id, worker_id, idle)
+            values (v_queue.id, p_worker, v_taken < v_limit)
+            on conflict do nothing;
+        else
+            update kinfolk.worker_queue wq
+            set idle = v_taken < v_limit
+            where wq.queue_id = v_queue.id
+                and wq.worker_id = p_worker;
+        end if;
     end if;
     -- What a repeated call found may have been written by one that was not waited for.
     v_unflushed := p_repeated or ((v_limited or v_groups is not null) and v_taken > 0);
@@ -423,7 +404,7 @@ begin
         null::integer, null::timestamptz, v_next_due,
         v_left or v_short or (v_taken < v_limit and not coalesce(v_idle, false)), null::bigint, null::bigint, null::integer, null,
         pg_stat_get_xact_tuples_returned('kinfolk.task_ready'::regclass) - v_steps, null::integer, null::boolean, null::boolean,
-        v_more, v_unflushed, case when v_queue.fair is not null then v_ids end, null::jsonb, v_undone;
+        v_more, v_unflushed, case when v_queue.fair is not null then v_ids end, null::jsonb;
 end
 $$;
 

@@ -20,10 +20,10 @@ begin
         and t.state = 'running';
     if not found then
         if v_id is null then
-            perform kinfolk.refuse('KF010', 'this is not inside a handler',
-                'call it in a function that is registered as a handler, when a worker runs it; elsewhere use kinfolk.enqueue');
+            raise exception using errcode = 'KF010', message = 'this is not inside a handler',
+                hint = 'call it in a function that is registered as a handler, when a worker runs it; elsewhere use kinfolk.enqueue';
         end if;
-        perform kinfolk.refuse('KF010', format('task %s is no longer with this attempt', v_id));
+        raise exception using errcode = 'KF010', message = format('task %s is no longer with this attempt', v_id);
     end if;
     return v_task;
 end

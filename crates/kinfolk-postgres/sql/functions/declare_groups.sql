@@ -40,11 +40,13 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_strange text;
+    v_per bigint;
 begin
     if jsonb_typeof(p_spec) = 'number' then
         p_spec := jsonb_build_object('limit', p_spec);
     elsif jsonb_typeof(p_spec) <> 'object' then
-        perform kinfolk.refuse('KF001', format('a group of %s', left(p_spec::text, 60)), 'give its limit, or an object');
+        raise exception using errcode = 'KF001', message = format('a group of %s', left(p_spec::text, 60)),
+            hint = 'give its limit, or an object';
     end if;
     select k.name
     into v_strange
@@ -56,13 +58,22 @@ begin
     where k.name <> all ('{limit,rate,hold,shared,rate.count,rate.per,rate.per_us,rate.burst}')
     limit 1;
     if found then
-        perform kinfolk.refuse('KF001', format('unknown key %L in a group', v_strange),
-            'there are limit, rate (count, per, burst), hold and shared');
+        raise exception using errcode = 'KF001', message = format('unknown key %L in a group', v_strange),
+            hint = 'there are limit, rate (count, per, burst), hold and shared';
+    end if;
+    if jsonb_typeof(p_spec #> '{rate,per}') is not null then
+        begin
+            v_per := kinfolk.micros((p_spec #>> '{rate,per}')::interval);
+        exception
+            when data_exception then
+                raise exception using errcode = 'KF001', message = format('a rate per %s', p_spec #> '{rate,per}'),
+                    hint = 'write the span as in 1 second';
+        end;
     end if;
     return jsonb_build_object('limit', p_spec -> 'limit', 'hold', coalesce(p_spec -> 'hold', 'false'),
         'shared', coalesce(p_spec -> 'shared', 'false'), 'rate', case
             when jsonb_typeof(p_spec -> 'rate') = 'object' then jsonb_build_object('count', p_spec #> '{rate,count}',
-                'per_us', coalesce(p_spec #> '{rate,per_us}', to_jsonb(kinfolk.micros((p_spec #>> '{rate,per}')::interval))),
+                'per_us', coalesce(p_spec #> '{rate,per_us}', to_jsonb(v_per)),
                 'burst', coalesce(p_spec #> '{rate,burst}', '1'))
         end);
 end
@@ -72,8 +83,7 @@ $$;
 -- nothing. Answers which of the commands have to be declared anew, in their order.
 --
 -- Where groups come, go, or hold slots otherwise, what runs has to be counted anew (`enter_running`), and nobody may begin or end
--- meanwhile. Nobody begins: a claim of a command with groups has the locks of all of these until it commits, or takes
--- them before it commits, looks at the declaration again, and puts back what it took (`claim_early.sql`). One of a command
+-- meanwhile. Nobody begins: a claim of a command with groups has the locks of all of these until it commits. One of a command
 -- without groups has nothing but the shared lock of its queue; so where a command gets its first groups, the queues are
 -- locked whole, and who looks there meanwhile is woken. Nobody ends: see `hold_still`.
 create or replace function kinfolk.lock_declarations(p_names text[], p_groups jsonb[]) returns integer[]
@@ -367,17 +377,30 @@ declare
     v_one record;
 begin
     if jsonb_typeof(p_groups) <> 'object' then
-        perform kinfolk.refuse('KF001', 'groups must be an object of groups by name');
+        raise exception using errcode = 'KF001', message = 'groups must be an object of groups by name';
     end if;
     if (select count(*) from jsonb_object_keys(p_groups)) > kinfolk.groups_max() then
-        perform kinfolk.refuse('KF001', format('a command has at most %s groups', kinfolk.groups_max()));
+        raise exception using errcode = 'KF001', message = format('a command has at most %s groups', kinfolk.groups_max());
     end if;
     for v_one in select d.name, d.spec from jsonb_each(p_groups) as d(name, spec) loop
         perform kinfolk.require_name('group', v_one.name);
+        if exists (
+            select
+            from unnest(array[v_one.spec -> 'limit', v_one.spec #> '{rate,count}', v_one.spec #> '{rate,per_us}',
+                v_one.spec #> '{rate,burst}']) as g(number)
+            where not kinfolk.is_whole(g.number))
+            or coalesce(jsonb_typeof(v_one.spec -> 'hold'), 'null') not in ('boolean', 'null')
+            or coalesce(jsonb_typeof(v_one.spec -> 'shared'), 'null') not in ('boolean', 'null')
+        then
+            raise exception using errcode = 'KF001', message = format('group %s is %s', v_one.name, left(v_one.spec::text, 100)),
+                hint = 'limit, count and burst are whole numbers, hold and shared true or false';
+        end if;
         if v_one.name = 'total' and (v_one.spec ->> 'shared')::boolean then
-            perform kinfolk.refuse('KF001', 'a command''s total can''t be shared', 'declare a group of another name');
+            raise exception using errcode = 'KF001', message = 'a command''s total can''t be shared',
+                hint = 'declare a group of another name';
         elsif v_one.spec ->> 'limit' is null and jsonb_typeof(v_one.spec -> 'rate') is distinct from 'object' then
-            perform kinfolk.refuse('KF001', format('group %s has neither a limit nor a rate', v_one.name), 'give it one');
+            raise exception using errcode = 'KF001', message = format('group %s has neither a limit nor a rate', v_one.name),
+                hint = 'give it one';
         end if;
         perform kinfolk.require_setting((v_one.spec ->> 'limit')::bigint, (v_one.spec #>> '{rate,count}')::bigint,
             (v_one.spec #>> '{rate,per_us}')::bigint, (v_one.spec #>> '{rate,burst}')::bigint);
@@ -393,8 +416,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     if p_slots not between 0 and kinfolk.group_limit_max() then
-        perform kinfolk.refuse('KF001', format('a limit of %s is out of range', p_slots),
-            format('it may be %s at most', kinfolk.group_limit_max()));
+        raise exception using errcode = 'KF001', message = format('a limit of %s is out of range', p_slots),
+            hint = format('it may be %s at most', kinfolk.group_limit_max());
     end if;
     if num_nonnulls(p_count, p_per_us, p_burst) = 0 then
         return;
@@ -403,9 +426,20 @@ begin
         or p_burst not between 1 and kinfolk.rate_max() or p_per_us not between 1000 and kinfolk.rate_span_max_us()
         or p_count > p_per_us
     then
-        perform kinfolk.refuse('KF001', format('a rate of %s per %s µs with a burst of %s is out of range', p_count,
-            p_per_us, p_burst), format('count and burst must be 1 to %s, the span 1 millisecond to 31 days',
-            kinfolk.rate_max()));
+        raise exception using errcode = 'KF001',
+            message = format('a rate of %s per %s µs with a burst of %s is out of range', p_count, p_per_us, p_burst),
+            hint = format('count and burst must be 1 to %s, the span 1 millisecond to 31 days', kinfolk.rate_max());
     end if;
 end
+$$;
+
+-- Whether a value of JSON is a whole number that the engine can count to, or nothing.
+create or replace function kinfolk.is_whole(p_number jsonb) returns boolean
+language sql immutable
+as $$
+    select case coalesce(jsonb_typeof(p_number), 'null')
+        when 'null' then true
+        when 'number' then abs(p_number::numeric) < 1e18 and p_number::numeric % 1 = 0
+        else false
+    end
 $$;

@@ -8,6 +8,10 @@ set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
 begin
+    if not coalesce(isfinite(p_caller_now), false) then
+        raise exception using errcode = 'KF001', message = format('p_caller_now is %s', coalesce(p_caller_now::text, 'null')),
+            hint = 'give the time by your own clock';
+    end if;
     return query
     select 'schema', 'good', format('version %s, PostgreSQL %s', kinfolk.schema_version(), current_setting('server_version')), '';
 
@@ -39,46 +43,24 @@ begin
     ) c;
 
     return query
-    -- Who has written but holds no snapshot now (idle in transaction) has a number of its own, and holds the horizon by
-    -- that. Sessions on other databases don't; a standby's feedback is of none.
-    with holders as (
-        select format('process %s of %s, %s', a.pid, coalesce(a.usename, '?'), coalesce(a.state, '?'))
-                || coalesce(', since ' || date_trunc('second', a.xact_start), '') as who,
-            greatest(age(a.backend_xmin), age(a.backend_xid)) as behind, clock_timestamp() - a.xact_start as lasting
-        from pg_stat_activity a
-        where (a.backend_xmin is not null or a.backend_xid is not null)
-            and (a.datname = current_database() or a.datname is null)
-            and a.pid <> pg_backend_pid()
-        union all
-        select format('prepared transaction %L of %s', x.gid, x.owner), age(x.transaction), clock_timestamp() - x.prepared
-        from pg_prepared_xacts x
-        where x.database = current_database()
-        union all
-        select format('replication slot %s', s.slot_name), greatest(age(s.xmin), age(s.catalog_xmin)), null
-        from pg_replication_slots s
-        where s.xmin is not null
-            or s.catalog_xmin is not null
-    ),
-    oldest as (
-        select h.who, h.behind, h.lasting
-        from holders h
-        order by h.behind desc
-        limit 1
+    -- Each task that is worked meanwhile leaves dead rows in the way of the calls after it: a minute is long on a busy queue.
+    with judged as (
+        select o.*,
+            case
+                when o.lasting > interval '1 hour' or o.behind > 10000000 then 'bad'
+                when o.lasting > interval '1 minute' or o.behind > 20000 then 'warning'
+                else 'good'
+            end as health
+        from (select 1) one
+        left join (select h.* from kinfolk.horizon_holders() h limit 1) o on true
     )
-    select 'horizon',
+    select 'horizon', j.health,
+        case when j.who is null then 'held by nobody' else format('held by %s, %s transactions back', j.who, j.behind) end,
         case
-            when o.lasting > interval '1 hour' or o.behind > 10000000 then 'bad'
-            when o.lasting > interval '5 minutes' or o.behind > 1000000 then 'warning'
-            else 'good'
-        end,
-        case when o.who is null then 'held by nobody' else format('held by %s, %s transactions back', o.who, o.behind) end,
-        case
-            when o.lasting > interval '5 minutes' or o.behind > 1000000
-                then 'end that transaction or drop that slot: while it lasts, dead rows can''t be removed and claims slow down'
-            else ''
+            when j.health = 'good' then ''
+            else format('end it (%s): while it lasts, dead rows can''t be removed, and claims slow down', j.remedy)
         end
-    from (select 1) one
-    left join oldest o on true;
+    from judged j;
 
     return query
     select 'dead rows', case when d.dead > 1000000 and d.dead > d.live then 'warning' else 'good' end,
@@ -158,6 +140,9 @@ begin
         end,
         case when count(*) > 0 then 'start a worker that has handlers for these commands on these queues' else '' end
     from waiting w;
+
+    return query
+    select * from kinfolk.doctor_suspects();
 
     return query
     select 'notifications', case when pg_notification_queue_usage() > 0.5 then 'bad' when pg_notification_queue_usage() > 0.1 then 'warning' else 'good' end,

@@ -82,6 +82,7 @@ begin
             update kinfolk.fan_out f
             set
                 verdict = v_counted.verdicts[array_position(v_counted.decided, f.id)],
+                settled_at = p_now,
                 decided_at = f.completed + f.failed + f.cancelled,
                 decided_step = (select t.steps from kinfolk.task t where t.id = f.task_id)
             where f.id = any (v_counted.decided);

@@ -85,7 +85,7 @@ begin
         outcome := 'never';
     end if;
     failure := coalesce(failure, jsonb_build_object(
-        'kind', case p_code when 'KF022' then 'validation' when 'KF011' then 'refused' when '57014' then 'timeout' else 'error' end,
+        'kind', case p_code when 'KF022' then 'validation' when 'KF011' then 'refused' when 'KF009' then 'refused' when '57014' then 'timeout' else 'error' end,
         'message', v_message,
         'detail', jsonb_strip_nulls(jsonb_build_object(
             'sqlstate', p_code, 'detail', nullif(p_detail, ''), 'hint', nullif(p_hint, ''),

@@ -3,6 +3,8 @@
 -- whose number exists already was made by the same call before, and is left alone; should that call still be under way,
 -- this one waits for it and fails with a unique violation: send it once more.
 --
+-- `p_strict`: all or nothing. A task that can't be made is an error (KF009) then, else it is answered and its neighbours are made.
+--
 -- `p_keys` to `p_on_duplicates` are of unique keys; `p_slot_keys` are the tasks' keys in the groups of their commands.
 --
 -- Locks nothing that exists. Unkeyed tasks go in by one statement, a short one where no task differs from its command's
@@ -24,7 +26,8 @@ create or replace function kinfolk.enqueue_rows(
     p_timeouts_us bigint[] default '{}',
     p_traces text[] default '{}',
     p_notify boolean default true,
-    p_slot_keys jsonb[] default '{}'
+    p_slot_keys jsonb[] default '{}',
+    p_strict boolean default false
 ) returns table (nth integer, outcome text, id bigint, name text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -47,6 +50,9 @@ begin
     v_largest := kinfolk.require_tasks(p_ids, p_commands, p_payloads, p_priorities, p_delays_us, p_keys, p_scopes,
         p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces, kinfolk.enqueue_batch_max());
 
+    if cardinality(p_dues) > 0 then
+        perform kinfolk.require_dues(p_dues);
+    end if;
     if cardinality(p_slot_keys) > 0 then
         perform kinfolk.require_keys(p_slot_keys);
         v_unknown := array(
@@ -63,7 +69,8 @@ begin
 
     select min(i), max(i) into v_first, v_last from unnest(p_ids) i;
     if v_first < 1 or v_last > (select s.last_value from kinfolk.task_id s) then
-        perform kinfolk.refuse('KF001', 'a task number that was never given out', 'take numbers from kinfolk.take_ids');
+        raise exception using errcode = 'KF001', message = 'a task number that was never given out',
+            hint = 'take numbers from kinfolk.take_ids';
     end if;
 
     -- Numbers are taken in one go, so those of a call that is sent again stand side by side.
@@ -153,7 +160,9 @@ begin
             order by g.nth
         loop
             nth := v_one.nth;
-            if v_one.why is not null then
+            if v_one.why is not null and p_strict then
+                perform kinfolk.reject(v_one.why, v_one.unknown);
+            elsif v_one.why is not null then
                 outcome := v_one.why;
                 id := null;
                 name := v_one.unknown;

@@ -25,7 +25,8 @@ begin
         if p_session then
             perform pg_advisory_unlock(1263160908, hashint8(p_task));
         end if;
-        perform kinfolk.refuse('KF010', format('task %s is not with this attempt, or has no handler in the database', p_task));
+        raise exception using errcode = 'KF010',
+            message = format('task %s is not with this attempt, or has no handler in the database', p_task);
     end if;
     if exists (select from kinfolk.intent i where i.task_id = p_task) then
         delete from kinfolk.intent i where i.task_id = p_task;
@@ -59,6 +60,10 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+    if p_task is null then
+        raise exception using errcode = 'KF001', message = 'p_task is null',
+            hint = 'give the number of a task';
+    end if;
     perform set_config('kinfolk.task', '', false);
     perform set_config('kinfolk.token', '', false);
     perform pg_advisory_unlock(1263160908, hashint8(p_task));

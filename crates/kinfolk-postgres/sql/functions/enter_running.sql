@@ -66,7 +66,8 @@ begin
                 null;
         end;
     end loop;
-    perform kinfolk.refuse('KF007', 'tasks whose groups change are in other hands time and again', 'try again in a moment');
+    raise exception using errcode = 'KF007', message = 'tasks whose groups change are in other hands time and again',
+        hint = 'try again in a moment';
 end
 $$;
 

@@ -7,7 +7,7 @@
 create or replace function kinfolk.expire(p_task bigint, p_token uuid, p_fan_out bigint)
 returns table (
     id bigint, task bigint, rule text, parts integer, total bigint, completed bigint, failed bigint, cancelled bigint,
-    verdict text, decided_at integer, deadline timestamptz, created_at timestamptz
+    verdict text, decided_at integer, deadline timestamptz, created_at timestamptz, settled_at timestamptz
 )
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -20,6 +20,10 @@ declare
     v_steps integer;
     v_gone record;
 begin
+    if num_nulls(p_task, p_token, p_fan_out) > 0 then
+        raise exception using errcode = 'KF001', message = 'p_task, p_token or p_fan_out is null',
+            hint = 'give the number of the task, the token of its claim and the fan-out';
+    end if;
     perform kinfolk.require_read_committed();
     perform kinfolk.lock_families(array[coalesce(t.root_id, t.id)], true)
     from kinfolk.task t
@@ -42,12 +46,13 @@ begin
             and f.task_id = p_task
             and f.rule is not null)
     then
-        perform kinfolk.refuse('KF002', format('there is no fan-out %s of task %s', p_fan_out, p_task));
+        raise exception using errcode = 'KF002', message = format('there is no fan-out %s of task %s', p_fan_out, p_task);
     end if;
     v_now := kinfolk.clock();
     update kinfolk.fan_out f
     set
         verdict = 'timed_out',
+        settled_at = v_now,
         decided_at = f.completed + f.failed + f.cancelled,
         decided_step = v_steps
     where f.id = p_fan_out
@@ -65,7 +70,7 @@ begin
     end if;
     return query
     select f.id, f.task_id, f.rule, f.parts, f.total::bigint, f.completed::bigint, f.failed::bigint, f.cancelled::bigint,
-        f.verdict, f.decided_at, f.deadline, f.created_at
+        f.verdict, f.decided_at, f.deadline, f.created_at, f.settled_at
     from kinfolk.fan_out f
     where f.id = p_fan_out;
 end

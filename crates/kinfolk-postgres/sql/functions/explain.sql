@@ -19,7 +19,7 @@ declare
 begin
     select t.* into v_task from kinfolk.task t where t.id = explain.task;
     if not found then
-        perform kinfolk.refuse('KF002', format('there is no task %s', explain.task));
+        raise exception using errcode = 'KF002', message = format('there is no task %s', explain.task);
     end if;
     if v_task.state = 'waiting' then
         select array_agg(r.reason order by r.nth), array_agg(r.detail order by r.nth)

@@ -8,12 +8,9 @@ create or replace function kinfolk.failure_lost(worker uuid) returns jsonb
 language sql immutable parallel safe
 as $$ select jsonb_build_object('kind', 'lost', 'message', format('the lease of worker %s was lost', worker)) $$;
 
-create or replace function kinfolk.failure_poison() returns jsonb
-language sql stable parallel safe
-as $$
-    select jsonb_build_object('kind', 'poison',
-        'message', format('took down the worker that ran it %s times', kinfolk.strikes_max()))
-$$;
+create or replace function kinfolk.failure_poison(strikes integer) returns jsonb
+language sql immutable parallel safe
+as $$ select jsonb_build_object('kind', 'poison', 'message', format('took down the worker that ran it %s times', strikes)) $$;
 
 create or replace function kinfolk.failure_folded(into_task bigint) returns jsonb
 language sql immutable parallel safe

@@ -6,7 +6,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     if not exists (select from kinfolk.task t where t.id = p_task) then
-        perform kinfolk.refuse('KF002', format('there is no task %s', p_task));
+        raise exception using errcode = 'KF002', message = format('there is no task %s', p_task);
     end if;
 end
 $$;

@@ -16,8 +16,8 @@ declare
     v_found record;
 begin
     if octet_length(p_name) > kinfolk.function_bytes_max() then
-        perform kinfolk.refuse('KF001', format('function name %L is longer than %s bytes', left(p_name, 60),
-            kinfolk.function_bytes_max()));
+        raise exception using errcode = 'KF001',
+            message = format('function name %L is longer than %s bytes', left(p_name, 60), kinfolk.function_bytes_max());
     end if;
     begin
         v_parts := parse_ident(regexp_replace(p_name, '\s*\(\s*jsonb\s*\)\s*$', ''));
@@ -26,8 +26,8 @@ begin
             v_parts := '{}';
     end;
     if cardinality(v_parts) <> 2 then
-        perform kinfolk.refuse('KF001', format('function name %L can''t be used', p_name),
-            'write schema.function, without arguments');
+        raise exception using errcode = 'KF001', message = format('function name %L can''t be used', p_name),
+            hint = 'write schema.function, without arguments';
     end if;
 
     select p.oid, n.nspname, p.proname, p.prokind, p.prorettype, p.proretset, p.prosecdef, p.proconfig, p.proargmodes
@@ -39,31 +39,42 @@ begin
         and p.pronargs = 1
         and p.proargtypes[0] = 'jsonb'::regtype;
     if not found then
-        perform kinfolk.refuse('KF001', format('there is no function %s(jsonb)', p_name),
-            'create it first; a handler takes one argument, the payload, of type jsonb');
+        raise exception using errcode = 'KF001',
+            message = coalesce((
+                select format('%s takes (%s), and not one argument of type jsonb', p_name,
+                    string_agg(pg_get_function_identity_arguments(p.oid), ') or (' order by p.oid))
+                from pg_proc p
+                join pg_namespace n on n.oid = p.pronamespace
+                where n.nspname = v_parts[1]
+                    and p.proname = v_parts[2]
+                having count(*) > 0), format('there is no function %s(jsonb)', p_name)),
+            hint = 'a handler takes one argument, the payload, of type jsonb';
     end if;
     if v_found.nspname in ('pg_catalog', 'information_schema', 'kinfolk') or v_found.nspname like 'pg\_%' then
-        perform kinfolk.refuse('KF001', format('%s(jsonb) is not yours to name as a handler', p_name),
-            'write a function of your own, in a schema of your own');
+        raise exception using errcode = 'KF001', message = format('%s(jsonb) is not yours to name as a handler', p_name),
+            hint = 'write a function of your own, in a schema of your own';
     end if;
     if v_found.prokind = 'f' then
         if v_found.proretset or v_found.prorettype not in ('jsonb'::regtype, 'void'::regtype) then
-            perform kinfolk.refuse('KF001', format('%s(jsonb) returns %s%s', p_name,
-                case when v_found.proretset then 'a set of ' end, format_type(v_found.prorettype, null)),
-                'a handler returns jsonb or void');
+            raise exception using errcode = 'KF001',
+                message = format('%s(jsonb) returns %s%s', p_name, case when v_found.proretset then 'a set of ' end,
+                    format_type(v_found.prorettype, null)),
+                hint = 'a handler returns jsonb or void';
         end if;
     elsif v_found.prokind = 'p' and not p_hook then
         if v_found.prosecdef or v_found.proconfig is not null then
-            perform kinfolk.refuse('KF001', format('procedure %s(jsonb) is security definer or has set clauses', p_name),
-                'such a procedure can''t commit; make it a function, or take that away');
+            raise exception using errcode = 'KF001',
+                message = format('procedure %s(jsonb) is security definer or has set clauses', p_name),
+                hint = 'such a procedure can''t commit; make it a function, or take that away';
         end if;
         if v_found.proargmodes is not null and v_found.proargmodes <> '{b}'::"char"[] then
-            perform kinfolk.refuse('KF001', format('procedure %s(jsonb) has output arguments', p_name),
-                'declare its one argument as in or inout');
+            raise exception using errcode = 'KF001', message = format('procedure %s(jsonb) has output arguments', p_name),
+                hint = 'declare its one argument as in or inout';
         end if;
     else
-        perform kinfolk.refuse('KF001', format('%s(jsonb) is not a function%s', p_name,
-            case when not p_hook then ' or procedure' else '' end), 'name a plain function');
+        raise exception using errcode = 'KF001',
+            message = format('%s(jsonb) is not a function%s', p_name, case when not p_hook then ' or procedure' else '' end),
+            hint = 'name a plain function';
     end if;
     call_name := format('%I.%I', v_found.nspname, v_found.proname);
     kind := case v_found.prokind when 'f' then 'function' else 'procedure' end;
@@ -75,8 +86,8 @@ begin
 end
 $$;
 
--- The same for someone who registers it: who may not call a function may not have a worker call it.
-create or replace function kinfolk.find_own_handler(p_name text, p_hook boolean, out call_name text, out kind text)
+-- The same for a role that registers it: who may not call a function may not have a worker call it.
+create or replace function kinfolk.find_own_handler(p_caller name, p_name text, p_hook boolean, out call_name text, out kind text)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -87,8 +98,9 @@ begin
         return;
     end if;
     select f.* into v_found from kinfolk.find_handler(p_name, p_hook) f;
-    if not has_function_privilege(session_user, v_found.routine, 'execute') then
-        perform kinfolk.refuse('42501', format('%I may not execute %s', session_user, v_found.call_name));
+    if not has_function_privilege(p_caller, v_found.routine, 'execute') then
+        raise exception using errcode = '42501', message = format('%I may not execute %s', p_caller, v_found.call_name),
+            hint = 'who registers a handler must be allowed to execute it';
     end if;
     call_name := v_found.call_name;
     kind := v_found.kind;

@@ -14,6 +14,10 @@ declare
     v_end record;
     v_kinds text[];
 begin
+    if num_nulls(p_task, p_token) > 0 then
+        raise exception using errcode = 'KF001', message = 'p_task or p_token is null',
+            hint = 'give the number of the task and the token of its claim';
+    end if;
     if p_result is not null then
         perform kinfolk.require_given(p_result, null);
     end if;
@@ -33,14 +37,7 @@ begin
         from (select) nothing
         left join kinfolk.settle(array[p_task], array[p_token], array['done'], array[p_result]) s on true;
     end if;
-    if v_end.answer = 'recorded' and v_end.state in ('completed', 'waiting') then
-        return v_end.state;
-    end if;
-    perform kinfolk.refuse('KF012', format('task %s could not be recorded as done: %s, %s', p_task, v_end.answer, v_end.state),
-        null, jsonb_build_object('answer', v_end.answer, 'state', v_end.state, 'failure', t.failure)::text)
-    from kinfolk.task t
-    where t.id = p_task;
-    return null;
+    return kinfolk.require_done(p_task, v_end.answer, v_end.state);
 end
 $$;
 
@@ -87,8 +84,8 @@ begin
     into v_made
     from made m;
     if v_made.many > kinfolk.made_max() then
-        perform kinfolk.refuse('KF001', format('%s tasks made by one handler', v_made.many),
-            format('make at most %s in one attempt; let children make more', kinfolk.made_max()));
+        raise exception using errcode = 'KF001', message = format('%s tasks made by one handler', v_made.many),
+            hint = format('make at most %s in one attempt; let children make more', kinfolk.made_max());
     end if;
     delete from kinfolk.intent i where i.task_id = p_task;
 

@@ -17,6 +17,10 @@ declare
     v_id bigint;
     v_answer record;
 begin
+    if num_nulls(p_name, p_ticks) > 0 then
+        raise exception using errcode = 'KF001', message = 'p_name or p_ticks is null',
+            hint = 'give the name of the schedule, and the ticks that are due';
+    end if;
     tasks := '{}';
     overlapped := 0;
     too_late := false;
@@ -25,7 +29,7 @@ begin
     perform kinfolk.require_read_committed();
     select s.* into v_schedule from kinfolk.schedule s where s.name = p_name for update;
     if not found then
-        perform kinfolk.refuse('KF002', format('there is no schedule %s', p_name));
+        raise exception using errcode = 'KF002', message = format('there is no schedule %s', p_name);
     end if;
     if v_schedule.paused or v_schedule.next_at is distinct from p_armed_for then
         too_late := true;

@@ -9,5 +9,6 @@ as $$
     select a.run, a.attempt, a.started_at, a.ended_at, a.worker_id, a.ending, a.failure
     from kinfolk.attempt a
     where a.task_id = p_task
+        and a.ending <> 'suspended'
     order by a.run
 $$;

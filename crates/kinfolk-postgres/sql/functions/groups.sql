@@ -28,7 +28,7 @@ as $$
 $$;
 
 -- A page of the keys that are in use, in the order of groups (see above) and keys: tasks hold slots of them, or wait behind
--- them, or nothing may start under them until some time. `blocking`: only those that hold something up, or would.
+-- them, or nothing may start under them until some time. `blocking`: only those that tasks wait behind.
 --
 -- Steps from key to key in `task_parked` and `spent`, however many tasks there are in each; reads the pages of `slot` once for
 -- each thousand keys.
@@ -65,7 +65,7 @@ begin
         v_held := null;
         while v_left > 0 loop
             if v_held is null then
-                v_held := kinfolk.held_keys(v_group.id, v_key, 1000);
+                v_held := case when not keys.blocking then kinfolk.held_keys(v_group.id, v_key, 1000) end;
             end if;
             v_key := least(v_held[1] collate "C", kinfolk.next_key(v_group.id, v_key));
             exit when v_key is null;
@@ -86,9 +86,7 @@ begin
                     and t.parked_key = v_key
                     and t.gate = 'limit'
             ) w;
-            if v_row.waiters > 0 or v_row.opens_at is not null
-                or v_row.held >= (case when keys.blocking then v_row.slots else 1 end)
-            then
+            if v_row.waiters > 0 or (not keys.blocking and (v_row.held > 0 or v_row.opens_at is not null)) then
                 return query select v_group.name, v_group.owner, v_key, v_row.slots, v_row.held,
                     coalesce(v_row.holders, '{}'), v_row.waiters, v_row.opens_at;
                 v_left := v_left - 1;

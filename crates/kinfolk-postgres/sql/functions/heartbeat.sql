@@ -14,7 +14,8 @@ begin
     perform kinfolk.require_read_committed();
     perform from kinfolk.worker w where w.id = p_worker for no key update;
     if not found then
-        perform kinfolk.refuse('KF004', format('worker %s has no lease', p_worker), 'register anew');
+        raise exception using errcode = 'KF004', message = format('worker %s has no lease', p_worker),
+            hint = 'register anew';
     end if;
     v_now := kinfolk.clock();
     update kinfolk.worker w

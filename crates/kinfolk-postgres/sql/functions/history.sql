@@ -8,7 +8,7 @@ create or replace function kinfolk.history(p_task bigint)
 returns table (
     part integer, branch text, name text, occurrence integer, kind text, digest text, value jsonb,
     fan_out bigint, rule text, parts integer, total bigint, completed bigint, failed bigint, cancelled bigint, verdict text,
-    decided_at integer, deadline timestamptz, created_at timestamptz,
+    decided_at integer, deadline timestamptz, created_at timestamptz, settled_at timestamptz,
     nth integer, task bigint, state text, ended integer, result jsonb, failure jsonb, attempt smallint
 )
 language plpgsql stable security definer
@@ -25,7 +25,7 @@ begin
     return query
     select 1, c.branch, c.name, c.occurrence, c.kind, c.digest, c.value,
         null::bigint, null, null::integer, null::bigint, null::bigint, null::bigint, null::bigint, null,
-        null::integer, null::timestamptz, null::timestamptz,
+        null::integer, null::timestamptz, null::timestamptz, null::timestamptz,
         null::integer, null::bigint, null, null::integer, null::jsonb, null::jsonb, null::smallint
     from kinfolk.checkpoint c
     where c.task_id = p_task
@@ -33,7 +33,7 @@ begin
     return query
     select 2, null, null, null::integer, null, null, null::jsonb,
         f.id, f.rule, f.parts, f.total::bigint, f.completed::bigint, f.failed::bigint, f.cancelled::bigint, f.verdict,
-        f.decided_at, f.deadline, f.created_at,
+        f.decided_at, f.deadline, f.created_at, f.settled_at,
         null::integer, f.task_id, null, null::integer, null::jsonb, null::jsonb, null::smallint
     from kinfolk.fan_out f
     where f.task_id = p_task
@@ -45,7 +45,7 @@ begin
     return query
     select 3, null, null, null::integer, null, null, null::jsonb,
         f.id, null, null::integer, null::bigint, null::bigint, null::bigint, null::bigint, null,
-        null::integer, null::timestamptz, null::timestamptz,
+        null::integer, null::timestamptz, null::timestamptz, null::timestamptz,
         t.nth, t.id, t.state::text, e.ended, t.result, t.failure, t.attempt
     from (
         select (c.value #>> '{}')::bigint as id
@@ -96,7 +96,7 @@ declare
     v_limit integer := least(greatest(p_limit, 0), kinfolk.page_max());
 begin
     if not exists (select from kinfolk.fan_out f where f.id = p_fan_out and f.rule is not null) then
-        perform kinfolk.refuse('KF002', format('there is no fan-out %s', p_fan_out));
+        raise exception using errcode = 'KF002', message = format('there is no fan-out %s', p_fan_out);
     end if;
     if not p_by_ended then
         return query select r.* from kinfolk.results_by_index(p_fan_out, p_from, v_limit) r;

@@ -17,16 +17,19 @@ as $$
 declare
     v_task kinfolk.task := kinfolk.handled();
     v_id bigint := nextval('kinfolk.task_id');
+    v_is_sound boolean;
 begin
     if p_due is not null and p_delay is not null then
-        perform kinfolk.refuse('KF001', 'both due and delay are given', 'give one of them');
+        raise exception using errcode = 'KF001', message = 'both due and delay are given', hint = 'give one of them';
     end if;
-    perform kinfolk.require_given(p_payload, p_due);
-    perform kinfolk.require_tasks(array[v_id], array[p_command], array[p_payload], array[p_priority],
-        array[kinfolk.micros(p_delay)], array[p_unique_key], array[p_unique_scope],
-        array[kinfolk.micros(p_unique_window)], array[p_on_duplicate], array[p_max_attempts],
-        array[kinfolk.micros(p_timeout)], array[p_trace], 1);
-    perform kinfolk.require_keys(array[p_slot_keys]);
+    p_slot_keys := kinfolk.keys_given(p_slot_keys);
+    -- In an expression: a query would show its lines to whoever reads the error.
+    v_is_sound := kinfolk.require_given(p_payload, p_due)
+        and kinfolk.require_tasks(array[v_id], array[p_command], array[p_payload], array[p_priority],
+            array[kinfolk.micros(p_delay)], array[p_unique_key], array[p_unique_scope],
+            array[kinfolk.micros(p_unique_window)], array[p_on_duplicate], array[p_max_attempts],
+            array[kinfolk.micros(p_timeout)], array[p_trace], 1) is not null
+        and kinfolk.require_keys(array[p_slot_keys]);
     perform kinfolk.require_makeable(v_task, p_kind, p_command, p_queue, p_slot_keys);
 
     insert into kinfolk.intent
@@ -57,9 +60,9 @@ declare
 begin
     -- The children that a handler awaits are those it asked for, and no others.
     if p_kind = 'sibling' and (p_task.parent_id is null or p_task.fan_out_id <> p_task.parent_id) then
-        perform kinfolk.refuse('KF011', format('task %s has no parent that takes siblings: it is a root, or its parent awaits its result',
-            p_task.id),
-            'spawn a child, or enqueue a task', 'no_parent');
+        raise exception using errcode = 'KF011',
+            message = format('task %s has no parent that takes siblings: it is a root, or its parent awaits its result', p_task.id),
+            hint = 'spawn a child, or enqueue a task', detail = 'no_parent';
     end if;
     select c.id as command_id, q.id, q.name, q.child_limit
     into v_queue
@@ -67,22 +70,23 @@ begin
     left join kinfolk.command c on c.name = g.command
     left join kinfolk.queue q on case when g.queue is null then q.id = c.queue_id else q.name = g.queue end;
     if v_queue.command_id is null then
-        perform kinfolk.refuse('KF011', format('unknown command %s', p_command),
-            'register it, or start a worker that handles it', 'unknown_command');
+        raise exception using errcode = 'KF011', message = format('unknown command %s', p_command),
+            hint = 'register it, or start a worker that handles it', detail = 'unknown_command';
     elsif v_queue.id is null then
-        perform kinfolk.refuse('KF011', format('unknown queue %s', p_queue),
-            'register a command on it, or make it with `kinfolk queue set`', 'unknown_queue');
+        raise exception using errcode = 'KF011', message = format('unknown queue %s', p_queue),
+            hint = 'register a command on it, or make it with `kinfolk queue set`', detail = 'unknown_queue';
     end if;
     if kinfolk.unknown_group(v_queue.command_id, p_slot_keys) is not null then
-        perform kinfolk.refuse('KF011', format('unknown group %s', kinfolk.unknown_group(v_queue.command_id, p_slot_keys)),
-            'leave the key out, or declare the group with its command', 'unknown_group');
+        raise exception using errcode = 'KF011',
+            message = format('unknown group %s', kinfolk.unknown_group(v_queue.command_id, p_slot_keys)),
+            hint = 'leave the key out, or declare the group with its command', detail = 'unknown_group';
     end if;
     if p_kind not in ('child', 'sibling') then
         return;
     end if;
     if v_queue.child_limit = 0 then
-        perform kinfolk.refuse('KF011', format('queue %s takes no children', v_queue.name),
-            'spawn onto another queue, or raise its child_limit', 'no_children');
+        raise exception using errcode = 'KF011', message = format('queue %s takes no children', v_queue.name),
+            hint = 'spawn onto another queue, or raise its child_limit', detail = 'no_children';
     end if;
     select q.name, q.depth_limit
     into v_limit
@@ -90,8 +94,9 @@ begin
     join kinfolk.queue q on q.id = r.queue_id
     where r.id = coalesce(p_task.root_id, p_task.id);
     if v_depth > v_limit.depth_limit then
-        perform kinfolk.refuse('KF011', format('a family on queue %s may not grow this deep', v_limit.name),
-            'spawn less deeply, or raise its depth_limit', 'too_deep');
+        raise exception using errcode = 'KF011',
+            message = format('a family on queue %s may not grow this deep', v_limit.name),
+            hint = 'spawn less deeply, or raise its depth_limit', detail = 'too_deep';
     end if;
 end
 $$;

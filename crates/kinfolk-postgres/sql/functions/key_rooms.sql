@@ -22,13 +22,14 @@ as $$
             case when g.set_rate_count is null then g.rate_burst else g.set_rate_burst end as burst,
             exists (select from kinfolk.slot_setting s where s.group_id = g.id) as has_settings,
             exists (select from kinfolk.spent s where s.group_id = g.id) as has_spent,
-            r.key as kept_key, r.task_id as kept_for, kinfolk.keeps_room(r.task_id, p_now) as keeps, g.pages, g.spread
+            r.key as kept_key, r.task_id as kept_for, kinfolk.keeps_room(r.task_id, p_now) as keeps,
+            g.first_page, g.pages, g.spread
         from kinfolk.slot_group g
         left join kinfolk.reserved r on r.group_id = g.id
         where g.id = any (p_groups)
     ),
     asked as materialized (
-        select k.nth, k.group_id, k.key, l.pages, l.spread
+        select k.nth, k.group_id, k.key, l.first_page, l.pages, l.spread
         from unnest(p_groups, p_keys) with ordinality as k(group_id, key, nth)
         join limits l on l.id = k.group_id
     ),
@@ -40,7 +41,7 @@ as $$
             union all
             select null, p.group_id, h.key
             from (
-                select distinct a.group_id, kinfolk.slot_page(a.key, i, a.pages, a.spread) as page
+                select distinct a.group_id, kinfolk.slot_page(a.key, i, a.first_page, a.pages, a.spread) as page
                 from asked a
                 cross join lateral generate_series(0, a.spread - 1) as i
             ) p

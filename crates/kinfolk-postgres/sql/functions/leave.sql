@@ -15,6 +15,10 @@ declare
     v_families bigint[];
     v_parked bigint[];
 begin
+    if p_worker is null then
+        raise exception using errcode = 'KF001', message = 'p_worker is null',
+            hint = 'give the id that the worker registered with';
+    end if;
     perform kinfolk.require_read_committed();
     perform from kinfolk.worker w where w.id = p_worker for update;
     if not found then

@@ -3,8 +3,9 @@
 --     begin; select kinfolk.enqueue(…); call kinfolk.process_tasks(queue => 'analytics'); …; rollback;
 --
 -- One call runs what could be claimed when it began, one after another, each handler in a subtransaction; what they made,
--- or what opened meanwhile, is left to the next call. With `until_idle`, it goes on until nothing is left to claim. Tasks
--- that are due later stay where they are.
+-- or what opened meanwhile, is left to the next call, and so is every family that stands behind such a one in line. With
+-- `until_idle`, it goes on until nothing is left to claim, in the order of a worker that runs one task at a time. Tasks that are
+-- due later stay where they are.
 --
 -- It never commits, and never waits for a lock: what someone else is at is reported as busy (KF007). It claims under a
 -- worker's row that lives and goes in this transaction. Handlers run as the caller. A procedure that commits fails here,
@@ -20,7 +21,7 @@ declare
 begin
     loop
         perform pg_catalog.set_config('lock_timeout', '10ms', true);
-        v_ran := kinfolk.process_round(v_worker, queue, v_patience);
+        v_ran := kinfolk.process_round(v_worker, queue, v_patience, until_idle);
         exit when v_ran operator(pg_catalog.=) 0 or not until_idle;
     end loop;
     perform kinfolk.leave(v_worker);
@@ -34,8 +35,10 @@ exception
 end
 $$;
 
--- One round: what can be claimed now, and none of what comes of it. Answers how many tasks it ran.
-create or replace function kinfolk.process_round(p_worker uuid, p_queue text, p_patience text) returns bigint
+-- One round: what can be claimed now, and, unless it is to go on until the queue is idle, none of what comes of it. Answers how
+-- many tasks it ran.
+create or replace function kinfolk.process_round(p_worker uuid, p_queue text, p_patience text, p_until_idle boolean)
+returns bigint
 language plpgsql volatile
 as $$
 declare
@@ -43,25 +46,21 @@ declare
     v_token uuid;
     v_chosen bigint[];
     v_ran bigint[] := '{}';
-    v_held bigint[] := '{}';
     v_task bigint;
 begin
     v_commands := kinfolk.begin_round(p_worker, p_queue);
     loop
-        -- A claim of nothing opens what is due and what follows up, and takes nothing.
-        perform kinfolk.claim(p_worker, pg_catalog.gen_random_uuid(), p_queue, v_commands, 0);
-        v_chosen := coalesce(v_chosen, kinfolk.claimable(p_queue, v_commands));
-        v_held := v_held operator(pg_catalog.||) kinfolk.hold_back(p_queue, v_commands, v_chosen, v_ran);
+        if not p_until_idle then
+            -- A claim of nothing opens what is due and what follows up, and takes nothing.
+            perform kinfolk.claim(p_worker, pg_catalog.gen_random_uuid(), p_queue, v_commands, 0);
+            v_chosen := coalesce(v_chosen, kinfolk.claimable(p_queue, v_commands));
+        end if;
         v_token := pg_catalog.gen_random_uuid();
-        select c.id
-        into v_task
-        from kinfolk.claim(p_worker, v_token, p_queue, v_commands, 1) c
-        where c.id is not null;
-        exit when not found;
+        v_task := kinfolk.claim_chosen(p_worker, v_token, p_queue, v_commands, v_chosen, v_ran);
+        exit when v_task is null;
         v_ran := v_ran operator(pg_catalog.||) v_task;
         perform kinfolk.process_task(v_task, v_token, p_patience);
     end loop;
-    perform kinfolk.let_go(v_held);
     return pg_catalog.cardinality(v_ran);
 end
 $$;
@@ -139,12 +138,16 @@ declare
     v_commands text[] := array(select c.name from kinfolk.command c where c.handler is not null order by c.name);
     v_queue record;
 begin
+    if p_worker is null then
+        raise exception using errcode = 'KF001', message = 'p_worker is null',
+            hint = 'give an id of its own';
+    end if;
     select q.id, q.family_limit is not null or q.child_limit is not null as is_limited
     into v_queue
     from kinfolk.queue q
     where q.name = p_queue;
     if not found then
-        perform kinfolk.refuse('KF002', format('there is no queue %s', p_queue));
+        raise exception using errcode = 'KF002', message = format('there is no queue %s', p_queue);
     elsif v_queue.is_limited and not pg_try_advisory_xact_lock(1263160904, v_queue.id) then
         -- A claim would wait a moment for it, and then take nothing.
         raise lock_not_available;
@@ -166,37 +169,4 @@ as $$
             and t.state = 'pending'
             and t.gate = 'open'
             and t.command_id in (select c.id from kinfolk.command c where c.name = any (p_commands)))
-$$;
-
--- Shuts the gate before open tasks that are not, or no longer, of this round, until `let_go`. Nobody else sees that: it
--- is undone in the same transaction. Answers which they are.
-create or replace function kinfolk.hold_back(p_queue text, p_commands text[], p_chosen bigint[], p_ran bigint[])
-returns bigint[]
-language plpgsql volatile security definer
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    v_held bigint[];
-begin
-    with held as (
-        update kinfolk.task t
-        set gate = 'limit'
-        where t.id = any (kinfolk.claimable(p_queue, p_commands))
-            and (t.id <> all (p_chosen) or t.id = any (p_ran))
-        returning t.id
-    )
-    select coalesce(array_agg(h.id), '{}') into v_held from held h;
-    return v_held;
-end
-$$;
-
-create or replace function kinfolk.let_go(p_held bigint[]) returns void
-language sql volatile security definer
-set search_path = pg_catalog, pg_temp
-as $$
-    update kinfolk.task t
-    set gate = 'open'
-    where t.id = any (p_held)
-        and t.state = 'pending'
-        and t.gate = 'limit'
 $$;

@@ -2,11 +2,11 @@
 -- they belong to the next task under the same key. A list of tasks that gave their key up (`late`) says where to look;
 -- an entry goes when no transaction is left that may have seen the key held. That is known in two steps: the first look
 -- at a committed entry notes a transaction number above all of those, and the entry goes when all numbers below it have
--- ended. Answers whether another claim is at the same work.
+-- ended. Answers whether another claim is at the same work, and whether it has made a task.
 --
 -- Locks entries of `late`, never waiting, and only those it can act upon. Reads `late_queue` and `duplicate_task`.
 
-create or replace function kinfolk.promote(p_queue integer, p_now timestamptz) returns boolean
+create or replace function kinfolk.promote(p_queue integer, p_now timestamptz, out left_out boolean, out made boolean)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -17,10 +17,11 @@ declare
     v_ended xid8;
     v_orphaned bigint[];
     v_task bigint;
-    v_made boolean := false;
 begin
+    left_out := false;
+    made := false;
     if not exists (select from kinfolk.late l where l.queue_id = p_queue) then
-        return false;
+        return;
     end if;
     -- Seen before this transaction takes its number, so that the number lies above all that may have seen the key held.
     -- Inside a transaction that has one already, nothing can be noted. (A place is not used again while this call's own
@@ -55,14 +56,14 @@ begin
     loop
         begin
             perform kinfolk.promote_orphans(v_task, p_now);
-            v_made := true;
+            made := true;
         exception
             -- One bad payload must not keep a queue from being claimed: it stays where it is.
             when program_limit_exceeded or data_exception then
                 raise warning 'kinfolk: what was enqueued behind task % can not be made a task: %', v_task, sqlerrm;
         end;
     end loop;
-    if v_made then
+    if made then
         -- Its command may be one that this worker does not handle.
         perform kinfolk.notify_queues(array[p_queue], true);
     end if;
@@ -85,7 +86,7 @@ begin
             and e.queue_id = p_queue
             and e.horizon is null
         for update skip locked));
-    return cardinality(v_orphaned) = 0
+    left_out := cardinality(v_orphaned) = 0
         and exists (
             select
             from kinfolk.late l

@@ -1,11 +1,9 @@
 -- Turns what has happened to keys since the last claim into marks: notes of slots that were freed, and moments at which a rate
 -- allows a start again, and room that is kept for one who can't start now. The caller has the admission locks of these groups. Wakes other queues that have marks from it.
 --
--- `p_until`: younger notes are left. Takes what is due by `spent_wakes`; reads `task_parked`.
+-- Takes what is due by `spent_wakes`; reads `task_parked`.
 
-create or replace function kinfolk.mark_keys(
-    p_queue integer, p_groups integer[], p_now timestamptz, p_until timestamptz default 'infinity'
-) returns void
+create or replace function kinfolk.mark_keys(p_queue integer, p_groups integer[], p_now timestamptz) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -18,7 +16,7 @@ declare
 begin
     -- Nobody else parks a task behind these keys meanwhile.
     v_awaited := kinfolk.awaited_groups(p_groups);
-    select n.groups, n.keys into v_freed from kinfolk.take_notes(p_groups, v_awaited <> '{}', p_until) n;
+    select n.groups, n.keys into v_freed from kinfolk.take_notes(p_groups, v_awaited <> '{}') n;
     if v_awaited = '{}' then
         return;
     end if;

@@ -35,7 +35,7 @@ begin
         and kinfolk.is_full(p_of, cardinality(p_names))
         and coalesce((select bool_and(o between 1 and cardinality(p_ids)) from unnest(p_of) o), true))
     then
-        perform kinfolk.refuse('KF001', 'each checkpoint must say which of the attempts it is of');
+        raise exception using errcode = 'KF001', message = 'each checkpoint must say which of the attempts it is of';
     end if;
     -- point: record.begun
     with held as materialized (
@@ -190,8 +190,8 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    perform kinfolk.refuse('KF001', format('task %s has already recorded step %s', p_task,
-        kinfolk.step_name(p_branch, p_name, p_occurrence)));
+    raise exception using errcode = 'KF001',
+        message = format('task %s has already recorded step %s', p_task, kinfolk.step_name(p_branch, p_name, p_occurrence));
 end
 $$;
 
@@ -202,8 +202,9 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     if p_steps > kinfolk.steps_max() then
-        perform kinfolk.refuse('KF008', 'checkpoints of one task',
-            format('a task records at most %s; let children do part of the work', kinfolk.steps_max()), p_steps::text);
+        raise exception using errcode = 'KF008', message = 'checkpoints of one task',
+            hint = format('a task records at most %s; let children do part of the work', kinfolk.steps_max()),
+            detail = p_steps::text;
     end if;
 end
 $$;
@@ -233,7 +234,8 @@ begin
         and kinfolk.is_full(p_occurrences, v_many) and kinfolk.is_full(p_kinds, v_many)
         and kinfolk.is_full(p_digests, v_many) and kinfolk.is_full(p_values, v_many))
     then
-        perform kinfolk.refuse('KF001', 'what checkpoints are given as arrays must be as many, and all there');
+        raise exception using errcode = 'KF001',
+            message = 'what checkpoints are given as arrays must be as many, and all there';
     end if;
     if exists (
         select
@@ -244,8 +246,9 @@ begin
             or g.occurrence < 0
             or g.kind not in ('step', 'make', 'fan_out', 'fold', 'sleep', 'wait', 'signal', 'now', 'random'))
     then
-        perform kinfolk.refuse('KF001', 'a checkpoint has a name that is empty or too long, or a kind that is not known',
-            format('names have at most %s bytes', v_name));
+        raise exception using errcode = 'KF001',
+            message = 'a checkpoint has a name that is empty or too long, or a kind that is not known',
+            hint = format('names have at most %s bytes', v_name);
     end if;
     select kinfolk.json_bytes(v)
     into v_bytes
@@ -254,8 +257,9 @@ begin
         and kinfolk.json_longer_than(v, v_result)
     limit 1;
     if found then
-        perform kinfolk.refuse('KF006', format('the recorded value is %s bytes, more than %s', v_bytes, v_result),
-            'keep the data elsewhere and record a reference', v_bytes::text);
+        raise exception using errcode = 'KF006',
+            message = format('the recorded value is %s bytes, more than %s', v_bytes, v_result),
+            hint = 'keep the data elsewhere and record a reference', detail = v_bytes::text;
     end if;
 end
 $$;

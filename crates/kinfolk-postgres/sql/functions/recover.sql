@@ -1,5 +1,6 @@
 -- Takes care of the tasks of workers whose lease has ended, one page of them, on behalf of a worker that has itself
--- renewed without a gap for a full lease. What is decided here is what `kinfolk_core::decide::recover` decides.
+-- renewed without a gap for a full lease. What is decided here is what `kinfolk_core::decide::recover` decides: a suspect gets a
+-- strike, and waits the longer the more it has.
 --
 -- Locks lost workers by id (passing over those that someone else holds, such as one that renews at this moment), then
 -- the families of their running tasks (shared; whole, of those that were suspended before; never waiting), the handlers' locks of those that
@@ -33,7 +34,8 @@ begin
     perform kinfolk.require_read_committed();
     select w.steady_since, w.lease_until, w.lease_us into v_me from kinfolk.worker w where w.id = p_worker;
     if not found then
-        perform kinfolk.refuse('KF004', format('worker %s has no lease', p_worker), 'register anew');
+        raise exception using errcode = 'KF004', message = format('worker %s has no lease', p_worker),
+            hint = 'register anew';
     end if;
     v_now := kinfolk.clock();
     if v_now > v_me.lease_until or v_now - v_me.steady_since < kinfolk.span(v_me.lease_us) then
@@ -82,11 +84,12 @@ begin
     -- point: recover.families_locked
     with held as materialized (
         select t.id, t.fan_out_id, t.nth, t.root_id, t.parked, t.keyed, t.queue_id, t.runs, t.attempt, t.suspect, t.strikes,
-            t.started_at, t.worker_id,
+            t.started_at, t.worker_id, c.max_strikes,
             t.cancel_requested_at is not null as is_cancelled,
             w.renewed_at < kinfolk.server_started_at() as is_restart
         from kinfolk.task t
         join kinfolk.worker w on w.id = t.worker_id
+        join kinfolk.command c on c.id = t.command_id
         where t.worker_id = any (v_lost)
             and t.state = 'running'
             and (t.root_id is null or t.root_id = any (v_families))
@@ -97,14 +100,15 @@ begin
         for update of t skip locked
     ),
     struck as (
-        select h.*, h.strikes + (h.suspect and not h.is_restart)::integer as next_strikes
+        select h.*, h.suspect and not h.is_restart as is_struck,
+            h.strikes + (h.suspect and not h.is_restart)::integer as next_strikes
         from held h
     ),
     decided as (
         select s.*,
             case
                 when s.is_cancelled then 'cancelled'
-                when s.next_strikes >= kinfolk.strikes_max() then 'failed'
+                when s.is_struck and s.next_strikes >= s.max_strikes then 'failed'
                 else 'pending'
             end::kinfolk.state as own_state
         from struck s
@@ -126,7 +130,11 @@ begin
         set
             state = d.next_state,
             outcome = case when d.next_state = 'waiting' then d.own_state end,
-            gate = case when d.next_state = 'pending' then 'open'::kinfolk.gate end,
+            gate = case when d.next_state = 'pending' then case when d.is_struck then 'time' else 'open' end::kinfolk.gate end,
+            due = case
+                when d.next_state = 'pending' and d.is_struck then v_now + kinfolk.strike_delay(d.next_strikes)
+                else t.due
+            end,
             finished_at = case when d.next_state >= 'completed' then v_now end,
             worker_id = null,
             token = null,
@@ -135,7 +143,7 @@ begin
             strikes = d.next_strikes,
             failure = case d.own_state
                 when 'cancelled' then case when d.next_state = 'cancelled' then kinfolk.failure_cancelled() end
-                when 'failed' then kinfolk.failure_poison()
+                when 'failed' then kinfolk.failure_poison(d.next_strikes)
                 else kinfolk.failure_lost(d.worker_id)
             end,
             unique_held = t.unique_held and (d.next_state < 'completed' or t.unique_scope = 'window'),

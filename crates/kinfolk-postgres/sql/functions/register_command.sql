@@ -1,32 +1,64 @@
--- Makes a command known, or changes its defaults. A missing queue is made.
+-- Makes a command known, or changes its defaults. What is left out stays as it is; of a new command it is the default: queue
+-- `default` (a missing queue is made), priority 0, 10 attempts, a backoff of 1 second up to 1 hour with 10 percent of jitter,
+-- 20 strikes, no timeout.
 --
--- `handler`: the function or procedure that runs its tasks, as `schema.name`, taking the payload; null leaves what is
--- registered, '' takes it away. `before` and `after` are functions called around it, `statement_timeout` bounds each of
--- its statements: they belong to the handler, and are set with it. `groups`: how many of its tasks may run at once, by key: a number
--- (all of them), or an object of limits by group, each a number or an object of `limit`, `rate` (`count`, `per`, `burst`), `hold` and
--- `shared`; null leaves what is registered, '{}' takes them away.
+-- `handler`: the function or procedure that runs its tasks, as `schema.name`, taking the payload; '' takes it away. `before`
+-- and `after` are functions called around it ('' takes one away), `statement_timeout` bounds each of its statements; '0' takes
+-- a timeout away. `groups`: how many of its tasks may run at once, by key: a number (all of them), or an object of limits by
+-- group, each a number or an object of `limit`, `rate` (`count`, `per`, `burst`), `hold` and `shared`; '{}' takes them away.
+-- `max_strikes`: how many losses of a worker while a task was its only suspect make the task poison.
+--
+-- `groups` may be a text, JSON or a number.
+--
+-- Runs as its caller, since what that role may do decides: see `kinfolk.registration`.
+-- `concurrency` and `concurrency_groups` are not taken: they say what is meant.
 
 create or replace function kinfolk.register_command(
     name text,
-    queue text default 'default',
-    priority integer default 0,
-    max_attempts integer default 10,
-    backoff_base interval default '1 second',
-    backoff_cap interval default '1 hour',
-    jitter_pct integer default 10,
+    queue text default null,
+    priority integer default null,
+    max_attempts integer default null,
+    backoff_base interval default null,
+    backoff_cap interval default null,
+    jitter_pct integer default null,
     timeout interval default null,
     handler text default null,
     before text default null,
     after text default null,
     statement_timeout interval default null,
-    groups jsonb default null
+    groups anycompatible default null::text,
+    concurrency integer default null,
+    concurrency_groups jsonb default null,
+    max_strikes integer default null
 ) returns void
-language sql volatile security definer
+language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
-    select kinfolk.register_commands(array[name], array[queue], array[priority], array[max_attempts],
-        array[kinfolk.micros(backoff_base) / 1000], array[kinfolk.micros(backoff_cap) / 1000], array[jitter_pct],
-        array[kinfolk.micros(timeout)], array[handler], array[before], array[after],
-        array[kinfolk.micros(statement_timeout)], array[kinfolk.groups_given(groups)])
+declare
+    v_hint text;
+begin
+    if num_nonnulls(concurrency, concurrency_groups) > 0 then
+        raise exception using errcode = 'KF001', message = 'concurrency is called groups here',
+            hint = format('write groups => %L', coalesce(to_jsonb(concurrency), concurrency_groups));
+    end if;
+    insert into kinfolk.registration
+        (names, queues, priorities, max_attempts, jitter_pct, handlers, befores, afters, groups, spans, max_strikes)
+    values (array[name], array[queue], array[priority], array[register_command.max_attempts], array[register_command.jitter_pct],
+        array[handler], array[before], array[after], array[register_command.groups::text::jsonb],
+        array[backoff_base, backoff_cap, timeout, statement_timeout], array[register_command.max_strikes]);
+exception
+    when invalid_text_representation then
+        raise exception using errcode = 'KF001', message = format('groups is %L, which is not JSON', left(register_command.groups::text, 60)),
+            hint = 'write a number, or limits by group as in {"tenant": 20}';
+    when others then
+        -- As it is, without the lines of all the functions that it went through.
+        get stacked diagnostics v_hint = pg_exception_hint;
+        if sqlstate !~ '^KF' and sqlstate <> '42501' then
+            raise;
+        elsif v_hint = '' then
+            raise exception using errcode = sqlstate, message = sqlerrm;
+        end if;
+        raise exception using errcode = sqlstate, message = sqlerrm, hint = v_hint;
+end
 $$;

@@ -10,14 +10,21 @@ as $$
 declare
     v_now timestamptz := kinfolk.clock();
 begin
+    if num_nulls(p_worker, p_name, p_queues, p_commands, p_lease_us) > 0 then
+        raise exception using errcode = 'KF001', message = 'p_worker, p_name, p_queues, p_commands or p_lease_us is null',
+            hint = 'give the worker an id, a name, queues, commands and a lease';
+    end if;
+    if array_position(p_queues, null) is not null or array_position(p_commands, null) is not null then
+        raise exception using errcode = 'KF001', message = 'p_queues or p_commands has a null in it', hint = 'leave it out';
+    end if;
     perform kinfolk.require_read_committed();
     if p_lease_us not between kinfolk.lease_min_us() and kinfolk.lease_max_us() then
-        perform kinfolk.refuse('KF001', format('a lease of %s is out of range', kinfolk.span(p_lease_us)),
-            'it must be 1 second to 1 hour');
+        raise exception using errcode = 'KF001', message = format('a lease of %s is out of range', kinfolk.span(p_lease_us)),
+            hint = 'it must be 1 second to 1 hour';
     end if;
     if cardinality(p_commands) > kinfolk.worker_commands_max() then
-        perform kinfolk.refuse('KF001', format('%s commands of one worker', cardinality(p_commands)),
-            format('at most %s', kinfolk.worker_commands_max()));
+        raise exception using errcode = 'KF001', message = format('%s commands of one worker', cardinality(p_commands)),
+            hint = format('at most %s', kinfolk.worker_commands_max());
     end if;
     insert into kinfolk.worker as w
         (id, name, queues, commands, started_at, renewed_at, lease_us, lease_until, steady_since)

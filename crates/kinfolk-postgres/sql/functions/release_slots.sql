@@ -11,7 +11,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform kinfolk.free_slots(array_agg(t.id), array_agg(t.command_id), array_agg(t.keys),
-        array_agg(t.state >= 'completed'), kinfolk.clock())
+        array_agg(t.state >= 'completed'))
     from unnest(p_tasks) as g(id)
     cross join lateral (
         select t.id, t.command_id, t.keys, t.state
@@ -22,10 +22,9 @@ begin
 end
 $$;
 
--- The same for a caller that knows the tasks' commands and keys, whether each is over (where that is null, all are), and since when
--- they hold no slots: the earlier, the sooner others may have them.
+-- The same for a caller that knows the tasks' commands and keys, and whether each is over (where that is null, all are).
 create or replace function kinfolk.free_slots(
-    p_tasks bigint[], p_commands integer[], p_keys jsonb[], p_over boolean[], p_freed_at timestamptz
+    p_tasks bigint[], p_commands integer[], p_keys jsonb[], p_over boolean[]
 ) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -44,8 +43,8 @@ begin
     ),
     -- In parts that fit a page of the table: larger values would be compressed, or stored elsewhere.
     noted as (
-        insert into kinfolk.freed (group_id, keys, tasks, freed_at)
-        select d.group_id, array_agg(coalesce(g.keys ->> d.name, '')), array_agg(g.id), p_freed_at
+        insert into kinfolk.freed (group_id, keys, tasks)
+        select d.group_id, array_agg(coalesce(g.keys ->> d.name, '')), array_agg(g.id)
         from unnest(p_tasks, p_commands, p_keys, p_over) with ordinality as g(id, command_id, keys, is_over, nth)
         join declared d on d.command_id = g.command_id
         where (d.name = 'total' or g.keys ? d.name)
@@ -160,8 +159,8 @@ begin
         where r.task_id = any (p_tasks)
         returning r.group_id, r.key
     )
-    insert into kinfolk.freed (group_id, keys, tasks, freed_at)
-    select g.group_id, array[g.key], '{}', kinfolk.clock()
+    insert into kinfolk.freed (group_id, keys, tasks)
+    select g.group_id, array[g.key], '{}'
     from gone g;
 end
 $$;

@@ -6,11 +6,10 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     if current_setting('transaction_isolation') <> 'read committed' then
-        perform kinfolk.refuse(
-            'KF005',
-            format('this needs a transaction of isolation level read committed, not %s',
+        raise exception using errcode = 'KF005',
+            message = format('this needs a transaction of isolation level read committed, not %s',
                 current_setting('transaction_isolation')),
-            'begin isolation level read committed');
+            hint = 'begin isolation level read committed';
     end if;
 end
 $$;

@@ -12,14 +12,24 @@ declare
     v_bytes bigint;
     v_bad text;
 begin
+    if num_nulls(p_ids, p_tokens, p_outcomes) > 0 then
+        raise exception using errcode = 'KF001', message = 'p_ids, p_tokens or p_outcomes is null',
+            hint = 'give the number of each task, the token of its claim and how it ended';
+    end if;
     if cardinality(p_ids) > kinfolk.settle_batch_max() then
-        perform kinfolk.refuse('KF001', format('%s settles in one call', cardinality(p_ids)),
-            format('send at most %s at once', kinfolk.settle_batch_max()));
+        raise exception using errcode = 'KF001', message = format('%s settles in one call', cardinality(p_ids)),
+            hint = format('send at most %s at once', kinfolk.settle_batch_max());
     end if;
     if cardinality(p_tokens) is distinct from cardinality(p_ids)
         or cardinality(p_outcomes) is distinct from cardinality(p_ids)
     then
-        perform kinfolk.refuse('KF001', 'numbers, tokens and outcomes must be as many');
+        raise exception using errcode = 'KF001', message = 'numbers, tokens and outcomes must be as many';
+    end if;
+    if array_position(p_ids, null) is not null or array_position(p_tokens, null) is not null
+        or array_position(p_outcomes, null) is not null
+    then
+        raise exception using errcode = 'KF001', message = 'a number, a token or an outcome is null',
+            hint = 'give the number of each task, the token of its claim and how it ended';
     end if;
     -- Most calls bring nothing but completions, without results.
     if 'done' = all (p_outcomes) and cardinality(p_results) + cardinality(p_delays_us) = 0 then
@@ -31,8 +41,8 @@ begin
     where o not in ('done', 'failed', 'never', 'snooze', 'yield', 'release', 'cancelled')
     limit 1;
     if found then
-        perform kinfolk.refuse('KF001', format('unknown outcome %L', v_bad),
-            'there are: done, failed, never, snooze, yield, release, cancelled');
+        raise exception using errcode = 'KF001', message = format('unknown outcome %L', v_bad),
+            hint = 'there are: done, failed, never, snooze, yield, release, cancelled';
     end if;
     select kinfolk.json_bytes(r)
     into v_bytes
@@ -41,8 +51,8 @@ begin
         and kinfolk.json_longer_than(r, v_result)
     limit 1;
     if found then
-        perform kinfolk.refuse('KF006', format('the result is %s bytes, more than %s', v_bytes, v_result),
-            'keep the data elsewhere and answer with a reference', v_bytes::text);
+        raise exception using errcode = 'KF006', message = format('the result is %s bytes, more than %s', v_bytes, v_result),
+            hint = 'keep the data elsewhere and answer with a reference', detail = v_bytes::text;
     end if;
     if 'done' <> any (p_outcomes) and exists (
         select
@@ -54,11 +64,20 @@ begin
                 and jsonb_typeof(g.failure -> 'message') = 'string'
                 and octet_length(g.failure ->> 'message') <= kinfolk.error_bytes_max(), false))
     then
-        perform kinfolk.refuse('KF001', 'a failure must be an object with a known kind and a message',
-            format('such as {"kind": "error", "message": "..."}, of at most %s bytes', kinfolk.error_bytes_max()));
+        raise exception using errcode = 'KF001', message = 'a failure must be an object with a known kind and a message',
+            hint = format('such as {"kind": "error", "message": "..."}, of at most %s bytes', kinfolk.error_bytes_max());
+    end if;
+    if p_outcomes && '{snooze,yield}' and exists (
+        select
+        from unnest(p_outcomes, p_delays_us) as g(outcome, delay_us)
+        where g.outcome in ('snooze', 'yield')
+            and g.delay_us is null)
+    then
+        raise exception using errcode = 'KF001', message = 'a snooze or yield has no delay', hint = 'say in p_delays_us how long it is to wait';
     end if;
     if exists (select from unnest(p_delays_us) d where d not between 0 and v_delay) then
-        perform kinfolk.refuse('KF001', 'a delay is out of range', 'it must be within ten years from now on');
+        raise exception using errcode = 'KF001', message = 'a delay is out of range',
+            hint = 'it must be within ten years from now on';
     end if;
 end
 $$;

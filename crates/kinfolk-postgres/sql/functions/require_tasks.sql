@@ -24,20 +24,26 @@ declare
     v_bad record;
 begin
     if cardinality(p_each) > p_most then
-        perform kinfolk.refuse('KF001', format('%s tasks in one call', cardinality(p_each)),
-            format('send at most %s at once', p_most));
+        raise exception using errcode = 'KF001', message = format('%s tasks in one call', cardinality(p_each)),
+            hint = format('send at most %s at once', p_most);
     end if;
     if cardinality(p_commands) is distinct from cardinality(p_each)
         or cardinality(p_payloads) is distinct from cardinality(p_each)
     then
-        perform kinfolk.refuse('KF001', 'numbers, commands and payloads must be as many');
+        raise exception using errcode = 'KF001', message = 'numbers, commands and payloads must be as many';
+    end if;
+
+    if array_position(p_commands, null) is not null or array_position(p_each, null) is not null then
+        raise exception using errcode = 'KF001', message = 'a command, or the number of a task, is null',
+            hint = 'name the command of each task';
     end if;
 
     select max(pg_column_size(p)), count(p)
     into v_largest, v_given
     from unnest(p_payloads) p;
     if v_given < cardinality(p_payloads) then
-        perform kinfolk.refuse('KF001', 'a payload is null', 'send {} when there is nothing to say');
+        raise exception using errcode = 'KF001', message = 'a payload is null',
+            hint = 'send {} when there is nothing to say';
     end if;
     -- By its size in memory first: no value's text is as much as eight times that.
     v_payload := kinfolk.payload_bytes_max();
@@ -48,8 +54,9 @@ begin
         where kinfolk.json_longer_than(p, v_payload)
         limit 1;
         if found then
-            perform kinfolk.refuse('KF006', format('the payload is %s bytes, more than %s', v_bytes, v_payload),
-                'keep the data elsewhere and send a reference', v_bytes::text);
+            raise exception using errcode = 'KF006',
+                message = format('the payload is %s bytes, more than %s', v_bytes, v_payload),
+                hint = 'keep the data elsewhere and send a reference', detail = v_bytes::text;
         end if;
     end if;
 
@@ -72,7 +79,7 @@ begin
                 unnest(p_scopes) as scope, unnest(p_windows_us) as window_us, unnest(p_on_duplicates) as on_duplicate,
                 unnest(p_max_attempts) as max_attempts, unnest(p_timeouts_us) as timeout_us, unnest(p_traces) as trace
         ) g
-        where abs(g.priority) > v_priority
+        where g.priority not between -v_priority and v_priority
             or g.max_attempts not between 1 and v_attempts
             or g.timeout_us not between 1 and v_timeout
             or g.delay_us not between 0 and v_delay
@@ -83,28 +90,33 @@ begin
             or octet_length(g.trace) > v_trace
         limit 1
     loop
-        perform kinfolk.require_policy(v_bad.priority, v_bad.max_attempts, v_bad.timeout_us);
-        if v_bad.delay_us < 0 then
-            perform kinfolk.refuse('KF001', format('a negative delay: %s', kinfolk.span(v_bad.delay_us)),
-                'give a span from now on');
+        if not kinfolk.require_policy(v_bad.priority, v_bad.max_attempts, v_bad.timeout_us) then
+            continue;
+        elsif v_bad.delay_us < 0 then
+            raise exception using errcode = 'KF001', message = format('a negative delay: %s', kinfolk.span(v_bad.delay_us)),
+                hint = 'give a span from now on';
         elsif v_bad.delay_us > kinfolk.delay_max_us() then
-            perform kinfolk.refuse('KF001', format('a delay of %s is out of range', kinfolk.span(v_bad.delay_us)),
-                'it must be at most ten years');
+            raise exception using errcode = 'KF001',
+                message = format('a delay of %s is out of range', kinfolk.span(v_bad.delay_us)),
+                hint = 'it must be at most ten years';
         elsif v_bad.key = '' or octet_length(v_bad.key) > kinfolk.unique_key_bytes_max() then
-            perform kinfolk.refuse('KF001', format('unique key %L is %s bytes', left(v_bad.key, 60), octet_length(v_bad.key)),
-                format('it must have 1 to %s', kinfolk.unique_key_bytes_max()));
+            raise exception using errcode = 'KF001',
+                message = format('unique key %L is %s bytes', left(v_bad.key, 60), octet_length(v_bad.key)),
+                hint = format('it must have 1 to %s', kinfolk.unique_key_bytes_max());
         elsif v_bad.scope not in ('pending', 'active', 'window') then
-            perform kinfolk.refuse('KF001', format('unknown unique_scope %L', v_bad.scope),
-                'there are: pending, active, window');
+            raise exception using errcode = 'KF001', message = format('unknown unique_scope %L', v_bad.scope),
+                hint = 'there are: pending, active, window';
         elsif v_bad.scope = 'window' and coalesce(v_bad.window_us not between 1 and kinfolk.delay_max_us(), true) then
-            perform kinfolk.refuse('KF001', format('a unique_window of %s is out of range', kinfolk.span(v_bad.window_us)),
-                'it must be more than zero and at most ten years');
+            raise exception using errcode = 'KF001',
+                message = format('a unique_window of %s is out of range', kinfolk.span(v_bad.window_us)),
+                hint = 'it must be more than zero and at most ten years';
         elsif v_bad.on_duplicate not in ('keep', 'replace', 'merge') then
-            perform kinfolk.refuse('KF001', format('unknown on_duplicate %L', v_bad.on_duplicate),
-                'there are: keep, replace, merge');
+            raise exception using errcode = 'KF001', message = format('unknown on_duplicate %L', v_bad.on_duplicate),
+                hint = 'there are: keep, replace, merge';
         elsif octet_length(v_bad.trace) > kinfolk.trace_bytes_max() then
-            perform kinfolk.refuse('KF001', format('the trace context is %s bytes', octet_length(v_bad.trace)),
-                format('it must be at most %s', kinfolk.trace_bytes_max()));
+            raise exception using errcode = 'KF001',
+                message = format('the trace context is %s bytes', octet_length(v_bad.trace)),
+                hint = format('it must be at most %s', kinfolk.trace_bytes_max());
         end if;
     end loop;
     return v_largest;
@@ -112,24 +124,51 @@ end
 $$;
 
 -- Refuses a payload or a time that only a caller in SQL can bring: the library checks before it sends.
-create or replace function kinfolk.require_given(p_payload jsonb, p_due timestamptz) returns void
+create or replace function kinfolk.require_given(p_payload jsonb, p_due timestamptz) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
     if octet_length(p_payload::text) > 2 * kinfolk.payload_bytes_max() then
-        perform kinfolk.refuse('KF006', format('the payload is more than %s bytes', kinfolk.payload_bytes_max()),
-            'keep the data elsewhere and send a reference', octet_length(p_payload::text)::text);
+        raise exception using errcode = 'KF006',
+            message = format('the payload is more than %s bytes', kinfolk.payload_bytes_max()),
+            hint = 'keep the data elsewhere and send a reference', detail = octet_length(p_payload::text)::text;
     end if;
     if pg_column_size(p_payload) > kinfolk.json_depth_max()
         and jsonb_path_exists(p_payload, format('strict $.**{%s to last}', kinfolk.json_depth_max() + 1)::jsonpath)
     then
-        perform kinfolk.refuse('KF001', format('the payload is nested deeper than %s levels', kinfolk.json_depth_max()),
-            'flatten it');
+        raise exception using errcode = 'KF001',
+            message = format('the payload is nested deeper than %s levels', kinfolk.json_depth_max()),
+            hint = 'flatten it';
+    end if;
+    -- Programs read numbers of up to 308 digits.
+    if octet_length(p_payload::text) > 308
+        and jsonb_path_exists(p_payload, 'strict $.** ? (@.type() == "number" && (@ >= 1e308 || @ <= -1e308))')
+    then
+        perform kinfolk.refuse('KF001', 'the payload has a number that is too large for programs to read it as a number',
+            'send it as a string');
     end if;
     if p_due is not null and not (p_due > '0001-01-01' and p_due < '9999-01-01') then
-        perform kinfolk.refuse('KF001', format('due is %s, which is out of range', p_due),
-            'give a time from the year 1 to 9998');
+        raise exception using errcode = 'KF001', message = format('due is %s, which is out of range', p_due),
+            hint = 'give a time from the year 1 to 9998';
     end if;
+    return true;
+end
+$$;
+
+-- Refuses times at which no task can be due.
+create or replace function kinfolk.require_dues(p_dues timestamptz[]) returns boolean
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_due timestamptz;
+begin
+    select d into v_due from unnest(p_dues) d where not (d > '0001-01-01' and d < '9999-01-01') limit 1;
+    if found then
+        raise exception using errcode = 'KF001', message = format('due is %s, which is out of range', v_due),
+            hint = 'give a time from the year 1 to 9998';
+    end if;
+    return true;
 end
 $$;

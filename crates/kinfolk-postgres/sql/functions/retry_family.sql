@@ -1,11 +1,9 @@
--- Lets what failed in the family of a task run again: the root must have failed. Tasks that failed by themselves, and those
--- that were skipped because of it, become pending with fresh attempts; parents that failed because of them wait again. A task
--- whose handler failed because of fan-outs that it awaited waits for those again, from before it heard of their end. Answers
--- how many pend and how many wait. What lies below a task that was cancelled stays as it is, unless that is awaited again.
--- Errors: KF002 when there is no such task; KF003 (detail: the root's state) when the root has not failed.
+-- Lets what failed or was cancelled in the family of a task run again: the root must have ended so. Answers how many tasks
+-- pend and how many wait then; see `revive`.
+-- Errors: KF002 when there is no such task; KF003 (detail: the root's state) when the root has not failed and was not
+-- cancelled.
 --
--- Locks the family as a whole, then the root, then the other tasks by number, then their fan-outs. Reads `fan_out_task` and
--- `task_fan_out`, and of each fan-out that is set going again all children, to count them anew.
+-- Locks the family as a whole, then the root, then what `revive` locks.
 
 create or replace function kinfolk.retry_family(p_task bigint, out pending bigint, out waiting bigint)
 language plpgsql volatile security definer
@@ -17,13 +15,15 @@ set jit = off
 as $$
 declare
     v_root record;
-    v_now timestamptz;
-    v_revived record;
 begin
+    if p_task is null then
+        raise exception using errcode = 'KF001', message = 'p_task is null',
+            hint = 'give the number of a task';
+    end if;
     perform kinfolk.require_read_committed();
     perform kinfolk.lock_family_of(p_task);
     -- Whoever removes the family by retention holds the root's row.
-    select r.id, r.state, r.queue_id, q.family_limit is not null as is_limited
+    select r.id, r.state, case when q.family_limit is null then 'open' else 'limit' end::kinfolk.gate as gate
     into v_root
     from kinfolk.task t
     join kinfolk.task r on r.id = coalesce(t.root_id, t.id)
@@ -31,105 +31,32 @@ begin
     where t.id = p_task
     for update of r;
     if not found then
-        perform kinfolk.refuse('KF002', format('there is no task %s', p_task));
-    elsif v_root.state <> 'failed' then
-        perform kinfolk.refuse('KF003', format('task %s, the root of the family, is %s', v_root.id, v_root.state),
-            'only a failed family can be retried', v_root.state::text);
+        raise exception using errcode = 'KF002', message = format('there is no task %s', p_task);
+    elsif v_root.state not in ('failed', 'cancelled') then
+        raise exception using errcode = 'KF003',
+            message = format('task %s, the root of the family, is %s', v_root.id, v_root.state),
+            hint = 'only a failed or cancelled family can be retried', detail = v_root.state::text;
     end if;
-    v_now := kinfolk.clock();
-
-    -- `joins`: its own work was done, and it waits for its children. `cut`: the first step that its handler is to forget.
-    with recursive revived as (
-        select t.id, t.queue_id, t.fan_out_id, t.nth, t.state, t.outcome is not null as joins, k.cut, k.fan_outs,
-            'together'::kinfolk.child_order as child_order
-        from kinfolk.task t
-        left join lateral kinfolk.reopening(t.id) k on t.parked and t.outcome is null
-        where t.id = v_root.id
-        union all
-        select c.id, c.queue_id, c.fan_out_id, c.nth, c.state, c.joins, k.cut, k.fan_outs, c.child_order
-        from revived r
-        cross join lateral kinfolk.revivable(r.id, r.state = 'cancelled', r.fan_outs) c
-        left join lateral kinfolk.reopening(c.id) k on c.parked and not c.joins
-    ),
-    gated as (
-        select r.*,
-            case
-                when r.joins or r.cut is not null then null
-                when r.child_order <> 'together' and row_number() over (partition by r.fan_out_id order by r.nth) > 1 then 'after'
-                -- The root itself is let in by a claim, and they with it.
-                when v_root.is_limited and r.id <> v_root.id then 'limit'
-                else 'open'
-            end::kinfolk.gate as gate
-        from revived r
-    )
-    select array_agg(g.id order by g.id) filter (where not g.joins) as afresh,
-        array_agg(g.gate order by g.id) filter (where not g.joins) as gates,
-        array_agg(g.id order by g.id) filter (where g.joins) as joining,
-        array_agg(g.id) filter (where g.cut is not null) as suspended,
-        array_agg(g.cut) filter (where g.cut is not null) as cuts,
-        array_agg(distinct g.queue_id) filter (where g.gate is not null or g.id = v_root.id) as queues,
-        count(*) filter (where g.gate is not null) as pending,
-        count(*) filter (where g.gate is null) as waiting
-    into v_revived
-    from gated g;
-    pending := v_revived.pending;
-    waiting := v_revived.waiting;
-    perform kinfolk.reopen(v_revived.suspended, v_revived.cuts);
-
-    update kinfolk.task t
-    set
-        state = case when g.gate is null then 'waiting'::kinfolk.state else 'pending'::kinfolk.state end,
-        gate = g.gate,
-        due = v_now,
-        attempt = 0,
-        suspect = false,
-        strikes = 0,
-        started_at = null,
-        finished_at = null,
-        cancel_requested_at = null,
-        token = null,
-        result = null,
-        failure = null
-    from unnest(v_revived.afresh, v_revived.gates) as g(id, gate)
-    where t.id = g.id;
-    update kinfolk.task t
-    set
-        state = 'waiting',
-        outcome = 'completed',
-        finished_at = null,
-        cancel_requested_at = null,
-        failure = null
-    from unnest(v_revived.joining) as g(id)
-    where t.id = g.id;
-    perform kinfolk.recount(array(
-        select f.id
-        from unnest(v_revived.joining || v_revived.afresh) as g(id)
-        cross join lateral (select f.id from kinfolk.fan_out f where f.task_id = g.id offset 0) f));
-    perform kinfolk.notify_queues(v_revived.queues, false);
+    -- The root itself is let in by a claim, and the others with it.
+    select r.pending, r.waiting into pending, waiting
+    from kinfolk.revive(v_root.id, 'open', v_root.gate, kinfolk.clock()) r;
 end
 $$;
 
--- The children of a task that are revived with it: of those it spawned, what failed or was skipped, and (`p_cancelled`) what was
--- cancelled with it; of the fan-outs that it awaits again (`p_fan_outs`) all that did not complete. `joins`: it waits for its
--- own children again.
-create or replace function kinfolk.revivable(p_task bigint, p_cancelled boolean, p_fan_outs bigint[])
+-- The children of a task that are revived with it: of those it spawned, and of the fan-outs that it awaits again (`p_fan_outs`),
+-- all that failed or were cancelled. `joins`: it waits for its own children again.
+create or replace function kinfolk.revivable(p_task bigint, p_fan_outs bigint[])
 returns table (
-    id bigint, queue_id integer, fan_out_id bigint, nth integer, state kinfolk.state, joins boolean, parked boolean,
+    id bigint, queue_id integer, fan_out_id bigint, nth integer, joins boolean, parked boolean,
     child_order kinfolk.child_order
 )
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-    select c.id, c.queue_id, c.fan_out_id, c.nth, c.state,
-        case
-            when c.state = 'failed' then c.outcome is not null
-            else f.cancelled_too and not c.parked and exists (
-                select
-                from (select o.id from kinfolk.fan_out o where o.task_id = c.id limit 1) o)
-        end,
-        c.parked, f.child_order
+    select c.id, c.queue_id, c.fan_out_id, c.nth, kinfolk.joins_again(c.id, c.state, c.outcome, c.parked), c.parked,
+        f.child_order
     from (
-        select f.id, f.child_order, p_cancelled or f.rule is not null as cancelled_too
+        select f.id, f.child_order
         from kinfolk.fan_out f
         where f.task_id = p_task
             and (f.rule is null or f.id = any (p_fan_outs))
@@ -139,8 +66,7 @@ as $$
         select c.id, c.queue_id, c.fan_out_id, c.nth, c.state, c.outcome, c.parked
         from kinfolk.task c
         where c.fan_out_id = f.id
-            and (c.state = 'failed'
-                or (c.state = 'cancelled' and (f.cancelled_too or c.failure ->> 'kind' = 'skipped')))
+            and c.state in ('failed', 'cancelled')
         offset 0
     ) c
 $$;
@@ -192,6 +118,7 @@ begin
     update kinfolk.fan_out f
     set
         verdict = null,
+        settled_at = null,
         decided_at = null,
         decided_step = null,
         deadline = null,

@@ -17,6 +17,13 @@ declare
     v_unknown text;
 begin
     perform kinfolk.require_name('schedule', p_name);
+    if num_nulls(p_cron, p_zone, p_missed, p_overlap, p_paused) > 0 or p_missed not in ('once', 'all', 'skip')
+        or p_overlap not in ('allow', 'skip')
+    then
+        raise exception using errcode = 'KF001', message = 'p_cron, p_zone, p_missed, p_overlap or p_paused is null or unknown',
+            hint = 'p_missed is once, all or skip; p_overlap is allow or skip';
+    end if;
+    perform kinfolk.require_given(p_payload, p_due);
     perform kinfolk.require_tasks(array[1], array[p_command], array[p_payload], array[p_priority], array[p_delay_us],
         array[p_unique_key], array[p_unique_scope], array[p_unique_window_us], array[p_on_duplicate],
         array[p_max_attempts], array[p_timeout_us], array[p_trace], 1);
@@ -26,13 +33,14 @@ begin
         return;
     end if;
     if p_queue is not null and not exists (select from kinfolk.queue q where q.name = p_queue) then
-        perform kinfolk.refuse('KF002', format('there is no queue %s', p_queue),
-            'register a command on it, or make it with `kinfolk queue set`', 'queue');
+        raise exception using errcode = 'KF002', message = format('there is no queue %s', p_queue),
+            hint = 'register a command on it, or make it with `kinfolk queue set`', detail = 'queue';
     end if;
     v_unknown := kinfolk.unknown_group(v_command, p_slot_keys);
     if v_unknown is not null then
-        perform kinfolk.refuse('KF002', format('there is no group %s of command %s', v_unknown, p_command),
-            'leave the key out, or declare the group with its command', 'group');
+        raise exception using errcode = 'KF002',
+            message = format('there is no group %s of command %s', v_unknown, p_command),
+            hint = 'leave the key out, or declare the group with its command', detail = 'group';
     end if;
     return query
     insert into kinfolk.schedule as s
@@ -75,6 +83,10 @@ set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
 begin
+    if num_nulls(p_name, p_paused) > 0 then
+        raise exception using errcode = 'KF001', message = 'p_name or p_paused is null',
+            hint = 'give the name of a schedule, and whether it is paused';
+    end if;
     update kinfolk.schedule s
     set
         paused = p_paused,
@@ -91,6 +103,10 @@ set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
 begin
+    if p_name is null then
+        raise exception using errcode = 'KF001', message = 'p_name is null',
+            hint = 'give the name of a schedule';
+    end if;
     delete from kinfolk.schedule s where s.name = p_name;
     return found;
 end

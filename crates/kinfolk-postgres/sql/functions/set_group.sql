@@ -32,7 +32,8 @@ begin
     perform kinfolk.require_setting(p_slots, p_rate_count, p_rate_per_us, p_rate_burst);
     if p_key is not null then
         if p_name = 'total' then
-            perform kinfolk.refuse('KF001', 'the group total has no keys', 'set it as a whole');
+            raise exception using errcode = 'KF001', message = 'the group total has no keys',
+                hint = 'set it as a whole';
         end if;
         perform kinfolk.require_keys(array[jsonb_build_object(p_name, p_key)]);
     end if;
@@ -90,6 +91,10 @@ as $$
 declare
     v_group integer := kinfolk.group_of(p_command, p_name);
 begin
+    if p_name is null then
+        raise exception using errcode = 'KF001', message = 'p_name is null',
+            hint = 'give the name of a group';
+    end if;
     perform kinfolk.require_read_committed();
     perform kinfolk.lock_groups(array[0, v_group]);
     -- point: remove_group.locked

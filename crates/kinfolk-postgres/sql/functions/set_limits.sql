@@ -1,5 +1,6 @@
--- Sets the limits of a queue, and leaves all else as it is; a missing queue is made. Null is no limit.
--- Locks what `set_queue` locks.
+-- Sets limits of a queue, and leaves all else as it is. Null leaves a limit as it is, too; -1 takes it away (of `depth_limit`: as
+-- deep as families may grow at all). A queue that is not there is refused. Takes the queue's advisory
+-- lock whole, then what `set_queue` takes.
 
 create or replace function kinfolk.set_limits(
     queue text,
@@ -7,13 +8,24 @@ create or replace function kinfolk.set_limits(
     child_limit integer default null,
     depth_limit integer default null
 ) returns void
-language sql volatile security definer
+language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
-    insert into kinfolk.queue (name) values (queue) on conflict do nothing;
-    select kinfolk.set_queue(q.name, q.keep_completed_us, q.keep_failed_us, q.keep_cancelled_us, set_limits.family_limit,
-        set_limits.child_limit, set_limits.depth_limit)
-    from kinfolk.queue q
-    where q.name = set_limits.queue
+declare
+    v_queue record;
+begin
+    perform kinfolk.require_read_committed();
+    select q.id into v_queue from kinfolk.queue q where q.name = set_limits.queue;
+    if not found then
+        v_queue := kinfolk.refuse_queue(set_limits.queue);
+    end if;
+    -- As it is with that lock in hand: nobody else changes limits now.
+    perform pg_advisory_xact_lock(1263160902, v_queue.id);
+    select q.* into v_queue from kinfolk.queue q where q.id = v_queue.id;
+    perform kinfolk.set_queue(set_limits.queue, v_queue.keep_completed_us, v_queue.keep_failed_us, v_queue.keep_cancelled_us,
+        nullif(coalesce(set_limits.family_limit, v_queue.family_limit), -1),
+        nullif(coalesce(set_limits.child_limit, v_queue.child_limit), -1),
+        nullif(coalesce(set_limits.depth_limit, v_queue.depth_limit), -1), v_queue.fair);
+end
 $$;

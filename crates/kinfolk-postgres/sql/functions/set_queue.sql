@@ -22,11 +22,16 @@ begin
     perform kinfolk.require_read_committed();
     perform kinfolk.require_name('queue', p_name);
     perform kinfolk.require_limits(p_family_limit, p_child_limit, v_depth_limit);
+    if least(p_keep_completed_us, p_keep_failed_us, p_keep_cancelled_us) < 0 then
+        raise exception using errcode = 'KF001', message = 'p_keep_completed_us, p_keep_failed_us or p_keep_cancelled_us is negative',
+            hint = 'give a span in microseconds; null keeps for good';
+    end if;
     if p_fair is not null then
         perform kinfolk.require_name('group', p_fair);
     end if;
     if p_fair = 'total' then
-        perform kinfolk.refuse('KF001', 'the group total has no keys that could take turns', 'name another group');
+        raise exception using errcode = 'KF001', message = 'the group total has no keys that could take turns',
+            hint = 'name another group';
     end if;
     insert into kinfolk.queue
         (name, keep_completed_us, keep_failed_us, keep_cancelled_us, family_limit, child_limit, depth_limit, fair)
@@ -118,8 +123,9 @@ begin
                 perform pg_sleep(0.01 * v_try);
         end;
     end loop;
-    perform kinfolk.refuse('KF007', format('tasks of queue %s are in other hands time and again', p_queue),
-        'try again in a moment');
+    raise exception using errcode = 'KF007',
+        message = format('tasks of queue %s are in other hands time and again', p_queue),
+        hint = 'try again in a moment';
 end
 $$;
 
@@ -160,13 +166,14 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     if p_family_limit < 1 then
-        perform kinfolk.refuse('KF001', format('a family_limit of %s would run nothing', p_family_limit),
-            'pause the queue instead');
+        raise exception using errcode = 'KF001', message = format('a family_limit of %s would run nothing', p_family_limit),
+            hint = 'pause the queue instead';
     elsif p_child_limit < 0 then
-        perform kinfolk.refuse('KF001', format('child_limit is %s', p_child_limit), 'it must be 0 or more');
+        raise exception using errcode = 'KF001', message = format('child_limit is %s', p_child_limit),
+            hint = 'it must be 0 or more';
     elsif p_depth_limit not between 0 and kinfolk.depth_max() then
-        perform kinfolk.refuse('KF001', format('depth_limit is %s', p_depth_limit),
-            format('it must be 0 to %s', kinfolk.depth_max()));
+        raise exception using errcode = 'KF001', message = format('depth_limit is %s', p_depth_limit),
+            hint = format('it must be 0 to %s', kinfolk.depth_max());
     end if;
 end
 $$;

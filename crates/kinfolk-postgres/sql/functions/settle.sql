@@ -116,7 +116,7 @@ begin
         perform kinfolk.notify_queues(v_done.queues, false);
     end if;
     if v_done.keyed is not null then
-        perform kinfolk.free_slots(v_done.keyed, v_done.commands, v_done.keys, null, v_now);
+        perform kinfolk.free_slots(v_done.keyed, v_done.commands, v_done.keys, null);
     end if;
 end
 $$;

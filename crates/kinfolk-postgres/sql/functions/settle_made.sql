@@ -49,6 +49,9 @@ begin
     perform kinfolk.require_read_committed();
     perform kinfolk.require_settles(array[p_task], array[p_token], array['done'], array[p_result], '{}', '{}');
     perform kinfolk.require_made(p_order, p_kinds, p_whens, p_ids);
+    if cardinality(p_dues) > 0 then
+        perform kinfolk.require_dues(p_dues);
+    end if;
     if cardinality(p_slot_keys) > 0 then
         perform kinfolk.require_keys(p_slot_keys);
     end if;
@@ -201,8 +204,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     if p_order is null or p_order not in ('together', 'in_order', 'in_order_until_failure') then
-        perform kinfolk.refuse('KF001', format('unknown order %L', p_order),
-            'there are: together, in_order, in_order_until_failure');
+        raise exception using errcode = 'KF001', message = format('unknown order %L', p_order),
+            hint = 'there are: together, in_order, in_order_until_failure';
     end if;
     -- Most handlers make things of one kind.
     if (p_kinds[1] = all (p_kinds) and p_kinds[1] in ('sibling', 'child', 'follow_up', 'task')) is not true
@@ -217,14 +220,22 @@ begin
             ) o
             where o.place < o.before)
     then
-        perform kinfolk.refuse('KF001', 'the kinds of what was made are unknown or not in order',
-            'first each sibling, then each child, then each follow_up, then each task');
+        raise exception using errcode = 'KF001', message = 'the kinds of what was made are unknown or not in order',
+            hint = 'first each sibling, then each child, then each follow_up, then each task';
     end if;
     if cardinality(p_whens) > 0 and exists (select from unnest(p_whens) w where w not in ('settled', 'completed')) then
-        perform kinfolk.refuse('KF001', 'a follow-up waits for something unknown', 'there are: settled, completed');
+        raise exception using errcode = 'KF001', message = 'a follow-up waits for something unknown',
+            hint = 'there are: settled, completed';
     end if;
-    if cardinality(p_ids) not in (0, cardinality(p_kinds)) then
-        perform kinfolk.refuse('KF001', 'numbers and kinds must be as many');
+    if coalesce(cardinality(p_ids) not in (0, cardinality(p_kinds)), true) or array_position(p_ids, null) is not null then
+        raise exception using errcode = 'KF001', message = 'p_ids and p_kinds must be as many, and none of them null';
+    end if;
+    if cardinality(p_ids) > 0 and (
+        exists (select from kinfolk.task t where t.id = any (p_ids))
+        or exists (select from unnest(p_ids) i where i < 1 or i > (select s.last_value from kinfolk.task_id s)))
+    then
+        raise exception using errcode = 'KF001', message = 'p_ids has a number that is in use, or was never given out',
+            hint = 'take numbers from kinfolk.take_ids, or leave them out';
     end if;
 end
 $$;

@@ -237,8 +237,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     if p_families is not null and exists (select unnest(p_families) except select unnest(p_locked)) then
-        perform kinfolk.refuse('KF001', 'a task belongs to a family that was not named',
-            'name the roots of all tasks that have a parent, or that were suspended, or none at all');
+        raise exception using errcode = 'KF001', message = 'a task belongs to a family that was not named',
+            hint = 'name the roots of all tasks that have a parent, or that were suspended, or none at all';
     end if;
 end
 $$;

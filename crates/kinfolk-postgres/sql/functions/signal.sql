@@ -14,13 +14,19 @@ declare
     v_kept bigint;
     v_bytes bigint := kinfolk.json_bytes(p_value);
 begin
+    if p_task is null then
+        raise exception using errcode = 'KF001', message = 'p_task is null',
+            hint = 'give the number of a task';
+    end if;
     perform kinfolk.require_read_committed();
     perform kinfolk.require_name('signal', p_name);
     if p_value is null then
-        perform kinfolk.refuse('KF001', 'a signal has no value', 'send null as JSON when there is nothing to say');
+        raise exception using errcode = 'KF001', message = 'a signal has no value',
+            hint = 'send null as JSON when there is nothing to say';
     elsif v_bytes > kinfolk.payload_bytes_max() then
-        perform kinfolk.refuse('KF006', format('the signal is %s bytes, more than %s', v_bytes, kinfolk.payload_bytes_max()),
-            'keep the data elsewhere and send a reference', v_bytes::text);
+        raise exception using errcode = 'KF006',
+            message = format('the signal is %s bytes, more than %s', v_bytes, kinfolk.payload_bytes_max()),
+            hint = 'keep the data elsewhere and send a reference', detail = v_bytes::text;
     end if;
     -- point: signal.begun
     select t.state, t.queue_id, t.state = 'waiting' and t.outcome is null and p_name = any (t.signals) as is_awaited
@@ -29,16 +35,16 @@ begin
     where t.id = p_task
     for update;
     if not found then
-        perform kinfolk.refuse('KF002', format('there is no task %s', p_task));
+        raise exception using errcode = 'KF002', message = format('there is no task %s', p_task);
     elsif v_task.state >= 'completed' then
-        perform kinfolk.refuse('KF003', format('task %s is %s', p_task, v_task.state), 'a task that has ended gets no signals',
-            v_task.state::text);
+        raise exception using errcode = 'KF003', message = format('task %s is %s', p_task, v_task.state),
+            hint = 'a task that has ended gets no signals', detail = v_task.state::text;
     end if;
     -- point: signal.locked
     select count(*) into v_kept from kinfolk.signal s where s.task_id = p_task;
     if v_kept >= kinfolk.signals_kept_max() then
-        perform kinfolk.refuse('KF008', 'signals kept for one task',
-            format('its handler must take some of the %s that are kept', v_kept), (v_kept + 1)::text);
+        raise exception using errcode = 'KF008', message = 'signals kept for one task',
+            hint = format('its handler must take some of the %s that are kept', v_kept), detail = (v_kept + 1)::text;
     end if;
     insert into kinfolk.signal (task_id, name, value) values (p_task, p_name, p_value);
     if not coalesce(v_task.is_awaited, false) then
@@ -73,6 +79,10 @@ declare
     v_old record;
     v_signal record;
 begin
+    if num_nulls(p_task, p_token, p_signal) > 0 then
+        raise exception using errcode = 'KF001', message = 'p_task, p_token or p_signal is null',
+            hint = 'give the number of the task, the token of its claim and the name of the signal';
+    end if;
     perform kinfolk.require_read_committed();
     perform kinfolk.require_checkpoints(array[p_branch], array[p_name], array[p_occurrence], array['signal'], array[''],
         array['[]'::jsonb]);
@@ -94,8 +104,8 @@ begin
         and c.name = p_name
         and c.occurrence = p_occurrence;
     if found and v_old.kind <> 'signal' then
-        perform kinfolk.refuse('KF001', format('task %s has already recorded step %s', p_task,
-            kinfolk.step_name(p_branch, p_name, p_occurrence)));
+        raise exception using errcode = 'KF001',
+            message = format('task %s has already recorded step %s', p_task, kinfolk.step_name(p_branch, p_name, p_occurrence));
     elsif found then
         answer := case when jsonb_array_length(v_old.value) > 0 then 'taken' else 'nothing' end;
         value := v_old.value -> 0;
@@ -128,10 +138,14 @@ set enable_seqscan = off
 set jit = off
 as $$
 begin
+    if num_nulls(p_task, p_token, p_report) > 0 then
+        raise exception using errcode = 'KF001', message = 'p_task, p_token or p_report is null',
+            hint = 'give the number of the task, the token of its claim and an object';
+    end if;
     perform kinfolk.require_read_committed();
     if octet_length(p_report ->> 'note') > kinfolk.progress_note_bytes_max() then
-        perform kinfolk.refuse('KF001', 'the note is too long',
-            format('it may have %s bytes', kinfolk.progress_note_bytes_max()));
+        raise exception using errcode = 'KF001', message = 'the note is too long',
+            hint = format('it may have %s bytes', kinfolk.progress_note_bytes_max());
     end if;
     update kinfolk.task t
     set report = p_report

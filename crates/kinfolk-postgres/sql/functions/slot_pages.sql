@@ -4,9 +4,11 @@
 
 -- The page on which a task stands as a holder of a key; with the numbers from 0 below `spread` instead of a task's, those on which
 -- all holders of the key stand.
-create or replace function kinfolk.slot_page(p_key text, p_task bigint, p_pages integer, p_spread integer) returns integer
+create or replace function kinfolk.slot_page(
+    p_key text, p_task bigint, p_first integer, p_pages integer, p_spread integer
+) returns integer
 language sql immutable
-as $$ select ((hashtext(p_key) & 1073741823) + (p_task & (p_spread - 1))::integer) & (p_pages - 1) $$;
+as $$ select p_first + (((hashtext(p_key) & 1073741823) + (p_task & (p_spread - 1))::integer) & (p_pages - 1)) $$;
 
 -- A number for a key of a group. Two keys may have the same one.
 create or replace function kinfolk.key_number(p_group integer, p_key text) returns bigint
@@ -14,11 +16,11 @@ language sql immutable
 as $$ select hashtextextended(p_key, p_group) $$;
 
 -- Writes tasks down as holders of slots, unless some of their keys would have more than there are slots for, and
--- `p_if_room` says so: answers these, by the number that `key_number` gives to a key, and how much room each of them has. The
+-- `p_if_room` says so: answers these, by the number that `key_number` gives to a key. The
 -- caller has the admission locks, and has taken the notes of these groups since it locked the tasks: an old note would take them
 -- off again.
 create or replace function kinfolk.take_slots(
-    p_groups integer[], p_keys text[], p_tasks bigint[], p_if_room boolean, out overfull bigint[], out rooms bigint[]
+    p_groups integer[], p_keys text[], p_tasks bigint[], p_if_room boolean, out overfull bigint[]
 )
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -29,17 +31,17 @@ declare
 begin
     -- A list of its own, so that a group is not looked up for each of its keys.
     with asked as materialized (
-        select g.id, coalesce(g.set_slots, g.slots) as slots, g.pages, g.spread
+        select g.id, coalesce(g.set_slots, g.slots) as slots, g.first_page, g.pages, g.spread
         from kinfolk.slot_group g
         where g.id = any (array(select distinct u from unnest(p_groups) u))
     ),
     page as materialized (
-        select g.id as group_id, kinfolk.slot_page(n.key, n.task_id, g.pages, g.spread) as page,
-            min(g.slots) as slots, min(g.pages) as pages, min(g.spread) as spread,
+        select g.id as group_id, kinfolk.slot_page(n.key, n.task_id, g.first_page, g.pages, g.spread) as page,
+            min(g.slots) as slots, min(g.first_page) as first_page, min(g.pages) as pages, min(g.spread) as spread,
             array_agg(n.key) as keys, array_agg(n.task_id) as tasks
         from asked g
         join unnest(p_groups, p_keys, p_tasks) as n(group_id, key, task_id) on n.group_id = g.id
-        group by g.id, kinfolk.slot_page(n.key, n.task_id, g.pages, g.spread)
+        group by g.id, kinfolk.slot_page(n.key, n.task_id, g.first_page, g.pages, g.spread)
     ),
     -- Page by page, where all holders of a key stand on one; else over those of each key.
     wanted as materialized (
@@ -63,7 +65,8 @@ begin
         union all
         select k.group_id, k.key, k.slots, k.many, h.held
         from (
-            select p.group_id, k.key, min(p.slots) as slots, min(p.pages) as pages, min(p.spread) as spread, count(*) as many
+            select p.group_id, k.key, min(p.slots) as slots, min(p.first_page) as first_page, min(p.pages) as pages,
+                min(p.spread) as spread, count(*) as many
             from page p
             cross join lateral unnest(p.keys) as k(key)
             where p_if_room
@@ -73,11 +76,11 @@ begin
         cross join lateral (
             select sum(cardinality(array_positions(s.keys, k.key))) as held
             from generate_series(0, k.spread - 1) as i
-            join kinfolk.slot s on s.group_id = k.group_id and s.page = kinfolk.slot_page(k.key, i, k.pages, k.spread)
+            join kinfolk.slot s on s.group_id = k.group_id and s.page = kinfolk.slot_page(k.key, i, k.first_page, k.pages, k.spread)
         ) h
     ),
     overfull as materialized (
-        select kinfolk.key_number(w.group_id, w.key) as key, greatest(w.slots - coalesce(w.held, 0), 0) as room
+        select kinfolk.key_number(w.group_id, w.key) as key
         from wanted w
         where w.many + coalesce(w.held, 0) > w.slots
     ),
@@ -86,20 +89,24 @@ begin
         select p.group_id, p.page, p.keys, p.tasks
         from page p
         where not exists (select from overfull)
-        on conflict (group_id, page) do update set keys = s.keys || excluded.keys, tasks = s.tasks || excluded.tasks
-        returning s.group_id, s.page, cardinality(s.tasks) as many
+        on conflict (group_id, page) do update set
+            keys = s.keys || excluded.keys,
+            tasks = s.tasks || excluded.tasks,
+            writes = s.writes + 1
+        returning s.group_id, s.page, s.writes, cardinality(s.tasks) as many
     )
-    -- Only where a page has come past a power of two: one that can't be split is not looked at each time.
-    select o.keys, o.rooms, w.full_groups
-    into overfull, rooms, v_full_groups
+    -- Only where a page has come past a power of two: one that can't be split is not looked at each time. Or it was written often:
+    -- while an old snapshot is held, all its versions are in the way of who reads it.
+    select o.keys, w.full_groups
+    into overfull, v_full_groups
     from (
-        select coalesce(array_agg(o.key), '{}') as keys, coalesce(array_agg(o.room), '{}') as rooms
+        select coalesce(array_agg(o.key), '{}') as keys
         from overfull o
     ) o
     cross join (
         select array_agg(distinct w.group_id) filter (
-            where w.many > 128
-                and (w.many # (w.many - cardinality(p.tasks))) > (w.many & (w.many - cardinality(p.tasks)))) as full_groups
+            where w.writes >= kinfolk.slot_writes_max() or (w.many > 128
+                and (w.many # (w.many - cardinality(p.tasks))) > (w.many & (w.many - cardinality(p.tasks))))) as full_groups
         from written w
         join page p on p.group_id = w.group_id and p.page = w.page
     ) w;
@@ -107,56 +114,68 @@ begin
 end
 $$;
 
+-- How often a page of slots is written before it gets another number.
+create or replace function kinfolk.slot_writes_max() returns integer
+language sql immutable
+as $$ select 128 $$;
+
 -- Gives a group as many pages as suit its holders, about 64 for each, and spreads those of one key over some of them where it has
--- more: the first such key fills a page, so until then only pages that are full are read for it. The caller has the admission lock.
+-- more: the first such key fills a page, so until then only pages that are full are read for it. Where that changes nothing, but a
+-- page was written often, all get new numbers: old versions that can't be removed yet stay behind under the old ones. The caller
+-- has the admission lock.
 create or replace function kinfolk.spread_slots(p_group integer) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+    v_group record;
     v_held record;
+    v_first integer;
     v_pages integer;
     v_spread integer;
 begin
-    select sum(cardinality(s.tasks)) as many, max(k.holders) * min(g.spread) as most
+    select g.first_page, g.pages, g.spread into v_group from kinfolk.slot_group g where g.id = p_group;
+    select sum(cardinality(s.tasks)) as many, max(k.holders) * v_group.spread as most, max(s.writes) as writes
     into v_held
-    from kinfolk.slot_group g
-    join kinfolk.slot s on s.group_id = g.id
+    from kinfolk.slot s
     left join lateral (
         select count(*) as holders
         from unnest(s.keys) as k(key)
         group by k.key
         order by count(*) desc
         limit 1
-    ) k on cardinality(s.tasks) >= 128 or g.spread > 1
-    where g.id = p_group;
+    ) k on cardinality(s.tasks) >= 128 or v_group.spread > 1
+    where s.group_id = p_group
+        and s.page >= v_group.first_page;
     v_spread := 2 ^ ceil(log(2, greatest(v_held.most / 64, 1)));
     v_pages := greatest(2 ^ ceil(log(2, greatest(v_held.many / 64, 1))), v_spread);
+    if (v_group.pages, v_group.spread) = (v_pages, v_spread) and v_held.writes < kinfolk.slot_writes_max() then
+        return;
+    end if;
+    v_first := v_group.first_page + v_group.pages;
     update kinfolk.slot_group g
     set
+        first_page = v_first,
         pages = v_pages,
         spread = v_spread
-    where g.id = p_group
-        and (g.pages, g.spread) <> (v_pages, v_spread);
-    if found then
-        select array_agg(h.key) as keys, array_agg(h.task_id) as tasks
-        into v_held
-        from kinfolk.slot s
-        cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)
-        where s.group_id = p_group;
-        delete from kinfolk.slot s where s.group_id = p_group;
-        insert into kinfolk.slot (group_id, page, keys, tasks)
-        select p_group, kinfolk.slot_page(h.key, h.task_id, v_pages, v_spread), array_agg(h.key), array_agg(h.task_id)
-        from unnest(v_held.keys, v_held.tasks) as h(key, task_id)
-        group by kinfolk.slot_page(h.key, h.task_id, v_pages, v_spread);
-    end if;
+    where g.id = p_group;
+    with gone as (
+        delete from kinfolk.slot s
+        where s.group_id = p_group
+            and s.page >= v_group.first_page
+        returning s.keys, s.tasks
+    )
+    insert into kinfolk.slot (group_id, page, keys, tasks)
+    select p_group, kinfolk.slot_page(h.key, h.task_id, v_first, v_pages, v_spread), array_agg(h.key), array_agg(h.task_id)
+    from gone g
+    cross join lateral unnest(g.keys, g.tasks) as h(key, task_id)
+    group by kinfolk.slot_page(h.key, h.task_id, v_first, v_pages, v_spread);
 end
 $$;
 
--- Takes the notes of groups that are not younger than `p_until`: those who are noted there hold their slots no more. Answers the
--- keys, if they are asked for. The caller has the admission locks. Reads `freed` and `slot` by their keys.
+-- Takes the notes of groups: those who are noted there hold their slots no more. Answers the keys, if they are asked for. The caller has the admission locks. Reads `freed` and `slot` by their keys.
 create or replace function kinfolk.take_notes(
-    p_groups integer[], p_with_keys boolean, p_until timestamptz, out groups integer[], out keys text[]
+    p_groups integer[], p_with_keys boolean, out groups integer[], out keys text[]
 )
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -166,11 +185,10 @@ begin
     with noted as materialized (
         delete from kinfolk.freed f
         where f.group_id = any (p_groups)
-            and f.freed_at <= p_until
         returning f.group_id, f.keys, f.tasks
     ),
     freed as materialized (
-        select n.group_id, u.key, u.task_id, kinfolk.slot_page(u.key, u.task_id, g.pages, g.spread) as page
+        select n.group_id, u.key, u.task_id, kinfolk.slot_page(u.key, u.task_id, g.first_page, g.pages, g.spread) as page
         from noted n
         join kinfolk.slot_group g on g.id = n.group_id
         cross join lateral unnest(n.keys, n.tasks) as u(key, task_id)
@@ -197,10 +215,10 @@ begin
         ) l
     ),
     written as (
-        insert into kinfolk.slot (group_id, page, keys, tasks)
+        insert into kinfolk.slot as s (group_id, page, keys, tasks)
         select r.group_id, r.page, r.keys, r.tasks
         from remaining r
-        on conflict (group_id, page) do update set keys = excluded.keys, tasks = excluded.tasks
+        on conflict (group_id, page) do update set keys = excluded.keys, tasks = excluded.tasks, writes = s.writes + 1
     )
     select array_agg(f.group_id), array_agg(f.key)
     into groups, keys
@@ -215,8 +233,8 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    insert into kinfolk.freed (group_id, keys, tasks, freed_at)
-    select n.group_id, array_agg(n.key), array_agg(n.task_id), kinfolk.clock()
+    insert into kinfolk.freed (group_id, keys, tasks)
+    select n.group_id, array_agg(n.key), array_agg(n.task_id)
     from unnest(p_groups, p_keys, p_tasks) as n(group_id, key, task_id)
     group by n.group_id;
 end
@@ -229,7 +247,7 @@ as $$
     select h.task_id
     from kinfolk.slot_group g
     cross join lateral generate_series(0, g.spread - 1) as i
-    join kinfolk.slot s on s.group_id = g.id and s.page = kinfolk.slot_page(p_key, i, g.pages, g.spread)
+    join kinfolk.slot s on s.group_id = g.id and s.page = kinfolk.slot_page(p_key, i, g.first_page, g.pages, g.spread)
     cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)
     where g.id = p_group
         and h.key = p_key
@@ -247,7 +265,7 @@ as $$
     select exists (
             select
             from kinfolk.slot_group g
-            join kinfolk.slot s on s.group_id = g.id and s.page = kinfolk.slot_page(p_key, p_task, g.pages, g.spread)
+            join kinfolk.slot s on s.group_id = g.id and s.page = kinfolk.slot_page(p_key, p_task, g.first_page, g.pages, g.spread)
             where g.id = p_group
                 and s.keys[array_position(s.tasks, p_task)] = p_key)
         and not exists (

@@ -14,6 +14,10 @@ declare
     v_now timestamptz := kinfolk.clock();
     v_key record;
 begin
+    if num_nulls(p_task, p_token, p_group, p_until) > 0 then
+        raise exception using errcode = 'KF001', message = 'p_task, p_token, p_group or p_until is null',
+            hint = 'give the number of the task, the token of its claim, the group and the moment';
+    end if;
     perform kinfolk.require_read_committed();
     if p_until > v_now + kinfolk.span(kinfolk.delay_max_us()) then
         answer := 'far';
@@ -60,10 +64,11 @@ declare
     v_task kinfolk.task := kinfolk.handled();
 begin
     if group_name is null or until is null then
-        perform kinfolk.refuse('KF001', 'to slow down takes a group and a moment', 'give both');
+        raise exception using errcode = 'KF001', message = 'to slow down takes a group and a moment',
+            hint = 'give both';
     elsif until > kinfolk.clock() + kinfolk.span(kinfolk.delay_max_us()) then
-        perform kinfolk.refuse('KF001', format('slow down until %s: that is too far ahead', until),
-            'it must be within ten years');
+        raise exception using errcode = 'KF001', message = format('slow down until %s: that is too far ahead', until),
+            hint = 'it must be within ten years';
     elsif not exists (
         select
         from kinfolk.command_group cg
@@ -71,8 +76,9 @@ begin
             and cg.name = group_name
             and (cg.name = 'total' or v_task.keys ? cg.name))
     then
-        perform kinfolk.refuse('KF002', format('task %s has no key in a group %s of its command', v_task.id, group_name),
-            'name one of the groups in kinfolk.current_keys(), or total where that is declared');
+        raise exception using errcode = 'KF002',
+            message = format('task %s has no key in a group %s of its command', v_task.id, group_name),
+            hint = 'name one of the groups in kinfolk.current_keys(), or total where that is declared';
     end if;
     -- A moment that has passed changes nothing.
     insert into kinfolk.intent (task_id, token, kind, slot_keys, due)
@@ -83,9 +89,17 @@ $$;
 
 -- The same for a span from now.
 create or replace function kinfolk.slow_down_for(group_name text, span interval) returns void
-language sql volatile security definer
+language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
-as $$ select kinfolk.slow_down(group_name, kinfolk.clock() + span) $$;
+as $$
+begin
+    if coalesce(kinfolk.micros(span) not between 0 and kinfolk.delay_max_us(), true) then
+        raise exception using errcode = 'KF001', message = format('span is %s', coalesce(span::text, 'null')),
+            hint = 'it must be a span from now on, of at most ten years';
+    end if;
+    perform kinfolk.slow_down(group_name, kinfolk.clock() + span);
+end
+$$;
 
 -- What an attempt has noted down, the latest moment of each group: {"provider": "2030-01-01T00:00:00+00:00"}.
 create or replace function kinfolk.slow_downs(p_task bigint, p_token uuid) returns jsonb
@@ -114,6 +128,10 @@ set enable_seqscan = off
 set jit = off
 as $$
 begin
+    if num_nulls(p_task, p_token, p_moments) > 0 then
+        raise exception using errcode = 'KF001', message = 'p_task, p_token or p_moments is null',
+            hint = 'give the number of the task, the token of its claim and moments by group';
+    end if;
     perform kinfolk.lock_groups(array(
         select cg.group_id
         from kinfolk.task t
@@ -122,5 +140,9 @@ begin
             and p_moments ? cg.name));
     perform kinfolk.slow_down(p_task, p_token, m.name, m.until::timestamptz)
     from jsonb_each_text(p_moments) as m(name, until);
+exception
+    when data_exception then
+        raise exception using errcode = 'KF001', message = format('p_moments is %s', left(p_moments::text, 60)),
+            hint = 'it must be an object of moments by group';
 end
 $$;

@@ -19,13 +19,25 @@ create or replace function kinfolk.spawn(
     timeout interval default null,
     trace text default null,
     keys jsonb default null,
-    inherit_keys boolean default false
+    inherit_keys boolean default false,
+    scheduled_at timestamptz default null,
+    parent_id bigint default null
 ) returns bigint
-language sql volatile security definer
+language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
-    select kinfolk.intend('child', command, payload, queue, priority, due, delay, unique_key, unique_scope,
-        unique_window, on_duplicate, max_attempts, timeout, trace, null, keys, inherit_keys)
+begin
+    if num_nonnulls(scheduled_at, parent_id) > 0 then
+        raise exception using errcode = 'KF001',
+            message = case when parent_id is null then 'scheduled_at is called due here' else 'a parent can not be given' end,
+            hint = case
+                when parent_id is null then format('write due => %L', scheduled_at)
+                else 'leave it out: the parent is the task that is handled; kinfolk.spawn_sibling makes a child of its parent'
+            end;
+    end if;
+    return kinfolk.intend('child', command, payload, queue, priority, due, delay, unique_key, unique_scope,
+        unique_window, on_duplicate, max_attempts, timeout, trace, null, keys, inherit_keys);
+end
 $$;
 
 -- A child of the same parent, which waits for it too.
@@ -46,11 +58,13 @@ create or replace function kinfolk.spawn_sibling(
     keys jsonb default null,
     inherit_keys boolean default false
 ) returns bigint
-language sql volatile security definer
+language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
-    select kinfolk.intend('sibling', command, payload, queue, priority, due, delay, unique_key, unique_scope,
-        unique_window, on_duplicate, max_attempts, timeout, trace, null, keys, inherit_keys)
+begin
+    return kinfolk.intend('sibling', command, payload, queue, priority, due, delay, unique_key, unique_scope,
+        unique_window, on_duplicate, max_attempts, timeout, trace, null, keys, inherit_keys);
+end
 $$;
 
 -- A task that starts after the whole family of the handler's task has settled, well or badly; with `starts_when =>
@@ -78,7 +92,8 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     if coalesce(starts_when not in ('settled', 'completed'), true) then
-        perform kinfolk.refuse('KF001', format('unknown starts_when %L', starts_when), 'there are: settled, completed');
+        raise exception using errcode = 'KF001', message = format('unknown starts_when %L', starts_when),
+            hint = 'there are: settled, completed';
     end if;
     return kinfolk.intend('follow_up', command, payload, queue, priority, due, delay, unique_key, unique_scope,
         unique_window, on_duplicate, max_attempts, timeout, trace, starts_when, keys, inherit_keys);

@@ -65,48 +65,6 @@ as $$
     order by s.name
 $$;
 
--- Looks at every status again. Answers those that have turned.
-create or replace function kinfolk.refresh_statuses()
-returns table (name text, commands text[], active boolean, changed_at timestamptz)
-language plpgsql volatile security definer
-set search_path = pg_catalog, pg_temp
-set jit = off
-as $$
-#variable_conflict use_column
-declare
-    v_now timestamptz;
-begin
-    perform kinfolk.require_read_committed();
-    if not exists (select from kinfolk.status) then
-        return;
-    end if;
-    perform pg_advisory_xact_lock(1263160907, 0);
-    v_now := kinfolk.clock();
-    return query
-    with looked as materialized (
-        select s.name, s.active as was_active, kinfolk.is_active(s.commands) as active
-        from kinfolk.status s
-    ),
-    turned as (
-        update kinfolk.status s
-        set
-            active = l.active,
-            changed_at = v_now
-        from looked l
-        where s.name = l.name
-            and l.active <> l.was_active
-        returning s.name, s.commands, s.active, s.changed_at
-    ),
-    told as materialized (
-        select t.*, pg_notify('kinfolk_status', json_build_object('name', t.name, 'active', t.active)::text)
-        from turned t
-    )
-    select t.name, t.commands, t.active, t.changed_at
-    from told t
-    order by t.name;
-end
-$$;
-
 -- Makes a status, or changes what it watches, and looks at it at once.
 create or replace function kinfolk.put_status(p_name text, p_commands text[]) returns void
 language plpgsql volatile security definer
@@ -117,12 +75,16 @@ declare
     v_was boolean;
     v_is boolean;
 begin
+    if p_commands is null then
+        raise exception using errcode = 'KF001', message = 'p_commands is null',
+            hint = 'give the commands that the status watches';
+    end if;
     perform kinfolk.require_read_committed();
     perform kinfolk.require_name('status', p_name);
     perform kinfolk.require_name('command', c) from unnest(p_commands) c;
     if cardinality(p_commands) > kinfolk.status_commands_max() then
-        perform kinfolk.refuse('KF001', format('%s commands of a status', cardinality(p_commands)),
-            format('at most %s', kinfolk.status_commands_max()));
+        raise exception using errcode = 'KF001', message = format('%s commands of a status', cardinality(p_commands)),
+            hint = format('at most %s', kinfolk.status_commands_max());
     end if;
     perform pg_advisory_xact_lock(1263160907, 0);
     v_was := (select s.active from kinfolk.status s where s.name = p_name);
@@ -145,10 +107,20 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
+declare
+    v_found boolean;
 begin
+    if p_name is null then
+        raise exception using errcode = 'KF001', message = 'p_name is null',
+            hint = 'give the name of a status';
+    end if;
     perform kinfolk.require_read_committed();
     perform pg_advisory_xact_lock(1263160907, 0);
     delete from kinfolk.status s where s.name = p_name;
-    return found;
+    v_found := found;
+    if not exists (select from kinfolk.status) then
+        delete from kinfolk.started;
+    end if;
+    return v_found;
 end
 $$;

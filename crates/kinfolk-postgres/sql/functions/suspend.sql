@@ -77,6 +77,9 @@ begin
     if current_setting('transaction_isolation') <> 'read committed' then
         perform kinfolk.require_read_committed();
     end if;
+    if cardinality(p_dues) > 0 then
+        perform kinfolk.require_dues(p_dues);
+    end if;
     perform kinfolk.require_suspend(p_sizes, p_kinds, p_commands, p_keys, p_fan_rules, p_fan_parts, p_fan_timeouts_us,
         p_fan_cancels, p_fan_wakes, p_awaits, p_wakes, p_until, p_signals);
     if coalesce(cardinality(p_branches) + cardinality(p_names) + cardinality(p_occurrences) + cardinality(p_step_kinds)
@@ -224,6 +227,11 @@ begin
             where s.task_id = p_task
                 and s.name = any (p_signals));
     end if;
+    insert into kinfolk.attempt
+        (task_id, run, attempt, started_at, ended_at, worker_id, ending, awaited, until, signals)
+    select t.id, t.runs, t.attempt, t.started_at, p_now, t.worker_id, 'suspended', p_awaits, p_until, p_signals
+    from kinfolk.task t
+    where t.id = p_task;
     update kinfolk.task t
     set
         state = case when v_is_there then 'pending'::kinfolk.state else 'waiting'::kinfolk.state end,
@@ -235,7 +243,8 @@ begin
         attempt = greatest(t.attempt - 1, 0),
         suspect = false,
         strikes = 0,
-        slot = false
+        slot = false,
+        ran_us = coalesce(t.ran_us, 0) + greatest(kinfolk.micros(p_now - t.started_at), 0)
     where t.id = p_task;
     if v_task.keyed then
         perform kinfolk.release_slots(array[p_task]);
@@ -334,7 +343,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_fans integer := cardinality(p_sizes);
-    v_children integer := (select coalesce(sum(s), 0) from unnest(p_sizes) s);
+    v_children bigint := (select coalesce(sum(s), 0) from unnest(p_sizes) s);
 begin
     if not (kinfolk.is_full(p_sizes, v_fans) and kinfolk.is_full(p_rules, v_fans) and kinfolk.is_full(p_cancels, v_fans)
         and kinfolk.is_full(p_fan_wakes, v_fans) and kinfolk.is_full(p_awaits, cardinality(p_awaits))
@@ -342,20 +351,22 @@ begin
         and kinfolk.is_full(p_kinds, cardinality(p_kinds)) and kinfolk.is_full(p_commands, cardinality(p_commands))
         and coalesce(cardinality(p_parts) <= v_fans and cardinality(p_timeouts_us) <= v_fans, false))
     then
-        perform kinfolk.refuse('KF001', 'what a suspension is given as arrays must be as many, and all there');
+        raise exception using errcode = 'KF001',
+            message = 'what a suspension is given as arrays must be as many, and all there';
     elsif v_fans + cardinality(p_awaits) + cardinality(p_signals) = 0 and p_until is null then
-        perform kinfolk.refuse('KF001', 'a suspended task must wait for something');
+        raise exception using errcode = 'KF001', message = 'a suspended task must wait for something';
     elsif not isfinite(p_until) then
-        perform kinfolk.refuse('KF001', 'a timer must end some day', 'leave it out to wait for good');
+        raise exception using errcode = 'KF001', message = 'a timer must end some day',
+            hint = 'leave it out to wait for good';
     elsif cardinality(p_signals) > kinfolk.signals_awaited_max() then
-        perform kinfolk.refuse('KF001', format('%s signals awaited at once', cardinality(p_signals)),
-            format('await at most %s', kinfolk.signals_awaited_max()));
+        raise exception using errcode = 'KF001', message = format('%s signals awaited at once', cardinality(p_signals)),
+            hint = format('await at most %s', kinfolk.signals_awaited_max());
     elsif 1 > any (p_sizes) then
-        perform kinfolk.refuse('KF001', 'a fan-out without children has nothing to wait for');
+        raise exception using errcode = 'KF001', message = 'a fan-out without children has nothing to wait for';
     elsif cardinality(p_kinds) + v_children <> cardinality(p_commands) then
-        perform kinfolk.refuse('KF001', 'there must be as many tasks as kinds and children of fan-outs');
+        raise exception using errcode = 'KF001', message = 'there must be as many tasks as kinds and children of fan-outs';
     elsif cardinality(p_keys) > 0 and exists (select from unnest(p_keys[cardinality(p_kinds) + 1:]) k where k is not null) then
-        perform kinfolk.refuse('KF001', 'a child whose result is awaited can''t have a unique key');
+        raise exception using errcode = 'KF001', message = 'a child whose result is awaited can''t have a unique key';
     end if;
     if v_fans > 0 and exists (
         select
@@ -365,8 +376,8 @@ begin
             or g.parts not between 0 and 1000000
             or g.timeout_us not between 0 and kinfolk.delay_max_us())
     then
-        perform kinfolk.refuse('KF001', 'the rule or the timeout of a fan-out is unknown or out of range',
-            'there are: fail_fast, collect_all, and threshold with its parts of a million');
+        raise exception using errcode = 'KF001', message = 'the rule or the timeout of a fan-out is unknown or out of range',
+            hint = 'there are: fail_fast, collect_all, and threshold with its parts of a million';
     end if;
     if cardinality(p_signals) > 0 then
         perform kinfolk.require_name('signal', n) from unnest(p_signals) n;
@@ -397,7 +408,7 @@ begin
             and f.rule is not null)
     limit 1;
     if found then
-        perform kinfolk.refuse('KF001', format('fan-out %s is not awaited by task %s', v_strange, p_task));
+        raise exception using errcode = 'KF001', message = format('fan-out %s is not awaited by task %s', v_strange, p_task);
     end if;
 end
 $$;

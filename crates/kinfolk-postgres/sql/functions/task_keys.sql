@@ -40,7 +40,7 @@ end
 $$;
 
 -- Refuses keys that no store would keep, as `kinfolk_core::group::Keys::check` does.
-create or replace function kinfolk.require_keys(p_keys jsonb[]) returns void
+create or replace function kinfolk.require_keys(p_keys jsonb[]) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -68,15 +68,34 @@ begin
         limit 1
     loop
         if jsonb_typeof(v_bad.keys) <> 'object' then
-            perform kinfolk.refuse('KF001', 'the keys of a task must be an object of keys by group');
+            raise exception using errcode = 'KF001', message = 'the keys of a task must be an object of keys by group';
         elsif v_bad.name = 'total' then
-            perform kinfolk.refuse('KF001', 'a key for the group total; every task of its command is in it');
+            raise exception using errcode = 'KF001',
+                message = 'a key for the group total; every task of its command is in it';
         elsif (select count(*) from jsonb_object_keys(v_bad.keys)) > kinfolk.groups_max() then
-            perform kinfolk.refuse('KF001', format('a task has at most %s keys', kinfolk.groups_max()));
+            raise exception using errcode = 'KF001', message = format('a task has at most %s keys', kinfolk.groups_max());
         else
-            perform kinfolk.refuse('KF001', format('key %s for group %s', left(v_bad.key::text, 60), v_bad.name),
-                format('it must be a text of 1 to %s bytes', kinfolk.group_key_bytes_max()));
+            raise exception using errcode = 'KF001',
+                message = format('key %s for group %s', left(v_bad.key::text, 60), v_bad.name),
+                hint = format('it must be a text of 1 to %s bytes', kinfolk.group_key_bytes_max());
         end if;
     end loop;
+    return true;
+end
+$$;
+
+-- Keys as people write them, in the one form that the rest understands: a number is its text, and a key of null skips its group.
+create or replace function kinfolk.keys_given(p_keys jsonb) returns jsonb
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if jsonb_typeof(p_keys) <> 'object' or not p_keys @? 'strict $.* ? (@.type() == "null" || @.type() == "number")' then
+        return p_keys;
+    end if;
+    return coalesce((
+        select jsonb_object_agg(k.name, case jsonb_typeof(k.key) when 'number' then to_jsonb(k.key #>> '{}') else k.key end)
+        from jsonb_each(p_keys) as k(name, key)
+        where jsonb_typeof(k.key) <> 'null'), '{}');
 end
 $$;

@@ -1,4 +1,5 @@
--- What tasks run, with its defaults. The backoff is read here when an attempt fails; all else is copied at the enqueue.
+-- What tasks run, with its defaults. The backoff is read here when an attempt fails, `max_strikes` when
+-- a worker is lost; all else is copied at the enqueue.
 -- `handler`: the function or procedure (`handler_kind`) in this database that runs them, as `schema.name`, if one does;
 -- `before_handler` and `after_handler` are called around it.
 -- `grouped`: it has groups (`command_group`); where it has none, nobody looks.
@@ -12,6 +13,7 @@ create table kinfolk.command (
     backoff_base_ms bigint not null,
     backoff_cap_ms bigint not null,
     jitter_pct smallint not null,
+    max_strikes smallint not null,
     timeout_us bigint,
     handler text,
     handler_kind text,

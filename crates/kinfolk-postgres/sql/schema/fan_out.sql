@@ -5,8 +5,8 @@
 -- `held`: how many children pend behind the gate `after`. The counts change only under the row's lock, in the transaction
 -- that ends the child.
 --
--- Only where the owner's handler awaits it: `rule` and `parts` (of a million) say when it is settled, `verdict` how it was,
--- `decided_at` how many children had ended then, `decided_step` how many steps the owner had recorded. `wake_at`: a suspended
+-- Only where the owner's handler awaits it: `rule` and `parts` (of a million) say when it is settled, `verdict` how it was and
+-- `settled_at` when, `decided_at` how many children had ended then, `decided_step` how many steps the owner had recorded. `wake_at`: a suspended
 -- owner is resumed when so many have ended; what stands here while the owner is not suspended means nothing.
 
 create table kinfolk.fan_out (
@@ -29,7 +29,8 @@ create table kinfolk.fan_out (
     wake_at integer,
     deadline timestamptz,
     cancel_on_failure boolean not null default false,
-    created_at timestamptz
+    created_at timestamptz,
+    settled_at timestamptz
 ) with (fillfactor = 50);
 
 create index fan_out_task on kinfolk.fan_out (task_id);

@@ -1,7 +1,8 @@
--- What was done to this schema, and when. Its highest version is the version of the schema.
+-- What was done to this schema, when, and by which role. Its highest version is the version of the schema.
 
 create table kinfolk.migration (
     version integer primary key,
     name text not null,
-    migrated_at timestamptz not null default clock_timestamp()
+    migrated_at timestamptz not null default clock_timestamp(),
+    migrated_by text not null default session_user
 );

@@ -3,11 +3,11 @@
 --
 -- A group without a command is shared by all that declare it (`command_group`). `set_*`: what an operator has set for
 -- all its keys; `slot_setting`: for one key. A row of `slot` is a page: tasks, and of which keys they hold slots. It is
--- written only by who has the group's admission lock. `pages`: how many a group has; `spread`: on how many of them the holders of
--- one key stand. A
+-- written only by who has the group's admission lock. `first_page`, `pages`: which ones a group has; `spread`: on how many of them
+-- the holders of one key stand. `writes`: how often a page was written under its number. A
 -- row of `freed` says that tasks have given back their slots of these keys: written in the transaction that frees them,
 -- without a look at who waits, and taken by the next claim that has the admission lock: so it can't miss one that is
--- parked at that moment. `freed_at`: not before they were over. Usage is the count of those who stand on a page and in no note. A row of
+-- parked at that moment. Usage is the count of those who stand on a page and in no note. A row of
 -- `ready_key` is a mark: the key may have room, and tasks of this command on this queue may wait behind it. It stays
 -- until a claim has seen, with the lock in hand, that there is no room or that nobody waits. `spent`: how much of a
 -- rate is used up, until when a key is paused, and when its waiters are to be looked at. What has passed says nothing,
@@ -26,6 +26,7 @@ create table kinfolk.slot_group (
     set_rate_count integer,
     set_rate_per_us bigint,
     set_rate_burst integer,
+    first_page integer not null default 0,
     pages integer not null default 1,
     spread integer not null default 1
 );
@@ -58,6 +59,7 @@ create table kinfolk.slot (
     page integer not null,
     keys text[] collate "C" not null,
     tasks bigint[] not null,
+    writes integer not null default 0,
     primary key (group_id, page)
 ) with (fillfactor = 30, toast_tuple_target = 8160);
 
@@ -66,7 +68,6 @@ create table kinfolk.freed (
     id bigint generated always as identity,
     keys text[] collate "C" not null,
     tasks bigint[] not null,
-    freed_at timestamptz not null default '-infinity',
     primary key (group_id, id)
 ) with (toast_tuple_target = 8160);
 

@@ -5,14 +5,15 @@
 -- and never goes back; `attempt` counts the attempts that cost one. `payload` is null where it is kept in `body`.
 -- `unique_held` ends when the key is given up for good; `unique_key` stays, for those who look. `root_id` is null for a
 -- root. `nth`: which child of its fan-out. `outcome`: how its own work ended, while it waits for its children, and
--- after they have failed it. `slot`: holds one unit of its queue's `child_limit`, while it runs. `steps`: checkpoints
+-- after they have failed it. `ran_by`: the worker that has claimed it last. `slot`: holds one unit of its queue's `child_limit`, while it runs. `steps`: checkpoints
 -- that its handler has written. `parked`: its handler was suspended at least once, so that it may have fan-outs while
 -- it pends or runs. `signals`: those that a suspended handler waits for. A suspended task is `waiting` without an
--- outcome; one with a timer has the gate `time`, and is opened by a claim as others are. `keys`: its keys by the names
+-- outcome; one with a timer has the gate `time`, and is opened by a claim as others are. `ran_us`: how long its handler
+-- had run when it was last suspended, null for one that never was. `keys`: its keys by the names
 -- of groups, null: none. `keyed`: it took slots when it was last claimed, and may hold some of them. `parked_group`,
 -- `parked_key`: behind which key it waits while its gate is `limit`; null there means that its family waits to be let
 -- in by its queue. `bounces`: how often a claim has left it waiting behind a key since it last ran. A task without
--- parent and children is in none of the indexes below `task_unique`, unless it is held back.
+-- parent and children is in none of the indexes below `task_finished`, unless it is held back, has a unique key or does not complete.
 --
 -- Columns that are never null stand first, by their width: behind one that is null the others are found by walking over
 -- all before them.
@@ -43,6 +44,7 @@ create table kinfolk.task (
     keyed boolean not null default false,
     worker_id uuid,
     token uuid,
+    ran_by uuid,
     gate kinfolk.gate,
     started_at timestamptz,
     timeout_us bigint,
@@ -63,6 +65,7 @@ create table kinfolk.task (
     outcome kinfolk.state,
     signals text[] collate "C",
     report jsonb,
+    ran_us bigint,
     keys jsonb,
     parked_group integer,
     parked_key text collate "C"
@@ -74,6 +77,9 @@ create index task_ready on kinfolk.task (queue_id, lane, command_id, priority, p
 create index task_suspect on kinfolk.task (queue_id, lane, command_id, priority, place, id)
     where state = 'pending' and gate = 'open' and suspect;
 
+-- Those that waited, or wait, on account of strikes, and those that failed by them: a few.
+create index task_struck on kinfolk.task (id) where strikes > 0;
+
 create index task_due on kinfolk.task (queue_id, due, id) where gate = 'time';
 
 create index task_running on kinfolk.task (worker_id, id) where state = 'running';
@@ -82,6 +88,9 @@ create index task_asked on kinfolk.task (worker_id, id) where state = 'running' 
 
 create index task_finished on kinfolk.task (queue_id, state, finished_at, id)
     where finished_at is not null and parent_id is null;
+
+-- What did not complete, for those who look: nothing that completes enters it.
+create index task_not_completed on kinfolk.task (state, finished_at, id) where state in ('failed', 'cancelled');
 
 create index task_unique on kinfolk.task (unique_key, command_id, id) where unique_key is not null;
 

@@ -10,6 +10,8 @@ delete from kinfolk.command_group;
 delete from kinfolk.slot_group;
 delete from kinfolk.intent;
 delete from kinfolk.status;
+delete from kinfolk.audit;
+delete from kinfolk.started;
 delete from kinfolk.follow_up;
 delete from kinfolk.ended_page;
 delete from kinfolk.checkpoint;

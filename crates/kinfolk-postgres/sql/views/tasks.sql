@@ -40,7 +40,14 @@ select
     t.steps,
     t.signals,
     t.report,
-    t.keys
+    t.keys,
+    t.fan_out_id as fan_out,
+    t.nth as index,
+    case
+        when t.runs > 0
+        then coalesce((select a.started_at from kinfolk.attempt a where a.task_id = t.id and a.run = 1), t.started_at)
+    end as first_started_at,
+    coalesce(t.ran_us, 0) as ran_us
 from kinfolk.task t
 join kinfolk.command c on c.id = t.command_id
 join kinfolk.queue q on q.id = t.queue_id;

@@ -54,7 +54,7 @@ async fn one_runs_one_waits(store: &PgStore, spec: GroupSpec) -> (ClaimedTask, W
 /// So many run after one more claim.
 async fn running_are(store: &PgStore, worker: WorkerId, many: usize) -> Result<(), String> {
     store.claim(&claim_of(worker, &["work"], 5)).await.unwrap();
-    let filter = inspect::Filter { states: vec![State::Running], limit: 10, ..inspect::Filter::default() };
+    let filter = inspect::Filter { state: vec![State::Running], limit: 10, ..inspect::Filter::default() };
     let broken = store.check().await.unwrap();
     match store.list(&filter).await.unwrap().tasks.len() {
         running if running == many && broken.is_empty() => Ok(()),

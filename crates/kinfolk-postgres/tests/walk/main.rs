@@ -5,7 +5,6 @@
 mod common;
 mod declare;
 mod durable;
-mod early;
 mod families;
 mod groups;
 mod pairs;

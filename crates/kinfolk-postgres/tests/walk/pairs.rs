@@ -25,6 +25,16 @@ pub(crate) async fn state(store: &PgStore, id: TaskId) -> State {
     store.task(id).await.unwrap().expect("the task").state
 }
 
+/// Lets the leases of all but this worker end.
+async fn outlive(store: &PgStore, worker: WorkerId) {
+    let mut now = store.now().await.unwrap();
+    for _ in 0..3 {
+        now = now.plus(Duration::from_secs(20));
+        testing::set_clock(store, now).await.unwrap();
+        store.heartbeat(worker).await.unwrap();
+    }
+}
+
 pub(crate) fn settled(settle: Settle) -> Call {
     call(|store| async move { store.settle(&[settle]).await.map(drop) })
 }
@@ -99,12 +109,7 @@ impl Pair for SettleAndRecover {
     async fn set_up(&self, store: &PgStore) -> Self::Scene {
         let lost = running(store).await;
         let judge = worker(store).await;
-        let mut now = store.now().await.unwrap();
-        for _ in 0..3 {
-            now = now.plus(Duration::from_secs(20));
-            testing::set_clock(store, now).await.unwrap();
-            store.heartbeat(judge).await.unwrap();
-        }
+        outlive(store, judge).await;
         (lost, judge)
     }
 
@@ -124,6 +129,39 @@ impl Pair for SettleAndRecover {
 #[tokio::test(flavor = "multi_thread")]
 async fn settle_and_recover() {
     every_schedule_is_sound(SettleAndRecover).await;
+}
+
+struct ClaimAndRecover;
+
+impl Pair for ClaimAndRecover {
+    type Scene = (WorkerId, WorkerId);
+    const NAME: &'static str = "claim of a worker whose lease has ended × recover";
+
+    async fn set_up(&self, store: &PgStore) -> Self::Scene {
+        command(store).await;
+        let (late, judge) = (worker(store).await, worker(store).await);
+        outlive(store, judge).await;
+        (late, judge)
+    }
+
+    fn calls(&self, &(late, judge): &Self::Scene) -> [Call; 2] {
+        let claim = call(move |store| async move {
+            match store.claim(&claim_of(late, &["work"], 1)).await {
+                Ok(_) | Err(StoreError::LeaseLost { .. }) => Ok(()),
+                Err(other) => Err(other),
+            }
+        });
+        [claim, call(move |store| async move { store.recover(judge).await.map(drop) })]
+    }
+
+    async fn judge(&self, _: &PgStore, _: &Self::Scene) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_after_its_lease_and_recover() {
+    every_schedule_is_sound(ClaimAndRecover).await;
 }
 
 struct EnqueueUniqueAndClaim;

@@ -75,8 +75,6 @@ impl Walker {
         self.close_points().await;
         for (session, call) in self.sessions.iter_mut().zip(calls) {
             testing::execute(&session.store, "select set_config('kinfolk.walk_step', '0', false)").await.unwrap();
-            // Each schedule is to meet the same points; claims that ask last have pairs of their own.
-            testing::ask_groups_first(&session.store);
             session.call = Some(call);
             session.at = At::Start;
         }

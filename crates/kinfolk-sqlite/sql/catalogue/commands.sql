@@ -9,6 +9,7 @@ select command.id,
        command.base_ms,
        command.cap_ms,
        command.jitter_pct,
+       command.max_strikes,
        command.timeout
 from command
 join queue on queue.id = command.queue_id

@@ -9,6 +9,7 @@ set state      = 'running',
     started_at = ?2,
     worker     = ?3,
     token      = ?4,
+    ran_by     = ?3,
     key_until  = iif(unique_scope = 'pending', 0, key_until),
     keyed      = ?5
 where id = ?1

@@ -20,6 +20,7 @@ select task_id,
        deadline,
        cancel_on_failure,
        created_at,
-       id
+       id,
+       settled_at
 from fan_out
 where id = ?1

@@ -20,7 +20,8 @@ select task_id,
        deadline,
        cancel_on_failure,
        created_at,
-       id
+       id,
+       settled_at
 from fan_out
 where task_id = ?1
 order by id

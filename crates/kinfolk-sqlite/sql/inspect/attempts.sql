@@ -10,4 +10,5 @@ select run,
        failure
 from attempt
 where task_id = ?1
+  and ending <> 'suspended'
 order by run

@@ -1,7 +1,6 @@
--- children: those children of a fan-out that failed by themselves and have no children, or were skipped because of that
--- (or cancelled, if those are to run again too), get fresh attempts, at their old places. They do not get their unique
--- keys back.
--- params: 1 fan_out_id, 2 now, 3 gate of the first, 4 gate of the others, 5 nth of the first, 6 whether cancelled ones too
+-- children: those children of a fan-out that failed or were cancelled, and have no children, get fresh attempts, at their
+-- old places. They do not get their unique keys back.
+-- params: 1 fan_out_id, 2 now, 3 gate of the first, 4 gate of the others, 5 nth of the first
 -- index:  task_child_idx; fan-outs by task
 update task
 set state               = 'pending',
@@ -13,6 +12,7 @@ set state               = 'pending',
     failure             = null,
     result              = null,
     started_at          = null,
+    ran_before          = 0,
     finished_at         = null,
     cancel_requested_at = null,
     token               = null,
@@ -29,10 +29,7 @@ set state               = 'pending',
                           )
 where fan_out_id = ?1
   and fan_out_id is not null
-  and (
-      (state = 'failed' and outcome is null)
-      or (state = 'cancelled' and (?6 or failure ->> '$.kind' = 'skipped'))
-  )
+  and ((state = 'failed' and outcome is null) or state = 'cancelled')
   and not exists (
       select 1
       from fan_out

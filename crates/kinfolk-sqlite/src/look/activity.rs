@@ -52,17 +52,25 @@ pub(crate) fn statuses(conn: &Connection) -> Result<Vec<Status>> {
     rows.collect::<rusqlite::Result<Result<_>>>()?
 }
 
-/// The statuses that have turned since they were last looked at, as they are at this moment.
+/// The turns of statuses since they were last looked at, the last of each as it is at this moment. One that is idle as it was,
+/// and of whose commands tasks were started meanwhile, was active in between.
 pub(crate) fn turned(conn: &Connection, catalogue: &Catalogue, now: Timestamp) -> Result<Vec<Status>> {
     let known = statuses(conn)?;
     if known.is_empty() {
         return Ok(known);
     }
+    let mut statement = conn.prepare_cached(include_str!("../../sql/status/started.sql"))?;
+    let started: BTreeSet<i64> = statement.query_map((), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     let activity = Activity::new(conn, catalogue)?;
     let mut turned = Vec::new();
     for status in known {
-        if activity.among(&status.commands)? != status.active {
-            turned.push(Status { active: !status.active, changed_at: now, ..status });
+        let is_active = activity.among(&status.commands)?;
+        let mut commands = status.commands.iter().filter_map(|name| catalogue.command(name));
+        let turn = |active| Status { active, changed_at: now, ..status.clone() };
+        if is_active != status.active {
+            turned.push(turn(is_active));
+        } else if !is_active && commands.any(|command| started.contains(&command.id)) {
+            turned.extend([turn(true), turn(false)]);
         }
     }
     Ok(turned)

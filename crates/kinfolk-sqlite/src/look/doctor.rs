@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kinfolk_core::inspect::{Finding, Health};
 use kinfolk_core::worker::WorkerView;
-use kinfolk_core::{State, WorkerId};
+use kinfolk_core::{State, Timestamp, WorkerId};
 
 use crate::connect::CHECKPOINT_PAGES;
 use crate::error::Result;
@@ -17,6 +17,9 @@ use crate::readers::Snapshot;
 const LAG_MAX: Duration = Duration::from_secs(1);
 /// How many times longer than usual the write-ahead log may get before someone must be holding it back.
 const LOG_FACTOR: u64 = 8;
+
+/// Tasks with strikes that are named.
+const SUSPECTS_NAMED: usize = 5;
 
 /// What was looked at, and how it is.
 pub(crate) fn doctor(snapshot: &Snapshot<'_>) -> Result<Vec<Finding>> {
@@ -31,6 +34,7 @@ pub(crate) fn doctor(snapshot: &Snapshot<'_>) -> Result<Vec<Finding>> {
         clock(snapshot),
         dead_workers(&workers, &lost),
         unhandled(snapshot, &workers, &lost)?,
+        suspects(snapshot)?,
     ])
 }
 
@@ -114,4 +118,30 @@ fn unhandled(snapshot: &Snapshot<'_>, workers: &[WorkerView], lost: &[WorkerId])
     }
     let found = format!("no live worker for pending tasks: {}", words.join(", "));
     Ok(warning("handlers", found, "start a worker that handles these commands on these queues"))
+}
+
+/// Tasks that took down their workers, or were near when it happened: the first few by name.
+fn suspects(snapshot: &Snapshot<'_>) -> Result<Finding> {
+    let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/struck.sql"))?;
+    let mut rows = statement.query(())?;
+    let (mut many, mut words) = (0_u64, Vec::new());
+    while let Some(row) = rows.next()? {
+        many += 1;
+        if words.len() < SUSPECTS_NAMED {
+            let command = snapshot.catalogue.command_by_id(row.get(1)?)?;
+            let (state, gate): (String, Option<String>) = (row.get(3)?, row.get(4)?);
+            let then = match (state.as_str(), gate.as_deref()) {
+                ("running", _) => "running".to_owned(),
+                (_, Some("time")) => format!("next try at {}", Timestamp::from_micros(row.get(5)?)),
+                _ => "in line".to_owned(),
+            };
+            let (id, strikes): (i64, u16) = (row.get(0)?, row.get(2)?);
+            words.push(format!("task {id} {}, {strikes} of {}, {then}", command.name, command.retry.max_strikes));
+        }
+    }
+    if many == 0 {
+        return Ok(good("suspects", "no task has a strike".to_owned()));
+    }
+    let remedy = "their workers died: find out why; kinfolk acquit ID lets one run at once, kinfolk cancel ID ends it";
+    Ok(warning("suspects", format!("{many} with strikes: {}", words.join("; ")), remedy))
 }

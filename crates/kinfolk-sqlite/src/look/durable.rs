@@ -119,5 +119,6 @@ fn from_row(row: &Row<'_>) -> Result<Option<FanOut>> {
         decided_at: awaited.decided_at.and_then(|ended| u32::try_from(ended).ok()),
         deadline: awaited.deadline.map(Timestamp::from_micros),
         created_at: Timestamp::from_micros(awaited.created_at),
+        settled_at: awaited.settled_at.map(Timestamp::from_micros),
     }))
 }

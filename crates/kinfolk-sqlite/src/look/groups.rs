@@ -45,7 +45,7 @@ pub(crate) fn keys(snapshot: &Snapshot<'_>, filter: &KeyFilter) -> Result<Vec<Ke
         while let Some(key) = next {
             let view = key_view(snapshot, group, &key)?;
             let in_use = view.held > 0 || view.waiters > 0 || view.until.is_some();
-            if in_use && (!filter.blocking || blocks(&view)) {
+            if in_use && (!filter.blocking || view.waiters > 0) {
                 shown.push(view);
             }
             if shown.len() == limit {
@@ -89,11 +89,6 @@ fn key_view(snapshot: &Snapshot<'_>, group: &KnownGroup, key: &str) -> Result<Ke
         waiters: statement.query_row((group.id, key), |row| row.get(0))?,
         until: until(snapshot, group, key)?,
     })
-}
-
-/// Whether a key holds something up, or would.
-fn blocks(key: &KeyView) -> bool {
-    key.limit.is_some_and(|limit| key.held >= u64::from(limit)) || key.waiters > 0 || key.until.is_some()
 }
 
 /// How many tasks hold a slot of a key.

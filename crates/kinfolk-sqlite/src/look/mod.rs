@@ -1,12 +1,16 @@
 //! What anyone may look at. Every look sees one moment of the file and writes nothing.
 
 pub(crate) mod activity;
+pub(crate) mod candidates;
 pub(crate) mod check;
 pub(crate) mod doctor;
 pub(crate) mod durable;
 pub(crate) mod explain;
+pub(crate) mod failures;
 pub(crate) mod family;
 pub(crate) mod groups;
+pub(crate) mod held;
+pub(crate) mod list;
 pub(crate) mod lost;
 pub(crate) mod stats;
 pub(crate) mod tasks;

@@ -1,10 +1,11 @@
-//! Tasks, one or a page of them, and their attempts.
+//! One task, and its attempts.
 
-use kinfolk_core::inspect::{Filter, Page};
-use kinfolk_core::limits::PAGE_MAX;
-use kinfolk_core::task::{Attempt, Task};
-use kinfolk_core::{Json, TaskId, Timestamp};
-use rusqlite::{Connection, OptionalExtension, params};
+use std::collections::BTreeSet;
+
+use kinfolk_core::limits::{PAGE_MAX, RUNS_SHOWN_MAX};
+use kinfolk_core::task::{Attempt, Run, Task};
+use kinfolk_core::{InputError, TaskId, Timestamp};
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::catalogue::Catalogue;
 use crate::error::Result;
@@ -24,42 +25,21 @@ pub(crate) fn attempts(snapshot: &Snapshot<'_>, id: TaskId) -> Result<Vec<Attemp
     rows.collect::<rusqlite::Result<Result<_>>>()?
 }
 
-/// A page of tasks, newest first.
-pub(crate) fn list(snapshot: &Snapshot<'_>, filter: &Filter) -> Result<Page> {
-    let catalogue = &snapshot.catalogue;
-    let command = filter.command.as_ref().map(|name| catalogue.command(name).map(|known| known.id));
-    let queue = filter.queue.as_ref().map(|name| catalogue.queue(name).map(|known| known.id));
-    if command == Some(None) || queue == Some(None) {
-        return Ok(Page::default());
+/// The latest runs of tasks, by task, oldest first.
+pub(crate) fn runs(snapshot: &Snapshot<'_>, tasks: &[TaskId]) -> Result<Vec<Run>> {
+    if tasks.len() > PAGE_MAX {
+        return Err(InputError::Batch { what: "tasks", given: tasks.len(), max: PAGE_MAX }.into());
     }
-    let states = match filter.states.as_slice() {
-        [] => None,
-        states => Some(Json::of(states)?),
-    };
-    let limit = filter.limit.clamp(1, PAGE_MAX);
-    let before = filter.before.map_or(i64::MAX, |id| id.0);
-    let states = states.as_ref().map(Json::as_str);
-    let (command, queue) = (command.flatten(), queue.flatten());
-    // One more than asked for tells whether there is a next page.
-    let page = limit + 1;
-    let mut tasks: Vec<Task> = match &filter.unique_key {
-        None => {
-            let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/list.sql"))?;
-            let rows = statement.query_map(params![before, states, command, queue, page], |row| {
-                Ok(rows::task(row, catalogue, snapshot.now))
-            })?;
-            rows.collect::<rusqlite::Result<Result<_>>>()??
+    let tasks: BTreeSet<i64> = tasks.iter().map(|task| task.0).collect();
+    let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/runs.sql"))?;
+    let mut runs = Vec::new();
+    for task in tasks {
+        let before = runs.len();
+        let rows = statement.query_map((task, RUNS_SHOWN_MAX), |row| Ok(rows::run(row)))?;
+        for run in rows {
+            runs.push(run??);
         }
-        Some(key) => {
-            let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/list_key.sql"))?;
-            let rows = statement.query_map(params![before, states, command, queue, page, key], |row| {
-                Ok(rows::task(row, catalogue, snapshot.now))
-            })?;
-            rows.collect::<rusqlite::Result<Result<_>>>()??
-        }
-    };
-    let more = tasks.len() > limit;
-    tasks.truncate(limit);
-    let next = tasks.last().map(|task| task.id).filter(|_| more);
-    Ok(Page { tasks, next })
+        runs[before..].reverse();
+    }
+    Ok(runs)
 }

@@ -1,19 +1,25 @@
 //! What anyone may look at.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
-use kinfolk_core::inspect::{Filter, Finding, Page, Stats, Violation};
+use kinfolk_core::audit::Audited;
+use kinfolk_core::cause::Causes;
+use kinfolk_core::filter::{Filter, Matches, Page};
+use kinfolk_core::held::Held;
+use kinfolk_core::inspect::{Finding, Stats, Violation};
 use kinfolk_core::store::{Answer, Inspect};
-use kinfolk_core::task::{Attempt, Task};
+use kinfolk_core::task::{Attempt, Run, Task};
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
     ChildResult, Command, CommandName, Explanation, FanOutId, GroupView, History, KeyFilter, KeyView, Progress, Queue,
-    ReadBy, Schedule, Status, Tally, TaskId, Timestamp,
+    QueueName, ReadBy, Schedule, Status, Tally, TaskId, Timestamp,
 };
 
 use super::SqliteStore;
 use crate::look::activity::Activity;
-use crate::look::{activity, check, doctor, durable, explain, family, groups, stats, tasks};
-use crate::verb::schedule;
+use crate::look::{activity, check, doctor, durable, explain, failures, family, groups, held, list, stats, tasks};
+use crate::verb::{audit, schedule};
 
 #[async_trait]
 impl Inspect for SqliteStore {
@@ -29,9 +35,25 @@ impl Inspect for SqliteStore {
         self.read(move |snapshot| tasks::attempts(snapshot, id)).await
     }
 
+    async fn runs(&self, tasks: &[TaskId]) -> Answer<Vec<Run>> {
+        let tasks = tasks.to_vec();
+        self.read(move |snapshot| tasks::runs(snapshot, &tasks)).await
+    }
+
     async fn list(&self, filter: &Filter) -> Answer<Page> {
+        filter.check()?;
         let filter = filter.clone();
-        self.read(move |snapshot| tasks::list(snapshot, &filter)).await
+        self.read(move |snapshot| list::list(snapshot, &filter)).await
+    }
+
+    async fn count(&self, filter: &Filter) -> Answer<Matches> {
+        filter.check()?;
+        let filter = filter.clone();
+        self.read(move |snapshot| list::count(snapshot, &filter)).await
+    }
+
+    async fn failures(&self, span: Duration) -> Answer<Causes> {
+        self.read(move |snapshot| failures::failures(snapshot, span)).await
     }
 
     async fn children(&self, parent: TaskId, from: u64, limit: usize) -> Answer<Vec<Task>> {
@@ -72,6 +94,11 @@ impl Inspect for SqliteStore {
         self.read(move |snapshot| groups::keys(snapshot, &filter)).await
     }
 
+    async fn held(&self, queue: Option<&QueueName>) -> Answer<Vec<Held>> {
+        let queue = queue.cloned();
+        self.read(move |snapshot| held::held_up(snapshot, queue.as_ref())).await
+    }
+
     async fn groups(&self) -> Answer<Vec<GroupView>> {
         self.read(groups::groups).await
     }
@@ -98,6 +125,14 @@ impl Inspect for SqliteStore {
 
     async fn check(&self) -> Answer<Vec<Violation>> {
         self.read(check::check).await
+    }
+
+    async fn audit_log(&self, before: Option<i64>, limit: usize) -> Answer<Vec<Audited>> {
+        self.read(move |snapshot| audit::page(snapshot, before, limit)).await
+    }
+
+    async fn change_mark(&self) -> Answer<u64> {
+        self.mark().await
     }
 
     async fn doctor(&self) -> Answer<Vec<Finding>> {

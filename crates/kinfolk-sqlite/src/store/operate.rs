@@ -1,8 +1,10 @@
 //! What an operator may do.
 
 use async_trait::async_trait;
+use kinfolk_core::audit::Audit;
+use kinfolk_core::filter::Filter;
 use kinfolk_core::limits::{NAME_BYTES_MAX, PAYLOAD_BYTES_MAX, STATUS_COMMANDS_MAX};
-use kinfolk_core::operate::{Cancelled, Migrated, Migration};
+use kinfolk_core::operate::{Action, BulkPage, Cancelled, Migrated, Migration};
 use kinfolk_core::store::{Answer, Operate, Store};
 use kinfolk_core::task::Task;
 use kinfolk_core::{
@@ -12,7 +14,7 @@ use kinfolk_core::{
 
 use super::SqliteStore;
 use crate::migrate;
-use crate::verb::{cancel, group, queue, retry, retry_family, schedule, signal, status};
+use crate::verb::{acquit, audit, bulk, cancel, group, queue, retry, retry_family, schedule, signal, status};
 use crate::writer::Verb;
 
 #[async_trait]
@@ -25,8 +27,22 @@ impl Operate for SqliteStore {
         self.write(Verb::Retry, move |session| retry::retry(session, id)).await
     }
 
+    async fn acquit(&self, id: TaskId) -> Answer<Task> {
+        self.write(Verb::Acquit, move |session| acquit::acquit(session, id)).await
+    }
+
     async fn retry_family(&self, id: TaskId) -> Answer<Retried> {
         self.write(Verb::RetryFamily, move |session| retry_family::retry_family(session, id)).await
+    }
+
+    async fn run_now(&self, id: TaskId) -> Answer<Task> {
+        self.write(Verb::Arrange, move |session| bulk::run_now(session, id)).await
+    }
+
+    async fn bulk(&self, action: Action, filter: &Filter) -> Answer<BulkPage> {
+        filter.check()?;
+        let filter = filter.clone();
+        self.write(Verb::Arrange, move |session| bulk::bulk(session, action, &filter)).await
     }
 
     async fn signal(&self, id: TaskId, name: &SignalName, value: &Json) -> Answer<Signalled> {
@@ -95,6 +111,11 @@ impl Operate for SqliteStore {
     }
 
     /// Opening the file has done it already.
+    async fn audit(&self, entry: &Audit) -> Answer<()> {
+        let entry = entry.cut();
+        self.write(Verb::Arrange, move |session| audit::write(session, &entry)).await
+    }
+
     async fn migrate(&self) -> Answer<Migrated> {
         self.read(|snapshot| {
             let version = migrate::version(snapshot.conn)?;

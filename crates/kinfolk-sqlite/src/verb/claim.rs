@@ -17,7 +17,7 @@ use crate::session::Session;
 use crate::verb::admit::{self, Room};
 use crate::verb::family::Lane;
 use crate::verb::line::{self, From, Taken};
-use crate::verb::{follow_up, rate, reserve, verdict, worker};
+use crate::verb::{follow_up, rate, reserve, status, verdict, worker};
 
 /// What one round of a claim took, and whether it left off before it had looked at all it might take: it has parked as many
 /// tasks as one transaction should.
@@ -76,6 +76,7 @@ pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Round> {
     let from = From { queue_id: queue.id, commands: &commands, limit: claim.limit.min(CLAIM_BATCH_MAX), fair, grouped };
     let (taken, entry) = line::pick(session, &from, &look, room)?;
     let tasks = take(session, claim, &taken, &room, fair)?;
+    status::note_started(session, &tasks)?;
     let timed = behind.wakes_at.is_some() || entry.is_some();
     let mut more = false;
     if let Some(mut entry) = entry {

@@ -2,7 +2,7 @@
 
 use kinfolk_core::decide::{Facts, Next};
 use kinfolk_core::task::Ending;
-use kinfolk_core::{Gate, RetryPolicy, State, TaskId, Token, WorkerId};
+use kinfolk_core::{Gate, Json, RetryPolicy, State, TaskId, Timestamp, Token, WaitedFor, WorkerId};
 use rusqlite::{CachedStatement, OptionalExtension, Row};
 use uuid::Uuid;
 
@@ -109,6 +109,23 @@ impl Ended {
             self.worker,
             ending.as_str(),
             failure,
+        ))?;
+        Ok(())
+    }
+
+    /// Keeps that the run ended in a suspension, and what for.
+    pub(crate) fn keep_suspension(&self, session: &Session<'_>, waits: &WaitedFor) -> Result<()> {
+        let (fan_outs, signals) = (Json::of(&waits.fan_outs)?, Json::of(&waits.signals)?);
+        session.sql(include_str!("../../sql/suspend/run.sql"))?.execute((
+            self.id.0,
+            self.runs,
+            self.attempt,
+            self.started_at,
+            session.micros(),
+            self.worker,
+            fan_outs.as_str(),
+            waits.until.map(Timestamp::as_micros),
+            signals.as_str(),
         ))?;
         Ok(())
     }

@@ -2,8 +2,8 @@
 
 use kinfolk_core::limits::PAYLOAD_BYTES_MAX;
 use kinfolk_core::{
-    Enqueued, Gate, InputError, Json, Keys, NewTask, OnDuplicate, Rejection, State, TaskId, Timestamp, Unique,
-    UniqueScope,
+    Enqueued, Gate, InputError, Json, Keys, NewTask, OnDuplicate, Rejection, State, StoreError, TaskId, Timestamp,
+    Unique, UniqueScope,
 };
 use rusqlite::{CachedStatement, OptionalExtension, params};
 
@@ -22,6 +22,14 @@ const OPEN_END: i64 = i64::MAX;
 pub(crate) fn enqueue(session: &mut Session<'_>, tasks: &[NewTask], maker: &Keys) -> Result<Vec<Enqueued>> {
     let mut insert = session.sql(include_str!("../../sql/enqueue/insert.sql"))?;
     tasks.iter().map(|task| one(session, &mut insert, task, maker)).collect()
+}
+
+/// The same, all or nothing: one that can't be made is an error, before any is.
+pub(crate) fn enqueue_all(session: &mut Session<'_>, tasks: &[NewTask]) -> Result<Vec<Enqueued>> {
+    for task in tasks {
+        target(session.catalogue, task).map_err(StoreError::from)?;
+    }
+    enqueue(session, tasks, &Keys::new())
 }
 
 fn one(session: &mut Session<'_>, insert: &mut CachedStatement<'_>, task: &NewTask, maker: &Keys) -> Result<Enqueued> {

@@ -20,6 +20,7 @@ pub(crate) fn expire(session: &mut Session<'_>, task: TaskId, token: Token, id: 
     if late && awaited.verdict.is_none() {
         // Its own cancellations come behind what the handler hears of.
         awaited.verdict = Some(Verdict::TimedOut);
+        awaited.settled_at = Some(session.micros());
         awaited.decided_at = Some(fan_out.tally.ended());
         awaited.decided_step = Some(steps);
         fan_out.awaited = Some(awaited);

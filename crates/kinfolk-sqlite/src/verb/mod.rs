@@ -1,6 +1,9 @@
 //! What the writer does, one verb a file. Every verb runs in the writer's transaction.
 
+pub(crate) mod acquit;
 pub(crate) mod admit;
+pub(crate) mod audit;
+pub(crate) mod bulk;
 pub(crate) mod cancel;
 pub(crate) mod claim;
 pub(crate) mod ended;

@@ -168,6 +168,17 @@ pub(crate) fn leave(session: &mut Session<'_>, id: i64, ends: bool) -> Result<()
     Ok(())
 }
 
+/// A suspect that waits behind a key is about to be cleared: its mark, which says that it is one, goes, and the key is looked at
+/// anew.
+pub(crate) fn forget_suspicion(session: &mut Session<'_>, id: i64) -> Result<()> {
+    let line = line(session, id)?;
+    if let Some((group_id, key)) = line.parked.as_ref().filter(|_| line.mark.suspect) {
+        line.mark.remove(session)?;
+        session.free(*group_id, key.as_str());
+    }
+    Ok(())
+}
+
 /// Nothing is kept for a task any more.
 pub(crate) fn end_reservation(session: &mut Session<'_>, id: i64) -> Result<()> {
     let mut statement = session.sql(include_str!("../../sql/reserve/of_task.sql"))?;

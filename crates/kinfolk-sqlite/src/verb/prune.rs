@@ -9,9 +9,11 @@ use rusqlite::CachedStatement;
 use crate::ended_page;
 use crate::error::Result;
 use crate::session::Session;
+use crate::verb::audit;
 
 /// Removes one page of what is past its retention, and says how many tasks went.
 pub(crate) fn prune(session: &mut Session<'_>) -> Result<u64> {
+    audit::prune(session)?;
     let mut past: Vec<(i64, i64)> = Vec::new();
     for known in session.catalogue.queues() {
         let keep = &known.queue.policy.retention;
@@ -31,6 +33,20 @@ pub(crate) fn prune(session: &mut Session<'_>) -> Result<u64> {
         }
     }
     Ok((SWEEP_PAGE - sweep.left) as u64)
+}
+
+/// Removes the families of these roots, which have ended, no more tasks than a page has. How many went, and how many of the
+/// families are gone whole.
+pub(crate) fn remove(session: &mut Session<'_>, roots: &[i64]) -> Result<(u64, usize)> {
+    let mut sweep = Sweep::new(session)?;
+    let mut whole = 0;
+    for root in roots {
+        if sweep.left == 0 || !sweep.family(session, *root)? {
+            break;
+        }
+        whole += 1;
+    }
+    Ok(((SWEEP_PAGE - sweep.left) as u64, whole))
 }
 
 /// Removes one page of the keys whose rate is whole again, and that nobody waits for. Whether there may be more.

@@ -66,6 +66,7 @@ fn put(session: &mut Session<'_>, command: &Command, queue_id: i64) -> Result<i6
         command.retry.cap_ms,
         command.retry.jitter_pct,
         command.timeout.map(span),
+        command.retry.max_strikes,
     );
     let mut statement = session.sql(include_str!("../../sql/catalogue/make_command.sql"))?;
     Ok(statement.query_row(columns, |row| row.get(0))?)

@@ -39,6 +39,7 @@ pub(crate) fn reopen(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
     let mut fan_out = session.fan_out(fan_out_id)?;
     if let Some(awaited) = &mut fan_out.awaited {
         (awaited.verdict, awaited.decided_at, awaited.decided_step) = (None, None, None);
+        awaited.settled_at = None;
         (awaited.deadline, awaited.wake_at) = (None, u32::try_from(fan_out.tally.total).ok());
     }
     session.fan_outs.put(fan_out_id, fan_out);

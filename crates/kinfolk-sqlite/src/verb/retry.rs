@@ -6,25 +6,27 @@ use kinfolk_core::{Gate, State, StoreError, TaskId};
 use crate::error::Result;
 use crate::look::tasks;
 use crate::session::Session;
-use crate::verb::family;
 use crate::verb::whereabouts::{self, Whereabouts};
+use crate::verb::{family, retry_family};
 
-/// Lets a failed or cancelled task run again. One that has children, or whose parent has
-/// ended or awaited it, is not alone in that.
+/// Lets a failed or cancelled task run again, and with it what is below it. One whose parent has ended or awaited it is not
+/// alone in that.
 pub(crate) fn retry(session: &mut Session<'_>, id: TaskId) -> Result<Task> {
     let task = whereabouts::of(session, id)?;
     let refuse = |remedy| Err(StoreError::WrongState { task: id, state: task.state, remedy }.into());
     if !matches!(task.state, State::Failed | State::Cancelled) {
         return refuse("only failed and cancelled tasks can be retried");
     }
-    if has_children(session, id.0)? || !uncount(session, &task)? {
+    if !uncount(session, &task)? {
         return refuse("retry its family instead");
     }
-    let gate = match task.parent_id {
-        Some(_) => family::gate_in_family(session, task.root_id, session.now)?,
-        None => Gate::Open,
-    };
-    revive(session, &task, gate)?;
+    match task.parent_id {
+        None => drop(retry_family::revive_root(session, &task)?),
+        Some(_) => {
+            let gate = family::gate_in_family(session, task.root_id, session.now)?;
+            retry_family::revive_branch(session, &task, gate)?;
+        }
+    }
     let task = tasks::task(session.conn, session.catalogue, session.now, id)?;
     Ok(task.ok_or_else(|| StoreError::not_found("task", id))?)
 }

@@ -1,8 +1,8 @@
-//! Repairing a family that has failed: what failed by itself runs again, and the parents that failed with it wait
-//! again. A durable handler goes on from the first of its fan-outs that did not end well.
+//! Repairing a family that has failed or was cancelled: what did so by itself runs again, and the parents that ended with
+//! it wait again. A durable handler goes on from the first of its fan-outs that did not end well.
 //!
-//! Only what is reached from the root through failed tasks is touched: nothing below a task that has ended otherwise
-//! may open again. The work is done fan-out by fan-out, as in `cancel`.
+//! Only what is reached from the root through such tasks is touched: nothing below a task that has completed may open
+//! again. The work is done fan-out by fan-out, as in `cancel`.
 
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::{Gate, Retried, State, StoreError, TaskId};
@@ -18,23 +18,34 @@ const WAITING: &str = "waiting";
 /// The shelf of a root that does so, and whose family has to be let in again.
 const OUTSIDE: &str = "outside";
 
-/// Lets what failed in a task's family run again.
+/// Lets what failed or was cancelled in a task's family run again.
 pub(crate) fn retry_family(session: &mut Session<'_>, id: TaskId) -> Result<Retried> {
     let root_id = TaskId(whereabouts::of(session, id)?.root_id);
     let root = whereabouts::of(session, root_id)?;
     let refuse = |remedy| Err(StoreError::WrongState { task: root_id, state: root.state, remedy }.into());
-    if root.state != State::Failed {
-        return refuse("only a failed family can be retried");
+    if !matches!(root.state, State::Failed | State::Cancelled) {
+        return refuse("only a failed or cancelled family can be retried");
     }
-    // A family that the queue has to let in again waits outside until a claim does so.
-    let limited = session.catalogue.queue_by_id(root.kin.queue_id)?.policy.family_limit.is_some();
-    let mut repair = Repair { gate: if limited { Gate::Limit } else { Gate::Open }, retried: Retried::default() };
-    repair.revive(session, &root, Gate::Open, if limited { OUTSIDE } else { WAITING })?;
-    session.news.queues.insert(root.kin.queue_id);
-    if repair.retried.pending == 0 {
+    let retried = revive_root(session, &root)?;
+    if retried.pending == 0 {
         return refuse("its failed tasks have been removed by retention, enqueue it anew");
     }
+    Ok(retried)
+}
+
+/// Revives a root that has ended, and what is below it. A family that the queue has to let in again waits outside until a
+/// claim does so.
+pub(crate) fn revive_root(session: &mut Session<'_>, root: &Whereabouts) -> Result<Retried> {
+    let limited = session.catalogue.queue_by_id(root.kin.queue_id)?.policy.family_limit.is_some();
+    let mut repair = Repair { gate: if limited { Gate::Limit } else { Gate::Open }, retried: Retried::default() };
+    repair.revive(session, root, Gate::Open, if limited { OUTSIDE } else { WAITING })?;
+    session.news.queues.insert(root.kin.queue_id);
     Ok(repair.retried)
+}
+
+/// Revives a child that has ended while its family has not, and what is below it, behind this gate.
+pub(crate) fn revive_branch(session: &mut Session<'_>, task: &Whereabouts, gate: Gate) -> Result<()> {
+    Repair { gate, retried: Retried::default() }.revive(session, task, gate, WAITING).map(drop)
 }
 
 struct Repair {
@@ -62,7 +73,7 @@ impl Repair {
             false => self.retried.waiting += 1,
         }
         if session.fan_outs.find(session.conn, id)?.is_some() {
-            self.children(session, id, cancelled)?;
+            self.children(session, id)?;
             let mut fan_out = session.fan_out(id)?;
             fan_out.waits = was_done && is_parent;
             session.fan_outs.put(id, fan_out);
@@ -84,17 +95,17 @@ impl Repair {
         let mut statement = session.sql(include_str!("../../sql/retry/suspend_again.sql"))?;
         statement.execute((id, session.micros(), steps, shelf))?;
         for fan_out_id in fan_outs {
-            self.children(session, fan_out_id, true)?;
+            self.children(session, fan_out_id)?;
             reopen::reopen(session, fan_out_id)?;
         }
         Ok(false)
     }
 
-    /// Revives the children of a fan-out that did not end well; cancelled ones only where they are awaited again.
-    fn children(&mut self, session: &mut Session<'_>, fan_out_id: i64, cancelled: bool) -> Result<()> {
-        let mut page = parents(session, fan_out_id, -1, cancelled)?;
+    /// Revives the children of a fan-out that failed or were cancelled.
+    fn children(&mut self, session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
+        let mut page = parents(session, fan_out_id, -1)?;
         let first_parent = page.first().map(|&(_, nth)| nth);
-        let first = self.leaves(session, fan_out_id, first_parent, cancelled)?;
+        let first = self.leaves(session, fan_out_id, first_parent)?;
         while let Some(&(_, behind)) = page.last() {
             for &(child, nth) in &page {
                 let task = whereabouts::of(session, TaskId(child))?;
@@ -109,23 +120,17 @@ impl Repair {
                 fan_out.held += u64::from(held && pending);
                 session.fan_outs.put(fan_out_id, fan_out);
             }
-            page = parents(session, fan_out_id, behind, cancelled)?;
+            page = parents(session, fan_out_id, behind)?;
         }
         Ok(())
     }
 
-    /// Children that failed by themselves or were skipped are in line again. Of those in order only the first is open,
+    /// Children without children of their own are in line again. Of those in order only the first is open,
     /// unless one before it is a parent. Which child is the first of all that are revived.
-    fn leaves(
-        &mut self,
-        session: &mut Session<'_>,
-        fan_out_id: i64,
-        first_parent: Option<i64>,
-        cancelled: bool,
-    ) -> Result<Option<i64>> {
+    fn leaves(&mut self, session: &mut Session<'_>, fan_out_id: i64, first_parent: Option<i64>) -> Result<Option<i64>> {
         let mut statement = session.sql(include_str!("../../sql/retry/revivable.sql"))?;
         let (failed, ended_otherwise, first): (u64, u64, Option<i64>) =
-            statement.query_row((fan_out_id, cancelled), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+            statement.query_row([fan_out_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         let Some(first) = first else { return Ok(first_parent) };
         let mut fan_out = session.fan_out(fan_out_id)?;
         let leads = first_parent.is_none_or(|parent| first < parent);
@@ -135,7 +140,7 @@ impl Repair {
             (true, false) => (Gate::After, Gate::After),
         };
         let mut statement = session.sql(include_str!("../../sql/retry/children.sql"))?;
-        statement.execute((fan_out_id, session.micros(), gate.as_str(), others.as_str(), first, cancelled))?;
+        statement.execute((fan_out_id, session.micros(), gate.as_str(), others.as_str(), first))?;
         fan_out.tally.failed -= failed;
         fan_out.tally.cancelled -= ended_otherwise;
         fan_out.held = if fan_out.in_order() { failed + ended_otherwise - u64::from(leads) } else { 0 };
@@ -150,9 +155,9 @@ impl Repair {
 
 /// A page of the children of a fan-out that have children of their own and are to be revived: their numbers, and the
 /// how-many-eth they are.
-fn parents(session: &Session<'_>, fan_out_id: i64, behind: i64, cancelled: bool) -> Result<Vec<(i64, i64)>> {
+fn parents(session: &Session<'_>, fan_out_id: i64, behind: i64) -> Result<Vec<(i64, i64)>> {
     let mut statement = session.sql(include_str!("../../sql/retry/parents.sql"))?;
-    let page = (fan_out_id, behind, SWEEP_PAGE, cancelled);
+    let page = (fan_out_id, behind, SWEEP_PAGE);
     let rows = statement.query_map(page, |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

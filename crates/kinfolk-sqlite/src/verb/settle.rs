@@ -116,9 +116,12 @@ pub(crate) fn lose(session: &mut Session<'_>, id: TaskId) -> Result<Option<State
     let lost = failure_text(&Failure::lost(task.worker()))?;
     task.keep_attempt(session, Ending::Lost, Some(&lost))?;
     match next.verdict {
-        None => task.put_back(session, &next, task.due, Some(&lost), None)?,
+        None => {
+            let due = if next.delay.is_zero() { task.due } else { session.now.plus(next.delay).as_micros() };
+            task.put_back(session, &next, due, Some(&lost), None)?;
+        }
         Some(FailureKind::Poison) => {
-            task.end(session, &next, None, Some(&failure_text(&Failure::poison())?), None)?;
+            task.end(session, &next, None, Some(&failure_text(&Failure::poison(next.strikes))?), None)?;
         }
         Some(_) => {
             task.end(session, &next, None, Some(&failure_text(&Failure::cancelled())?), None)?;

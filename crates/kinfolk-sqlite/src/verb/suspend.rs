@@ -4,7 +4,7 @@
 //! puts the task back into line at once.
 
 use kinfolk_core::durable::{Checkpoint, NewFanOut, StepKind, Suspend};
-use kinfolk_core::{FanOutId, InputError, Json, Outcome, Settled, State};
+use kinfolk_core::{FanOutId, InputError, Json, Outcome, Settled, State, WaitedFor};
 use rusqlite::CachedStatement;
 
 use crate::error::Result;
@@ -66,6 +66,7 @@ fn begin(session: &mut Session<'_>, maker: &Maker, new: &NewFanOut) -> Result<Fa
         deadline: new.timeout.map(|timeout| session.now.plus(timeout).as_micros()),
         cancel_on_failure: new.cancel_on_failure,
         created_at: session.micros(),
+        settled_at: None,
     };
     make::fan_out(session, maker, &new.children, awaited)
 }
@@ -88,10 +89,19 @@ fn wait(
         }
     }
     there |= timer.is_some_and(|timer| timer <= session.micros()) || is_signalled(session, suspend)?;
+    let mut fan_outs: Vec<FanOutId> = awaits.iter().map(|&(fan_out_id, _)| FanOutId(fan_out_id)).collect();
+    fan_outs.sort_unstable();
+    let waits = WaitedFor { fan_outs, until: suspend.until, signals: suspend.signals.clone() };
+    task.keep_suspension(session, &waits)?;
     task.slot_is_free(session);
     let keyed = task.give_back(session, false)?;
     if there {
-        session.sql(include_str!("../../sql/suspend/go_on.sql"))?.execute((task.id.0, steps, keyed))?;
+        session.sql(include_str!("../../sql/suspend/go_on.sql"))?.execute((
+            task.id.0,
+            steps,
+            keyed,
+            session.micros(),
+        ))?;
         session.news.queues.insert(task.queue_id);
         return Ok(State::Pending);
     }
@@ -107,7 +117,7 @@ fn wait(
         names => Some(Json::of(names)?),
     };
     let mut statement = session.sql(include_str!("../../sql/suspend/suspend.sql"))?;
-    statement.execute((task.id.0, steps, timer, signals.as_ref().map(Json::as_str), keyed))?;
+    statement.execute((task.id.0, steps, timer, signals.as_ref().map(Json::as_str), keyed, session.micros()))?;
     if timer.is_some() {
         // Whoever sleeps until the next due time learns of this one.
         session.news.queues.insert(task.queue_id);

@@ -17,6 +17,7 @@ pub(crate) fn look(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
     if awaited.verdict.is_none() {
         awaited.verdict = awaited.rule.verdict(&fan_out.tally);
         if awaited.verdict.is_some() {
+            awaited.settled_at = Some(session.micros());
             awaited.decided_step = Some(Owner::of(session, fan_out.task_id)?.steps);
             session.fan_outs.put(fan_out_id, fan_out);
         }

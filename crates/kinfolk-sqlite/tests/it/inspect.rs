@@ -31,10 +31,13 @@ async fn check_names_what_someone_broke_by_hand() {
         ("update task set payload = null", "one payload"),
         ("update store set last_task = 0", "store's row"),
         (
-            "pragma foreign_keys = off; insert into attempt values (99, 1, 1, 0, 0, x'00', 'failed', null)",
+            "pragma foreign_keys = off; insert into attempt values (99, 1, 1, 0, 0, x'00', 'failed', null, null, null, null)",
             "without its task",
         ),
-        ("insert into attempt select id, 7, 1, 0, 0, x'00', 'failed', null from task", "ended attempts"),
+        (
+            "insert into attempt select id, 7, 1, 0, 0, x'00', 'failed', null, null, null, null from task",
+            "ended attempts",
+        ),
         ("pragma ignore_check_constraints = on; update task set gate = null where state = 'pending'", "a gate"),
         (
             "pragma ignore_check_constraints = on; update task set finished_at = null where state = 'completed'",
@@ -193,7 +196,7 @@ async fn a_listing_goes_page_by_page_from_the_newest_down() {
     register(&place.store, &["echo"]).await;
     let mut made = enqueue(&place.store, &[task("echo"), task("echo"), task("echo")]).await;
     made.reverse();
-    let mut filter = Filter { states: vec![State::Pending], limit: 2, ..Filter::default() };
+    let mut filter = Filter { state: vec![State::Pending], limit: 2, ..Filter::default() };
     let first = place.store.list(&filter).await.unwrap();
     filter.before = first.next;
     let second = place.store.list(&filter).await.unwrap();

@@ -151,63 +151,20 @@ async fn a_program_that_is_older_than_the_file_became_meanwhile_writes_no_more()
     enqueue(&place.store, &[task("echo")]).await;
 }
 
-/// A file as the first version of the schema left it: one task pending, one running on a lost worker, one completed.
-fn first_version(path: &std::path::Path) {
-    let conn = Connection::open(path).unwrap();
-    conn.execute_batch(include_str!("../../sql/migrations/0001_engine.sql")).unwrap();
-    conn.execute_batch(
-        "pragma journal_mode = wal;
-        pragma application_id = 0x4B494E46;
-        pragma user_version = 1;
-        update store set clock = 1000, last_task = 3;
-        insert into queue (id, name, keep_completed) values (1, 'default', 0);
-        insert into command (name, queue_id, priority, max_attempts, base_ms, cap_ms, jitter_pct)
-        values ('echo', 1, 0, 3, 1000, 60000, 0);
-        insert into worker values (zeroblob(16), 'lost', '[]', '[]', 30, 1, 31, 1);
-        insert into task (id, command_id, queue_id, state, gate, priority, due, place, max_attempts, created_at, payload)
-        values (1, 1, 1, 'pending', 'open', 0, 1, 1, 3, 1, '{}');
-        insert into task (id, command_id, queue_id, state, priority, due, place, attempt, runs, max_attempts, created_at,
-                          started_at, worker, token, payload)
-        values (2, 1, 1, 'running', 0, 1, 1, 1, 1, 3, 1, 2, zeroblob(16), zeroblob(16), '{}');
-        insert into task (id, command_id, queue_id, state, priority, due, place, attempt, runs, max_attempts, created_at,
-                          started_at, finished_at, payload)
-        values (3, 1, 1, 'completed', 0, 1, 1, 1, 1, 3, 1, 2, 3, '{}');",
-    )
-    .unwrap();
-}
-
-#[tokio::test]
-async fn a_file_of_the_first_version_is_brought_up_to_date_and_goes_on() {
-    let folder = scratch();
-    let path = folder.path().join("kinfolk.db");
-    first_version(&path);
-    assert_eq!(kinfolk_sqlite::pending_migrations(&path).unwrap().len(), 3);
-    let clock = crate::support::HandClock::at(Timestamp::from_micros(4_102_444_800_000_000));
-    let store = quick(&path, clock.clone());
-    assert_eq!(store.check().await.unwrap(), []);
-    let old = store.task(TaskId(1)).await.unwrap().unwrap();
-    assert_eq!((old.parent, old.root, old.depth, old.outcome), (None, TaskId(1), 0, None));
-    assert_eq!(store.queues().await.unwrap()[0].policy.depth_limit, kinfolk_core::limits::DEPTH_MAX);
-    let counts: Vec<_> = store.stats().await.unwrap().counts.into_iter().map(|count| count.tasks).collect();
-    assert_eq!(counts, [1, 1, 1]);
-    assert_eq!(store.prune().await.unwrap(), 1);
-    let judge = worker(&store).await;
-    clock.advance(Duration::from_secs(30));
-    assert_eq!(store.recover(judge).await.unwrap().returned, 1);
-    assert_eq!(ids(&claim(&store, judge, &["echo"], 10).await), [TaskId(1), TaskId(2)]);
-    assert_eq!(store.check().await.unwrap(), []);
-}
-
-/// A file as the second version left it: a family at work (one child completed, one running on a lost worker, one held)
+/// A file as the first version left it: a family at work (one child completed, one running on a lost worker, one held)
 /// with a follow-up, a failed family, and a task that is to be tried again.
-fn second_version(path: &std::path::Path) {
-    first_version(path);
+fn first_version(path: &std::path::Path) {
+    drop(SqliteStore::open(path).unwrap());
     let conn = Connection::open(path).unwrap();
-    conn.execute_batch(include_str!("../../sql/migrations/0002_families.sql")).unwrap();
     conn.execute_batch(
-        "pragma user_version = 2;
-        delete from task;
-        update store set last_task = 8;
+        "drop table migration;
+        pragma user_version = 1;
+        update store set clock = 1000, last_task = 8;
+        insert into queue (id, name, keep_completed) values (1, 'default', 0);
+        insert into command (name, queue_id, priority, max_attempts, base_ms, cap_ms, jitter_pct, max_strikes)
+        values ('echo', 1, 0, 3, 1000, 60000, 0, 20);
+        insert into worker (id, name, queues, commands, lease, started_at, lease_until, steady_since)
+        values (zeroblob(16), 'lost', '[]', '[]', 30, 1, 31, 1);
         insert into task (id, command_id, queue_id, state, priority, due, place, attempt, runs, max_attempts, created_at,
                           started_at, outcome, result, token, shelf, payload)
         values (1, 1, 1, 'waiting', 0, 1, 1, 1, 1, 3, 1, 2, 'completed', '[1.50]', x'01', 'waiting', '{}');
@@ -220,7 +177,7 @@ fn second_version(path: &std::path::Path) {
         insert into task (id, command_id, queue_id, state, gate, priority, due, place, max_attempts, created_at,
                           parent_id, root_id, depth, fan_out_id, nth, lane, shelf)
         values (4, 1, 1, 'pending', 'after', 0, 1, 1, 3, 1, 1, 1, 1, 1, 2, 'child', 'after');
-        insert into large_payload values (4, '{\"large\":true}');
+        insert into large_payload (task_id, payload) values (4, '{\"large\":true}');
         insert into task (id, command_id, queue_id, state, priority, due, place, attempt, runs, max_attempts, created_at,
                           started_at, finished_at, outcome, failure, payload)
         values (5, 1, 1, 'failed', 0, 1, 1, 1, 1, 3, 1, 2, 3, 'completed', '{\"kind\":\"children\",\"message\":\"m\"}', '{}');
@@ -229,17 +186,18 @@ fn second_version(path: &std::path::Path) {
                           payload)
         values (6, 1, 1, 'failed', 0, 1, 1, 1, 1, 1, 1, 2, 3, '{\"kind\":\"error\",\"message\":\"m\"}', 5, 5, 1, 5, 0,
                 'child', 'failed', '{}');
-        insert into attempt values (6, 1, 1, 2, 3, zeroblob(16), 'failed', '{\"kind\":\"error\",\"message\":\"m\"}');
+        insert into attempt (task_id, run, attempt, started_at, ended_at, worker, ending, failure)
+        values (6, 1, 1, 2, 3, zeroblob(16), 'failed', '{\"kind\":\"error\",\"message\":\"m\"}');
         insert into task (id, command_id, queue_id, state, gate, priority, due, place, attempt, runs, max_attempts,
                           created_at, started_at, unique_key, unique_scope, key_until, shelf, payload)
         values (7, 1, 1, 'pending', 'time', 0, 9, 1, 1, 1, 3, 1, 2, 'k', 'active', 9223372036854775807, 'backoff', '{}');
         insert into task (id, command_id, queue_id, state, gate, priority, due, place, max_attempts, created_at, shelf,
                           payload)
         values (8, 1, 1, 'pending', 'after', 0, 1, 1, 3, 1, 'after', '{}');
-        insert into follow_up values (8, 1, 1, 1, null);
-        insert into fan_out values (1, 1, 1, 0, 'in_order', 3, 1, 0, 0, 1, 1);
-        insert into fan_out values (5, 5, 5, 0, 'together', 1, 0, 1, 0, 0, 0);
-        insert into status values ('busy', '[\"echo\"]', 1, 1);",
+        insert into follow_up (task_id, root_id, needs_completed, queue_id) values (8, 1, 1, 1);
+        insert into fan_out (id, task_id, root_id, depth, child_order, total, completed, failed, cancelled, held, waits)
+        values (1, 1, 1, 0, 'in_order', 3, 1, 0, 0, 1, 1), (5, 5, 5, 0, 'together', 1, 0, 1, 0, 0, 0);
+        insert into status (name, commands, active, changed_at) values ('busy', '[\"echo\"]', 1, 1);",
     )
     .unwrap();
 }
@@ -267,14 +225,14 @@ fn tables(conn: &Connection) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn a_file_of_the_second_version_keeps_everything_and_goes_on() {
+async fn a_file_of_the_first_version_keeps_everything_and_goes_on() {
     let folder = scratch();
     let path = folder.path().join("kinfolk.db");
-    second_version(&path);
+    first_version(&path);
     let spy = Connection::open(&path).unwrap();
     let columns = tables(&spy);
     let before = rows(&spy, &columns);
-    assert_eq!(kinfolk_sqlite::pending_migrations(&path).unwrap().len(), 2);
+    assert_eq!(kinfolk_sqlite::pending_migrations(&path).unwrap().len(), 1);
     let clock = crate::support::HandClock::at(Timestamp::from_micros(4_102_444_800_000_000));
     let store = quick(&path, clock.clone());
     assert_eq!(rows(&spy, &columns), before);

@@ -1,0 +1,49 @@
+-- The pending tasks of queues and of a command (null: of all), at most so many. Those that wait for their time do not stand by command, and those
+-- that are held not by queue: of these others may be among them, so that no more than the limit is read.
+-- Reads `task_ready`, `task_suspect`, `task_due` and `task_held`.
+
+create or replace function kinfolk.pending_of(p_queues integer[], p_command integer, p_page integer) returns bigint[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+    return array(
+        select p.id
+        from (
+            select o.id
+            from unnest(p_queues) as q(id)
+            cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
+            cross join lateral (
+                (
+                    select t.id
+                    from kinfolk.task t
+                    where t.queue_id = q.id and t.lane = l.lane and (p_command is null or t.command_id = p_command)
+                        and t.state = 'pending' and t.gate = 'open' and not t.suspect
+                    limit p_page
+                )
+                union all
+                (
+                    select t.id
+                    from kinfolk.task t
+                    where t.queue_id = q.id and t.lane = l.lane and (p_command is null or t.command_id = p_command)
+                        and t.state = 'pending' and t.gate = 'open' and t.suspect
+                    limit p_page
+                )
+            ) o
+            union all
+            select d.id
+            from unnest(p_queues) as q(id)
+            cross join lateral (
+                select t.id from kinfolk.task t where t.queue_id = q.id and t.gate = 'time' limit p_page
+            ) d
+            union all
+            select t.id
+            from kinfolk.task t
+            where (p_command is null or t.command_id = p_command) and t.gate in ('limit', 'after') and t.state = 'pending'
+        ) p
+        limit p_page);
+end
+$$;

@@ -1,0 +1,48 @@
+-- Sets a task that has failed or was cancelled going again, and with it all below it that did so. Tasks whose own work did not
+-- come to its end become pending with fresh attempts, at their old places; parents whose own work was done wait again; a
+-- task whose handler did not end well because of fan-outs that it awaited waits for those again, from before it heard of
+-- their end. Answers how many pend and how many wait. `p_first`: the gate of the task, `p_rest`: of those below it.
+--
+-- The caller has locked the family as a whole, and the task. Locks the other tasks, then their fan-outs. Reads `fan_out_task`
+-- and `task_fan_out`, and of each fan-out that is set going again all children, to count them anew.
+
+create or replace function kinfolk.revive(
+    p_task bigint, p_first kinfolk.gate, p_rest kinfolk.gate, p_now timestamptz, out pending bigint, out waiting bigint
+)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+    v_revived record;
+begin
+    select array_agg(g.id order by g.id) filter (where not g.joins) as afresh,
+        array_agg(g.gate order by g.id) filter (where not g.joins) as gates,
+        array_agg(g.id order by g.id) filter (where g.joins) as joining,
+        array_agg(g.id) filter (where g.cut is not null) as suspended,
+        array_agg(g.cut) filter (where g.cut is not null) as cuts,
+        array_agg(distinct g.queue_id) filter (where g.gate is not null or g.id = p_task) as queues,
+        count(*) filter (where g.gate is not null) as pending,
+        count(*) filter (where g.gate is null) as waiting
+    into v_revived
+    from kinfolk.revived_with(p_task, p_first, p_rest) g;
+    pending := v_revived.pending;
+    waiting := v_revived.waiting;
+    perform kinfolk.reopen(v_revived.suspended, v_revived.cuts);
+    perform kinfolk.begin_afresh(v_revived.afresh, v_revived.gates, p_now);
+    update kinfolk.task t
+    set
+        state = 'waiting',
+        outcome = 'completed',
+        finished_at = null,
+        cancel_requested_at = null,
+        failure = null
+    from unnest(v_revived.joining) as g(id)
+    where t.id = g.id;
+    perform kinfolk.recount(array(
+        select f.id
+        from unnest(v_revived.joining || v_revived.afresh) as g(id)
+        cross join lateral (select f.id from kinfolk.fan_out f where f.task_id = g.id offset 0) f));
+    perform kinfolk.notify_queues(v_revived.queues, false);
+end
+$$;

@@ -1,0 +1,13 @@
+-- audit_log: a page, newest first.
+-- params: 1 only entries with a smaller number, 2 page
+-- index:  the primary key, backwards
+select id,
+       at,
+       who,
+       what,
+       subject,
+       tasks
+from audit
+where id < ?1
+order by id desc
+limit ?2

@@ -1,0 +1,52 @@
+-- open: how many tasks of a command on a queue are open, in whatever lane, each sort counted so far. Those that take turns are
+-- among those of the lane top, or on their shelf.
+-- params: 1 queue_id, 2 command_id, 3 page
+-- index:  task_ready_idx, task_shelf_idx and task_suspect_idx
+select (
+           select count(*)
+           from (
+               select 1
+               from task
+               where queue_id = ?1
+                 and command_id = ?2
+                 and gate = 'open'
+                 and (suspect = 0 and lane = 'top')
+               limit ?3
+           )
+       ) + (
+           select count(*)
+           from (
+               select 1
+               from task
+               where shelf in ('root', 'child')
+                 and shelf is not null
+                 and queue_id = ?1
+                 and command_id = ?2
+               limit ?3
+           )
+       ) + (
+           select count(*)
+           from (
+               select 1
+               from task
+               where shelf = 'turn'
+                 and shelf is not null
+                 and queue_id = ?1
+                 and command_id = ?2
+                 and lane <> 'top'
+                 and suspect = 0
+               limit ?3
+           )
+       ) + (
+           select count(*)
+           from (
+               select 1
+               from task
+               where queue_id = ?1
+                 and lane in ('top', 'root', 'child')
+                 and command_id = ?2
+                 and gate = 'open'
+                 and suspect = 1
+               limit ?3
+           )
+       )

@@ -1,0 +1,9 @@
+-- oldest_parents: tasks that have children, between two numbers, the lowest first.
+-- params: 1 after, 2 before, 3 page
+-- index:  fan_out_task_idx, alone
+select distinct task_id
+from fan_out
+where task_id > ?1
+  and task_id < ?2
+order by task_id
+limit ?3

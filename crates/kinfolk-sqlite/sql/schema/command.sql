@@ -1,0 +1,14 @@
+-- What tasks run, with its defaults.
+
+create table command (
+    id           integer primary key,
+    name         text    not null unique,
+    queue_id     integer not null references queue (id),
+    priority     integer not null,
+    max_attempts integer not null,
+    base_ms      integer not null,
+    cap_ms       integer not null,
+    jitter_pct   integer not null,
+    max_strikes  integer not null,
+    timeout      integer
+) strict;

@@ -1,0 +1,12 @@
+-- Processes that run tasks.
+
+create table worker (
+    id           blob    not null primary key,
+    name         text    not null,
+    queues       text    not null, -- JSON array of names
+    commands     text    not null, -- JSON array of names
+    lease        integer not null,
+    started_at   integer not null,
+    lease_until  integer not null,
+    steady_since integer not null  -- since when it has renewed without a gap
+) strict, without rowid;
