@@ -30,7 +30,7 @@ pub async fn wait_drained(store: &dyn Store, limit: Duration) -> Result<()> {
     let deadline = Instant::now() + limit;
     loop {
         let mut open = Vec::new();
-        let filter = Filter { states: vec![State::Pending, State::Running], limit: 50, ..Filter::default() };
+        let filter = Filter { state: vec![State::Pending, State::Running], limit: 50, ..Filter::default() };
         let now = store.now().await?;
         open.extend(store.list(&filter).await?.tasks.into_iter().filter(|task| task.due <= now.plus(FAR)));
         if open.is_empty() {

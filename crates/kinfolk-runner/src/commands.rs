@@ -1,16 +1,16 @@
 //! The commands that have a handler in the database, and how they are run.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use kinfolk::{CommandName, CommandSource, Ctx, Done, Json, TaskError};
+use kinfolk::{CommandName, CommandSource, Ctx, Done, Json, TaskError, TaskId};
 use kinfolk_core::StoreError;
 use kinfolk_postgres::{Connections, PgOptions};
 use uuid::Uuid;
 
-use crate::fault::Fault;
+use crate::fault::{CutOff, Fault};
 use crate::run;
 
 const COMMANDS: &str = "select name, handler_kind = 'procedure', statement_timeout_us \
@@ -19,6 +19,12 @@ const COMMANDS: &str = "select name, handler_kind = 'procedure', statement_timeo
 /// How often a handler that lost against another transaction is run again before that costs an attempt.
 const IN_PLACE: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// How long a slot stands still at most when the server is away, before its task is given back.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// How long a task is put off at most that was cut off again and again: it may be what takes the server down.
+const PUT_OFF_MAX: Duration = Duration::from_secs(300);
+/// How many tasks that were cut off are remembered: another worker may have ended them since.
+const CUTS_KEPT_MAX: usize = 1_000;
 
 /// Everything in one database that is registered as the handler of a command. Give it to
 /// [`kinfolk::WorkerBuilder::commands_from`]: commands that are registered while the worker runs are handled too.
@@ -26,6 +32,16 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 pub struct SqlCommands {
     connections: Connections,
     known: RwLock<HashMap<CommandName, Handler>>,
+    troubles: Mutex<Troubles>,
+}
+
+/// What the server has done to the attempts of late.
+#[derive(Debug, Default)]
+struct Troubles {
+    /// Attempts in a row that it cut off, or had no connection for.
+    in_a_row: u32,
+    /// How often in a row it cut off each of these tasks while it ran.
+    cuts: HashMap<TaskId, u32>,
 }
 
 /// What has to be known of a handler before it is called. The rest is read in the transaction that calls it.
@@ -33,6 +49,19 @@ pub struct SqlCommands {
 pub(crate) struct Handler {
     pub(crate) is_procedure: bool,
     pub(crate) statement_timeout: Option<Duration>,
+}
+
+impl Troubles {
+    /// Counts one more. Answers how many there were in a row, and how often this task was cut off while it ran.
+    fn count(&mut self, task: TaskId, had_begun: bool) -> (u32, u32) {
+        self.in_a_row = self.in_a_row.saturating_add(1);
+        if self.cuts.len() >= CUTS_KEPT_MAX {
+            self.cuts.clear();
+        }
+        let cuts = self.cuts.entry(task).or_default();
+        *cuts += u32::from(had_begun);
+        (self.in_a_row, *cuts)
+    }
 }
 
 impl SqlCommands {
@@ -47,20 +76,48 @@ impl SqlCommands {
         // One more, to ask for commands while all others are busy.
         let options = PgOptions { pool_size: options.pool_size + 1, ..options.clone() };
         let connections = Connections::open(url, &options)?;
-        Ok(Arc::new(Self { connections, known: RwLock::default() }))
+        Ok(Arc::new(Self { connections, known: RwLock::default(), troubles: Mutex::default() }))
     }
 
     fn handler(&self, command: &CommandName) -> Option<Handler> {
         self.known.read().unwrap_or_else(PoisonError::into_inner).get(command).copied()
     }
 
+    fn troubles(&self) -> MutexGuard<'_, Troubles> {
+        self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     async fn run_once(&self, ctx: &Ctx, handler: Handler) -> Result<kinfolk::State, Fault> {
+        // The time that a task may take is for its handler, not for finding a connection.
+        ctx.hold_timeout(true);
         let line = self.connections.line().await.map_err(Fault::Store)?;
-        if handler.is_procedure {
-            run::procedure(line, ctx, handler.statement_timeout).await
-        } else {
-            run::function(line, ctx, handler.statement_timeout).await
+        ctx.hold_timeout(false);
+        run::attempt(line, ctx, handler).await
+    }
+
+    /// Gives a task back at no cost that never ran, or was cut off, after a pause in which its slot takes no other. If what it did
+    /// was committed after all and only the answer was lost, the store knows by the token, and leaves the task as it is. A task
+    /// that is cut off again and again is put off for longer and longer: it may be what takes the server down.
+    async fn give_back(&self, ctx: &Ctx, cut_off: &CutOff) -> Done<Json> {
+        ctx.trouble("handler", &cut_off.why);
+        ctx.hold_timeout(true);
+        let (in_a_row, cuts) = self.troubles().count(ctx.task(), cut_off.had_begun);
+        tokio::select! {
+            () = tokio::time::sleep(doubled(FIRST_PAUSE, in_a_row, LONGEST_PAUSE).mul_f64(jitter())) => {}
+            () = ctx.cancelled() => {}
+            () = ctx.stopping() => {}
         }
+        match cuts {
+            0 | 1 => Done::release(),
+            cuts => Done::snooze(doubled(Duration::from_secs(1), cuts - 1, PUT_OFF_MAX)),
+        }
+    }
+
+    /// The server carried out what it was asked, well or badly.
+    fn is_well(&self, ctx: &Ctx) {
+        let mut troubles = self.troubles();
+        troubles.in_a_row = 0;
+        troubles.cuts.remove(&ctx.task());
     }
 }
 
@@ -85,12 +142,19 @@ impl CommandSource for SqlCommands {
             // It was taken away since the task was claimed: someone else may have a handler.
             let Some(handler) = self.handler(ctx.command()) else { return Ok(Done::release()) };
             match self.run_once(&ctx, handler).await {
-                Ok(state) => return Ok(Done::committed(state)),
+                Ok(state) => {
+                    self.is_well(&ctx);
+                    return Ok(Done::committed(state));
+                }
                 Err(fault) if fault.is_collision() && tries < IN_PLACE => {
                     tokio::time::sleep(pause.mul_f64(jitter())).await;
                     pause *= 2;
                 }
                 Err(fault) => {
+                    if let Some(cut_off) = fault.cut_off() {
+                        return Ok(self.give_back(&ctx, &cut_off).await);
+                    }
+                    self.is_well(&ctx);
                     for (group, until) in fault.slow_downs() {
                         // A group that is gone needs no slowing down, and what else went wrong was reported.
                         let _ = ctx.slow_down(group, until).await;
@@ -101,6 +165,11 @@ impl CommandSource for SqlCommands {
         }
         unreachable!("the loop ends by a return")
     }
+}
+
+/// A span that doubles with each further time, up to a most.
+fn doubled(first: Duration, times: u32, most: Duration) -> Duration {
+    (first * 2_u32.pow(times.clamp(1, 16) - 1)).min(most)
 }
 
 /// Between 0.5 and 1.5, so that those who ran into each other do not do so again.

@@ -10,7 +10,7 @@ use kinfolk_core::StoreError;
 use kinfolk_postgres::store_error;
 use serde_json::{Map, Value};
 use tokio_postgres::Error;
-use tokio_postgres::error::DbError;
+use tokio_postgres::error::{DbError, Severity};
 
 /// Longest context kept, in bytes.
 const CONTEXT_MAX: usize = 4000;
@@ -26,10 +26,36 @@ pub(crate) enum Fault {
     Strange(String),
 }
 
+/// The server, or the way to it, has ended an attempt, or kept it from its begin.
+#[derive(Debug)]
+pub(crate) struct CutOff {
+    /// The handler may have run for a while.
+    pub(crate) had_begun: bool,
+    /// What was said about it.
+    pub(crate) why: String,
+}
+
 impl Fault {
     /// Whether the transaction lost against another one, and may well win the next time.
     pub(crate) fn is_collision(&self) -> bool {
         matches!(self, Self::Database(fault) if matches!(fault.code().map(|code| code.code()), Some("40001" | "40P01")))
+    }
+
+    /// Whether nothing is known against the task: there was no connection, so that its handler never ran, or the connection ended
+    /// under it. An error that the handler itself met with, on a connection of its own to some other server, ends a statement
+    /// and not the connection.
+    pub(crate) fn cut_off(&self) -> Option<CutOff> {
+        match self {
+            Self::Store(fault) => Some(CutOff { had_begun: false, why: fault.to_string() }),
+            Self::Database(fault) => {
+                let ended = match fault.as_db_error().map(DbError::parsed_severity) {
+                    Some(severity) => matches!(severity, Some(Severity::Fatal | Severity::Panic)),
+                    None => matches!(store_error(fault), StoreError::Unavailable { .. }),
+                };
+                ended.then(|| CutOff { had_begun: true, why: store_error(fault).to_string() })
+            }
+            Self::Strange(_) => None,
+        }
     }
 
     /// The groups that the handler wanted to slow down, and until when: it ended in its own way, so nothing of it was written.

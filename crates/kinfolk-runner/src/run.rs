@@ -1,8 +1,10 @@
 //! One attempt of one handler, on one connection.
 //!
-//! Whatever goes wrong, or whoever drops the future: the transaction is rolled back, or the connection is closed and what
+//! When something goes wrong, or the future is dropped, the transaction is rolled back, or the connection is closed and what
 //! it runs is cancelled. So an attempt that is over has no effect afterwards, except for what a procedure has committed.
+//! When the end of the task is asked for, the statement that runs is cancelled at once: it can hear nothing else.
 
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use kinfolk::{Ctx, State};
@@ -10,7 +12,11 @@ use kinfolk_postgres::Line;
 use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{Error, Row};
 
+use crate::commands::Handler;
 use crate::fault::Fault;
+
+/// How soon the server is asked again to cancel: a request that arrives between two statements of an attempt hits none.
+const ASKED_AGAIN: Duration = Duration::from_millis(200);
 
 const RUN: &str = "select kinfolk.run_task($1, $2)";
 // Types are named with their schema: what ran before may have left a search path of its own.
@@ -18,8 +24,50 @@ const BEGIN: &str = "select call_name, has_answer, payload::pg_catalog.text from
 const END: &str = "select kinfolk.end_procedure($1, $2, $3::pg_catalog.text::pg_catalog.jsonb)";
 const DEPART: &str = "select kinfolk.depart($1)";
 
-/// Runs a function and settles its task, in one transaction. Answers the state the task is in then.
-pub(crate) async fn function(line: Line, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<State, Fault> {
+/// Runs one attempt. Answers the state the task is in then.
+pub(crate) async fn attempt(line: Line, ctx: &Ctx, handler: Handler) -> Result<State, Fault> {
+    let (answer, cancelled) = {
+        let mut work = pin!(async {
+            match handler.is_procedure {
+                false => in_transaction(&line, ctx, handler.statement_timeout).await,
+                true => in_session(&line, ctx, handler.statement_timeout).await,
+            }
+        });
+        tokio::select! {
+            biased;
+            answer = &mut work => (answer, false),
+            () = ctx.cancelled() => (stop(&line, work).await, true),
+        }
+    };
+    // A late request to cancel must hit nobody else's statement. A procedure that failed has left its lock and its context in
+    // the session: nothing but its end is sure to free them.
+    if cancelled || (handler.is_procedure && answer.is_err()) {
+        line.close();
+    } else {
+        line.give_back();
+    }
+    answer
+}
+
+/// Has the server cancel what an attempt runs, as often as it takes. No request is left under way when the attempt has ended.
+async fn stop(line: &Line, mut work: Pin<&mut impl Future<Output = Result<State, Fault>>>) -> Result<State, Fault> {
+    loop {
+        let mut asked = pin!(line.cancel());
+        tokio::select! {
+            answer = &mut work => {
+                asked.await;
+                return answer;
+            }
+            () = &mut asked => {}
+        }
+        if let Ok(answer) = tokio::time::timeout(ASKED_AGAIN, &mut work).await {
+            return answer;
+        }
+    }
+}
+
+/// Runs a function and settles its task, in one transaction.
+async fn in_transaction(line: &Line, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<State, Fault> {
     let (task, token) = (ctx.task().0, ctx.token().0);
     let ids: [(&(dyn ToSql + Sync), Type); 2] = [(&task, Type::INT8), (&token, Type::UUID)];
     let client = line.client();
@@ -37,26 +85,10 @@ pub(crate) async fn function(line: Line, ctx: &Ctx, statement_timeout: Option<Du
             begun.and(ran).and_then(|rows| ended.map(|()| rows))
         }
     };
-    let answer = answer.map_err(Fault::of).and_then(|rows| state(&rows));
-    line.give_back();
-    answer
+    state(&answer.map_err(Fault::of)?)
 }
 
-/// Runs a procedure, which may commit as it goes, and then settles its task. Answers the state the task is in then.
-pub(crate) async fn procedure(line: Line, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<State, Fault> {
-    match in_session(&line, ctx, statement_timeout).await {
-        Ok(state) => {
-            line.give_back();
-            Ok(state)
-        }
-        // The session still has the handler's lock and context: nothing but its end is sure to free them.
-        Err(fault) => {
-            line.close();
-            Err(fault)
-        }
-    }
-}
-
+/// Runs a procedure, which may commit as it goes, and then settles its task.
 async fn in_session(line: &Line, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<State, Fault> {
     let (task, token) = (ctx.task().0, ctx.token().0);
     let client = line.client();

@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use kinfolk_core::{CommandName, Json, Keys, QueueName, TaskId, Token};
+use kinfolk_core::{CommandName, Event, Json, Keys, QueueName, TaskId, Token};
 use serde::de::DeserializeOwned;
 
 use crate::kinfolk::Kinfolk;
@@ -106,6 +107,19 @@ impl Ctx {
     /// Whether the worker has begun to stop.
     pub fn is_stopping(&self) -> bool {
         self.worker.stops.drain.is_cancelled()
+    }
+
+    /// Whether the task's timeout waits: for those who run handlers elsewhere and are not through to them yet. An attempt whose
+    /// timeout passes meanwhile is released, at no cost.
+    #[doc(hidden)]
+    pub fn hold_timeout(&self, hold: bool) {
+        self.attempt.unbegun.store(hold, Ordering::Relaxed);
+    }
+
+    /// Reports that a call to the store failed and is repeated, for those who run handlers elsewhere.
+    #[doc(hidden)]
+    pub fn trouble(&self, during: &'static str, fault: &str) {
+        self.worker.observer.emit(&Event::StoreTrouble { during, fault: fault.to_owned() });
     }
 
     pub(crate) fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {

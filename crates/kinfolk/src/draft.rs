@@ -92,7 +92,8 @@ macro_rules! task_options {
             self.with(|task| task.due = kinfolk_core::Due::At(moment.into()))
         }
 
-        /// At most one task of this command under this key.
+        /// At most one task of this command under this key, while the key is held: unless its scope says otherwise, while that
+        /// task waits to start.
         pub fn unique(self, unique: kinfolk_core::Unique) -> Self {
             self.with(|task| task.unique = Some(unique))
         }

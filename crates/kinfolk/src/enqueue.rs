@@ -8,7 +8,8 @@ use kinfolk_core::{Enqueued, InputError, NewTask, StoreError};
 use crate::draft::{Draft, task_options};
 use crate::kinfolk::Kinfolk;
 
-/// A task about to be enqueued. Nothing happens until it is awaited; what is not said comes from the command.
+/// A task about to be enqueued. Nothing happens until it is awaited; what is not said comes from the command. A command, a
+/// queue or a group that is not there is an error, [`StoreError::Rejected`]: see [`Enqueue::try_enqueue`].
 ///
 /// ```no_run
 /// # use std::time::Duration;
@@ -37,6 +38,13 @@ impl<'a> Enqueue<'a> {
 
     task_options!();
 
+    /// Enqueues it, and answers [`Enqueued::Rejected`] where its command, its queue or a group of its keys is not there. Awaited
+    /// by itself, that is an error.
+    pub async fn try_enqueue(self) -> Result<Enqueued, StoreError> {
+        let answers = self.kinfolk.try_enqueue_many(&[self.draft.into_task()?]).await?;
+        first(answers)
+    }
+
     /// The task as it would be enqueued, for [`Kinfolk::enqueue_many`] or a transaction of your own.
     pub fn into_task(self) -> Result<NewTask, InputError> {
         self.draft.into_task()
@@ -48,6 +56,13 @@ impl<'a> IntoFuture for Enqueue<'a> {
     type IntoFuture = BoxFuture<'a, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.kinfolk.enqueue_one(self.draft.into_task()?).await })
+        Box::pin(async move { first(self.kinfolk.enqueue_many(&[self.draft.into_task()?]).await?) })
     }
+}
+
+fn first(answers: Vec<Enqueued>) -> Result<Enqueued, StoreError> {
+    answers.into_iter().next().ok_or_else(|| StoreError::Fault {
+        code: "enqueue".to_owned(),
+        detail: "the store gave no answer to an enqueue".to_owned(),
+    })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kinfolk_core::operate::{Cancelled, Migrated};
 use kinfolk_core::{
     Command, Enqueued, Explanation, GroupRef, GroupView, History, Json, KeyFilter, KeyView, NewTask, Policy, Progress,
-    QueueName, Retried, Setting, SignalName, Signalled, Store, StoreError, Tally, TaskId,
+    QueueName, Retried, Run, Setting, SignalName, Signalled, Store, StoreError, Tally, TaskId,
 };
 use serde::Serialize;
 
@@ -73,22 +73,26 @@ impl Kinfolk {
         Enqueue::new(self, Draft::of_task(task))
     }
 
-    /// Enqueues tasks, all in one transaction, in this order. One answer each.
+    /// Enqueues tasks in this order, all or nothing. One answer each. Where the command, the queue or a group of one of them is
+    /// not there, that is an error, [`StoreError::Rejected`], and none is made.
     pub async fn enqueue_many(&self, tasks: &[NewTask]) -> Result<Vec<Enqueued>, StoreError> {
-        self.store.enqueue(tasks).await
+        self.store.enqueue_all(tasks).await
     }
 
-    pub(crate) async fn enqueue_one(&self, task: NewTask) -> Result<Enqueued, StoreError> {
-        let answers = self.store.enqueue(&[task]).await?;
-        answers.into_iter().next().ok_or_else(|| StoreError::Fault {
-            code: "enqueue".to_owned(),
-            detail: "the store gave no answer to an enqueue".to_owned(),
-        })
+    /// As [`Kinfolk::enqueue_many`], but what can't be made is answered [`Enqueued::Rejected`], and the others are made.
+    pub async fn try_enqueue_many(&self, tasks: &[NewTask]) -> Result<Vec<Enqueued>, StoreError> {
+        self.store.enqueue(tasks).await
     }
 
     /// One task as it is now.
     pub async fn task(&self, id: TaskId) -> Result<kinfolk_core::Task, StoreError> {
         self.store.task(id).await?.ok_or_else(|| StoreError::not_found("task", id))
+    }
+
+    /// The course of a task: its runs, oldest first, also those that ended in a suspension and the one that goes on. For
+    /// many tasks at once see [`kinfolk_core::Inspect::runs`].
+    pub async fn runs(&self, id: TaskId) -> Result<Vec<Run>, StoreError> {
+        self.store.runs(&[id]).await
     }
 
     /// How the children of a task are doing.
@@ -117,13 +121,19 @@ impl Kinfolk {
         self.store.cancel(id).await
     }
 
-    /// Lets a failed or cancelled task run again, with fresh attempts, at its old place.
+    /// Lets a failed or cancelled task run again, with fresh attempts, at its old place, and with it all below it that failed
+    /// or was cancelled.
     pub async fn retry(&self, id: TaskId) -> Result<kinfolk_core::Task, StoreError> {
         self.store.retry(id).await
     }
 
-    /// Lets what failed in a task's family run again: tasks that failed by themselves get fresh attempts, parents that
-    /// failed because of them wait again. The root must have failed.
+    /// Clears a suspect: it has no strikes any more, and runs at once like any other task.
+    pub async fn acquit(&self, id: TaskId) -> Result<kinfolk_core::Task, StoreError> {
+        self.store.acquit(id).await
+    }
+
+    /// Lets what failed or was cancelled in a task's family run again: tasks that did so by themselves get fresh attempts,
+    /// their parents wait again. The root must have failed or been cancelled.
     pub async fn retry_family(&self, id: TaskId) -> Result<Retried, StoreError> {
         self.store.retry_family(id).await
     }

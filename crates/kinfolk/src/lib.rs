@@ -74,7 +74,7 @@ pub use kinfolk_core as core;
 pub use kinfolk_core::{
     ChildOrder, Command, CommandName, Due, Enqueued, Event, Explanation, Failure, FailureKind, GroupName, GroupRef,
     GroupSpec, GroupView, Groups, InputError, Json, KeyFilter, KeyView, Keys, Missed, NewTask, OnDuplicate, Overlap,
-    Policy, Progress, Queue, QueueName, Rate, Reason, Rejection, Retention, Retried, RetryPolicy, Schedule,
+    Policy, Progress, Queue, QueueName, Rate, Reason, Rejection, Retention, Retried, RetryPolicy, Run, Schedule,
     ScheduleName, Setting, State, Status, StatusName, Store, StoreError as Error, Tally, Task as TaskView, TaskId,
     Timestamp, Unique, UniqueScope, WorkerId,
 };
@@ -88,7 +88,7 @@ pub use crate::enqueue::Enqueue;
 pub use crate::family::{FollowUp, Make, MakeError};
 pub use crate::handler::IntoCommand;
 pub use crate::kinfolk::Kinfolk;
-pub use crate::open::{names_postgres, open};
+pub use crate::open::{Address, open};
 pub use crate::source::CommandSource;
 pub use crate::task::Task;
 pub use crate::task_error::TaskError;

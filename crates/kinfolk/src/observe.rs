@@ -10,10 +10,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use kinfolk_core::text::harmless;
 use kinfolk_core::{CommandName, Event, FailureKind, Outcome, QueueName, Settled, State, StoreError};
 use metrics::{Counter, Histogram, counter, gauge, histogram};
+use tracing::field::Empty;
 use tracing::{Level, Span, debug, error, info, info_span, trace, warn};
 
+use crate::done::Verdict;
 use crate::worker::attempt::Attempt;
 
 type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
@@ -48,7 +51,18 @@ impl Observer {
             queue = %queue,
             attempt = task.attempt,
             trace = task.trace.as_deref(),
+            took_ms = Empty,
+            kind = Empty,
+            message = Empty,
         )
+    }
+
+    /// Adds to the span of an attempt how long its handler ran, and what went wrong.
+    pub(crate) fn close(&self, span: &Span, took: Duration, verdict: &Verdict) {
+        span.record("took_ms", millis(took));
+        if let Verdict::Settle(Outcome::Failed { failure, .. }) = verdict {
+            span.record("kind", failure.kind.as_str()).record("message", harmless(&failure.message));
+        }
     }
 
     /// Reports an event to the log, the metrics and the listeners.
@@ -115,11 +129,13 @@ impl Observer {
     ) {
         let (task, attempt, command) = (attempt.task.id, attempt.task.attempt, attempt.task.command.clone());
         let queue = queue.clone();
-        let kind = match outcome {
-            Outcome::Failed { failure, .. } => failure.kind,
-            // The handler was done, and the store would not make what it left behind.
-            Outcome::Done(_) => FailureKind::Refused,
-            _ => FailureKind::Error,
+        let failure = || match outcome {
+            Outcome::Failed { failure, .. } => (failure.kind, failure.message.clone()),
+            // The handler was done.
+            Outcome::Done(_) => {
+                (FailureKind::Refused, format!("the store refused what it made; see `kinfolk show {task}`"))
+            }
+            _ => (FailureKind::Error, "it did not end well".to_owned()),
         };
         let state = match answer {
             Settled::Recorded(state) | Settled::Repeated(state) => state,
@@ -128,10 +144,14 @@ impl Observer {
         self.emit(&match (state, outcome) {
             (State::Completed, _) => Event::Completed { task, command, queue, attempt, took },
             (State::Cancelled, _) => Event::Cancelled { task, command, queue, attempt, took },
-            (State::Failed, _) => Event::Failed { task, command, queue, attempt, took, kind },
+            (State::Failed, _) => {
+                let (kind, message) = failure();
+                Event::Failed { task, command, queue, attempt, took, kind, message }
+            }
             (State::Waiting, _) => Event::Waiting { task, command, queue, attempt, took },
             (_, Outcome::Failed { .. } | Outcome::Done(_)) => {
-                Event::Retried { task, command, queue, attempt, took, kind }
+                let (kind, message) = failure();
+                Event::Retried { task, command, queue, attempt, took, kind, message }
             }
             (_, Outcome::Snooze(_) | Outcome::YieldPlace(_)) => Event::Snoozed { task, command, queue, attempt, took },
             _ => Event::Released { task, command, queue, attempt, took },
@@ -225,7 +245,12 @@ fn count(tasks: usize) -> f64 {
     f64::from(u32::try_from(tasks).unwrap_or(u32::MAX))
 }
 
-/// One line for each event; what someone should look at is a warning. Payloads are never logged.
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// One line for each event; what someone should look at is a warning. Payloads are never logged. Numbers are numbers, so that
+/// a program that reads the log can reckon with them.
 fn log(event: &Event) {
     let name = event.name();
     match event {
@@ -233,27 +258,38 @@ fn log(event: &Event) {
             info!(target: "kinfolk", event = name, %worker);
         }
         Event::LeaseLost { worker } => warn!(target: "kinfolk", event = name, %worker, "its work is dropped"),
-        Event::Started { task, command, .. } => trace!(target: "kinfolk", event = name, %task, %command),
-        Event::Resumed { task, command, steps, .. } => trace!(target: "kinfolk", event = name, %task, %command, steps),
-        Event::Completed { task, command, took, .. }
-        | Event::Suspended { task, command, took, .. }
-        | Event::Waiting { task, command, took, .. } => {
-            trace!(target: "kinfolk", event = name, %task, %command, ?took);
+        Event::Started { task, command, queue, attempt } => {
+            trace!(target: "kinfolk", event = name, task = task.0, %command, %queue, attempt);
         }
-        Event::Snoozed { task, command, .. }
-        | Event::Released { task, command, .. }
-        | Event::Cancelled { task, command, .. } => debug!(target: "kinfolk", event = name, %task, %command),
-        Event::Retried { task, command, attempt, kind, .. } => {
-            info!(target: "kinfolk", event = name, %task, %command, attempt, %kind);
+        Event::Resumed { task, command, queue, attempt, steps } => {
+            trace!(target: "kinfolk", event = name, task = task.0, %command, %queue, attempt, steps);
         }
-        Event::Failed { task, command, attempt, kind, .. } => {
-            warn!(target: "kinfolk", event = name, %task, %command, attempt, %kind);
+        Event::Completed { task, command, queue, attempt, took }
+        | Event::Suspended { task, command, queue, attempt, took }
+        | Event::Waiting { task, command, queue, attempt, took } => {
+            let took_ms = millis(*took);
+            trace!(target: "kinfolk", event = name, task = task.0, %command, %queue, attempt, took_ms);
         }
-        Event::Stale { task, command, attempt, .. } => {
-            warn!(target: "kinfolk", event = name, %task, %command, attempt, "a settle came too late and was refused");
+        Event::Snoozed { task, command, queue, attempt, took }
+        | Event::Released { task, command, queue, attempt, took }
+        | Event::Cancelled { task, command, queue, attempt, took } => {
+            let took_ms = millis(*took);
+            debug!(target: "kinfolk", event = name, task = task.0, %command, %queue, attempt, took_ms);
+        }
+        Event::Retried { task, command, queue, attempt, took, kind, message } => {
+            let (took_ms, message) = (millis(*took), harmless(message));
+            info!(target: "kinfolk", event = name, task = task.0, %command, %queue, attempt, took_ms, %kind, "{message}");
+        }
+        Event::Failed { task, command, queue, attempt, took, kind, message } => {
+            let (took_ms, message) = (millis(*took), harmless(message));
+            warn!(target: "kinfolk", event = name, task = task.0, %command, %queue, attempt, took_ms, %kind, "{message}");
+        }
+        Event::Stale { task, command, queue, attempt } => {
+            let late = "a settle came too late and was refused";
+            warn!(target: "kinfolk", event = name, task = task.0, %command, %queue, attempt, "{late}");
         }
         Event::SlowedDown { task, command, group, until } => {
-            info!(target: "kinfolk", event = name, %task, %command, %group, %until);
+            info!(target: "kinfolk", event = name, task = task.0, %command, %group, until_at = %until);
         }
         Event::Recovered { worker, returned, poisoned, cancelled } => {
             warn!(target: "kinfolk", event = name, %worker, returned, poisoned, cancelled);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kinfolk_core::{Store, StoreError};
+use kinfolk_core::{InputError, Store, StoreError};
 
 /// Opens the store that a URL names.
 ///
@@ -11,16 +11,27 @@ use kinfolk_core::{Store, StoreError};
 /// | `postgres://…`, `postgresql://…`, `host=… dbname=…`, `dbname=…` | PostgreSQL |
 /// | `sqlite:PATH`, `sqlite://PATH`, a plain path | a SQLite file, made if it is missing |
 ///
+/// What looks like an address and is none is an error ([`Address::read`]).
+///
 /// SQLite files are migrated when they are opened. A PostgreSQL database is not: run [`crate::Kinfolk::migrate`] or
 /// `kinfolk migrate`.
 pub async fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
-    match Target::of(url) {
-        Target::Postgres(url) => postgres(url).await,
-        Target::Sqlite(path) => sqlite(path).await,
+    match Address::read(url)? {
+        Address::Postgres(url) => postgres(url).await,
+        Address::Sqlite(path) => sqlite(path).await,
     }
 }
 
-/// Words that begin an address of PostgreSQL: no file is likely to be called `dbname=…`.
+/// A database, by its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Address<'a> {
+    /// A PostgreSQL server, by its URL or by `key=value` words as psql takes them.
+    Postgres(&'a str),
+    /// The path of a SQLite file.
+    Sqlite(&'a str),
+}
+
+/// The words of an address of PostgreSQL.
 const WORDS: [&str; 11] = [
     "host",
     "hostaddr",
@@ -35,28 +46,56 @@ const WORDS: [&str; 11] = [
     "target_session_attrs",
 ];
 
-/// Whether an address names a PostgreSQL server, and not a SQLite file: a URL, or `key=value` words as psql takes them.
-pub fn names_postgres(address: &str) -> bool {
-    let first = address.split_once('=').map(|(key, _)| key.trim());
-    address.starts_with("postgres://")
-        || address.starts_with("postgresql://")
-        || first.is_some_and(|key| WORDS.contains(&key))
-        || address.split_whitespace().any(|word| word.starts_with("host="))
-}
+/// How to write what was meant.
+const HOW: &str = "write postgres://USER:PASSWORD@HOST/DBNAME or host=HOST dbname=DBNAME user=USER; a SQLite file of such a name \
+    is sqlite:PATH";
 
-#[derive(Debug, PartialEq, Eq)]
-enum Target<'a> {
-    Postgres(&'a str),
-    Sqlite(&'a str),
-}
-
-impl<'a> Target<'a> {
-    fn of(url: &'a str) -> Self {
-        let postgres = names_postgres(url);
-        match url {
-            _ if postgres => Self::Postgres(url),
-            _ => Self::Sqlite(url.strip_prefix("sqlite://").or_else(|| url.strip_prefix("sqlite:")).unwrap_or(url)),
+impl<'a> Address<'a> {
+    /// Tells by the form of the text.
+    ///
+    /// What has the marks of an address before the first slash (`:`, `=` or `@`), and is none, is refused: it would become a
+    /// file of that name, password included, and whatever is enqueued there would never be run. A file that is called so is
+    /// named by `sqlite:PATH` or `./PATH`.
+    pub fn read(text: &'a str) -> Result<Self, InputError> {
+        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+            return Ok(Self::Postgres(text));
         }
+        if let Some(path) = text.strip_prefix("sqlite:") {
+            return Ok(Self::Sqlite(path.strip_prefix("//").unwrap_or(path)));
+        }
+        if has_known_word(text) {
+            return Ok(Self::Postgres(text));
+        }
+        if text == ":memory:" || !looks_like_address(text) {
+            return Ok(Self::Sqlite(text));
+        }
+        Err(InputError::Other(match text.split_once("://") {
+            Some((scheme, _)) if scheme.bytes().all(|c| c.is_ascii_alphanumeric()) => {
+                format!("{scheme}:// is no database of kinfolk; {HOW}")
+            }
+            // Nothing of it is shown: there may be a password in it.
+            _ => format!("the database that was named looks like the address of a server, and is none; {HOW}"),
+        }))
+    }
+}
+
+/// `dbname=x host = y`: no file is likely to be called so.
+fn has_known_word(text: &str) -> bool {
+    let known = |key: &str| WORDS.contains(&key.trim());
+    text.split_once('=').is_some_and(|(key, _)| known(key))
+        || text.split_whitespace().any(|word| word.split_once('=').is_some_and(|(key, _)| known(key)))
+}
+
+fn looks_like_address(text: &str) -> bool {
+    // `//host/x`, and `postgres//host/x`, where a colon was forgotten.
+    if text.starts_with("//") || text.starts_with("postgres/") || text.starts_with("postgresql/") {
+        return true;
+    }
+    match text.find(['/', '\\', ':', '=', '@']) {
+        None => false,
+        // A drive of Windows.
+        Some(1) if text.as_bytes()[1] == b':' => false,
+        Some(first) => !matches!(text.as_bytes()[first], b'/' | b'\\'),
     }
 }
 
@@ -98,20 +137,34 @@ mod tests {
     #[test]
     fn the_url_picks_the_store() {
         for url in ["postgres://me@db/app", "postgresql://db/app", "host=/run/pg dbname=app", "dbname=app host=db"] {
-            assert_eq!(Target::of(url), Target::Postgres(url));
+            assert_eq!(Address::read(url), Ok(Address::Postgres(url)));
         }
-        for url in ["dbname=app user=me port=5561", "user = me", "password='a host' dbname=app"] {
-            assert_eq!(Target::of(url), Target::Postgres(url));
+        for url in ["dbname=app user=me port=5561", "user = me", "password='a host' dbname=app", "pasword=x dbname=y"] {
+            assert_eq!(Address::read(url), Ok(Address::Postgres(url)));
         }
         for (url, path) in [
             ("sqlite:tasks.db", "tasks.db"),
             ("sqlite:///var/tasks.db", "/var/tasks.db"),
             ("tasks.db", "tasks.db"),
+            ("my tasks.db", "my tasks.db"),
             ("/var/lib/tasks.db", "/var/lib/tasks.db"),
+            ("/data/me@work/a=b.db", "/data/me@work/a=b.db"),
+            ("./a=b.db", "./a=b.db"),
+            ("runs/day=7/tasks.db", "runs/day=7/tasks.db"),
+            ("c:tasks.db", "c:tasks.db"),
             ("sqlite:dbname=x", "dbname=x"),
-            ("a=b.db", "a=b.db"),
+            (":memory:", ":memory:"),
         ] {
-            assert_eq!(Target::of(url), Target::Sqlite(path));
+            assert_eq!(Address::read(url), Ok(Address::Sqlite(path)));
+        }
+    }
+
+    #[test]
+    fn what_looks_like_an_address_and_is_none_is_refused() {
+        for url in ["postgres:bob:secret@host", "bob:secret@host/x", "pasword=secret", "mysql://db", "//db/x", "a=b.db"]
+        {
+            let said = Address::read(url).unwrap_err().to_string();
+            assert!(said.contains("postgres://") && said.contains("sqlite:PATH") && !said.contains("secret"), "{said}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use futures_util::stream::unfold;
-use kinfolk_core::{CommandName, Status, StatusName, StoreError};
+use kinfolk_core::{CommandName, Status, StatusName, StoreError, Timestamp};
 
 use crate::backoff::Backoff;
 use crate::kinfolk::Kinfolk;
@@ -22,7 +22,8 @@ impl Kinfolk {
     /// Says whether these commands are active, now and whenever that has changed.
     ///
     /// The store is asked, with pauses of up to half a second, so activity that is shorter may go unseen, unless a worker
-    /// of this very handle is at it. An error is told once; the next item comes when the store answers again.
+    /// of this very handle is at it: [`Kinfolk::watch_status`] misses none. An error is told once; the next item comes when
+    /// the store answers again.
     ///
     /// ```no_run
     /// # async fn example(kinfolk: kinfolk::Kinfolk) -> Result<(), Box<dyn std::error::Error>> {
@@ -43,6 +44,39 @@ impl Kinfolk {
             kinfolk: self.clone(),
             commands: commands.to_vec(),
             told: Told::Nothing,
+            look: Backoff::new(FIRST_LOOK, SLOWEST_LOOK),
+        };
+        unfold(watch, |mut watch| async { Some((watch.next().await, watch)) })
+    }
+
+    /// Says whether a status is active, now and whenever that has changed. A task that started and ended between two looks
+    /// at the status is told too: as active, and then as idle again.
+    ///
+    /// Workers look at the statuses, a few times a second at most, and the store is asked what they saw. An error, as that
+    /// there is no such status, is told once; the next item comes when there is something to tell.
+    ///
+    /// ```no_run
+    /// # async fn example(kinfolk: kinfolk::Kinfolk) -> Result<(), Box<dyn std::error::Error>> {
+    /// use futures_util::StreamExt;
+    ///
+    /// let name = "deriving".parse()?;
+    /// kinfolk.put_status(&name, &["derive".parse()?]).await?;
+    /// let mut turns = std::pin::pin!(kinfolk.watch_status(&name));
+    /// while let Some(active) = turns.next().await {
+    ///     if !active? {
+    ///         println!("what was derived is new: read it again");
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn watch_status(&self, name: &StatusName) -> impl Stream<Item = Result<bool, StoreError>> + Send + use<> {
+        let watch = StatusWatch {
+            kinfolk: self.clone(),
+            name: name.clone(),
+            seen: None,
+            owed: None,
+            in_trouble: false,
             look: Backoff::new(FIRST_LOOK, SLOWEST_LOOK),
         };
         unfold(watch, |mut watch| async { Some((watch.next().await, watch)) })
@@ -104,6 +138,63 @@ impl Watch {
                 Err(_) => {}
             }
             let _ = tokio::time::timeout(self.look.pause(2), settled).await;
+        }
+    }
+}
+
+/// Someone who watches a status.
+struct StatusWatch {
+    kinfolk: Kinfolk,
+    name: StatusName,
+    /// Whether it was active when it was last seen, and since when.
+    seen: Option<(bool, Timestamp)>,
+    /// What is to be told next: it has turned, and turned back.
+    owed: Option<bool>,
+    in_trouble: bool,
+    look: Backoff,
+}
+
+impl StatusWatch {
+    /// The next thing to tell.
+    async fn next(&mut self) -> Result<bool, StoreError> {
+        if let Some(active) = self.owed.take() {
+            return Ok(active);
+        }
+        loop {
+            match self.find().await {
+                Ok(status) => {
+                    self.in_trouble = false;
+                    if let Some(active) = self.turn(&status) {
+                        self.look.reset();
+                        return Ok(active);
+                    }
+                }
+                Err(fault) if !self.in_trouble => {
+                    self.in_trouble = true;
+                    return Err(fault);
+                }
+                Err(_) => {}
+            }
+            tokio::time::sleep(self.look.pause(2)).await;
+        }
+    }
+
+    async fn find(&self) -> Result<Status, StoreError> {
+        let statuses = self.kinfolk.statuses().await?;
+        let found = statuses.into_iter().find(|status| status.name == self.name);
+        found.ok_or_else(|| StoreError::not_found("status", &self.name))
+    }
+
+    /// What there is to tell of what was seen, if anything. Its moment says that it has turned even if it is as it was.
+    fn turn(&mut self, status: &Status) -> Option<bool> {
+        let now = (status.active, status.changed_at);
+        match self.seen.replace(now) {
+            Some(before) if before == now => None,
+            Some((active, _)) if active == status.active => {
+                self.owed = Some(active);
+                Some(!active)
+            }
+            _ => Some(status.active),
         }
     }
 }

@@ -53,7 +53,7 @@ pub trait Task: Serialize + DeserializeOwned + Send + 'static {
         Ok(Command::new(CommandName::new(Self::COMMAND)?))
     }
 
-    /// The unique key of this task, if it has one.
+    /// The unique key of this task, if it has one; held while the task waits to start, unless its scope says otherwise.
     fn unique(&self) -> Option<Unique> {
         None
     }

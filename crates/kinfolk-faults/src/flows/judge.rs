@@ -39,7 +39,7 @@ pub async fn wait_over(store: &dyn Store, limit: Duration) -> Result<()> {
     let deadline = Instant::now() + limit;
     loop {
         let states = vec![State::Pending, State::Running, State::Waiting];
-        let open = store.list(&Filter { states, limit: 20, ..Filter::default() }).await?.tasks;
+        let open = store.list(&Filter { state: states, limit: 20, ..Filter::default() }).await?.tasks;
         if open.is_empty() {
             return Ok(());
         }

@@ -42,6 +42,8 @@ pub(super) async fn run(orders: &Orders, store: Arc<dyn Store>) -> Result<()> {
 async fn cancel_and_retry(store: &dyn Store) -> Result<()> {
     let later = NewTask { due: Due::After(Duration::from_secs(3_600)), ..tasks(NOTE, 1)?.remove(0) };
     let id = made(&store.enqueue(&[later]).await?)?[0];
+    // Before it may run: a worker that has ended it meanwhile would leave nothing to acquit.
+    store.acquit(id).await?;
     store.cancel(id).await?;
     store.retry(id).await?;
     store.cancel(id).await?;

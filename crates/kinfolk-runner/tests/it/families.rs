@@ -102,7 +102,7 @@ async fn what_can_not_be_made_is_refused_at_the_call_and_nothing_is_made() {
          create function app.child(p jsonb) returns void language sql as $$ select kinfolk.spawn('child') $$;
          select kinfolk.register_command('parent', handler => 'app.parent', max_attempts => 1);
          select kinfolk.register_command('child', handler => 'app.child', max_attempts => 1);
-         select kinfolk.set_limits('closed', child_limit => 0);
+         select kinfolk.set_queue('closed', null, null, null, p_child_limit => 0);
          select kinfolk.set_limits('default', depth_limit => 1)",
     )
     .await;

@@ -30,7 +30,7 @@ pub struct SubResult<T> {
 
 /// Why a sub-task did not complete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
-#[error("sub-task {index} (task {task}) did not complete ({kind}, attempt {attempt}): {words}", kind = failure.kind, words = failure.message)]
+#[error("{words} ({kind} of sub-task {index}, task {task}, attempt {attempt})", kind = failure.kind, words = failure.message)]
 pub struct SubFailure {
     /// Which one of the fan-out; 0 is the first.
     pub index: u32,
@@ -184,24 +184,19 @@ impl FanOutError {
 
 impl fmt::Display for FanOutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { fan_out, total, failed, .. } = self;
-        match self.verdict {
-            Verdict::TimedOut => write!(f, "fan-out {fan_out} of {total} sub-tasks took longer than it may")?,
-            _ => {
-                write!(
-                    f,
-                    "fan-out {fan_out} ({}): {failed} of {total} sub-tasks did not complete",
-                    self.rule.as_str()
-                )?;
-            }
+        let Self { fan_out, total, failed, rule, .. } = self;
+        if self.verdict == Verdict::TimedOut {
+            write!(f, "fan-out {fan_out} of {total} sub-tasks took longer than it may; ")?;
         }
+        // What went wrong comes first: where there is little room, the end is cut off.
         for failure in self.failures.iter().take(TOLD) {
-            write!(f, "; {failure}")?;
+            write!(f, "{failure}; ")?;
         }
         match self.failures.len().saturating_sub(TOLD) {
-            0 => Ok(()),
-            more => write!(f, "; and {more} more"),
+            0 => {}
+            more => write!(f, "and {more} more; ")?,
         }
+        write!(f, "{failed} of {total} sub-tasks of fan-out {fan_out} ({}) did not complete", rule.as_str())
     }
 }
 
@@ -209,13 +204,11 @@ impl std::error::Error for FanOutError {}
 
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.command)?;
-        if let Some(task) = self.task {
-            write!(f, " (task {task})")?;
-        }
+        let task = self.task.map(|task| format!(", task {task}")).unwrap_or_default();
         match &self.failure {
-            Some(failure) => write!(f, " did not complete ({}): {}", failure.kind, failure.message),
-            None => f.write_str(" took longer than it may"),
+            // What went wrong comes first: where there is little room, the end is cut off.
+            Some(failure) => write!(f, "{} ({} of {}{task})", failure.message, failure.kind, self.command),
+            None => write!(f, "{}{task} took longer than it may", self.command),
         }
     }
 }
@@ -264,13 +257,12 @@ mod tests {
             decided_at: Some(5),
             deadline: None,
             created_at: Timestamp::default(),
+            settled_at: Some(Timestamp::default()),
         };
         let failures = (0..5).map(|index| failure_of(child(index, State::Failed, None))).collect();
         let words = FanOutError::new(&fan_out, Verdict::Failed, failures).to_string();
-        assert!(
-            words.starts_with("fan-out 7 (collect_all): 5 of 9 sub-tasks did not complete; sub-task 0 (task 100)"),
-            "{words}"
-        );
-        assert!(words.ends_with("; and 2 more"), "{words}");
+        assert!(words.starts_with("no stock (error of sub-task 0, task 100, attempt 2); no stock ("), "{words}");
+        let frame = "; and 2 more; 5 of 9 sub-tasks of fan-out 7 (collect_all) did not complete";
+        assert!(words.ends_with(frame), "{words}");
     }
 }

@@ -13,7 +13,7 @@ use crate::task::Task;
 use crate::task_error::TaskError;
 
 /// A sub-task to be: the command, what it is given, and how it runs. What is not said comes from the fan-out, then from
-/// the parent or the command.
+/// the command (the priority from the parent).
 #[derive(Debug)]
 pub struct Sub {
     pub(crate) draft: Draft,
@@ -133,11 +133,11 @@ fn share_names(child: &mut NewTask, before: Option<&NewTask>) {
     }
 }
 
-/// A child with what the fan-out and the parent say about it.
+/// A child with what the fan-out says about it. What is left out the store takes from its command.
 fn fitted(ctx: &Ctx, terms: &Terms, mut child: NewTask) -> NewTask {
     child.queue = child.queue.or_else(|| terms.queue.clone());
     child.priority = child.priority.or(terms.priority);
-    child.max_attempts = child.max_attempts.or(terms.max_attempts).or(Some(ctx.max_attempts()));
+    child.max_attempts = child.max_attempts.or(terms.max_attempts);
     child.timeout = child.timeout.or(terms.sub_task_timeout);
     for (group, key) in &terms.keys.0 {
         child.keys.0.entry(group.clone()).or_insert_with(|| key.clone());

@@ -61,7 +61,7 @@ impl TestKit {
 
     async fn open_tasks(&self) -> Result<Vec<Task>, StoreError> {
         let states = vec![State::Pending, State::Running, State::Waiting];
-        let mut filter = Filter { states, limit: PAGE_MAX, ..Filter::default() };
+        let mut filter = Filter { state: states, limit: PAGE_MAX, ..Filter::default() };
         let mut tasks = Vec::new();
         loop {
             let page = self.kinfolk().store().list(&filter).await?;

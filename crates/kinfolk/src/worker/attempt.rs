@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kinfolk_core::{ClaimedTask, TaskId, Token, WorkerId};
@@ -22,12 +22,15 @@ pub(crate) struct Attempt {
     pub(crate) made: Buffer,
     /// Its durable operations, if it has any.
     pub(crate) durable: Durable,
+    /// Its handler is elsewhere, and has not been reached yet.
+    pub(crate) unbegun: AtomicBool,
 }
 
 impl Attempt {
     /// An attempt that has not begun.
     pub(crate) fn new(task: ClaimedTask, lane: usize) -> Self {
-        Self { task, lane, calls: Calls::default(), made: Buffer::default(), durable: Durable::default() }
+        let (calls, made, durable) = (Calls::default(), Buffer::default(), Durable::default());
+        Self { task, lane, calls, made, durable, unbegun: AtomicBool::new(false) }
     }
 }
 

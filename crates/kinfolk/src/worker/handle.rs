@@ -14,7 +14,7 @@ use futures_util::FutureExt;
 use kinfolk_core::{Event, StoreError, WorkerId};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tracing::error;
 
 use super::attempt::Call;
@@ -35,6 +35,10 @@ use super::wake::Waker;
 const DROPPING: Duration = Duration::from_secs(1);
 /// How long the last calls to the store may take when the worker ends.
 const LAST_CALLS: Duration = Duration::from_secs(10);
+
+/// Signals within this span are one request: `timeout` and process managers signal a process and then its group, so that one
+/// wish arrives twice.
+const ONE_REQUEST: Duration = Duration::from_secs(1);
 
 /// A running worker. Dropping the handle begins a graceful stop without waiting for it.
 #[must_use = "dropping the handle stops the worker"]
@@ -91,7 +95,8 @@ impl WorkerHandle {
         }
     }
 
-    /// Runs until the process is told to end: the first SIGINT or SIGTERM stops gracefully, the second hard.
+    /// Runs until the process is told to end: the first SIGINT or SIGTERM stops gracefully, the second hard. Signals within a
+    /// second count as one.
     pub async fn run_until_signal(self) -> Result<(), StoreError> {
         let mut signals = Signals::new();
         tokio::select! {
@@ -218,21 +223,42 @@ async fn leave(shared: &Shared, worker: WorkerId) -> Result<(), StoreError> {
     }
 }
 
-/// The signals that tell a process to end. Made once, so that none is missed between the first and the second.
-#[cfg(unix)]
+/// The requests that tell a process to end. Made once, so that none is missed between the first and the second.
 struct Signals {
+    #[cfg(unix)]
     interrupt: Option<tokio::signal::unix::Signal>,
+    #[cfg(unix)]
     terminate: Option<tokio::signal::unix::Signal>,
+    last: Option<Instant>,
 }
 
-#[cfg(unix)]
 impl Signals {
+    #[cfg(unix)]
     fn new() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
-        Self { interrupt: signal(SignalKind::interrupt()).ok(), terminate: signal(SignalKind::terminate()).ok() }
+        let (interrupt, terminate) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+        Self { interrupt: interrupt.ok(), terminate: terminate.ok(), last: None }
     }
 
+    #[cfg(not(unix))]
+    fn new() -> Self {
+        Self { last: None }
+    }
+
+    /// The next request. Cancel-safe.
     async fn next(&mut self) {
+        loop {
+            self.signal().await;
+            let now = Instant::now();
+            if self.last.is_none_or(|last| now - last >= ONE_REQUEST) {
+                self.last = Some(now);
+                return;
+            }
+        }
+    }
+
+    #[cfg(unix)]
+    async fn signal(&mut self) {
         async fn told(signal: &mut Option<tokio::signal::unix::Signal>) {
             match signal {
                 Some(signal) => drop(signal.recv().await),
@@ -244,19 +270,9 @@ impl Signals {
             () = told(&mut self.terminate) => {}
         }
     }
-}
 
-/// The signals that tell a process to end.
-#[cfg(not(unix))]
-struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    fn new() -> Self {
-        Self
-    }
-
-    async fn next(&mut self) {
+    #[cfg(not(unix))]
+    async fn signal(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -83,7 +83,7 @@ impl Worker {
             handlers: Handlers::default(),
             observer: Observer::default(),
             options: Options {
-                name: format!("process {}", std::process::id()),
+                name: format!("{} process {}", host(), std::process::id()),
                 lease: Duration::from_secs(30),
                 heartbeat: Duration::from_secs(5),
                 poll: Duration::from_secs(1),
@@ -95,6 +95,18 @@ impl Worker {
             mistake: None,
         }
     }
+}
+
+/// The name of this machine; in a container that is the container's.
+#[cfg(unix)]
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// The name of this machine.
+#[cfg(not(unix))]
+fn host() -> String {
+    std::env::var("COMPUTERNAME").unwrap_or_else(|_| "host".to_owned())
 }
 
 /// A worker about to be started. The first mistake made on the way is the answer of [`WorkerBuilder::start`].
@@ -189,7 +201,7 @@ impl WorkerBuilder {
         self
     }
 
-    /// The name shown to people. Default: the process id.
+    /// The name shown to people. Default: the host and the process id.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.options.name = name.into();
         self

@@ -10,6 +10,7 @@ use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::Poll;
 
 use futures_util::{FutureExt, poll};
@@ -32,7 +33,8 @@ pub(crate) async fn run(shared: Arc<Shared>, attempt: Arc<Attempt>) {
     let mut report = Report { shared, attempt, began: Instant::now(), verdict: None };
     report.shared.observer.started(&report.attempt, &report.shared.lanes[report.attempt.lane].queue);
     point("handler.before");
-    let verdict = drive(&report.shared, &report.attempt).instrument(span).await;
+    let verdict = drive(&report.shared, &report.attempt).instrument(span.clone()).await;
+    report.shared.observer.close(&span, report.began.elapsed(), &verdict);
     point("handler.after");
     // Whatever the handler left behind should know that its attempt is over.
     report.attempt.calls.call(Call::Over);
@@ -89,6 +91,7 @@ async fn attend(shared: &Shared, attempt: &Attempt, mut work: impl Future<Output
             },
             ended = &mut work => return ended,
             () = at(deadline) => return match heard {
+                Call::None if attempt.unbegun.load(Ordering::Relaxed) => Verdict::Settle(Outcome::Release),
                 Call::None => timed_out(attempt),
                 _ => Verdict::Settle(Outcome::Cancelled),
             },

@@ -8,7 +8,7 @@ use std::time::Duration;
 use kinfolk::{Ctx, Event, Json, TaskError};
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
 use tracing::field::{Field, Visit};
-use tracing::span::Attributes;
+use tracing::span::{Attributes, Record};
 use tracing_subscriber::layer::{Context, SubscriberExt};
 
 use crate::lab::{Lab, within};
@@ -39,6 +39,37 @@ async fn every_attempt_has_a_beginning_and_one_ending() {
     assert_eq!(all.last().map(Event::name), Some("worker_stopped"));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_is_reported_with_its_message_command_queue_attempt_and_duration() {
+    let lab = Lab::new().await;
+    let handler = |ctx: Ctx, _: Json| async move {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        match ctx.attempt() {
+            1 => Err::<(), _>(TaskError::new("not yet").retry_after(Duration::ZERO)),
+            _ => Err(TaskError::validation("never")),
+        }
+    };
+    let worker = lab.worker().handler("broken", handler).start().await.unwrap();
+    let id = lab.enqueue("broken").await;
+    lab.ended(id).await;
+    worker.stop().await.unwrap();
+    let told: Vec<_> = lab
+        .events
+        .all()
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::Retried { task, command, queue, attempt, took, kind, message }
+            | Event::Failed { task, command, queue, attempt, took, kind, message } => {
+                assert!(task == id && took >= Duration::from_millis(5));
+                Some(format!("{command} on {queue}, attempt {attempt}, {kind}: {message}"))
+            }
+            _ => None,
+        })
+        .collect();
+    let wanted = ["broken on default, attempt 1, error: not yet", "broken on default, attempt 2, validation: never"];
+    assert_eq!(told, wanted);
+}
+
 async fn fails_once(ctx: Ctx, _: Json) -> Result<(), TaskError> {
     match ctx.attempt() {
         1 => Err(TaskError::new("once more").retry_after(Duration::ZERO)),
@@ -46,26 +77,42 @@ async fn fails_once(ctx: Ctx, _: Json) -> Result<(), TaskError> {
     }
 }
 
-/// Keeps the fields of spans.
+type Fields = BTreeMap<&'static str, String>;
+
+/// Keeps the fields of spans, by the span.
 #[derive(Clone, Default)]
-struct Spans(Arc<Mutex<Vec<BTreeMap<&'static str, String>>>>);
+struct Spans(Arc<Mutex<BTreeMap<u64, Fields>>>, Arc<Mutex<Vec<Fields>>>);
+
+struct Keeping<'a>(&'a mut Fields);
+
+impl Visit for Keeping<'_> {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name(), value.to_owned());
+    }
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        self.0.insert(field.name(), format!("{value:?}"));
+    }
+}
 
 impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Spans {
-    fn on_new_span(&self, attributes: &Attributes<'_>, _: &tracing::span::Id, _: Context<'_, S>) {
-        struct Fields<'a>(&'a mut BTreeMap<&'static str, String>);
-        impl Visit for Fields<'_> {
-            fn record_str(&mut self, field: &Field, value: &str) {
-                self.0.insert(field.name(), value.to_owned());
-            }
-            fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-                self.0.insert(field.name(), format!("{value:?}"));
-            }
-        }
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &tracing::span::Id, _: Context<'_, S>) {
         if attributes.metadata().target() == "kinfolk" && attributes.metadata().name() == "attempt" {
-            let mut fields = BTreeMap::new();
-            attributes.record(&mut Fields(&mut fields));
-            self.0.lock().unwrap().push(fields);
+            let mut fields = Fields::new();
+            attributes.record(&mut Keeping(&mut fields));
+            self.0.lock().unwrap().insert(id.into_u64(), fields);
         }
+    }
+
+    fn on_record(&self, id: &tracing::span::Id, values: &Record<'_>, _: Context<'_, S>) {
+        if let Some(fields) = self.0.lock().unwrap().get_mut(&id.into_u64()) {
+            values.record(&mut Keeping(fields));
+        }
+    }
+
+    fn on_close(&self, id: tracing::span::Id, _: Context<'_, S>) {
+        // Numbers of spans are used again.
+        let closed = self.0.lock().unwrap().remove(&id.into_u64());
+        self.1.lock().unwrap().extend(closed);
     }
 }
 
@@ -79,13 +126,24 @@ async fn an_attempt_runs_in_a_span_that_carries_the_enqueuers_trace() {
         assert_eq!(tracing::Span::current().metadata().map(tracing::Metadata::name), Some("attempt"));
         Ok(())
     };
-    let worker = lab.worker().handler("traced", handler).start().await.unwrap();
+    let broken = |_: Ctx, _: Json| async { Err::<(), _>(TaskError::validation("two\nlines")) };
+    let worker = lab.worker().handler("traced", handler).handler("broken", broken).start().await.unwrap();
     let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     let id = lab.kinfolk.enqueue("traced", &()).trace(trace).await.unwrap().id().unwrap();
     assert_eq!(lab.ended(id).await.failure, None);
+    let failed = lab.enqueue("broken").await;
+    lab.ended(failed).await;
     worker.stop().await.unwrap();
-    let mut spans = spans.0.lock().unwrap().clone();
+    let closed = spans.1.lock().unwrap().clone();
+    let mut spans = closed.clone();
+    // Other tests of this process have their spans here too.
     spans.retain(|span| span["command"] == "traced");
+    for span in &mut spans {
+        assert!(span.remove("took_ms").is_some_and(|took| took.parse::<u64>().is_ok()), "{span:?}");
+    }
+    let broken = closed.iter().find(|span| span["command"] == "broken" && span["task"] == failed.to_string());
+    let broken = broken.filter(|span| span.contains_key("message") && span["message"] == "two lines");
+    assert_eq!(broken.map(|span| span["kind"].as_str()), Some("validation"), "{closed:?}");
     let wanted = [
         ("task", id.0.to_string()),
         ("command", "traced".into()),

@@ -8,7 +8,7 @@ use kinfolk::core::{Rule, Verdict};
 use kinfolk::{Ctx, FailureKind, Json, State, Sub, Tally, Task, TaskError, WorkerBuilder};
 use serde::{Deserialize, Serialize};
 
-use crate::lab::{Lab, noop, on_both_stores, within};
+use crate::lab::{Lab, noop, on_both_stores, quick, within};
 
 on_both_stores!(
     results_come_back_in_order_and_equal_what_the_children_returned,
@@ -19,7 +19,7 @@ on_both_stores!(
     a_fan_out_that_takes_too_long_is_given_up_and_its_children_are_cancelled,
     children_are_cancelled_when_their_parent_fails_if_it_says_so,
     nested_fan_outs_report_up_to_the_root,
-    options_of_a_child_go_before_those_of_the_fan_out_and_of_the_parent,
+    options_of_a_child_go_before_those_of_the_fan_out_and_of_the_command,
     a_call_that_fails_is_told_with_its_cause_and_is_not_tried_again,
     a_parent_can_go_on_after_a_failed_call,
     what_cannot_be_fanned_out_fails_the_parent_for_good,
@@ -99,7 +99,12 @@ async fn fail_fast_resumes_the_parent_with_the_first_failure_and_the_siblings_go
     let task = lab.ended(id).await;
     let failure = task.failure.unwrap();
     assert_eq!((task.state, failure.kind, task.attempt), (State::Failed, FailureKind::Error, 1));
-    assert!(failure.message.contains("1 of 3 sub-tasks did not complete"), "{}", failure.message);
+    assert!(
+        failure.message.starts_with("no stock (error of sub-task 0, task "),
+        "the cause comes first: {}",
+        failure.message
+    );
+    assert!(failure.message.ends_with("(fail_fast) did not complete"), "{}", failure.message);
     let tally = lab.kinfolk.tally(id).await.unwrap();
     assert_eq!(tally, Tally { total: 3, completed: 2, failed: 1, cancelled: 0 });
     worker.stop().await.unwrap();
@@ -230,7 +235,7 @@ async fn nested_fan_outs_report_up_to_the_root(lab: &Lab) {
     lab.check().await;
 }
 
-async fn options_of_a_child_go_before_those_of_the_fan_out_and_of_the_parent(lab: &Lab) {
+async fn options_of_a_child_go_before_those_of_the_fan_out_and_of_the_command(lab: &Lab) {
     let parent = |ctx: Ctx, _: Json| async move {
         let own = Sub::new("noop", &1).max_attempts(3).priority(9).timeout(Duration::from_secs(7));
         let subs = [own, Sub::new("noop", &2)];
@@ -238,13 +243,13 @@ async fn options_of_a_child_go_before_those_of_the_fan_out_and_of_the_parent(lab
         ctx.call::<()>("noop", &3).await?;
         Ok(())
     };
-    let worker = lab.worker().handler("parent", parent).handler("noop", noop).start().await.unwrap();
+    let worker = lab.worker().handler("parent", parent).handler(quick("noop", 1), noop).start().await.unwrap();
     let id = lab.kinfolk.enqueue("parent", &()).max_attempts(2).priority(1).await.unwrap().id().unwrap();
     assert_eq!(lab.ended(id).await.state, State::Completed);
     let children = lab.kinfolk.children(id, 0, 9).await.unwrap();
     let said: Vec<_> = children.iter().map(|child| (child.max_attempts, child.priority, child.timeout)).collect();
     let seconds = |n| Some(Duration::from_secs(n));
-    assert_eq!(said, [(3, 9, seconds(7)), (5, 4, seconds(8)), (2, 1, None)]);
+    assert_eq!(said, [(3, 9, seconds(7)), (5, 4, seconds(8)), (1, 1, None)]);
     worker.stop().await.unwrap();
     lab.check().await;
 }
@@ -274,7 +279,7 @@ async fn a_call_that_fails_is_told_with_its_cause_and_is_not_tried_again(lab: &L
     let task = lab.ended(id).await;
     let failure = task.failure.unwrap();
     assert_eq!((task.state, task.attempt, failure.kind), (State::Failed, 1, FailureKind::Error));
-    assert!(failure.message.ends_with("did not complete (validation): odd"), "{}", failure.message);
+    assert!(failure.message.starts_with("odd (validation of "), "{}", failure.message);
     assert!(failure.detail.is_some());
     worker.stop().await.unwrap();
     lab.check().await;

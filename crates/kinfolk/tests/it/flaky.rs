@@ -57,6 +57,9 @@ impl Flaky {
     }
 }
 
+/// For so long nobody polls, once looks are rare.
+pub(crate) const NO_POLL: Duration = Duration::from_secs(10);
+
 /// When the workers on a store last asked for tasks.
 pub(crate) struct Looks(Arc<Mutex<Instant>>);
 
@@ -74,11 +77,11 @@ impl Looks {
         (Kinfolk::new(Arc::new(Flaky { inner: store.clone(), meddle, stuck: AtomicU64::new(0) })), looks)
     }
 
-    /// Waits until the next poll is far away. The pauses of an idle worker are four times as long each: the one after that of
-    /// 1.6 seconds lasts another five.
+    /// Waits until the next poll is at least [`NO_POLL`] away. The pauses of an idle worker are four times as long each, and off
+    /// by up to a quarter: the one after that of 6.4 seconds lasts another 19 at least.
     pub(crate) async fn are_rare(&self) {
         within(async {
-            while self.0.lock().unwrap().elapsed() < Duration::from_millis(1_800) {
+            while self.0.lock().unwrap().elapsed() < Duration::from_millis(8_200) {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         })

@@ -11,7 +11,7 @@ use kinfolk::{
 };
 use tokio::sync::Semaphore;
 
-use crate::flaky::Looks;
+use crate::flaky::{Looks, NO_POLL};
 use crate::lab::{Lab, noop, on_both_stores, within};
 
 on_both_stores!(
@@ -193,7 +193,7 @@ async fn a_settled_task_lets_the_next_one_start_without_a_poll(lab: &Lab) {
     for id in ids {
         lab.ended(id).await;
     }
-    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < NO_POLL, "{:?}", begun.elapsed());
     worker.stop().await.unwrap();
     lab.check().await;
 }

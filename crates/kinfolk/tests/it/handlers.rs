@@ -162,5 +162,6 @@ async fn mistakes_are_told_at_the_start() {
     assert!(lab.store.workers().await.unwrap().is_empty());
     let fault = lab.kinfolk.enqueue("no such name", &1).await.unwrap_err();
     assert!(fault.to_string().contains("no such name"));
-    assert!(lab.kinfolk.enqueue("unknown", &1).await.unwrap().id().is_err());
+    let fault = lab.kinfolk.enqueue("unknown", &1).await.unwrap_err();
+    assert!(fault.to_string().contains("unknown"), "a rejected enqueue is an error: {fault}");
 }

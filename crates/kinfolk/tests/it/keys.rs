@@ -212,8 +212,15 @@ async fn groups_are_declared_beside_the_handler_and_stay_until_others_are(lab: &
 
 async fn a_key_for_an_unknown_group_is_rejected(lab: &Lab) {
     lab.kinfolk.register(&[command("work", &["tenant"])]).await.unwrap();
-    let answer = lab.kinfolk.enqueue("work", &()).key("tenant", "a").key("colour", "blue").await.unwrap();
-    assert_eq!(answer, Enqueued::Rejected(Rejection::UnknownGroup("colour".parse().unwrap())));
+    let coloured = || lab.kinfolk.enqueue("work", &()).key("tenant", "a").key("colour", "blue");
+    let unknown = Rejection::UnknownGroup("colour".parse().unwrap());
+    assert_eq!(coloured().try_enqueue().await.unwrap(), Enqueued::Rejected(unknown.clone()));
+    let fault = coloured().await.unwrap_err();
+    assert!(matches!(&fault, Error::Rejected(why) if *why == unknown), "{fault:?}");
+    let good = lab.kinfolk.enqueue("work", &()).into_task().unwrap();
+    let fault = lab.kinfolk.enqueue_many(&[good, coloured().into_task().unwrap()]).await.unwrap_err();
+    assert!(matches!(fault, Error::Rejected(_)), "{fault:?}");
+    assert!(lab.kinfolk.store().stats().await.unwrap().counts.is_empty(), "none of them is made");
     for (group, key) in [("two words", "a"), ("tenant", ""), ("total", "a"), ("tenant", &"x".repeat(201))] {
         let fault = lab.kinfolk.enqueue("work", &()).key(group, key).await.unwrap_err();
         assert!(matches!(fault, Error::Input(_)), "{group} {key}: {fault}");

@@ -8,7 +8,7 @@ use kinfolk::testing::{Crash, TestKit};
 use kinfolk::{Command, Ctx, GroupSpec, Groups, Json, KeyFilter, State, TaskError, WorkerBuilder};
 use tokio::sync::Semaphore;
 
-use crate::flaky::Looks;
+use crate::flaky::{Looks, NO_POLL};
 use crate::lab::{Lab, on_both_stores};
 
 on_both_stores!(
@@ -142,7 +142,7 @@ async fn a_key_that_queues_share_is_handed_from_one_to_the_other_without_a_poll(
     let begun = Instant::now();
     door.add_permits(2);
     assert_eq!(lab.ended(second).await.state, State::Completed);
-    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < NO_POLL, "{:?}", begun.elapsed());
     worker.stop().await.unwrap();
     lab.check().await;
 }

@@ -14,6 +14,7 @@ on_both_stores!(
     a_status_turns_with_the_work_and_back,
     a_status_does_not_stick_when_its_worker_stops,
     a_watcher_is_told_of_every_turn,
+    ten_short_derivations_are_told_as_ten_turns_and_back,
 );
 
 const BEAT: Duration = Duration::from_millis(200);
@@ -87,6 +88,22 @@ async fn a_watcher_is_told_of_every_turn(lab: &Lab) {
     open.send(true).unwrap();
     assert!(!within(activity.next()).await.unwrap().unwrap());
     worker.stop().await.unwrap();
+}
+
+async fn ten_short_derivations_are_told_as_ten_turns_and_back(lab: &Lab) {
+    lab.kinfolk.put_status(&name(), &commands()).await.unwrap();
+    let mut turns = std::pin::pin!(lab.kinfolk.watch_status(&name()));
+    assert!(!within(turns.next()).await.unwrap().unwrap());
+    let derive = |_: Ctx, _: Json| async { Ok(()) };
+    let worker = lab.worker().heartbeat(BEAT).handler("derive", derive).start().await.unwrap();
+    for told in 1..=10 {
+        lab.ended(lab.enqueue("derive").await).await;
+        assert!(within(turns.next()).await.unwrap().unwrap(), "{told} turned");
+        assert!(!within(turns.next()).await.unwrap().unwrap(), "{told} turned back");
+    }
+    worker.stop().await.unwrap();
+    let told: Vec<bool> = lab.events.all().iter().filter_map(turn).collect();
+    assert_eq!(told, [true, false].repeat(10));
 }
 
 #[tokio::test(flavor = "multi_thread")]
