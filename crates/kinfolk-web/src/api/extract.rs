@@ -1,0 +1,79 @@
+//! What comes with a request: numbers and names in the path, filters in the query, JSON in the body. What can't be used is
+//! answered with a problem document.
+
+use std::str::FromStr;
+
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use kinfolk_core::InputError;
+use kinfolk_core::limits::PAGE_MAX;
+use serde::de::DeserializeOwned;
+
+use crate::problem::Problem;
+
+/// The query, read as a form that refuses names it does not know.
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match axum::extract::Query::<T>::from_request_parts(parts, state).await {
+            Ok(axum::extract::Query(form)) => Ok(Self(form)),
+            Err(refused) => Err(Problem::input(refused.body_text())),
+        }
+    }
+}
+
+/// The last part of the path, or its only variable one.
+pub(crate) struct Named<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: FromStr<Err = InputError>> FromRequestParts<S> for Named<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match Path::<String>::from_request_parts(parts, state).await {
+            Ok(Path(text)) => Ok(Self(text.parse::<T>()?)),
+            Err(refused) => Err(Problem::input(refused.body_text())),
+        }
+    }
+}
+
+/// A JSON body.
+pub(crate) struct Body<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let essence = kind.split(';').next().unwrap_or_default().trim();
+        if !essence.eq_ignore_ascii_case("application/json") {
+            let detail = format!("the body is {essence:?}; send JSON, with content-type: application/json");
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type", detail));
+        }
+        let bytes = axum::body::Bytes::from_request(request, state).await.map_err(|refused| {
+            let status = refused.status();
+            let code = if status == StatusCode::PAYLOAD_TOO_LARGE { "too_large" } else { "input" };
+            Problem::new(status, code, format!("{}; send it in parts", refused.body_text()))
+        })?;
+        serde_json::from_slice(&bytes)
+            .map(Self)
+            .map_err(|fault| Problem::input(format!("the body can't be read: {fault}")))
+    }
+}
+
+/// How many to show: what was asked for, within bounds, or 50.
+pub(crate) fn page_size(asked: Option<usize>) -> Result<usize, Problem> {
+    match asked.unwrap_or(50) {
+        size @ 1..=PAGE_MAX => Ok(size),
+        size => Err(Problem::input(format!("limit is {size}; it must be 1 to {PAGE_MAX}"))),
+    }
+}
+
+/// The words of a list like `a,b,c`.
+pub(crate) fn words<T: FromStr<Err = InputError>>(list: &str) -> Result<Vec<T>, Problem> {
+    let words = list.split(',').map(str::trim).filter(|word| !word.is_empty());
+    Ok(words.map(str::parse).collect::<Result<_, _>>()?)
+}

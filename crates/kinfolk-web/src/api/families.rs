@@ -1,0 +1,192 @@
+//! Families: how they are doing, their tree, their graph.
+
+use axum::Json;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse as _, Response};
+use kinfolk_core::{Task, TaskId};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::extract::{Named, Query, page_size};
+use super::form::{ProgressForm, StateForm, TallyForm, TaskForm};
+use crate::app::Shared;
+use crate::graph::{Graph, Kin, Node};
+use crate::problem::Problem;
+use crate::view::View;
+use crate::visit::Visit;
+
+pub(super) fn routes() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new().routes(routes!(progress)).routes(routes!(tree)).routes(routes!(graph))
+}
+
+/// How the family of a task is doing, generation by generation.
+#[utoipa::path(get, path = "/families/{id}/progress", tag = "families", params(("id" = i64, Path, minimum = 1)),
+    responses((status = 200, body = ProgressForm)))]
+async fn progress(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<ProgressForm>, Problem> {
+    Ok(Json(visit.view().progress(id).await?.into()))
+}
+
+/// A task of a tree, with the first of its children.
+#[derive(Serialize, ToSchema)]
+struct Branch {
+    task: TaskForm,
+    /// How its children are doing.
+    tally: TallyForm,
+    /// The first of its children; empty below the depth that was asked for.
+    #[schema(no_recursion)]
+    children: Vec<Branch>,
+    /// Where its children go on: the value for `from` of `/tasks/{id}/children`.
+    next: Option<u64>,
+}
+
+/// How much of a tree.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct TreeQuery {
+    /// Generations below the task: 2 unless said otherwise.
+    #[param(minimum = 0, maximum = 32)]
+    depth: Option<u16>,
+    /// Children of each task at most: 50 unless said otherwise.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+}
+
+/// Tasks of one answer at most.
+const TREE_MAX: usize = 1_000;
+
+/// A task and what came of it: at most 1000 tasks, the first ones of each generation.
+#[utoipa::path(get, path = "/families/{id}/tree", tag = "families",
+    params(("id" = i64, Path, minimum = 1), TreeQuery), responses((status = 200, body = Branch)))]
+async fn tree(visit: Visit, Named(id): Named<TaskId>, Query(query): Query<TreeQuery>) -> Result<Json<Branch>, Problem> {
+    let view = visit.view();
+    let task = view.task(id).await?;
+    let limit = page_size(query.limit)?;
+    let depth = query.depth.unwrap_or(2);
+    if depth > 32 {
+        return Err(Problem::input(format!("depth is {depth}; it must be 0 to 32")));
+    }
+    let mut left = TREE_MAX;
+    Ok(Json(branch(view, task, depth, limit, &mut left).await?))
+}
+
+async fn branch(view: View<'_>, task: Task, depth: u16, limit: usize, left: &mut usize) -> Result<Branch, Problem> {
+    let tally = view.tally(task.id).await?;
+    let take = limit.min(*left);
+    let mut children = Vec::new();
+    if depth > 0 && tally.total > 0 && take > 0 {
+        let page = view.children(task.id, 0, take).await?;
+        *left -= page.len();
+        for child in page {
+            children.push(Box::pin(branch(view, child, depth - 1, limit, left)).await?);
+        }
+    }
+    let shown = if depth > 0 { take as u64 } else { 0 };
+    let next = (tally.total > shown).then_some(shown);
+    Ok(Branch { task: task.into(), tally: tally.into(), children, next })
+}
+
+/// The language of a graph.
+#[derive(Clone, Copy, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Language {
+    #[default]
+    Json,
+    Dot,
+    Mermaid,
+}
+
+/// In which language.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct GraphQuery {
+    #[serde(default)]
+    #[param(inline)]
+    format: Language,
+}
+
+/// The graph of a family.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Graph)]
+struct GraphForm {
+    nodes: Vec<NodeForm>,
+    edges: Vec<EdgeForm>,
+    /// Whether there is more than is drawn.
+    cut: bool,
+}
+
+/// One task, or several children of one parent that run the same command.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Node)]
+struct NodeForm {
+    /// Its place among the nodes.
+    node: usize,
+    /// The task; the first of several.
+    task: i64,
+    command: String,
+    tasks: u64,
+    /// How many there are in each state.
+    states: Vec<InState>,
+}
+
+/// How many are in a state.
+#[derive(Serialize, ToSchema)]
+struct InState {
+    state: StateForm,
+    tasks: u64,
+}
+
+/// From a parent to a child, by their places among the nodes.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Edge)]
+struct EdgeForm {
+    parent: usize,
+    child: usize,
+}
+
+impl From<Graph> for GraphForm {
+    fn from(graph: Graph) -> Self {
+        let node = |(place, node): (usize, Node)| NodeForm {
+            node: place,
+            task: node.task.0,
+            tasks: node.tasks(),
+            command: node.command,
+            states: node.states.into_iter().map(|(state, tasks)| InState { state: state.into(), tasks }).collect(),
+        };
+        Self {
+            nodes: graph.nodes.into_iter().enumerate().map(node).collect(),
+            edges: graph.edges.into_iter().map(|(parent, child)| EdgeForm { parent, child }).collect(),
+            cut: graph.cut,
+        }
+    }
+}
+
+/// The graph of a task and all that came of it, as JSON, in DOT or in Mermaid.
+#[utoipa::path(get, path = "/families/{id}/graph", tag = "families",
+    params(("id" = i64, Path, minimum = 1), GraphQuery), responses(
+    (status = 200, content((GraphForm = "application/json"), (String = "text/vnd.graphviz"), (String = "text/vnd.mermaid")))
+))]
+async fn graph(visit: Visit, Named(id): Named<TaskId>, Query(query): Query<GraphQuery>) -> Result<Response, Problem> {
+    let view = visit.view();
+    let root = view.task(id).await?;
+    let graph = Graph::below(&view, &root).await?;
+    Ok(match query.format {
+        Language::Json => Json(GraphForm::from(graph)).into_response(),
+        Language::Dot => ([(CONTENT_TYPE, "text/vnd.graphviz")], graph.dot()).into_response(),
+        Language::Mermaid => ([(CONTENT_TYPE, "text/vnd.mermaid")], graph.mermaid()).into_response(),
+    })
+}
+
+impl Kin for View<'_> {
+    type Fault = Problem;
+
+    async fn children(&self, parent: TaskId, limit: usize) -> Result<(Vec<Task>, bool), Problem> {
+        let mut children = View::children(self, parent, 0, limit + 1).await?;
+        let more = children.len() > limit;
+        children.truncate(limit);
+        Ok((children, more))
+    }
+}

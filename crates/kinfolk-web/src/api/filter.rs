@@ -1,0 +1,113 @@
+//! The filters of a listing, as they stand in the query. Each has the name that it has everywhere else.
+
+use kinfolk_core::inspect::{Filter, Order, PayloadIs};
+use kinfolk_core::{CommandName, FailureKind, FanOutId, InputError, Keys, QueueName, TaskId, Timestamp};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::extract::{page_size, words};
+use super::form::StateForm;
+use crate::problem::Problem;
+
+/// Which tasks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FilterQuery {
+    /// In one of these states: `failed,cancelled`.
+    #[param(value_type = Option<Vec<StateForm>>, style = Form, explode = false)]
+    pub(crate) state: Option<String>,
+    /// On this queue.
+    pub(crate) queue: Option<String>,
+    /// Of this command.
+    pub(crate) command: Option<String>,
+    /// The children of this task.
+    #[param(value_type = Option<i64>, minimum = 1)]
+    parent: Option<String>,
+    /// The family of this root.
+    #[param(value_type = Option<i64>, minimum = 1)]
+    root: Option<String>,
+    /// That have children, or have none.
+    has_children: Option<bool>,
+    /// The children in this fan-out.
+    #[param(value_type = Option<i64>, minimum = 1)]
+    fan_out: Option<String>,
+    /// Only roots.
+    #[serde(default)]
+    roots: bool,
+    /// Holding or having held this unique key.
+    unique: Option<String>,
+    /// With this key in a group: `tenant=acme`.
+    key: Option<String>,
+    /// Enqueued at this moment or later.
+    #[param(value_type = Option<String>, format = DateTime)]
+    created_after: Option<Timestamp>,
+    /// Enqueued before this moment.
+    #[param(value_type = Option<String>, format = DateTime)]
+    created_before: Option<Timestamp>,
+    /// Ended at this moment or later.
+    #[param(value_type = Option<String>, format = DateTime)]
+    finished_after: Option<Timestamp>,
+    /// Ended before this moment.
+    #[param(value_type = Option<String>, format = DateTime)]
+    finished_before: Option<Timestamp>,
+    /// Whose last failure is of this kind: `timeout`.
+    #[param(value_type = Option<String>)]
+    failure_kind: Option<FailureKind>,
+    /// Whose last failure has these letters in its message.
+    failure_text: Option<String>,
+    /// With this value at this place of the payload: `customer.id=17`.
+    payload: Option<String>,
+    /// `newest` or `oldest` first.
+    #[param(value_type = Option<String>)]
+    order: Option<Order>,
+    /// Only tasks with a smaller number than this: `next` of the page before.
+    #[param(value_type = Option<i64>, minimum = 1)]
+    pub(crate) before: Option<String>,
+    /// Only tasks with a larger number than this: `next` of the page before, oldest first.
+    #[param(value_type = Option<i64>, minimum = 1)]
+    after: Option<String>,
+    /// At most this many; 50 unless said otherwise.
+    #[param(minimum = 1, maximum = 1000)]
+    pub(crate) limit: Option<usize>,
+}
+
+impl FilterQuery {
+    /// The filter that is meant.
+    pub(crate) fn filter(&self) -> Result<Filter, Problem> {
+        let id = |text: &Option<String>| text.as_deref().map(str::parse::<TaskId>).transpose();
+        let filter = Filter {
+            state: self.state.as_deref().map(words).transpose()?.unwrap_or_default(),
+            queue: self.queue.as_deref().map(QueueName::new).transpose()?,
+            command: self.command.as_deref().map(CommandName::new).transpose()?,
+            parent: id(&self.parent)?,
+            root: id(&self.root)?,
+            has_children: self.has_children,
+            fan_out: id(&self.fan_out)?.map(|id| FanOutId(id.0)),
+            roots: self.roots,
+            unique: self.unique.clone(),
+            key: self.key.as_deref().map(key).transpose()?.unwrap_or_default(),
+            created_after: self.created_after,
+            created_before: self.created_before,
+            finished_after: self.finished_after,
+            finished_before: self.finished_before,
+            failure_kind: self.failure_kind,
+            failure_text: self.failure_text.clone(),
+            payload: self.payload.as_deref().map(str::parse::<PayloadIs>).transpose()?,
+            order: self.order.unwrap_or_default(),
+            before: id(&self.before)?,
+            after: id(&self.after)?,
+            limit: page_size(self.limit)?,
+        };
+        filter.check()?;
+        Ok(filter)
+    }
+}
+
+/// Reads `tenant=acme`.
+fn key(text: &str) -> Result<Keys, InputError> {
+    let Some((group, key)) = text.split_once('=') else {
+        return Err(InputError::Other(format!("{text:?} has no =; write group=key, such as tenant=acme")));
+    };
+    Keys::of([(group, key)])
+}

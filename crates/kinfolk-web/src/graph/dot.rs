@@ -1,0 +1,22 @@
+//! A graph in the language of Graphviz. Names of commands hold nothing that would have to be quoted.
+
+use std::fmt::Write as _;
+
+use super::{Graph, color};
+
+pub(super) fn write(graph: &Graph) -> String {
+    let mut text = String::from("digraph family {\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n");
+    for (place, node) in graph.nodes.iter().enumerate() {
+        let (name, states) = node.words();
+        let color = color(node.state());
+        let _ = writeln!(text, "  n{place} [label=\"{name}\\n{states}\", color=\"{color}\"];");
+    }
+    for (parent, child) in &graph.edges {
+        let _ = writeln!(text, "  n{parent} -> n{child};");
+    }
+    if graph.cut {
+        text.push_str("  more [label=\"there is more\", shape=plaintext];\n");
+    }
+    text.push_str("}\n");
+    text
+}

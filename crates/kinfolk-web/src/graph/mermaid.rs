@@ -1,0 +1,21 @@
+//! A graph in the language of Mermaid. Names of commands hold nothing that would have to be quoted.
+
+use std::fmt::Write as _;
+
+use super::{Graph, color};
+
+pub(super) fn write(graph: &Graph) -> String {
+    let mut text = String::from("flowchart TD\n");
+    for (place, node) in graph.nodes.iter().enumerate() {
+        let (name, states) = node.words();
+        let _ = writeln!(text, "  n{place}[\"{name}<br>{states}\"]");
+        let _ = writeln!(text, "  style n{place} stroke:{}", color(node.state()));
+    }
+    for (parent, child) in &graph.edges {
+        let _ = writeln!(text, "  n{parent} --> n{child}");
+    }
+    if graph.cut {
+        text.push_str("  more[\"there is more\"]\n");
+    }
+    text
+}

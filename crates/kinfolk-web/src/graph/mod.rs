@@ -1,0 +1,185 @@
+//! The graph of a family: who made whom, small enough to draw. Children of one parent that run the same command become one node
+//! when there are many of them.
+
+mod dot;
+mod mermaid;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use kinfolk_core::store::Answer;
+use kinfolk_core::{State, Store, StoreError, Task, TaskId};
+
+/// Children of one parent and command that are drawn one by one.
+const APART_MAX: usize = 6;
+/// Children of one parent that are looked at.
+const CHILDREN_MAX: usize = 200;
+/// Nodes of a graph.
+const NODES_MAX: usize = 200;
+
+/// A family as nodes and edges. The first node is the root.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Graph {
+    /// The nodes.
+    pub nodes: Vec<Node>,
+    /// From a parent to its children, by their places among the nodes.
+    pub edges: Vec<(usize, usize)>,
+    /// Whether there is more than is drawn.
+    pub cut: bool,
+}
+
+/// One task, or several children of one parent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// The task; the first of several.
+    pub task: TaskId,
+    /// What they run.
+    pub command: String,
+    /// How many there are in each state.
+    pub states: BTreeMap<State, u64>,
+}
+
+impl Node {
+    /// How many tasks it stands for.
+    pub fn tasks(&self) -> u64 {
+        self.states.values().sum()
+    }
+
+    fn one(task: &Task) -> Self {
+        Self { task: task.id, command: task.command.to_string(), states: BTreeMap::from([(task.state, 1)]) }
+    }
+
+    /// `pack_item ×300`, and what becomes of them.
+    fn words(&self) -> (String, String) {
+        if let (1, Some(state)) = (self.tasks(), self.states.keys().next()) {
+            return (self.command.clone(), format!("{} {state}", self.task));
+        }
+        let states: Vec<String> = self.states.iter().map(|(state, tasks)| format!("{tasks} {state}")).collect();
+        (format!("{} ×{}", self.command, self.tasks()), states.join(", "))
+    }
+
+    /// The state that its colour shows: the one that asks for attention first.
+    fn state(&self) -> State {
+        const FIRST: [State; 6] =
+            [State::Failed, State::Running, State::Waiting, State::Pending, State::Cancelled, State::Completed];
+        FIRST.into_iter().find(|state| self.states.contains_key(state)).unwrap_or(State::Pending)
+    }
+}
+
+/// Where the tasks of a family are read from.
+pub(crate) trait Kin {
+    type Fault;
+
+    /// The children of a task, the first so many, and whether there are more.
+    async fn children(&self, parent: TaskId, limit: usize) -> Result<(Vec<Task>, bool), Self::Fault>;
+}
+
+impl Kin for &dyn Store {
+    type Fault = StoreError;
+
+    async fn children(&self, parent: TaskId, limit: usize) -> Answer<(Vec<Task>, bool)> {
+        let mut children = kinfolk_core::Inspect::children(*self, parent, 0, limit + 1).await?;
+        let more = children.len() > limit;
+        children.truncate(limit);
+        Ok((children, more))
+    }
+}
+
+impl Graph {
+    /// The graph of a task and all that came of it.
+    pub async fn of(store: &dyn Store, task: TaskId) -> Answer<Self> {
+        let root = store.task(task).await?.ok_or_else(|| StoreError::not_found("task", task))?;
+        Self::below(&store, &root).await
+    }
+
+    pub(crate) async fn below<K: Kin>(kin: &K, root: &Task) -> Result<Self, K::Fault> {
+        let mut graph = Self { nodes: vec![Node::one(root)], ..Self::default() };
+        let mut open = VecDeque::from([0]);
+        while let Some(parent) = open.pop_front() {
+            let (children, more) = kin.children(graph.nodes[parent].task, CHILDREN_MAX).await?;
+            graph.cut |= more;
+            let mut by_command: Vec<(&str, Vec<&Task>)> = Vec::new();
+            for child in &children {
+                match by_command.iter_mut().find(|(command, _)| *command == child.command.as_str()) {
+                    Some((_, alike)) => alike.push(child),
+                    None => by_command.push((child.command.as_str(), vec![child])),
+                }
+            }
+            for (_, alike) in by_command {
+                let apart = alike.len() <= APART_MAX;
+                let nodes =
+                    if apart { alike.iter().map(|task| Node::one(task)).collect() } else { vec![several(&alike)] };
+                for node in nodes {
+                    if graph.nodes.len() >= NODES_MAX {
+                        graph.cut = true;
+                        return Ok(graph);
+                    }
+                    let place = graph.nodes.len();
+                    graph.edges.push((parent, place));
+                    graph.nodes.push(node);
+                    if apart {
+                        open.push_back(place);
+                    }
+                }
+            }
+        }
+        Ok(graph)
+    }
+
+    /// The graph in the language of Graphviz.
+    pub fn dot(&self) -> String {
+        dot::write(self)
+    }
+
+    /// The graph in the language of Mermaid.
+    pub fn mermaid(&self) -> String {
+        mermaid::write(self)
+    }
+}
+
+fn several(alike: &[&Task]) -> Node {
+    let mut node = Node::one(alike[0]);
+    for task in &alike[1..] {
+        *node.states.entry(task.state).or_default() += 1;
+    }
+    node
+}
+
+/// The colour of a state, on white.
+const fn color(state: State) -> &'static str {
+    match state {
+        State::Pending => "#6b7280",
+        State::Running => "#2563eb",
+        State::Waiting => "#b45309",
+        State::Completed => "#15803d",
+        State::Failed => "#b91c1c",
+        State::Cancelled => "#78716c",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_languages_name_every_node_and_edge() {
+        let node = |task, command: &str, states: &[(State, u64)]| Node {
+            task: TaskId(task),
+            command: command.to_owned(),
+            states: states.iter().copied().collect(),
+        };
+        let graph = Graph {
+            nodes: vec![
+                node(1, "order", &[(State::Waiting, 1)]),
+                node(2, "pack", &[(State::Completed, 6), (State::Failed, 3)]),
+            ],
+            edges: vec![(0, 1)],
+            cut: true,
+        };
+        let dot = graph.dot();
+        assert!(dot.starts_with("digraph family {") && dot.contains("n0 -> n1;"), "{dot}");
+        assert!(dot.contains("pack ×9\\n6 completed, 3 failed") && dot.contains("there is more"), "{dot}");
+        let mermaid = graph.mermaid();
+        assert!(mermaid.starts_with("flowchart TD") && mermaid.contains("n0 --> n1"), "{mermaid}");
+        assert!(mermaid.contains("pack ×9<br>6 completed, 3 failed"), "{mermaid}");
+    }
+}

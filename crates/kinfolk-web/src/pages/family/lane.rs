@@ -1,0 +1,169 @@
+//! A lane of a timeline: what became of one task, or of many at once, drawn to the scale of an axis.
+
+use askama::Template;
+use askama::filters::HtmlSafe;
+
+use super::axis::{Axis, place};
+use super::course::{Course, Phase};
+use crate::pages::part::words;
+
+/// The picture, with its story as its label.
+#[derive(Clone, Template)]
+#[template(path = "part/lane.html")]
+pub(crate) struct Lane {
+    story: String,
+    shapes: Vec<Shape>,
+    note: Option<(String, String)>,
+    now: bool,
+}
+
+/// A stretch as it is drawn.
+#[derive(Clone)]
+struct Shape {
+    kind: &'static str,
+    class: &'static str,
+    x: String,
+    end: String,
+    width: String,
+    y: String,
+    height: String,
+    grows: bool,
+    says: String,
+    path: String,
+}
+
+impl HtmlSafe for Lane {}
+
+impl Lane {
+    /// Nothing is known to be drawn.
+    pub(crate) fn empty(axis: &Axis, story: &str) -> Self {
+        Self { story: story.to_owned(), shapes: Vec::new(), note: None, now: axis.now().is_some() }
+    }
+
+    /// The course of one task. `note` is written behind its end.
+    pub(crate) fn of(course: &Course, axis: &Axis, note: Option<String>) -> Self {
+        let mut lane = Self::empty(axis, &course.story());
+        for stretch in &course.stretches {
+            let from = axis.x(stretch.from);
+            let to = stretch.to.map_or_else(|| axis.now().unwrap_or(100.0), |to| axis.x(to)).max(from);
+            // A bar that is too thin to be seen is drawn as thin as can be seen.
+            let width = (to - from).max(if stretch.phase.is_thick() { 0.3 } else { 0.0 });
+            let (kind, class) = drawn(stretch.phase);
+            lane.shapes.push(Shape {
+                kind,
+                class,
+                x: place(from),
+                end: place(from + width),
+                width: place(width),
+                y: "9".to_owned(),
+                height: "10".to_owned(),
+                grows: stretch.to.is_none() && axis.now().is_some(),
+                says: stretch.says.clone(),
+                path: String::new(),
+            });
+        }
+        let end = course.stretches.iter().filter_map(|stretch| stretch.to).max().map(|end| axis.x(end));
+        lane.note = note.zip(end.filter(|end| *end < 80.0)).map(|(note, end)| (place(end), words::short(&note, 60)));
+        lane
+    }
+
+    /// Many tasks as thin bars, packed into as few lines as they need.
+    pub(crate) fn packed(courses: &[Course], axis: &Axis, height: f64, story: &str) -> Self {
+        let mut lane = Self::empty(axis, story);
+        let mut bars: Vec<(f64, f64, &'static str, String)> = Vec::new();
+        for course in courses {
+            for stretch in
+                course.stretches.iter().filter(|stretch| stretch.phase.is_thick() && stretch.phase != Phase::Waiting)
+            {
+                let from = axis.x(stretch.from);
+                let to = stretch.to.map_or_else(|| axis.now().unwrap_or(100.0), |to| axis.x(to));
+                bars.push((from, (to - from).max(0.4), drawn(stretch.phase).1, stretch.says.clone()));
+            }
+        }
+        bars.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut ends: Vec<f64> = Vec::new();
+        let mut lines = Vec::new();
+        for (from, width, ..) in &bars {
+            let line = ends.iter().position(|end| *end + 0.3 < *from).unwrap_or(ends.len());
+            if line == ends.len() {
+                ends.push(0.0);
+            }
+            ends[line] = from + width;
+            lines.push(line);
+        }
+        let step = (height / ends.len().max(1) as f64).min(5.0);
+        let top = (height + 4.0 - step * ends.len() as f64) / 2.0;
+        for ((from, width, class, says), line) in bars.into_iter().zip(lines) {
+            lane.shapes.push(Shape {
+                kind: "bar",
+                class,
+                x: place(from),
+                end: String::new(),
+                width: place(width),
+                y: place(top + step * line as f64),
+                height: place((step - 1.4).max(0.8)),
+                grows: false,
+                says,
+                path: String::new(),
+            });
+        }
+        lane
+    }
+
+    /// How many ran at once, as a stair of columns.
+    pub(crate) fn stair(courses: &[Course], axis: &Axis, class: &'static str) -> Self {
+        const COLUMNS: usize = 120;
+        let mut running = [0_u32; COLUMNS];
+        for course in courses {
+            for stretch in course.stretches.iter().filter(|stretch| stretch.phase.is_work()) {
+                let from = axis.x(stretch.from);
+                let to = stretch.to.map_or_else(|| axis.now().unwrap_or(100.0), |to| axis.x(to));
+                let column = |x: f64| ((x * COLUMNS as f64 / 100.0) as usize).min(COLUMNS - 1);
+                for many in &mut running[column(from)..=column(to)] {
+                    *many += 1;
+                }
+            }
+        }
+        let most = running.iter().copied().max().unwrap_or(0);
+        let mut lane = Self::empty(axis, &format!("at most {most} ran at once"));
+        let first = running.iter().position(|many| *many > 0);
+        let last = running.iter().rposition(|many| *many > 0);
+        if let Some((first, last)) = first.zip(last) {
+            let mut path = format!("M{first} 30");
+            for (at, many) in running.iter().enumerate().take(last + 1).skip(first) {
+                path.push_str(&format!("V{:.1}H{}", 30.0 - f64::from(*many) * 26.0 / f64::from(most), at + 1));
+            }
+            path.push_str("V30Z");
+            lane.shapes.push(Shape {
+                kind: "stair",
+                class,
+                x: String::new(),
+                end: String::new(),
+                width: String::new(),
+                y: String::new(),
+                height: String::new(),
+                grows: false,
+                says: format!("at most {most} ran at once"),
+                path,
+            });
+        }
+        lane
+    }
+}
+
+/// How a phase is drawn: the shape, and the state that gives it its colour.
+fn drawn(phase: Phase) -> (&'static str, &'static str) {
+    match phase {
+        Phase::InLine => ("line", "pending"),
+        Phase::Later => ("after", "pending"),
+        Phase::Held => ("hold", "held"),
+        Phase::Before => ("dots", "held"),
+        Phase::After => ("after", "pending"),
+        Phase::Running => ("bar", "running"),
+        Phase::Ran => ("bar", "completed"),
+        Phase::Tried => ("tried", "failed"),
+        Phase::Failed => ("failed", "failed"),
+        Phase::Stopped => ("stopped", "cancelled"),
+        Phase::Waiting => ("waits", "waiting"),
+    }
+}

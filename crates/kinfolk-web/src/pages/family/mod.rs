@@ -1,0 +1,283 @@
+//! A family: how far it is, what holds it, and what became of each task in it, as a timeline, a tree or a graph.
+
+mod axis;
+mod course;
+mod graph;
+mod lane;
+mod row;
+mod walk;
+
+use askama::Template;
+use axum::extract::Path;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use kinfolk_core::{State, Tally, Task, TaskId, Timestamp};
+
+use self::axis::{Axis, Fold, Tick, place as percent};
+use self::graph::Graph;
+use self::row::{Drawing, Row};
+use self::walk::{Line, Walk, What};
+use super::ask::Ask;
+use super::frame::{Frame, ROWS_MAX};
+use super::going::{Names, report_words};
+use super::part::{Badge, Bar, Moment, Named, words};
+use super::place::Place;
+use super::why::{self, Around, Why};
+use super::{actions, render, show};
+use crate::problem::Problem;
+use crate::visit::Visit;
+
+pub(crate) use self::course::{Course, began};
+pub(crate) use self::lane::Lane;
+
+#[derive(Template)]
+#[template(path = "family.html")]
+struct Page {
+    frame: Frame,
+    id: String,
+    task_href: String,
+    command_href: String,
+    command: String,
+    name: Named,
+    badge: Badge,
+    report: String,
+    facts: Vec<Fact>,
+    bar: Option<Bar>,
+    legend: Vec<(&'static str, String, String, String)>,
+    whys: Vec<Why>,
+    failure: String,
+    asks: Vec<Ask>,
+    view: &'static str,
+    views: Vec<(&'static str, String, bool)>,
+    quiet: bool,
+    quiet_href: String,
+    folding: bool,
+    fold_href: String,
+    rows: Vec<Row>,
+    scale: Scale,
+    graph: Option<Graph>,
+    large: bool,
+}
+
+/// A fact in the line below the heading.
+struct Fact {
+    words: String,
+    strong: String,
+    time: Option<Moment>,
+}
+
+/// What the axis needs in a template.
+#[derive(Default)]
+pub(crate) struct Scale {
+    pub(crate) ticks: Vec<Tick>,
+    pub(crate) folds: Vec<Fold>,
+    pub(crate) now: Option<String>,
+    pub(crate) rate: String,
+    pub(crate) start: String,
+}
+
+/// `GET /families/{id}`
+pub(crate) async fn page(visit: Visit, place: Place, Path(id): Path<String>) -> Response {
+    show(&visit, family(&visit, &place, &id)).await
+}
+
+async fn family(visit: &Visit, place: &Place, id: &str) -> Result<Response, Problem> {
+    let id: TaskId = id.parse().map_err(|_| Problem::not_found("family", id))?;
+    let view = visit.view();
+    let root = view.task(id).await?;
+    if root.parent.is_some() {
+        let to = visit.links.to(&format!("/families/{}", root.root));
+        return Ok((StatusCode::FOUND, Redirect::to(&to)).into_response());
+    }
+    let frame = Frame::of(visit, "/families", format!("{} {}", root.id, root.command)).await?;
+    let frame = frame
+        .live(&format!("families/{id}"))
+        .live(&format!("tasks?root={id}&limit={ROWS_MAX}"))
+        .after(actions::done(place));
+    let progress = view.progress(id).await?;
+    let quiet = place.get("fold") != Some("0");
+    let mut walk =
+        Walk::new(view, frame.now, progress.levels.len()).folding(place.get("open"), place.get("close"), quiet);
+    walk.task(root.clone(), 0).await?;
+    let shown = match place.get("view") {
+        Some("tree") => "tree",
+        Some("graph") => "graph",
+        _ => "timeline",
+    };
+    let folding = place.get("idle") != Some("1");
+    let axis = axis_of(&root, &walk.lines, frame.now, folding);
+    let names = Names::of(visit).await?;
+    let drawing = Drawing {
+        links: &visit.links,
+        place,
+        names: &names,
+        axis: (shown == "timeline").then_some(&axis),
+        now: frame.now,
+    };
+    let reasons = if root.state.is_terminal() { Vec::new() } else { view.explain(id).await?.reasons };
+    let around = Around { links: &visit.links, now: frame.now, here: &place.here };
+    let page = Page {
+        id: id.to_string(),
+        task_href: visit.links.to(&format!("/tasks/{id}")),
+        command_href: visit.links.to(&format!("/families?command={}", words::encoded(root.command.as_str()))),
+        command: root.command.to_string(),
+        name: Named::command(&root.command),
+        badge: Badge::of(&root).pill(),
+        report: root.report.as_ref().map(report_words).unwrap_or_default(),
+        facts: facts(&root, &progress.family, progress.levels.len(), frame.now),
+        bar: (progress.family.total > 0).then(|| whole_bar(&progress.family, &walk.lines)),
+        legend: legend(&root, &progress.family, &walk.lines, visit),
+        whys: why::told(&root, &reasons, around),
+        failure: root
+            .failure
+            .as_ref()
+            .filter(|_| root.state == State::Failed)
+            .map(|failure| failure.message.clone())
+            .unwrap_or_default(),
+        asks: if visit.may_act() { asks(visit, &root, &progress.family, place) } else { Vec::new() },
+        view: shown,
+        views: ["timeline", "tree", "graph"]
+            .map(|name| (name, place.with("view", (name != "timeline").then_some(name)), name == shown))
+            .into(),
+        quiet,
+        quiet_href: place.with("fold", quiet.then_some("0")),
+        folding,
+        fold_href: place.with("idle", folding.then_some("1")),
+        scale: if shown == "timeline" { Scale::of(&axis, began(&root), frame.now) } else { Scale::default() },
+        graph: (shown == "graph").then(|| graph::of(&root, &walk.history, &walk.lines, &visit.links)),
+        rows: if shown == "graph" { Vec::new() } else { drawing.rows(&walk.lines) },
+        large: walk.lines.iter().any(|line| matches!(line.what, What::More { .. })),
+        frame,
+    };
+    render(&page)
+}
+
+impl Scale {
+    pub(crate) fn of(axis: &Axis, start: Timestamp, now: Timestamp) -> Self {
+        Self {
+            ticks: axis.ticks(),
+            folds: axis.folds(),
+            now: axis.now().map(percent),
+            rate: format!("{:.8}", axis.rate()),
+            start: words::near(start, now),
+        }
+    }
+}
+
+/// The axis of one task alone.
+pub(crate) fn axis_alone(task: &Task, course: &Course, now: Timestamp) -> Axis {
+    let busy: Vec<(i64, i64)> = course.busy(now).collect();
+    Axis::new(began(task), task.finished_at, now, Some(&busy))
+}
+
+fn axis_of(root: &Task, lines: &[Line], now: Timestamp, folding: bool) -> Axis {
+    let mut busy = Vec::new();
+    for line in lines {
+        match &line.what {
+            What::One { course, .. } => busy.extend(course.busy(now)),
+            What::Fan { courses, .. } | What::Quiet { courses, .. } => {
+                busy.extend(courses.iter().flat_map(|course| course.busy(now)));
+            }
+            What::More { .. } => {}
+        }
+    }
+    let drawn_all = !lines.iter().any(|line| matches!(line.what, What::More { .. }));
+    Axis::new(began(root), root.finished_at, now, (folding && drawn_all).then_some(busy.as_slice()))
+}
+
+fn facts(root: &Task, family: &Tally, generations: usize, now: Timestamp) -> Vec<Fact> {
+    let fact = |words: &str, strong: String| Fact { words: words.to_owned(), strong, time: None };
+    let timed = |words: &str, time: Moment| Fact { words: words.to_owned(), strong: String::new(), time: Some(time) };
+    let began = began(root);
+    let mut facts = vec![fact("", words::many(family.total + 1, "task", "tasks"))];
+    if generations > 0 {
+        facts.push(fact("in", words::many(generations as u64 + 1, "generation", "generations")));
+    }
+    match root.finished_at {
+        Some(end) => facts.push(timed("took", Moment::took(began, end))),
+        None if root.started_at.is_some() => facts.push(timed("for", Moment::lasting(began, now))),
+        None => {}
+    }
+    facts.push(fact("queue", root.queue.to_string()));
+    facts.push(timed("created", Moment::clock(root.created_at, now)));
+    if let Some(end) = root.finished_at {
+        facts.push(timed("ended", Moment::clock(end, now)));
+    }
+    facts
+}
+
+/// How the open tasks of a family are, as far as its rows tell: running, waiting, pending.
+fn open_states(lines: &[Line]) -> (u64, u64) {
+    use self::course::Phase;
+    let (mut running, mut waiting) = (0, 0);
+    let mut count = |course: &Course| match course.stretches.last() {
+        Some(last) if last.phase == Phase::Running => running += 1,
+        Some(last) if last.phase == Phase::Waiting && last.to.is_none() => waiting += 1,
+        _ => {}
+    };
+    for line in lines {
+        if let What::One { task, course, .. } = &line.what
+            && task.parent.is_some()
+        {
+            count(course);
+        }
+    }
+    (running, waiting)
+}
+
+fn whole_bar(family: &Tally, lines: &[Line]) -> Bar {
+    let (running, waiting) = open_states(lines);
+    let (running, waiting) = (running.min(family.open()), waiting.min(family.open()));
+    Bar::of(
+        &[
+            ("completed", "completed", family.completed),
+            ("running", "running", running),
+            ("waiting", "waiting", waiting),
+            ("held", "pending", family.open().saturating_sub(running + waiting)),
+            ("cancelled", "cancelled", family.cancelled),
+            ("failed", "failed", family.failed),
+        ],
+        family.total,
+    )
+}
+
+fn legend(root: &Task, family: &Tally, lines: &[Line], visit: &Visit) -> Vec<(&'static str, String, String, String)> {
+    let (running, waiting) = open_states(lines);
+    let pending = family.open().saturating_sub(running + waiting);
+    let href = |state: &str| visit.links.to(&format!("/tasks?root={}&state={state}", root.id));
+    [
+        ("completed", family.completed, "completed"),
+        ("running", running, "running"),
+        ("waiting", waiting, "waiting"),
+        ("held", pending, "pending"),
+        ("cancelled", family.cancelled, "cancelled"),
+        ("failed", family.failed, "failed"),
+    ]
+    .into_iter()
+    .filter(|(_, many, _)| *many > 0)
+    .map(|(class, many, word)| (class, words::count(many), word.to_owned(), href(word)))
+    .collect()
+}
+
+fn asks(visit: &Visit, root: &Task, family: &Tally, place: &Place) -> Vec<Ask> {
+    let ask = |verb, words: String| Ask::new(&visit.links, verb, words, &place.here).field("task", &root.id);
+    let mut asks = Vec::new();
+    for signal in &root.signals {
+        asks.push(ask("signal", format!("Send {}…", words::short(signal.as_ref(), 24))).field("name", signal));
+    }
+    match root.state {
+        State::Failed if family.total > 0 => {
+            asks.push(
+                ask("retry-family", format!("Retry {} failed…", words::count(family.failed.max(1)))).key("retry"),
+            );
+        }
+        State::Failed | State::Cancelled if family.total == 0 => {
+            asks.push(ask("retry", "Retry…".to_owned()).key("retry"));
+        }
+        _ => {}
+    }
+    if !root.state.is_terminal() {
+        asks.push(ask("cancel", "Cancel family…".to_owned()).danger().key("cancel"));
+    }
+    asks
+}

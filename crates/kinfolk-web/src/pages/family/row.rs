@@ -1,0 +1,298 @@
+//! A row of a family, as the timeline and the tree show it.
+
+use std::time::Duration;
+
+use kinfolk_core::{FanOut, Rule, State, Tally, Verdict};
+
+use super::axis::Axis;
+use super::lane::Lane;
+use super::walk::{Line, What};
+use crate::link::Links;
+use crate::pages::going::{Going, Names};
+use crate::pages::part::{Badge, Bar, Moment, Named, words};
+use crate::pages::place::Place;
+use kinfolk_core::{CommandName, Timestamp};
+
+/// Deeper rows are drawn no further to the right.
+const DEPTH_SHOWN: usize = 6;
+
+/// The row.
+pub(crate) struct Row {
+    pub(crate) key: String,
+    pub(crate) level: usize,
+    pub(crate) depth: usize,
+    pub(crate) fold: Option<Fold>,
+    pub(crate) badge: Badge,
+    pub(crate) href: String,
+    /// The name of a fan-out, in a handler's own words.
+    pub(crate) title: String,
+    pub(crate) name: Option<Named>,
+    pub(crate) what: String,
+    pub(crate) tag: String,
+    pub(crate) bar: Option<Bar>,
+    pub(crate) needed: String,
+    pub(crate) lane: Option<Lane>,
+    pub(crate) took: Option<Moment>,
+    pub(crate) took_words: String,
+    pub(crate) attempt: String,
+    pub(crate) going: Option<Going>,
+    pub(crate) says: String,
+    pub(crate) is_fan: bool,
+}
+
+/// The link that folds or unfolds a row.
+pub(crate) struct Fold {
+    pub(crate) href: String,
+    pub(crate) open: bool,
+}
+
+/// What rows are drawn with.
+pub(crate) struct Drawing<'a> {
+    pub(crate) links: &'a Links,
+    pub(crate) place: &'a Place,
+    pub(crate) names: &'a Names,
+    pub(crate) axis: Option<&'a Axis>,
+    pub(crate) now: Timestamp,
+}
+
+impl Drawing<'_> {
+    /// All rows.
+    pub(crate) fn rows(&self, lines: &[Line]) -> Vec<Row> {
+        lines.iter().map(|line| self.row(line)).collect()
+    }
+
+    fn row(&self, line: &Line) -> Row {
+        let mut row = match &line.what {
+            What::One { task, course, tally } => {
+                let mut row = self.blank(format!("t{}", task.id), Badge::of(task));
+                row.href = self.links.to(&format!("/tasks/{}", task.id));
+                row.name = Some(Named::command(&task.command));
+                row.what = words::listed(&task.keys.0.values().map(|key| words::short(key, 40)).collect::<Vec<_>>());
+                row.attempt = format!("{} of {}", task.attempt, task.max_attempts);
+                let going = Going::of(task, self.names, self.now);
+                row.going = Some(going);
+                row.bar = (tally.total > 0).then(|| Bar::tally(tally));
+                let began =
+                    task.place.max(task.created_at).min(task.started_at.unwrap_or(task.place.max(task.created_at)));
+                row.took = match (task.state, task.finished_at) {
+                    (_, Some(end)) => Some(Moment::took(began, end)),
+                    (State::Pending, None) => None,
+                    (_, None) => Some(Moment::lasting(began, self.now)),
+                };
+                let failure = task.failure.as_ref().filter(|_| task.state == State::Failed);
+                let note = failure.map(|failure| failure.message.clone());
+                row.lane = self.axis.map(|axis| Lane::of(course, axis, note));
+                if task.state == State::Pending {
+                    row.took_words = row.attempt.clone();
+                }
+                row
+            }
+            What::Fan { id, name, fan_out, tally, command, courses, of } => {
+                let key = id.map_or_else(|| format!("s{}", of.id), |id| format!("f{id}"));
+                let mut row = self.blank(key, badge_of(fan_out.as_ref(), tally));
+                let part = id.map_or_else(|| format!("parent={}", of.id), |id| format!("fan_out={id}"));
+                row.href = self.links.to(&format!("/tasks?{part}"));
+                row.is_fan = true;
+                let (title, is_plain) = (words::short(name, 40), name.is_empty() || name == command);
+                row.title = if is_plain { String::new() } else { title };
+                row.name = CommandName::new(command).ok().map(|command| Named::command(&command));
+                row.what = format!("× {}", words::count(tally.total));
+                row.tag = fan_out.as_ref().map(|fan_out| rule_words(fan_out.rule)).unwrap_or_default();
+                let bar = counted(tally, courses);
+                row.bar = Some(match fan_out {
+                    Some(fan_out) => bar.needs(fan_out),
+                    None => bar,
+                });
+                row.needed = needed(fan_out.as_ref(), tally);
+                row.says = says(fan_out.as_ref(), tally, self.now);
+                row.took = fan_out.as_ref().map(|fan_out| self.lasted(fan_out, courses));
+                row.lane = self.axis.map(|axis| self.fan_lane(axis, row.badge.class, courses, tally));
+                row
+            }
+            What::Quiet { key, courses, took } => {
+                let mut row = self.blank(key.clone(), Badge::state(State::Completed));
+                row.what = format!("{} more completed", words::count(courses.len() as u64));
+                row.took_words = median(took).map(|took| format!("median {}", words::span(took))).unwrap_or_default();
+                row.lane = self.axis.map(|axis| match courses.len() {
+                    0..=24 => Lane::packed(courses, axis, 24.0, &row.what),
+                    _ => Lane::stair(courses, axis, "completed"),
+                });
+                row
+            }
+            What::More { key, many, state, parent, fan_out } => {
+                let mut row = self.blank(format!("m{key}"), Badge::state(state.unwrap_or(State::Pending)));
+                let part = fan_out.map_or_else(|| format!("parent={}", parent.id), |id| format!("fan_out={id}"));
+                let state_part = state.map(|state| format!("&state={state}")).unwrap_or_default();
+                row.href = self.links.to(&format!("/tasks?{part}{state_part}"));
+                let word = state.map(|state| state.to_string()).unwrap_or_default();
+                row.what = format!("{} more {word}", words::count(*many));
+                row.lane = self.axis.map(|axis| Lane::empty(axis, &row.what));
+                row
+            }
+        };
+        row.level = line.depth + 1;
+        row.depth = line.depth.min(DEPTH_SHOWN);
+        row.fold = line.fold.map(|open| self.fold(&row.key, open));
+        row
+    }
+
+    fn blank(&self, key: String, badge: Badge) -> Row {
+        Row {
+            key,
+            level: 1,
+            depth: 0,
+            fold: None,
+            badge,
+            href: String::new(),
+            title: String::new(),
+            name: None,
+            what: String::new(),
+            tag: String::new(),
+            bar: None,
+            needed: String::new(),
+            lane: None,
+            took: None,
+            took_words: String::new(),
+            attempt: String::new(),
+            going: None,
+            says: String::new(),
+            is_fan: false,
+        }
+    }
+
+    /// The address with this row folded or unfolded.
+    fn fold(&self, key: &str, open: bool) -> Fold {
+        let listed = |name: &str| -> Vec<String> {
+            self.place
+                .get(name)
+                .unwrap_or_default()
+                .split(',')
+                .filter(|part| !part.is_empty())
+                .map(str::to_owned)
+                .collect()
+        };
+        let (mut opened, mut closed) = (listed("open"), listed("close"));
+        if open && opened.iter().any(|part| part == key) {
+            opened.retain(|part| part != key);
+        } else if open {
+            closed.push(key.to_owned());
+        } else if closed.iter().any(|part| part == key) {
+            closed.retain(|part| part != key);
+        } else {
+            opened.push(key.to_owned());
+        }
+        let text = |parts: &[String]| if parts.is_empty() { None } else { Some(parts.join(",")) };
+        let with_open = Place::at(&self.place.with("open", text(&opened).as_deref()));
+        Fold { href: with_open.with("close", text(&closed).as_deref()), open }
+    }
+
+    fn lasted(&self, fan_out: &FanOut, courses: &[super::course::Course]) -> Moment {
+        let ended = courses.iter().flat_map(|course| course.stretches.iter().filter_map(|stretch| stretch.to)).max();
+        match (fan_out.verdict, ended) {
+            (Some(_), Some(ended)) => Moment::took(fan_out.created_at, ended),
+            _ => Moment::lasting(fan_out.created_at, self.now),
+        }
+    }
+
+    fn fan_lane(&self, axis: &Axis, class: &'static str, courses: &[super::course::Course], tally: &Tally) -> Lane {
+        match courses.len() {
+            0 => Lane::empty(axis, &format!("{} tasks, too many to draw each", words::count(tally.total))),
+            1..=12 if tally.open() == 0 => Lane::packed(courses, axis, 36.0, "when each ran"),
+            _ => Lane::stair(courses, axis, if class == "waiting" { "running" } else { class }),
+        }
+    }
+}
+
+fn badge_of(fan_out: Option<&FanOut>, tally: &Tally) -> Badge {
+    match (fan_out.and_then(|fan_out| fan_out.verdict), tally.open()) {
+        (Some(Verdict::Completed), _) => Badge::state(State::Completed),
+        (Some(Verdict::Failed), _) => Badge::state(State::Failed),
+        (Some(Verdict::TimedOut), _) => Badge::state(State::Failed).says("Timed out"),
+        (None, 0) if tally.failed > 0 => Badge::state(State::Failed),
+        (None, 0) => Badge::state(State::Completed),
+        _ => Badge::state(State::Waiting).says("Open"),
+    }
+}
+
+/// The bar of a fan-out; what runs is told apart where the tasks are at hand.
+fn counted(tally: &Tally, courses: &[super::course::Course]) -> Bar {
+    use super::course::Phase;
+    let going = |phase: Phase| {
+        let is = |course: &&super::course::Course| {
+            course.stretches.last().is_some_and(|last| last.phase == phase && last.to.is_none())
+        };
+        courses.iter().filter(is).count() as u64
+    };
+    let (running, waiting) = (going(Phase::Running), going(Phase::Waiting));
+    let pending = tally.open().saturating_sub(running + waiting);
+    let counts = [
+        ("completed", "completed", tally.completed),
+        ("running", "running", running),
+        ("waiting", "waiting", waiting),
+        ("held", "pending", if courses.is_empty() { 0 } else { pending }),
+        ("pending", "open", if courses.is_empty() { pending } else { 0 }),
+        ("cancelled", "cancelled", tally.cancelled),
+        ("failed", "failed", tally.failed),
+    ];
+    Bar::of(&counts, tally.total)
+}
+
+/// `threshold 90 %`
+pub(crate) fn rule_words(rule: Rule) -> String {
+    match rule {
+        Rule::FailFast => "fail fast".to_owned(),
+        Rule::CollectAll => "collect all".to_owned(),
+        Rule::Threshold(parts) => {
+            let percent = format!("{:.4}", f64::from(parts) / 10_000.0);
+            format!("threshold {} %", percent.trim_end_matches('0').trim_end_matches('.'))
+        }
+    }
+}
+
+/// `17 of 22 needed`
+fn needed(fan_out: Option<&FanOut>, tally: &Tally) -> String {
+    let Some(fan_out) = fan_out else {
+        return format!("{} of {}", words::count(tally.ended()), words::count(tally.total));
+    };
+    match (fan_out.rule, fan_out.verdict) {
+        (_, Some(verdict)) => {
+            format!("{}, {} of {}", verdict_words(verdict), words::count(tally.completed), words::count(tally.total))
+        }
+        (Rule::CollectAll, None) => format!("{} of {}", words::count(tally.ended()), words::count(tally.total)),
+        (rule, None) => {
+            format!("{} of {} needed", words::count(tally.completed), words::count(rule.needed(tally.total)))
+        }
+    }
+}
+
+fn verdict_words(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Completed => "settled",
+        Verdict::Failed => "failed",
+        Verdict::TimedOut => "timed out",
+    }
+}
+
+/// The same in a sentence.
+fn says(fan_out: Option<&FanOut>, tally: &Tally, now: Timestamp) -> String {
+    let mut text = match fan_out {
+        Some(fan_out) => format!("{}: {}", rule_words(fan_out.rule), needed(Some(fan_out), tally)),
+        None => needed(None, tally),
+    };
+    if let Some(FanOut { rule: rule @ Rule::Threshold(_), verdict: None, .. }) = fan_out {
+        let bad = tally.failed + tally.cancelled;
+        let spare = (tally.total - rule.needed(tally.total)).saturating_sub(bad);
+        text.push_str(&format!("; can miss {} more", words::count(spare)));
+    }
+    if let Some(deadline) = fan_out.filter(|fan_out| fan_out.verdict.is_none()).and_then(|fan_out| fan_out.deadline) {
+        text.push_str(&format!("; given up at {}", words::near(deadline, now)));
+    }
+    text
+}
+
+fn median(took: &[u128]) -> Option<Duration> {
+    let mut took = took.to_vec();
+    took.sort_unstable();
+    let middle = took.get(took.len() / 2)?;
+    Some(Duration::from_micros(u64::try_from(*middle).unwrap_or(u64::MAX)))
+}

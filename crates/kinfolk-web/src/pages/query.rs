@@ -1,0 +1,65 @@
+//! The filter of a list of tasks, as it stands in an address: the same names as in the API.
+
+use axum::extract::Query;
+use axum::http::Uri;
+use kinfolk_core::inspect::Filter;
+
+use super::place::{Place, addressed};
+use crate::api::FilterQuery;
+use crate::problem::Problem;
+
+/// Names of an address that are no filter.
+const OTHERS: [&str; 5] = ["before", "after", "order", "limit", "q"];
+
+/// The filters there are, as the field that finds takes them.
+pub(crate) const NAMES: [&str; 17] = [
+    "state",
+    "queue",
+    "command",
+    "parent",
+    "root",
+    "has_children",
+    "fan_out",
+    "roots",
+    "unique",
+    "key",
+    "created_after",
+    "created_before",
+    "finished_after",
+    "finished_before",
+    "failure_kind",
+    "failure_text",
+    "payload",
+];
+
+/// A part of the filter, as a chip that removes itself.
+pub(crate) struct Chip {
+    pub(crate) name: String,
+    pub(crate) value: String,
+    pub(crate) without: String,
+}
+
+/// The filter that an address asks for.
+pub(crate) fn filter(place: &Place, limit: usize) -> Result<Filter, Problem> {
+    let address: Uri = addressed("/", place.parts()).parse().map_err(|_| Problem::input("the address is too long"))?;
+    let read = Query::<FilterQuery>::try_from_uri(&address);
+    let Query(query) = read.map_err(|fault| Problem::input(fault.body_text()))?;
+    Ok(Filter { limit, ..query.filter()? })
+}
+
+/// The filter in chips.
+pub(crate) fn chips(place: &Place) -> Vec<Chip> {
+    let is_filter = |name: &str| !OTHERS.contains(&name) && name != "state";
+    let parts = place.parts().iter().filter(|(name, _)| is_filter(name));
+    let chip = |(name, value): &(String, String)| Chip {
+        name: name.replace('_', " "),
+        value: value.clone(),
+        without: place.without(&[name, "before", "after"]),
+    };
+    parts.map(chip).collect()
+}
+
+/// The filter alone, as a query.
+pub(crate) fn as_text(place: &Place) -> Vec<(String, String)> {
+    place.parts().iter().filter(|(name, _)| !OTHERS.contains(&name.as_str())).cloned().collect()
+}

@@ -1,0 +1,160 @@
+//! Queues: how many tasks each has in which state, how long the first one waits, its limits, and who takes from it.
+
+use askama::Template;
+use axum::extract::Path;
+use axum::response::Response;
+use kinfolk_core::inspect::{Filter, Stats};
+use kinfolk_core::{Queue, QueueName, State, Timestamp};
+
+use super::ask::Ask;
+use super::frame::Frame;
+use super::going::Names;
+use super::part::{Moment, words};
+use super::place::Place;
+use super::tasks;
+use super::{actions, render, show};
+use crate::problem::Problem;
+use crate::visit::Visit;
+
+/// Tasks of a queue that its page shows.
+const SHOWN: usize = 20;
+
+#[derive(Template)]
+#[template(path = "queues.html")]
+struct Page {
+    frame: Frame,
+    heading: String,
+    rows: Vec<Row>,
+    one: Option<One>,
+}
+
+/// A queue in a table.
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) href: String,
+    pub(crate) tag: String,
+    pub(crate) paused: Option<(String, Moment)>,
+    pub(crate) pending: String,
+    pub(crate) running: String,
+    pub(crate) waiting: String,
+    pub(crate) failed: String,
+    pub(crate) first: Option<Moment>,
+    limits: String,
+    keeps: String,
+    asks: Vec<Ask>,
+    no_worker: bool,
+}
+
+/// What a page of one queue shows beside it.
+struct One {
+    at_work: Vec<tasks::Row>,
+    workers: Vec<(String, String)>,
+    tasks_href: String,
+}
+
+/// `GET /queues`
+pub(crate) async fn page(visit: Visit, place: Place) -> Response {
+    show(&visit, list(&visit, &place, None)).await
+}
+
+/// `GET /queues/{name}`
+pub(crate) async fn one(visit: Visit, place: Place, Path(name): Path<String>) -> Response {
+    show(&visit, list(&visit, &place, Some(name))).await
+}
+
+async fn list(visit: &Visit, place: &Place, only: Option<String>) -> Result<Response, Problem> {
+    let title = only.as_ref().map_or_else(|| "Queues".to_owned(), |name| format!("Queue {name}"));
+    let frame = Frame::of(visit, "/queues", title).await?.live("overview").after(actions::done(place));
+    let mut rows = rows(visit, &place.here, frame.now).await?;
+    let mut one = None;
+    if let Some(name) = only {
+        let name = QueueName::new(&name)?;
+        rows.retain(|row| row.name == name.as_str());
+        if rows.is_empty() {
+            return Err(Problem::not_found("queue", name));
+        }
+        one = Some(this(visit, &name, frame.now).await?);
+    }
+    let paused = rows.iter().filter(|row| row.paused.is_some()).count() as u64;
+    let heading = match (rows.len(), paused) {
+        (_, 0) => words::many(rows.len() as u64, "queue", "queues"),
+        (_, paused) => {
+            format!("{}, {} paused", words::many(rows.len() as u64, "queue", "queues"), words::count(paused))
+        }
+    };
+    render(&Page { frame, heading, rows, one })
+}
+
+/// All queues.
+pub(crate) async fn rows(visit: &Visit, here: &str, now: Timestamp) -> Result<Vec<Row>, Problem> {
+    let view = visit.view();
+    let stats = view.stats().await?;
+    let workers = view.workers().await?;
+    let row = |queue: &Queue| {
+        let served = workers.iter().any(|worker| worker.lease_until > now && worker.queues.contains(&queue.name));
+        Row::of(visit, queue, &stats, here, now, served)
+    };
+    Ok(view.queues().await?.iter().map(row).collect())
+}
+
+impl Row {
+    fn of(visit: &Visit, queue: &Queue, stats: &Stats, here: &str, now: Timestamp, served: bool) -> Self {
+        let count = |state: State| -> u64 {
+            stats
+                .counts
+                .iter()
+                .filter(|count| count.queue == queue.name && count.state == state)
+                .map(|count| count.tasks)
+                .sum()
+        };
+        let policy = &queue.policy;
+        let mut limits = Vec::new();
+        limits.extend(policy.family_limit.map(|limit| words::many(u64::from(limit), "family", "families")));
+        limits.extend(policy.child_limit.map(|limit| words::many(u64::from(limit), "child", "children")));
+        let mut tag = Vec::new();
+        if policy.family_limit == Some(1) {
+            tag.push("serial".to_owned());
+        }
+        tag.extend(policy.fair.as_ref().map(|fair| format!("fair by {fair}")));
+        let kept = |span: Option<std::time::Duration>| span.map_or_else(|| "for good".to_owned(), words::span);
+        let (verb, words) =
+            if queue.paused_at.is_some() { ("resume-queue", "Resume…") } else { ("pause-queue", "Pause…") };
+        let ask = Ask::new(&visit.links, verb, words, here).field("queue", &queue.name);
+        let first = stats.oldest_open.iter().find(|(name, _)| *name == queue.name);
+        let by = queue.paused_by.as_ref().map(|by| format!(" by {}", words::short(by, 40))).unwrap_or_default();
+        Self {
+            name: queue.name.to_string(),
+            href: visit.links.to(&format!("/queues/{}", words::encoded(queue.name.as_str()))),
+            tag: tag.join(", "),
+            paused: queue.paused_at.map(|since| (format!("paused{by}"), Moment::lasting(since, now))),
+            pending: words::count(count(State::Pending)),
+            running: words::count(count(State::Running)),
+            waiting: words::count(count(State::Waiting)),
+            failed: words::count(count(State::Failed)),
+            first: first.map(|(_, since)| Moment::lasting((*since).min(now), now)),
+            limits: if limits.is_empty() { "none".to_owned() } else { words::listed(&limits) },
+            keeps: format!("{}, {}", kept(policy.retention.completed), kept(policy.retention.failed)),
+            asks: if visit.may_act() { vec![ask] } else { Vec::new() },
+            no_worker: !served && count(State::Pending) > 0,
+        }
+    }
+}
+
+async fn this(visit: &Visit, name: &QueueName, now: Timestamp) -> Result<One, Problem> {
+    let view = visit.view();
+    let filter = Filter {
+        queue: Some(name.clone()),
+        state: vec![State::Pending, State::Running, State::Waiting],
+        limit: SHOWN,
+        ..Filter::default()
+    };
+    let names = Names::of(visit).await?;
+    let found = view.list(&filter).await?;
+    let workers = view.workers().await?;
+    let workers = workers.iter().filter(|worker| worker.queues.contains(name) && worker.lease_until > now);
+    Ok(One {
+        at_work: found.tasks.iter().map(|task| tasks::Row::of(task, &names, &visit.links, now)).collect(),
+        workers: workers.map(|worker| (worker.name.clone(), words::count(worker.running))).collect(),
+        tasks_href: visit.links.to(&format!("/tasks?queue={}", words::encoded(name.as_str()))),
+    })
+}

@@ -1,0 +1,125 @@
+//! Schedules: the rule in words, the next ticks, and what became of the last.
+
+use askama::Template;
+use axum::extract::Path;
+use axum::response::Response;
+use kinfolk_core::{Schedule, ScheduleName, Timestamp};
+
+use super::ask::Ask;
+use super::frame::Frame;
+use super::part::{Badge, Moment, Named, words};
+use super::place::Place;
+use super::{actions, cron, render, show};
+use crate::problem::Problem;
+use crate::visit::Visit;
+
+/// Ticks that are told ahead.
+const AHEAD: usize = 10;
+
+#[derive(Template)]
+#[template(path = "schedules.html")]
+struct Page {
+    frame: Frame,
+    heading: String,
+    rows: Vec<Row>,
+    is_one: bool,
+}
+
+struct Row {
+    name: String,
+    href: String,
+    command: Named,
+    rule: String,
+    cron: String,
+    zone: String,
+    next: Option<(Moment, String)>,
+    paused: bool,
+    last: Option<(Badge, Moment, String)>,
+    rules: String,
+    ticks: Vec<(String, Moment)>,
+    asks: Vec<Ask>,
+    open: bool,
+}
+
+/// `GET /schedules`
+pub(crate) async fn page(visit: Visit, place: Place) -> Response {
+    show(&visit, list(&visit, &place, None)).await
+}
+
+/// `GET /schedules/{name}`
+pub(crate) async fn one(visit: Visit, place: Place, Path(name): Path<String>) -> Response {
+    show(&visit, list(&visit, &place, Some(name))).await
+}
+
+async fn list(visit: &Visit, place: &Place, only: Option<String>) -> Result<Response, Problem> {
+    let frame = Frame::of(visit, "/schedules", "Schedules").await?.live("overview").after(actions::done(place));
+    let mut schedules = visit.view().schedules().await?;
+    if let Some(name) = &only {
+        let name = ScheduleName::new(name)?;
+        schedules.retain(|schedule| schedule.name == name);
+        if schedules.is_empty() {
+            return Err(Problem::not_found("schedule", name));
+        }
+    }
+    let next = schedules.iter().filter(|schedule| !schedule.paused).filter_map(|schedule| schedule.next_at).min();
+    let heading = match next {
+        Some(next) => format!("{}, the next tick {}", schedules.len(), Moment::until(next, frame.now).words),
+        None => String::new(),
+    };
+    let mut rows = Vec::new();
+    for schedule in &schedules {
+        rows.push(row(visit, place, schedule, frame.now, only.is_some()).await?);
+    }
+    render(&Page { frame, heading, rows, is_one: only.is_some() })
+}
+
+async fn row(visit: &Visit, place: &Place, schedule: &Schedule, now: Timestamp, open: bool) -> Result<Row, Problem> {
+    let last = match (schedule.last_task, schedule.last_at) {
+        // The task may be pruned, or on a queue that the caller may not see.
+        (Some(id), Some(at)) => visit
+            .view()
+            .task(id)
+            .await
+            .ok()
+            .map(|task| (Badge::of(&task), Moment::ago(at, now), visit.links.to(&format!("/tasks/{id}")))),
+        _ => None,
+    };
+    let verb = if schedule.paused { "resume-schedule" } else { "pause-schedule" };
+    let words = if schedule.paused { "Resume…" } else { "Pause…" };
+    let ask = Ask::new(&visit.links, verb, words, &place.here).field("schedule", &schedule.name);
+    Ok(Row {
+        name: schedule.name.to_string(),
+        href: visit.links.to(&format!("/schedules/{}", words::encoded(schedule.name.as_str()))),
+        command: Named::command(&schedule.task.command),
+        rule: cron::words(&schedule.cron),
+        cron: schedule.cron.clone(),
+        zone: schedule.zone.clone(),
+        next: schedule
+            .next_at
+            .filter(|_| !schedule.paused)
+            .map(|next| (Moment::until(next, now), local(next, &schedule.zone))),
+        paused: schedule.paused,
+        last,
+        rules: format!("missed: {}; overlap: {}", schedule.missed.as_str(), schedule.overlap.as_str()),
+        ticks: ahead(schedule, now),
+        asks: if visit.may_act() { vec![ask] } else { Vec::new() },
+        open,
+    })
+}
+
+/// The next ticks, each in the schedule's own time zone.
+fn ahead(schedule: &Schedule, now: Timestamp) -> Vec<(String, Moment)> {
+    let mut ticks = Vec::new();
+    let mut at = now;
+    while let Some(next) = schedule.tick_after(at).ok().flatten().filter(|_| ticks.len() < AHEAD) {
+        ticks.push((local(next, &schedule.zone), Moment::until(next, now)));
+        at = next;
+    }
+    ticks
+}
+
+/// `Wed 18 Nov 06:30`, in a time zone.
+fn local(at: Timestamp, zone: &str) -> String {
+    let zone = jiff::tz::TimeZone::get(zone).unwrap_or(jiff::tz::TimeZone::UTC);
+    at.to_jiff().to_zoned(zone).strftime("%a %-d %b %H:%M:%S").to_string()
+}

@@ -1,0 +1,313 @@
+//! One task: why it is not running, its life, its attempts, what it recorded, what it runs with, and its kin.
+
+use askama::Template;
+use axum::extract::Path;
+use axum::response::Response;
+use kinfolk_core::durable::{Checkpoint, StepKind};
+use kinfolk_core::task::{Attempt, Ending};
+use kinfolk_core::{FanOutId, History, State, Task, TaskId, Timestamp};
+
+use super::ask::Ask;
+use super::family::{Course, Lane, Scale, axis_alone, began};
+use super::frame::Frame;
+use super::going::{Going, Names};
+use super::part::{Badge, Bar, JsonTree, Moment, Named, words};
+use super::place::Place;
+use super::why::{self, Around, Why};
+use super::{actions, render, show};
+use crate::problem::Problem;
+use crate::visit::Visit;
+
+/// Checkpoints that are shown; of more the last ones.
+const STEPS_SHOWN: usize = 50;
+/// Attempts that are shown; of more the last ones.
+const ATTEMPTS_SHOWN: usize = 50;
+/// Children that are shown beside the task.
+const KIN_SHOWN: usize = 12;
+
+#[derive(Template)]
+#[template(path = "task.html")]
+struct Page {
+    frame: Frame,
+    id: String,
+    name: Named,
+    badge: Badge,
+    going: Going,
+    crumbs: Vec<(String, String)>,
+    asks: Vec<Ask>,
+    whys: Vec<Why>,
+    why_words: String,
+    why_class: &'static str,
+    lane: Lane,
+    scale: Scale,
+    life: String,
+    attempts: Vec<AttemptRow>,
+    attempts_hidden: usize,
+    failure: Option<FailureCard>,
+    steps: Vec<StepRow>,
+    steps_words: String,
+    payload: JsonTree,
+    result: Option<JsonTree>,
+    no_result: &'static str,
+    facts: Vec<Fact>,
+    family_href: String,
+    family_bar: Option<Bar>,
+    kin: Vec<Kin>,
+    kin_more: Option<(String, String)>,
+}
+
+struct FailureCard {
+    kind: &'static str,
+    message: String,
+    detail: Option<JsonTree>,
+}
+
+struct AttemptRow {
+    number: String,
+    badge: Badge,
+    started: Moment,
+    took: Moment,
+    says: String,
+    kind: &'static str,
+    worker: String,
+}
+
+struct StepRow {
+    place: usize,
+    kind: &'static str,
+    name: String,
+    value: String,
+    href: String,
+}
+
+struct Fact {
+    name: &'static str,
+    words: String,
+    time: Option<Moment>,
+    href: String,
+}
+
+struct Kin {
+    depth: usize,
+    badge: Badge,
+    name: Named,
+    id: String,
+    href: String,
+    is_self: bool,
+}
+
+/// `GET /tasks/{id}`
+pub(crate) async fn page(visit: Visit, place: Place, Path(id): Path<String>) -> Response {
+    show(&visit, task(&visit, &place, &id)).await
+}
+
+async fn task(visit: &Visit, place: &Place, id: &str) -> Result<Response, Problem> {
+    let id: TaskId = id.parse().map_err(|_| Problem::not_found("task", id))?;
+    let view = visit.view();
+    let task = view.task(id).await?;
+    let frame = Frame::of(visit, "/tasks", format!("{} {}", task.id, task.command)).await?;
+    let frame = frame.live(&format!("tasks/{id}")).after(actions::done(place));
+    let now = frame.now;
+    let names = Names::of(visit).await?;
+    let attempts = view.attempts(id).await?;
+    let history = if task.steps > 0 { view.history(id).await? } else { History::default() };
+    let reasons = if task.state.is_terminal() { Vec::new() } else { view.explain(id).await?.reasons };
+    let progress = view.progress(id).await?;
+    let course = Course::of(&task, &attempts, now);
+    let axis = axis_alone(&task, &course, now);
+    let around = Around { links: &visit.links, now, here: &place.here };
+    let whys = why::told(&task, &reasons, around);
+    let tally = view.tally(id).await?;
+    let page = Page {
+        id: id.to_string(),
+        name: Named::command(&task.command),
+        badge: Badge::of(&task).pill(),
+        going: Going::of(&task, &names, now),
+        crumbs: crumbs(visit, &task),
+        asks: if visit.may_act() { asks(visit, &task, tally.total, place) } else { Vec::new() },
+        why_words: match whys.len() {
+            0 | 1 => String::new(),
+            many => format!("{many} reasons, each enough by itself"),
+        },
+        why_class: Badge::of(&task).class,
+        whys,
+        lane: Lane::of(&course, &axis, None),
+        scale: Scale::of(&axis, began(&task), now),
+        life: life(&task, now),
+        attempts: attempts
+            .iter()
+            .rev()
+            .take(ATTEMPTS_SHOWN)
+            .map(|attempt| AttemptRow::of(attempt, &task, &names, now))
+            .collect(),
+        attempts_hidden: attempts.len().saturating_sub(ATTEMPTS_SHOWN),
+        failure: task.failure.as_ref().map(|failure| FailureCard {
+            kind: failure.kind.as_str(),
+            message: failure.message.clone(),
+            detail: failure.detail.as_ref().map(JsonTree::of),
+        }),
+        steps: steps(visit, &history),
+        steps_words: format!("{} recorded; they are not done again", words::count(u64::from(task.steps))),
+        payload: JsonTree::of(&task.payload),
+        result: task.result.as_ref().map(JsonTree::of),
+        no_result: match task.state {
+            State::Completed => "None.",
+            State::Failed | State::Cancelled => "None: it did not complete.",
+            _ => "None yet. It is here when the task has completed.",
+        },
+        facts: facts(visit, &task, now),
+        family_href: visit.links.to(&format!("/families/{}", task.root)),
+        family_bar: (progress.family.total > 0).then(|| Bar::tally(&progress.family)),
+        kin: kin(visit, &task).await?,
+        kin_more: (tally.total > KIN_SHOWN as u64)
+            .then(|| (words::count(tally.total - KIN_SHOWN as u64), visit.links.to(&format!("/tasks?parent={id}")))),
+        frame,
+    };
+    render(&page)
+}
+
+impl AttemptRow {
+    fn of(attempt: &Attempt, task: &Task, names: &Names, now: Timestamp) -> Self {
+        let badge = match attempt.ending {
+            Ending::Completed => Badge::state(State::Completed),
+            Ending::Failed => Badge::state(State::Failed),
+            Ending::Retried => Badge::state(State::Failed).says("Retried"),
+            Ending::Lost => Badge::state(State::Failed).says("Lost"),
+            Ending::Snoozed => Badge::state(State::Pending).says("Snoozed"),
+            Ending::Released => Badge::state(State::Pending).says("Released"),
+            Ending::Cancelled => Badge::state(State::Cancelled),
+            Ending::Suspended => Badge::state(State::Waiting).says("Suspended"),
+        };
+        let failure = attempt.failure.as_ref();
+        Self {
+            number: format!("{} of {}", attempt.attempt, task.max_attempts),
+            badge,
+            started: Moment::clock(attempt.started_at, now),
+            took: Moment::took(attempt.started_at, attempt.ended_at),
+            says: failure.map(|failure| failure.message.clone()).unwrap_or_default(),
+            kind: failure.map_or("", |failure| failure.kind.as_str()),
+            worker: names.name(attempt.worker),
+        }
+    }
+}
+
+fn life(task: &Task, now: Timestamp) -> String {
+    let age = words::span(task.finished_at.unwrap_or(now).since(task.created_at));
+    format!("{} of {} attempts, {age}", task.attempt, task.max_attempts)
+}
+
+fn crumbs(visit: &Visit, task: &Task) -> Vec<(String, String)> {
+    let mut crumbs = Vec::new();
+    if task.parent.is_some() {
+        crumbs.push((format!("Family #{}", task.root), visit.links.to(&format!("/families/{}", task.root))));
+    }
+    if let Some(parent) = task.parent.filter(|parent| *parent != task.root) {
+        crumbs.push((format!("Parent #{parent}"), visit.links.to(&format!("/tasks/{parent}"))));
+    }
+    crumbs
+}
+
+fn asks(visit: &Visit, task: &Task, children: u64, place: &Place) -> Vec<Ask> {
+    let ask = |verb, words: &str| Ask::new(&visit.links, verb, words, &place.here).field("task", &task.id);
+    let mut asks = Vec::new();
+    match task.state {
+        State::Failed if children > 0 => {
+            asks.push(ask("retry-family", "Retry what failed in its family…").key("retry"));
+        }
+        State::Failed | State::Cancelled => asks.push(ask("retry", "Retry…").key("retry")),
+        State::Completed => {}
+        _ => asks.push(
+            ask("cancel", if children > 0 { "Cancel it and its children…" } else { "Cancel…" }).danger().key("cancel"),
+        ),
+    }
+    asks
+}
+
+fn steps(visit: &Visit, history: &History) -> Vec<StepRow> {
+    let hidden = history.checkpoints.len().saturating_sub(STEPS_SHOWN);
+    let shown = history.checkpoints.iter().enumerate().skip(hidden);
+    let row = |(place, step): (usize, &Checkpoint)| {
+        let fan_out = (step.kind == StepKind::FanOut).then(|| step.value.to::<FanOutId>().ok()).flatten();
+        let fan_out = fan_out.and_then(|id| history.fan_outs.iter().find(|fan_out| fan_out.id == id));
+        let (value, href) = match fan_out {
+            Some(fan_out) if fan_out.tally.total == 1 => {
+                let child = history.results.iter().find(|result| result.fan_out == fan_out.id);
+                let href = child.map(|child| visit.links.to(&format!("/tasks/{}", child.task))).unwrap_or_default();
+                let words =
+                    child.map_or_else(|| "not ended".to_owned(), |child| format!("#{} {}", child.task, child.state));
+                (words, href)
+            }
+            Some(fan_out) => {
+                let tally = &fan_out.tally;
+                let words = format!("{} tasks, {} completed", words::count(tally.total), words::count(tally.completed));
+                (words, visit.links.to(&format!("/tasks?fan_out={}", fan_out.id)))
+            }
+            None => (words::short(step.value.as_str(), 200), String::new()),
+        };
+        let kind = match (step.kind, fan_out) {
+            (StepKind::FanOut, Some(fan_out)) if fan_out.tally.total == 1 => "call",
+            (StepKind::FanOut, _) => "fan-out",
+            (kind, _) => kind.as_str(),
+        };
+        StepRow { place: place + 1, kind, name: step.key.to_string(), value, href }
+    };
+    shown.map(row).collect()
+}
+
+fn facts(visit: &Visit, task: &Task, now: Timestamp) -> Vec<Fact> {
+    let fact = |name, words: String| Fact { name, words, time: None, href: String::new() };
+    let timed = |name, time: Moment| Fact { name, words: String::new(), time: Some(time), href: String::new() };
+    let queue = visit.links.to(&format!("/queues/{}", words::encoded(task.queue.as_str())));
+    let mut facts = vec![
+        Fact { href: queue, ..fact("Queue", task.queue.to_string()) },
+        fact("Priority", task.priority.to_string()),
+    ];
+    for (group, key) in &task.keys.0 {
+        facts.push(fact("Key", format!("{group} = {}", words::short(key, 200))));
+    }
+    if let Some(key) = &task.unique_key {
+        facts.push(fact("Unique key", words::short(key, 200)));
+    }
+    facts.push(timed("Created", Moment::ago(task.created_at, now)));
+    if task.state == State::Pending {
+        facts.push(timed("Due", Moment::until(task.due, now)));
+    }
+    if let Some(started) = task.started_at {
+        facts.push(timed("Started", Moment::ago(started, now)));
+    }
+    if let Some(finished) = task.finished_at {
+        facts.push(timed("Ended", Moment::ago(finished, now)));
+    }
+    if let Some(timeout) = task.timeout {
+        facts.push(fact("Timeout", format!("{} an attempt", words::span(timeout))));
+    }
+    if task.suspect {
+        facts.push(fact("Suspect", format!("its worker was lost; {} strikes", task.strikes)));
+    }
+    if let Some(trace) = &task.trace {
+        facts.push(fact("Trace", words::short(trace, 60)));
+    }
+    facts
+}
+
+/// The task among its kin: parent, itself, its first children.
+async fn kin(visit: &Visit, task: &Task) -> Result<Vec<Kin>, Problem> {
+    let view = visit.view();
+    let one = |kin: &Task, depth: usize| Kin {
+        depth,
+        badge: Badge::of(kin),
+        name: Named::command(&kin.command),
+        id: kin.id.to_string(),
+        href: visit.links.to(&format!("/tasks/{}", kin.id)),
+        is_self: kin.id == task.id,
+    };
+    let mut kin = Vec::new();
+    if let Some(parent) = task.parent {
+        // A parent on a queue that the caller may not see is not named.
+        kin.extend(view.task(parent).await.ok().as_ref().map(|parent| one(parent, 0)));
+    }
+    let depth = kin.len();
+    kin.push(one(task, depth));
+    kin.extend(view.children(task.id, 0, KIN_SHOWN).await?.iter().map(|child| one(child, depth + 1)));
+    Ok(kin)
+}

@@ -1,0 +1,285 @@
+//! What a caller may see: the verbs of `Inspect`, as far as the caller's queues go. What is hidden is answered as if it were not
+//! there.
+
+mod redact;
+
+use kinfolk_core::audit::Audited;
+use kinfolk_core::filter::{Filter, Matches, Page};
+use kinfolk_core::inspect::Stats;
+use kinfolk_core::limits::PAGE_MAX;
+use kinfolk_core::task::Attempt;
+use kinfolk_core::worker::WorkerView;
+use kinfolk_core::{
+    ChildResult, Command, CommandName, Explanation, Failure, FanOutId, GroupRef, GroupView, History, Json, KeyFilter,
+    KeyView, Progress, Queue, ReadBy, Schedule, Status, Store, Tally, Task, TaskId, Timestamp,
+};
+
+use crate::access::{Caller, Role};
+use crate::app::App;
+use crate::problem::Problem;
+
+pub(crate) use self::redact::Redact;
+
+/// What one caller may see.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    app: &'a App,
+    caller: &'a Caller,
+}
+
+type Seen<T> = Result<T, Problem>;
+
+impl<'a> View<'a> {
+    pub(crate) fn new(app: &'a App, caller: &'a Caller) -> Self {
+        Self { app, caller }
+    }
+
+    fn store(&self) -> Seen<&'a dyn Store> {
+        if !self.caller.is(Role::Viewer) {
+            return Err(Problem::forbidden("you may not look at tasks; show a token"));
+        }
+        Ok(self.app.store.as_ref())
+    }
+
+    /// The task, if the caller may see it, without what nobody may.
+    fn shown(&self, task: Task) -> Option<Task> {
+        self.caller.may_see(&task.queue).then(|| self.redacted(task))
+    }
+
+    /// The task without what nobody may see.
+    pub(crate) fn redacted(&self, mut task: Task) -> Task {
+        let redact = &self.app.config.redact;
+        task.payload = redact.apply(task.payload);
+        task.result = task.result.map(|result| redact.apply(result));
+        task.failure = task.failure.map(|failure| self.redacted_failure(failure));
+        task
+    }
+
+    fn redacted_failure(&self, mut failure: Failure) -> Failure {
+        failure.detail = failure.detail.map(|detail| self.app.config.redact.apply(detail));
+        failure
+    }
+
+    fn redacted_result(&self, mut child: ChildResult) -> ChildResult {
+        child.result = child.result.map(|result| self.app.config.redact.apply(result));
+        child.failure = child.failure.map(|failure| self.redacted_failure(failure));
+        child
+    }
+
+    /// The store's clock.
+    pub(crate) async fn now(&self) -> Seen<Timestamp> {
+        Ok(self.store()?.now().await?)
+    }
+
+    /// One task.
+    pub(crate) async fn task(&self, id: TaskId) -> Seen<Task> {
+        let task = self.store()?.task(id).await?;
+        task.and_then(|task| self.shown(task)).ok_or_else(|| Problem::not_found("task", id))
+    }
+
+    /// The ended attempts of a task, oldest first.
+    pub(crate) async fn attempts(&self, id: TaskId) -> Seen<Vec<Attempt>> {
+        self.task(id).await?;
+        let mut attempts = self.store()?.attempts(id).await?;
+        for attempt in &mut attempts {
+            attempt.failure = attempt.failure.take().map(|failure| self.redacted_failure(failure));
+        }
+        Ok(attempts)
+    }
+
+    /// The same filter, on the one queue that the caller may see, if it is one. A filter on a field that nobody may see is refused:
+    /// what it finds would tell the field.
+    fn allowed(&self, filter: &Filter) -> Seen<Filter> {
+        if filter.payload.as_ref().is_some_and(|wanted| self.app.config.redact.hides(&wanted.path)) {
+            return Err(Problem::forbidden(
+                "this field of payloads is never shown, so nothing can be looked for by it",
+            ));
+        }
+        let mut filter = filter.clone();
+        if let (None, Some([only])) = (&filter.queue, self.caller.queues.as_deref()) {
+            filter.queue = Some(only.clone());
+        }
+        Ok(filter)
+    }
+
+    /// How many tasks match.
+    pub(crate) async fn count(&self, filter: &Filter) -> Seen<Matches> {
+        let (store, filter) = (self.store()?, self.allowed(filter)?);
+        let queues = match (&filter.queue, &self.caller.queues) {
+            (Some(queue), _) if !self.caller.may_see(queue) => return Ok(Matches::default()),
+            (None, Some(queues)) => queues,
+            _ => return Ok(store.count(&filter).await?),
+        };
+        let mut all = Matches::default();
+        for queue in queues {
+            let matches = store.count(&Filter { queue: Some(queue.clone()), ..filter.clone() }).await?;
+            all = Matches { tasks: all.tasks + matches.tasks, more: all.more || matches.more };
+        }
+        Ok(all)
+    }
+
+    /// A page of tasks.
+    pub(crate) async fn list(&self, filter: &Filter) -> Seen<Page> {
+        let mut page = self.store()?.list(&self.allowed(filter)?).await?;
+        page.tasks = page.tasks.into_iter().filter_map(|task| self.shown(task)).collect();
+        Ok(page)
+    }
+
+    /// The children of a task in the order in which they were made.
+    pub(crate) async fn children(&self, parent: TaskId, from: u64, limit: usize) -> Seen<Vec<Task>> {
+        self.task(parent).await?;
+        let children = self.store()?.children(parent, from, limit).await?;
+        Ok(children.into_iter().filter_map(|task| self.shown(task)).collect())
+    }
+
+    /// How the children of a task are doing.
+    pub(crate) async fn tally(&self, parent: TaskId) -> Seen<Tally> {
+        self.task(parent).await?;
+        Ok(self.store()?.tally(parent).await?)
+    }
+
+    /// How the family of a task is doing.
+    pub(crate) async fn progress(&self, id: TaskId) -> Seen<Progress> {
+        self.task(id).await?;
+        Ok(self.store()?.progress(id).await?)
+    }
+
+    /// What the handler of a task has recorded.
+    pub(crate) async fn history(&self, id: TaskId) -> Seen<History> {
+        self.task(id).await?;
+        let mut history = self.store()?.history(id).await?;
+        for checkpoint in &mut history.checkpoints {
+            let value = std::mem::replace(&mut checkpoint.value, Json::null());
+            checkpoint.value = self.app.config.redact.apply(value);
+        }
+        history.results = history.results.into_iter().map(|child| self.redacted_result(child)).collect();
+        Ok(history)
+    }
+
+    /// The children of a fan-out of this task, in this order, from this one on.
+    pub(crate) async fn results(
+        &self,
+        (id, fan_out): (TaskId, FanOutId),
+        by: ReadBy,
+        from: u32,
+        limit: usize,
+    ) -> Seen<Vec<ChildResult>> {
+        let history = self.history(id).await?;
+        if !history.fan_outs.iter().any(|own| own.id == fan_out) {
+            return Err(Problem::not_found("fan-out", fan_out));
+        }
+        let results = self.store()?.results(fan_out, by, from, limit).await?;
+        Ok(results.into_iter().map(|child| self.redacted_result(child)).collect())
+    }
+
+    /// Why a task is not running.
+    pub(crate) async fn explain(&self, id: TaskId) -> Seen<Explanation> {
+        self.task(id).await?;
+        Ok(self.store()?.explain(id).await?)
+    }
+
+    /// Counts.
+    pub(crate) async fn stats(&self) -> Seen<Stats> {
+        let mut stats = self.store()?.stats().await?;
+        stats.counts.retain(|count| self.caller.may_see(&count.queue));
+        stats.oldest_open.retain(|(queue, _)| self.caller.may_see(queue));
+        Ok(stats)
+    }
+
+    /// All queues, by name.
+    pub(crate) async fn queues(&self) -> Seen<Vec<Queue>> {
+        let mut queues = self.store()?.queues().await?;
+        queues.retain(|queue| self.caller.may_see(&queue.name));
+        Ok(queues)
+    }
+
+    /// All commands, by name.
+    pub(crate) async fn commands(&self) -> Seen<Vec<Command>> {
+        let mut commands = self.store()?.commands().await?;
+        commands.retain(|command| self.caller.may_see(&command.queue));
+        Ok(commands)
+    }
+
+    /// All workers, oldest first.
+    pub(crate) async fn workers(&self) -> Seen<Vec<WorkerView>> {
+        let mut workers = self.store()?.workers().await?;
+        workers.retain(|worker| worker.queues.iter().any(|queue| self.caller.may_see(queue)));
+        Ok(workers)
+    }
+
+    /// All schedules, by name.
+    pub(crate) async fn schedules(&self) -> Seen<Vec<Schedule>> {
+        let mut schedules = self.store()?.schedules().await?;
+        for schedule in &mut schedules {
+            let payload = std::mem::replace(&mut schedule.task.payload, Json::null());
+            schedule.task.payload = self.app.config.redact.apply(payload);
+        }
+        if self.caller.queues.is_some() {
+            let commands = self.commands().await?;
+            schedules.retain(|schedule| match &schedule.task.queue {
+                Some(queue) => self.caller.may_see(queue),
+                None => commands.iter().any(|command| command.name == schedule.task.command),
+            });
+        }
+        Ok(schedules)
+    }
+
+    /// Whether a task of one of these commands is at work, or ready to be.
+    pub(crate) async fn is_active(&self, commands: &[CommandName]) -> Seen<bool> {
+        let store = self.store()?;
+        if self.caller.queues.is_some() {
+            let own = self.commands().await?;
+            let seen: Vec<_> =
+                commands.iter().filter(|name| own.iter().any(|one| one.name == **name)).cloned().collect();
+            return Ok(store.is_active(&seen).await?);
+        }
+        Ok(store.is_active(commands).await?)
+    }
+
+    /// All statuses, by name.
+    pub(crate) async fn statuses(&self) -> Seen<Vec<Status>> {
+        let mut statuses = self.store()?.statuses().await?;
+        if self.caller.queues.is_some() {
+            let commands = self.commands().await?;
+            statuses.retain(|status| status.commands.iter().all(|name| commands.iter().any(|one| one.name == *name)));
+        }
+        Ok(statuses)
+    }
+
+    /// All groups.
+    pub(crate) async fn groups(&self) -> Seen<Vec<GroupView>> {
+        let mut groups = self.store()?.groups().await?;
+        if self.caller.queues.is_some() {
+            let commands = self.commands().await?;
+            groups.retain(|group| group.commands.iter().any(|name| commands.iter().any(|one| one.name == *name)));
+        }
+        Ok(groups)
+    }
+
+    /// The keys that are in use, the first ones.
+    pub(crate) async fn keys(&self, filter: &KeyFilter) -> Seen<Vec<KeyView>> {
+        Ok(self.key_page(filter).await?.0)
+    }
+
+    /// A page of the keys that are in use, and the last of them if there may be more.
+    pub(crate) async fn key_page(&self, filter: &KeyFilter) -> Seen<(Vec<KeyView>, Option<(GroupRef, String)>)> {
+        let mut keys = self.store()?.keys(filter).await?;
+        let full = keys.len() >= filter.limit.clamp(1, PAGE_MAX);
+        let next = keys.last().filter(|_| full).map(|last| (last.group.clone(), last.key.clone()));
+        if self.caller.queues.is_some() {
+            let groups = self.groups().await?;
+            keys.retain(|key| groups.iter().any(|group| group.group == key.group));
+        }
+        Ok((keys, next))
+    }
+
+    /// A page of the audit log, newest first: for those who may see everything.
+    pub(crate) async fn audit_log(&self, before: Option<i64>, limit: usize) -> Seen<Vec<Audited>> {
+        if !self.caller.is(Role::Admin) || self.caller.queues.is_some() {
+            return Err(Problem::forbidden(
+                "the audit log takes the role admin, on all queues; show a token that has it",
+            ));
+        }
+        Ok(self.store()?.audit_log(before, limit).await?)
+    }
+}

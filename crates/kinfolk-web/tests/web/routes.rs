@@ -1,0 +1,133 @@
+//! What the routes answer.
+
+use serde_json::json;
+
+use crate::lab::{Lab, get, is_good, post};
+
+#[tokio::test]
+async fn a_task_is_enqueued_shown_cancelled_and_retried() {
+    for lab in Lab::both().await {
+        let app = lab.open();
+        let made = post(&app, "/api/v1/tasks", r#"{"command":"greet","payload":{"n":0.10},"priority":3}"#).await;
+        assert_eq!(made.status, 201, "{made:?}");
+        let id = made.json()["task"].as_i64().unwrap();
+        let shown = get(&app, &format!("/api/v1/tasks/{id}")).await;
+        assert!(
+            shown.text.replace(": ", ":").contains(r#""payload":{"n":0.10}"#),
+            "numbers keep every digit: {shown:?}"
+        );
+        let task = &shown.json()["task"];
+        assert_eq!((&task["id"], &task["state"], &task["gate"]), (&json!(id), &json!("pending"), &json!("open")));
+        let cancelled = post(&app, &format!("/api/v1/tasks/{id}/cancel"), "").await;
+        assert_eq!(cancelled.json(), json!({"task": id, "cancel": "now", "ended": null}));
+        let again = post(&app, &format!("/api/v1/tasks/{id}/cancel"), "").await;
+        assert_eq!(again.json(), json!({"task": id, "cancel": "too_late", "ended": "cancelled"}));
+        let retried = post(&app, &format!("/api/v1/tasks/{id}/retry"), "").await;
+        assert_eq!(retried.json()["state"], "pending");
+        let again = post(&app, &format!("/api/v1/tasks/{id}/retry"), "").await;
+        assert_eq!((again.status, again.code().as_str()), (409, "wrong_state"));
+        let audit = get(&app, "/api/v1/audit").await.json();
+        let done: Vec<_> = audit["entries"].as_array().unwrap().iter().map(|entry| entry["what"].clone()).collect();
+        assert_eq!(done, ["retry", "cancel", "enqueue"], "what was refused is not done: {audit}");
+        assert_eq!(audit["entries"][1]["subject"], format!("task {id}"));
+        assert_eq!(audit["entries"][1]["who"], "local");
+    }
+}
+
+#[tokio::test]
+async fn many_tasks_are_enqueued_at_once_and_listed_in_pages() {
+    for lab in Lab::both().await {
+        let app = lab.open();
+        let tasks: Vec<_> = (0..25).map(|n| json!({"command": if n == 7 { "nobody" } else { "greet" }})).collect();
+        let made = post(&app, "/api/v1/tasks/batch", &json!({"tasks": tasks}).to_string()).await;
+        let answers = made.json();
+        let outcomes: Vec<_> =
+            answers["answers"].as_array().unwrap().iter().map(|one| one["outcome"].clone()).collect();
+        assert_eq!(outcomes.iter().filter(|outcome| *outcome == "created").count(), 24);
+        assert_eq!(outcomes[7], "rejected");
+        let mut seen = Vec::new();
+        let mut path = "/api/v1/tasks?state=pending,running&command=greet&limit=10".to_owned();
+        loop {
+            let page = get(&app, &path).await.json();
+            seen.extend(page["tasks"].as_array().unwrap().iter().map(|task| task["id"].as_i64().unwrap()));
+            let Some(next) = page["next"].as_i64() else { break };
+            path = format!("/api/v1/tasks?state=pending,running&command=greet&limit=10&before={next}");
+        }
+        assert_eq!(seen.len(), 24);
+        assert!(seen.windows(2).all(|pair| pair[0] > pair[1]), "{seen:?}");
+        let count = get(&app, "/api/v1/tasks/count?command=greet&roots=true").await.json();
+        assert_eq!(count, json!({"tasks": 24, "more": false}));
+        let oldest = get(&app, "/api/v1/tasks?order=oldest&limit=1&payload=n=1").await;
+        assert_eq!(oldest.json()["tasks"], json!([]), "{oldest:?}");
+        let beyond = get(&app, "/api/v1/tasks?before=1").await;
+        assert_eq!((beyond.status, beyond.json()), (200, json!({"tasks": [], "next": null})));
+    }
+}
+
+#[tokio::test]
+async fn everything_around_tasks_is_told() {
+    for lab in Lab::both().await {
+        let app = lab.open();
+        let id = lab.failed("send", "mail").await;
+        for path in [
+            "stats",
+            "queues",
+            "commands",
+            "workers",
+            "groups",
+            "keys",
+            "schedules",
+            "statuses",
+            "me",
+            "audit",
+            "active?commands=greet,send",
+            "openapi.json",
+        ] {
+            let answer = get(&app, &format!("/api/v1/{path}")).await;
+            assert!(is_good(&answer), "{path}: {answer:?}");
+            answer.json();
+        }
+        for path in ["", "/children", "/attempts", "/checkpoints", "/explain"] {
+            assert!(is_good(&get(&app, &format!("/api/v1/tasks/{id}{path}")).await), "{path}");
+        }
+        for path in ["progress", "tree", "graph", "graph?format=dot", "graph?format=mermaid"] {
+            assert!(is_good(&get(&app, &format!("/api/v1/families/{id}/{path}")).await), "{path}");
+        }
+        assert_eq!(get(&app, "/api/v1/active?commands=send").await.json(), json!({"active": false}));
+        lab.enqueue("send").await;
+        assert_eq!(get(&app, "/api/v1/active?commands=send").await.json(), json!({"active": true}));
+        let detail = get(&app, &format!("/api/v1/tasks/{id}")).await.json();
+        assert_eq!(detail["attempts"][0]["failure"]["message"], "no such address");
+        assert_eq!(post(&app, "/api/v1/queues/mail/pause", "").await.status, 204);
+        let queues = get(&app, "/api/v1/queues").await.json();
+        let mail = queues.as_array().unwrap().iter().find(|queue| queue["name"] == "mail").unwrap();
+        assert_eq!(mail["paused_by"], "local");
+        assert_eq!(post(&app, "/api/v1/queues/mail/resume", "").await.status, 204);
+        let metrics = get(&app, "/metrics").await.text;
+        assert!(metrics.contains("kinfolk_tasks{queue=\"mail\",command=\"send\",state=\"failed\"} 1"), "{metrics}");
+        assert_eq!(get(&app, "/healthz").await.text, "ok\n");
+        assert_eq!(get(&app, "/readyz").await.text, "ready\n");
+    }
+}
+
+#[tokio::test]
+async fn it_can_be_mounted_under_any_prefix() {
+    let lab = Lab::sqlite().await;
+    let app = axum::Router::new().nest("/a/b", lab.open());
+    let document = get(&app, "/a/b/api/v1/openapi.json").await.json();
+    assert_eq!(document["servers"][0]["url"], "/a/b/api/v1");
+    let page = get(&app, "/a/b").await;
+    assert!(is_good(&page) && page.text.contains("/a/b/assets/"), "{page:?}");
+}
+
+#[tokio::test]
+async fn an_asset_is_kept_by_browsers_under_the_address_of_its_content_alone() {
+    let lab = Lab::sqlite().await;
+    let app = lab.open();
+    let page = get(&app, "/").await.text;
+    let start = page.find("/assets/kinfolk.css?v=").expect("a link to the stylesheet");
+    let address = page[start..].split('"').next().unwrap();
+    assert!(get(&app, address).await.headers["cache-control"].to_str().unwrap().contains("immutable"));
+    assert_eq!(get(&app, "/assets/kinfolk.css").await.headers["cache-control"], "no-cache");
+    assert_eq!(get(&app, "/assets/..%2FCargo.toml").await.code(), "not_found");
+}
