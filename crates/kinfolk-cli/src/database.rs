@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use kinfolk::Address;
 use kinfolk_core::operate::{Migrated, Migration};
 use kinfolk_core::{Operate as _, Store};
 use kinfolk_postgres::{PgOptions, PgStore, without_password};
@@ -34,19 +35,12 @@ pub(crate) enum Access {
 }
 
 impl Target {
-    /// Tells by the form of the text, as `kinfolk::open` does. The address of another kind of server is refused, lest it
-    /// be taken for a path.
+    /// Tells by the form of the text, as the library does.
     pub(crate) fn parse(text: &str) -> Result<Self, Fault> {
-        if kinfolk::names_postgres(text) {
-            return Ok(Self::Server(text.to_owned()));
-        }
-        let path = text.strip_prefix("sqlite://").or_else(|| text.strip_prefix("sqlite:")).unwrap_or(text);
-        match path.split_once("://") {
-            Some((scheme, _)) => Err(Fault::input(format!(
-                "{scheme}:// is no database of kinfolk; give postgres://…, or the path of a SQLite file"
-            ))),
-            None => Ok(Self::File(path.into())),
-        }
+        Ok(match Address::read(text)? {
+            Address::Postgres(text) => Self::Server(text.to_owned()),
+            Address::Sqlite(path) => Self::File(path.into()),
+        })
     }
 
     /// The text, with the password left out.
@@ -74,11 +68,10 @@ pub(crate) async fn open(target: &Target, global: &Global, access: Access) -> Re
 /// Brings a schema up to date, and tells from where to where. A file is made if it is not there.
 pub(crate) async fn migrate(target: &Target, global: &Global) -> Result<Migrated, Fault> {
     match target {
-        // Opening a file migrates it, so what is to be done has to be looked at before.
+        // Opening a file migrates it, so its version has to be looked at before.
         Target::File(path) => {
-            let pending = kinfolk_sqlite::pending_migrations(path)?;
-            let now = open_file(path).await?.migrate().await?;
-            Ok(Migrated { from: pending.first().map_or(now.from, |first| first.version - 1), ..now })
+            let from = kinfolk_sqlite::file_version(path)?;
+            Ok(Migrated { from, ..open_file(path).await?.migrate().await? })
         }
         Target::Server(url) => Ok(connect(url, global).await?.migrate().await?),
     }

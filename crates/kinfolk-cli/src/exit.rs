@@ -52,8 +52,8 @@ impl Exit {
             Self::Usage => "bad usage or bad input; nothing was written",
             Self::NotFound => "there is no such task, queue, command, group, schedule, status or file",
             Self::Database => {
-                "the database can't be used: unreachable, busy, read-only, full, forbidden, or its schema is missing, \
-                 too old or too new"
+                "the database can't be used: unreachable, busy, read-only, full, forbidden, damaged, or its schema is \
+                 missing, too old or too new"
             }
             Self::Internal => "an internal fault: please report it",
             Self::Interrupted => "stopped by a signal before it was done",

@@ -1,12 +1,14 @@
 //! What went wrong with a run, for a person (one line) and for a program (`--json`).
 
-use std::io::{self, Write as _};
+use std::io;
 
+use kinfolk_core::text::harmless;
 use kinfolk_core::{InputError, StoreError};
 use owo_colors::OwoColorize as _;
 use serde_json::json;
 
 use crate::exit::Exit;
+use crate::out::terminal;
 
 /// The reason a run does not end with exit code 0.
 #[derive(Debug)]
@@ -52,13 +54,11 @@ impl Fault {
         if self.message.is_empty() {
             return;
         }
-        let mut stderr = anstream::stderr();
-        // Nobody is left to be told when stderr is closed.
-        let _ = if json {
-            writeln!(stderr, "{}", json!({"error": {"code": self.code, "message": self.message}}))
+        if json {
+            terminal::complain_json(&json!({"error": {"code": self.code, "message": self.message}}).to_string());
         } else {
-            writeln!(stderr, "{} {}", "kinfolk:".red().bold(), one_line(&self.message))
-        };
+            terminal::complain(format_args!("{} {}", "kinfolk:".red().bold(), harmless(&one_line(&self.message))));
+        }
     }
 }
 
@@ -84,7 +84,8 @@ impl From<StoreError> for Fault {
             | StoreError::Full { .. }
             | StoreError::Forbidden { .. }
             | StoreError::Unavailable { .. }
-            | StoreError::Foreign { .. } => Exit::Database,
+            | StoreError::Foreign { .. }
+            | StoreError::Damaged { .. } => Exit::Database,
             _ => Exit::Internal,
         };
         Self::new(exit, fault.code(), fault.to_string())

@@ -7,15 +7,29 @@ use crate::out::table::harmless;
 use crate::session::quoted;
 use crate::span;
 
-/// Reads a key of a task: `tenant=acme`. Whatever stands behind the first `=` is the key.
-pub(crate) fn parse_key(text: &str) -> Result<(GroupName, String), InputError> {
-    let (name, key) = named(text, "a key", "tenant=acme")?;
-    check_key(key)?;
-    Ok((name, key.to_owned()))
+/// Keys of a task that were given together.
+pub(crate) type GivenKeys = Vec<(GroupName, String)>;
+
+/// Reads keys of a task: `tenant=acme`, or `tenant=acme,message=m-1`. Whatever stands behind a `=` is the key, up to a comma
+/// that another name and a `=` follow.
+pub(crate) fn parse_keys(text: &str) -> Result<GivenKeys, InputError> {
+    let begins = |place: usize| {
+        text[place + 1..].split_once('=').is_some_and(|(name, _)| GroupName::new(name.trim_start()).is_ok())
+    };
+    let mut keys = Vec::new();
+    let mut from = 0;
+    let commas = text.match_indices(',').map(|(place, _)| place).filter(|&place| begins(place));
+    for end in commas.chain([text.len()]) {
+        let (name, key) = named(text[from..end].trim_start(), "a key", "tenant=acme")?;
+        check_key(key)?;
+        keys.push((name, key.to_owned()));
+        from = end + 1;
+    }
+    Ok(keys)
 }
 
 /// All keys of a task; two in one group are a slip of the pen.
-pub(crate) fn keys_of(given: &[(GroupName, String)]) -> Result<Keys, InputError> {
+pub(crate) fn keys_of<'a>(given: impl Iterator<Item = &'a (GroupName, String)>) -> Result<Keys, InputError> {
     let mut keys = Keys::new();
     for (name, key) in given {
         if let Some(other) = keys.0.insert(name.clone(), key.clone()) {
@@ -148,7 +162,12 @@ mod tests {
 
     #[test]
     fn keys_limits_and_rates_are_read_as_people_write_them() {
-        assert_eq!(parse_key("tenant=a=b c").unwrap(), (group("tenant"), "a=b c".to_owned()));
+        let keys = |given: &[(&str, &str)]| -> GivenKeys {
+            given.iter().map(|(name, key)| (group(name), (*key).to_owned())).collect()
+        };
+        assert_eq!(parse_keys("tenant=a=b c").unwrap(), keys(&[("tenant", "a=b c")]));
+        assert_eq!(parse_keys("tenant=1,message=2").unwrap(), keys(&[("tenant", "1"), ("message", "2")]));
+        assert_eq!(parse_keys("tenant=a,b, m=2").unwrap(), keys(&[("tenant", "a,b"), ("m", "2")]));
         assert_eq!(parse_limit("tenant=20").unwrap(), (group("tenant"), 20));
         let rate = Rate { count: 100, per: Duration::from_secs(1), burst: 20 };
         assert_eq!(parse_named_rate("provider=100/1s:20").unwrap(), (group("provider"), rate));
@@ -159,8 +178,9 @@ mod tests {
     #[test]
     fn what_can_not_be_read_is_refused_with_an_example() {
         for (fault, example) in [
-            (parse_key("acme").unwrap_err(), "tenant=acme"),
-            (parse_key("tenant=").unwrap_err(), "1 to 200"),
+            (parse_keys("acme").unwrap_err(), "tenant=acme"),
+            (parse_keys("tenant=").unwrap_err(), "1 to 200"),
+            (parse_keys("tenant=,message=1").unwrap_err(), "1 to 200"),
             (parse_limit("tenant").unwrap_err(), "tenant=20"),
             (parse_limit("tenant=many").unwrap_err(), "like 20"),
             (parse_limit("tenant=-1").unwrap_err(), "like 20"),
@@ -171,8 +191,8 @@ mod tests {
         ] {
             assert!(fault.to_string().contains(example), "{fault}");
         }
-        let two = [parse_key("tenant=a").unwrap(), parse_key("tenant=b").unwrap()];
-        assert!(keys_of(&two).unwrap_err().to_string().contains("two keys in group tenant"));
+        let two = parse_keys("tenant=a,tenant=b").unwrap();
+        assert!(keys_of(two.iter()).unwrap_err().to_string().contains("two keys in group tenant"));
     }
 
     #[test]

@@ -55,23 +55,33 @@ fn main() -> ExitCode {
 /// Help and version go to stdout and are no errors; the rest is bad usage.
 fn usage(fault: &clap::Error) -> Exit {
     let json = std::env::args_os().any(|argument| argument == "--json");
+    let text = without_addresses(fault.render().ansi().to_string(), fault.kind());
     match fault.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            let _ = fault.print();
+            let _ = out::terminal::print(text.trim_end());
             Exit::Done
         }
         // A bad value explains itself in one line; for all else clap's own several lines help more.
         kind if json || kind == ErrorKind::ValueValidation => {
-            let text = fault.render().to_string();
+            let text = anstream::adapter::strip_str(&text).to_string();
             let message = text.split("\n\n").next().unwrap_or_default();
             Fault::input(message.trim_start_matches("error: ")).report(json);
             Exit::Usage
         }
         _ => {
-            let _ = fault.print();
+            out::terminal::complain(text.trim_end());
             Exit::Usage
         }
     }
+}
+
+/// The text without arguments that may be the address of a database in the wrong place: there may be a password in one.
+fn without_addresses(mut text: String, kind: ErrorKind) -> String {
+    let marks: &[char] = if kind == ErrorKind::InvalidSubcommand { &['@', '=', ':'] } else { &['@'] };
+    for argument in std::env::args().skip(1).filter(|argument| argument.len() > 5 && argument.contains(marks)) {
+        text = text.replace(&argument, "…");
+    }
+    text
 }
 
 /// Logs go to stderr: warnings by default, more with each `-v`, or as `RUST_LOG` says.
@@ -82,8 +92,10 @@ fn logs(global: &args::Global, level: &str) {
         _ => EnvFilter::new(format!("warn,kinfolk={level},kinfolk_postgres={level},kinfolk_sqlite={level}")),
     };
     let color = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(color);
-    if global.json {
+    let json = global.json;
+    let writer = move || out::terminal::Log { json };
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(color);
+    if json {
         builder.json().init();
     } else {
         builder.init();

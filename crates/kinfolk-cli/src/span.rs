@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kinfolk_core::{InputError, UniqueScope};
+use kinfolk_core::{InputError, Timestamp, UniqueScope};
 
 const UNITS: [(&str, u64); 6] =
     [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)];
@@ -36,6 +36,20 @@ pub(crate) fn parse_delay(text: &str) -> Result<Duration, InputError> {
     match text.trim_start().starts_with('-') {
         true => Err(InputError::NegativeDelay(text.to_owned())),
         false => parse(text),
+    }
+}
+
+/// Reads a moment: `2026-01-31T12:00:00Z`, or a day, which begins at midnight in UTC.
+pub(crate) fn parse_moment(text: &str) -> Result<Timestamp, InputError> {
+    let Err(fault) = text.parse::<Timestamp>() else { return text.parse() };
+    let day = (text.len() == "2026-01-31".len()).then(|| format!("{text}T00:00:00Z").parse().ok()).flatten();
+    let local = || format!("{text}Z").parse::<Timestamp>();
+    match (day, local()) {
+        (Some(day), _) => Ok(day),
+        (None, Ok(utc)) => {
+            Err(InputError::NotATime { text: text.to_owned(), why: format!("it has no time zone: in UTC it is {utc}") })
+        }
+        _ => Err(fault),
     }
 }
 
@@ -108,6 +122,19 @@ mod tests {
         }
         assert_eq!(parse_delay("-5m"), Err(InputError::NegativeDelay("-5m".into())));
         assert!(parse("-5m").unwrap_err().to_string().contains("negative"));
+    }
+
+    #[test]
+    fn a_moment_is_a_time_with_its_zone_or_a_day_in_utc() {
+        let midnight: Timestamp = "2030-01-01T00:00:00Z".parse().unwrap();
+        assert_eq!(parse_moment("2030-01-01"), Ok(midnight));
+        assert_eq!(parse_moment("2030-01-01T00:00:00Z"), Ok(midnight));
+        assert_eq!(parse_moment("2030-01-01T01:00:00+01:00"), Ok(midnight));
+        let said = parse_moment("2030-01-01T12:00").unwrap_err().to_string();
+        assert!(said.contains("time zone") && said.contains("2030-01-01T12:00:00Z"), "{said}");
+        for text in ["tomorrow", "2030-13-01", "", "12:00"] {
+            assert!(parse_moment(text).unwrap_err().to_string().contains("2026-01-31T12:00:00Z"), "{text}");
+        }
     }
 
     #[test]

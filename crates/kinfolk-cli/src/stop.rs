@@ -1,9 +1,16 @@
-//! Being asked to stop: Ctrl-C, or SIGTERM from whoever runs this as a service.
+//! Being asked to stop: Ctrl-C, or SIGTERM from the program that runs this as a service.
+
+use std::time::Duration;
 
 use tokio::signal;
+use tokio::time::Instant;
 
 use crate::exit::Exit;
 use crate::fault::Fault;
+
+/// Signals within this span are one request: `timeout` and process managers signal a process and then its group, so that one
+/// wish arrives twice.
+const ONE_REQUEST: Duration = Duration::from_secs(1);
 
 /// The requests to stop, one after another. From the moment this is made, no signal ends the process by itself.
 pub(crate) struct Signals {
@@ -11,6 +18,7 @@ pub(crate) struct Signals {
     interrupt: signal::unix::Signal,
     #[cfg(unix)]
     terminate: signal::unix::Signal,
+    last: Option<Instant>,
 }
 
 impl Signals {
@@ -22,27 +30,38 @@ impl Signals {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
             terminate: signal(SignalKind::terminate()).map_err(failed)?,
+            last: None,
         })
     }
 
     /// Begins to listen.
     #[cfg(not(unix))]
     pub(crate) fn listen() -> Result<Self, Fault> {
-        Ok(Self {})
+        Ok(Self { last: None })
     }
 
     /// The next request. Cancel-safe.
-    #[cfg(unix)]
     pub(crate) async fn next(&mut self) {
+        loop {
+            self.signal().await;
+            let now = Instant::now();
+            if self.last.is_none_or(|last| now - last >= ONE_REQUEST) {
+                self.last = Some(now);
+                return;
+            }
+        }
+    }
+
+    #[cfg(unix)]
+    async fn signal(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
         }
     }
 
-    /// The next request. Cancel-safe.
     #[cfg(not(unix))]
-    pub(crate) async fn next(&mut self) {
+    async fn signal(&mut self) {
         if signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -1,11 +1,10 @@
 //! One measured figure, and how it is shown: a line of JSON for programs, a table for people.
 
-use std::io::Write as _;
-
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use super::stats::{Comparison, Verdict};
+use crate::out::terminal;
 
 /// One figure. `ratio` is higher-is-better; `bar` is there only where one is set.
 #[derive(Clone, Debug, Serialize)]
@@ -17,7 +16,6 @@ pub(super) struct Figure {
     pub baseline: String,
     pub baseline_rate: f64,
     pub ratio: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bar: Option<f64>,
     pub spread: f64,
     pub p50_ms: Option<f64>,
@@ -97,10 +95,7 @@ impl Output {
     /// Reports a figure: at once as a line of JSON, or in the table at the end.
     pub(super) fn figure(&mut self, figure: Figure) -> anyhow::Result<()> {
         if self.json {
-            let mut out = std::io::stdout().lock();
-            serde_json::to_writer(&mut out, &figure)?;
-            writeln!(out)?;
-            out.flush()?;
+            terminal::print_json(&serde_json::to_string(&figure)?)?;
         }
         self.figures.push(figure);
         Ok(())
@@ -108,7 +103,7 @@ impl Output {
 
     /// Says what is going on, on the error stream: figures alone go to the output.
     pub(super) fn progress(&self, words: &str) {
-        anstream::eprintln!("{words}");
+        terminal::complain(words);
     }
 
     /// Says something that only `--verbose` asks for.
@@ -121,7 +116,7 @@ impl Output {
     /// Prints the table, unless every figure has gone out as JSON already.
     pub(super) fn finish(self) -> std::io::Result<()> {
         if !self.json {
-            writeln!(anstream::stdout().lock(), "{}", table(&self.figures))?;
+            terminal::print(table(&self.figures))?;
         }
         Ok(())
     }
@@ -194,8 +189,7 @@ mod tests {
         for key in agreed {
             assert!(keys(&figure).contains(&key.to_owned()), "{key}");
         }
-        assert!(!keys(&figure).contains(&"bar".to_owned()), "a bar stands only where one is set");
-        assert!(keys(&figure.bar(Some(0.7))).contains(&"bar".to_owned()));
+        assert!(keys(&figure).contains(&"bar".to_owned()), "null where there is none");
     }
 
     #[test]

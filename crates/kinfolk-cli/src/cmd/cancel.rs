@@ -1,27 +1,34 @@
 //! `kinfolk cancel`: ask for the end of tasks and of all their descendants, or of the whole families they belong to. One that has already ended is a no, and the others are still asked.
 
-use kinfolk_core::operate::Cancelled;
+use kinfolk_core::operate::{Action, Cancelled};
 use kinfolk_core::{Store, StoreError, TaskId};
 use serde_json::json;
 
+use super::bulk::{self, BulkOptions};
 use super::each;
 use crate::fault::Fault;
 use crate::session::Session;
 
-/// `kinfolk cancel ID…`
+/// `kinfolk cancel ID…`, or with a filter
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Their numbers
-    #[arg(required = true, value_name = "ID")]
+    #[arg(value_name = "ID", required_unless_present_any = bulk::BY_FILTER)]
     ids: Vec<TaskId>,
 
     /// The whole family of each: its root, and all that came of it
     #[arg(long)]
     family: bool,
+
+    #[command(flatten)]
+    bulk: BulkOptions,
 }
 
 /// Runs it.
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
+    if args.ids.is_empty() {
+        return bulk::run(Action::Cancel, &args.bulk, session).await;
+    }
     let store = session.open().await?;
     let (store, out) = (store.as_ref(), session.out);
     each(&args.ids, session, |id| async move {

@@ -1,12 +1,12 @@
 //! `kinfolk completions`: a completion script for a shell.
 
-use std::io::Write as _;
-
 use clap::CommandFactory as _;
 use clap_complete::Shell;
+use serde_json::json;
 
 use crate::args::Cli;
 use crate::fault::Fault;
+use crate::session::Session;
 
 /// `kinfolk completions SHELL`
 #[derive(clap::Args, Debug)]
@@ -17,8 +17,9 @@ pub(crate) struct Args {
 }
 
 /// Runs it.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args, session: &Session) -> Result<(), Fault> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "kinfolk", &mut script);
-    Ok(std::io::stdout().write_all(&script)?)
+    let script = String::from_utf8_lossy(&script);
+    session.out.say(&json!({"shell": args.shell.to_string(), "script": script}), script.trim_end())
 }

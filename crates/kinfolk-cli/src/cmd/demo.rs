@@ -17,11 +17,15 @@ pub(crate) struct Args {
     /// Orders in a day
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(8..=500))]
     orders: u32,
+
+    /// Show the day in the terminal alone, without pages
+    #[arg(long)]
+    no_web: bool,
 }
 
 /// Runs it.
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let mut global = session.global.clone();
     global.database.get_or_insert_with(|| DATABASE.to_owned());
-    demo::run(&Session::new(global), args.once, args.orders).await
+    demo::run(&Session::new(global), args.once, args.orders, !args.no_web).await
 }

@@ -4,13 +4,15 @@ use kinfolk_core::inspect::{Finding, Health};
 
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::out::parts::FindingPart;
 use crate::out::table::{self, Table};
 use crate::session::Session;
 
 /// Runs it.
 pub(crate) async fn run(session: &Session) -> Result<(), Fault> {
     let findings = session.open().await?.doctor().await?;
-    session.out.list(&findings, "nothing was looked at", || table_of(&findings))?;
+    let parts: Vec<FindingPart<'_>> = findings.iter().map(Into::into).collect();
+    session.out.list(&parts, "nothing was looked at", || table_of(&findings))?;
     match findings.iter().any(|finding| finding.health == Health::Bad) {
         true => Err(Fault::silent(Exit::No)),
         false => Ok(()),

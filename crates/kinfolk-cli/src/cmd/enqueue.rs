@@ -20,18 +20,18 @@ pub(crate) struct Args {
     command: CommandName,
 
     /// What with, as JSON; `-` reads stdin; left out it is {}
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_negative_numbers = true)]
     payload: Option<String>,
 
     #[command(flatten)]
     task: TaskOptions,
 
     /// Run it this long from now, like 5m
-    #[arg(long, value_name = "SPAN", value_parser = span::parse_delay, allow_hyphen_values = true, conflicts_with = "at")]
+    #[arg(long, visible_alias = "in", value_name = "SPAN", value_parser = span::parse_delay, allow_hyphen_values = true, conflicts_with = "at")]
     delay: Option<Duration>,
 
-    /// Run it at this time, like 2026-01-31T12:00:00Z
-    #[arg(long, value_name = "TIME")]
+    /// Run it at this time, like 2026-01-31T12:00:00Z, or when this day begins in UTC, like 2026-01-31
+    #[arg(long, value_name = "TIME", value_parser = span::parse_moment)]
     at: Option<Timestamp>,
 
     /// Enqueue it this many times
@@ -155,7 +155,6 @@ fn remedy(why: &Rejection, command: &CommandName, session: &Session) -> String {
 struct Answer {
     outcome: &'static str,
     task: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
 }
 

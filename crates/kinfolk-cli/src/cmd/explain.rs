@@ -5,12 +5,14 @@
 use kinfolk_core::{Explanation, GroupRef, Reason, State, Store, StoreError, Task, TaskId, Timestamp};
 use owo_colors::OwoColorize as _;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::fault::Fault;
 use crate::group;
+use crate::out::parts;
 use crate::out::table::harmless;
 use crate::out::time::relative;
-use crate::out::words::{colored, gate_note, reason_words};
+use crate::out::words::{colored, gate_note, reason_words, suspect_words};
 use crate::session::Session;
 
 /// `kinfolk explain ID`
@@ -23,22 +25,25 @@ pub(crate) struct Args {
 /// What `--json` prints.
 #[derive(Serialize)]
 struct View<'a> {
-    task: TaskId,
+    id: TaskId,
     command: &'a str,
     queue: &'a str,
     state: State,
-    now: Timestamp,
+    looked_at: Timestamp,
     worker: Option<kinfolk_core::WorkerId>,
     started_at: Option<Timestamp>,
     finished_at: Option<Timestamp>,
-    reasons: Vec<Told<'a>>,
+    suspect: bool,
+    strikes: u16,
+    max_strikes: u16,
+    reasons: Vec<Told>,
 }
 
 /// A reason in words, with what can be done about it.
 #[derive(Serialize)]
-struct Told<'a> {
+struct Told {
     #[serde(flatten)]
-    reason: &'a Reason,
+    reason: Value,
     words: String,
     remedies: Vec<Remedy>,
 }
@@ -57,25 +62,28 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let store = session.open().await?;
     let explained = store.explain(args.id).await?;
     let task = store.task(args.id).await?.ok_or_else(|| StoreError::not_found("task", args.id))?;
-    let told: Vec<Told<'_>> = explained
+    let told: Vec<Told> = explained
         .reasons
         .iter()
         .map(|reason| Told {
-            reason,
+            reason: parts::reason(reason),
             words: reason_words(reason, explained.now),
             remedies: remedies(reason, task.id, session),
         })
         .collect();
     if session.out.json() {
         return session.out.item(&View {
-            task: task.id,
+            id: task.id,
             command: task.command.as_str(),
             queue: task.queue.as_str(),
             state: explained.state,
-            now: explained.now,
+            looked_at: explained.now,
             worker: explained.worker,
             started_at: task.started_at,
             finished_at: task.finished_at,
+            suspect: task.suspect,
+            strikes: task.strikes,
+            max_strikes: max_strikes(&task, store.as_ref()).await?,
             reasons: told,
         });
     }
@@ -83,13 +91,34 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let head = format!("task {} {} {}{note}", task.id.bold(), task.command.bold(), colored(explained.state));
     if !matches!(explained.state, State::Pending | State::Waiting) {
         let whereabouts = whereabouts(&task, &explained, store.as_ref()).await?;
-        return session.out.line(format_args!("{head}: {whereabouts}"));
+        session.out.line(format_args!("{head}: {whereabouts}"))?;
+        return tell_suspicion(&task, store.as_ref(), session).await;
     }
     session.out.line(format_args!("{head} on queue {}; it is not running because:", task.queue))?;
-    told.iter().try_for_each(|told| tell(told, session))
+    told.iter().try_for_each(|told| tell(told, session))?;
+    tell_suspicion(&task, store.as_ref(), session).await
 }
 
-fn tell(told: &Told<'_>, session: &Session) -> Result<(), Fault> {
+/// How many strikes make a task poison.
+async fn max_strikes(task: &Task, store: &dyn Store) -> Result<u16, Fault> {
+    let commands = store.commands().await?;
+    Ok(commands.iter().find(|command| command.name == task.command).map_or(0, |command| command.retry.max_strikes))
+}
+
+/// Of a suspect with strikes: what follows from them, and what can be done.
+async fn tell_suspicion(task: &Task, store: &dyn Store, session: &Session) -> Result<(), Fault> {
+    if !task.suspect || task.strikes == 0 || task.state.is_terminal() {
+        return Ok(());
+    }
+    let most = max_strikes(task, store).await?;
+    session.out.line(format_args!("{}; it waits longer after each one, and fails with {most}", suspect_words(task)))?;
+    let acquit = session.command_line(&format!("acquit {}", task.id));
+    let cancel = session.command_line(&format!("cancel {}", task.id));
+    session.out.line(format_args!("    {}  {}", acquit.bold(), "lets it run at once, like any other task".dimmed()))?;
+    session.out.line(format_args!("    {}  {}", cancel.bold(), "ends it".dimmed()))
+}
+
+fn tell(told: &Told, session: &Session) -> Result<(), Fault> {
     session.out.line(format_args!("- {}", told.words))?;
     for Remedy { command, does } in &told.remedies {
         match command {

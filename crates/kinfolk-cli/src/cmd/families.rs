@@ -25,7 +25,7 @@ pub(crate) struct Family {
 /// What `--json` prints: a family that has gone on.
 #[derive(Serialize)]
 pub(crate) struct Change<'a> {
-    at: Timestamp,
+    looked_at: Timestamp,
     root: TaskId,
     command: &'a str,
     state: State,
@@ -43,7 +43,7 @@ pub(crate) async fn at_work(
 ) -> Result<BTreeMap<TaskId, Family>, Fault> {
     let mut roots: BTreeSet<TaskId> = before.copied().collect();
     if any {
-        let filter = Filter { states: vec![State::Waiting], limit: LOOK, ..Filter::default() };
+        let filter = Filter { state: vec![State::Waiting], limit: LOOK, ..Filter::default() };
         let waiting = store.list(&filter).await?.tasks;
         let newest: BTreeSet<TaskId> = waiting.iter().map(|task| task.root).collect();
         roots.extend(newest.into_iter().rev().take(SHOWN_MAX.saturating_sub(roots.len())));
@@ -75,10 +75,10 @@ impl Family {
     }
 
     /// For programs.
-    pub(crate) fn change(&self, at: Timestamp) -> Change<'_> {
+    pub(crate) fn change(&self, looked_at: Timestamp) -> Change<'_> {
         let Task { id, command, state, report, signals, .. } = &self.root;
         let (command, report) = (command.as_str(), report.as_ref());
-        Change { at, root: *id, command, state: *state, report, signals, progress: &self.progress }
+        Change { looked_at, root: *id, command, state: *state, report, signals, progress: &self.progress }
     }
 
     /// Whether nothing has changed since, but perhaps how long it is at it.

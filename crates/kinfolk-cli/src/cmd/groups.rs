@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::fault::Fault;
 use crate::group::rate_words;
+use crate::out::parts::{KeyPart, SettingPart, SpecPart};
 use crate::out::table::{self, Table, harmless};
 use crate::session::Session;
 
@@ -94,7 +95,7 @@ async fn remove(which: &Which, session: &Session) -> Result<(), Fault> {
     let GroupView { group, .. } = which.find(&groups)?;
     store.remove_group(group).await?;
     session.out.say(
-        &json!({"command": group.command, "name": group.name, "removed": true}),
+        &json!({"group": group.name, "command": group.command, "removed": true}),
         format!("group {group} is removed; whoever registers a command with it makes it anew"),
     )
 }
@@ -102,10 +103,16 @@ async fn remove(which: &Which, session: &Session) -> Result<(), Fault> {
 /// What `--json` prints for each group.
 #[derive(Serialize)]
 struct Overview<'a> {
-    #[serde(flatten)]
-    view: &'a GroupView,
+    name: &'a GroupName,
+    /// Whose group it is; null for a shared one.
+    command: Option<&'a CommandName>,
+    commands: &'a [CommandName],
+    declared: SpecPart,
+    set: SettingPart,
+    /// What is set for single keys.
+    keys: BTreeMap<&'a str, SettingPart>,
     /// Those of its keys that hold tasks up.
-    blocking: Vec<&'a KeyView>,
+    blocking: Vec<KeyPart<'a>>,
     /// Whether there may be more of them.
     more: bool,
 }
@@ -119,8 +126,13 @@ async fn overview(session: &Session) -> Result<(), Fault> {
     let views: Vec<Overview<'_>> = groups
         .iter()
         .map(|view| Overview {
-            view,
-            blocking: keys.iter().filter(|key| key.group == view.group).collect(),
+            name: &view.group.name,
+            command: view.group.command.as_ref(),
+            commands: &view.commands,
+            declared: (&view.declared).into(),
+            set: view.set.into(),
+            keys: view.keys.iter().map(|(key, setting)| (key.as_str(), (*setting).into())).collect(),
+            blocking: keys.iter().filter(|key| key.group == view.group).map(Into::into).collect(),
             more: last.is_some_and(|last| view.group >= *last),
         })
         .collect();
@@ -135,14 +147,12 @@ async fn overview(session: &Session) -> Result<(), Fault> {
 /// The keys that hold most tasks up, for people.
 fn told_keys(mut keys: Vec<KeyView>, session: &Session, now: Timestamp) -> Result<(), Fault> {
     if keys.is_empty() {
-        return session.out.line("\nno key is at its limit, and no task waits behind one");
+        return session.out.line("\nno task waits behind a key");
     }
     let (all, many) = (keys.len(), if keys.len() == PAGE_MAX { "more than " } else { "" });
     keys.sort_by_key(|key| std::cmp::Reverse(key.waiters));
     keys.truncate(SHOWN);
-    session
-        .out
-        .line(format_args!("\nkeys at their limit, or with tasks behind them:\n{}", keys::table_of(&keys, now)))?;
+    session.out.line(format_args!("\nkeys with tasks behind them:\n{}", keys::table_of(&keys, now)))?;
     if all > keys.len() {
         let rest = session.command_line("groups keys --blocking");
         session.out.hint(format_args!("{many}{} more: {rest}", all - keys.len()));

@@ -1,109 +1,103 @@
-//! `kinfolk list`: tasks, newest first, page by page.
+//! `kinfolk list`: tasks that match a filter, page by page, or how many there are.
 
-use kinfolk_core::inspect::Filter;
+use std::collections::BTreeMap;
+
+use kinfolk_core::filter::{Filter, Order};
 use kinfolk_core::limits::PAGE_MAX;
-use kinfolk_core::{CommandName, QueueName, State, Task, TaskId, Timestamp};
+use kinfolk_core::{Gate, State, Task, TaskId, Timestamp};
 
+use super::cause::cause;
+use super::filter_options::{self, FilterOptions};
 use crate::fault::Fault;
 use crate::group::keys_words;
 use crate::out::durable::{awaited, is_suspended, report_words};
 use crate::out::table::{self, Table};
+use crate::out::time::relative;
 use crate::out::view::TaskView;
 use crate::out::words;
-use crate::session::{Session, quoted};
+use crate::session::Session;
+
+/// Failed families of a page whose cause is looked for: each costs a few reads.
+const CAUSES: usize = 50;
 
 /// `kinfolk list`
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// In this state: pending, running, waiting, completed, failed or cancelled; may be given several times
-    #[arg(long, value_name = "STATE", value_delimiter = ',')]
-    state: Vec<State>,
+    #[command(flatten)]
+    which: FilterOptions,
 
-    /// Of this command
-    #[arg(long, value_name = "NAME")]
-    command: Option<CommandName>,
-
-    /// On this queue
-    #[arg(long, value_name = "NAME")]
-    queue: Option<QueueName>,
-
-    /// Holding, or having held, this unique key
-    #[arg(long, value_name = "KEY")]
-    unique: Option<String>,
+    /// The newest first, or the oldest
+    #[arg(long, value_name = "ORDER", default_value = "newest")]
+    order: Order,
 
     /// At most this many
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=PAGE_MAX as u64))]
     limit: u64,
 
-    /// Go on after this task: the last one of the page before
+    /// Only tasks with a smaller number
     #[arg(long, value_name = "ID")]
     before: Option<TaskId>,
+
+    /// Only tasks with a larger number
+    #[arg(long, value_name = "ID")]
+    after: Option<TaskId>,
+
+    /// Say how many there are, and don't list them
+    #[arg(long)]
+    count: bool,
 }
 
 /// Runs it.
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let store = session.open().await?;
-    args.must_exist(store.as_ref()).await?;
     let filter = Filter {
-        states: args.state.clone(),
-        command: args.command.clone(),
-        queue: args.queue.clone(),
-        unique_key: args.unique.clone(),
+        order: args.order,
         before: args.before,
+        after: args.after,
         limit: usize::try_from(args.limit).unwrap_or(PAGE_MAX),
+        ..args.which.filter(store.as_ref()).await?
     };
+    if args.count {
+        let found = store.count(&filter).await?;
+        return session.out.say(&found, words::matches(&found));
+    }
     let page = store.list(&filter).await?;
     let now = store.now().await?;
     let views: Vec<TaskView<'_>> = page.tasks.iter().map(TaskView::new).collect();
-    session.out.list(&views, "no such tasks", || table_of(&page.tasks, now))?;
+    let causes = if session.out.json() { BTreeMap::new() } else { causes(&page.tasks, store.as_ref()).await? };
+    let none = if page.next.is_some() { "no such tasks so far" } else { "no such tasks" };
+    session.out.list(&views, none, || table_of(&page.tasks, &causes, now))?;
     if let Some(next) = page.next {
-        session.out.hint(format_args!("more: {}", session.command_line(&args.next_page(next))));
+        session.out.hint(format_args!("more: {}", session.command_line(&next_page(filter, next))));
     }
     Ok(())
 }
 
-impl Args {
-    /// A misspelt command or queue is an error, not an empty list.
-    async fn must_exist(&self, store: &dyn kinfolk_core::Store) -> Result<(), Fault> {
-        if let Some(name) = &self.command
-            && !store.commands().await?.iter().any(|known| known.name == *name)
-        {
-            return Err(
-                kinfolk_core::StoreError::not_found("command", format!("{name}; see `kinfolk commands`")).into()
-            );
-        }
-        if let Some(name) = &self.queue
-            && !store.queues().await?.iter().any(|known| known.name == *name)
-        {
-            return Err(
-                kinfolk_core::StoreError::not_found("queue", format!("{name}; see `kinfolk queue list`")).into()
-            );
-        }
-        Ok(())
-    }
-
-    fn next_page(&self, next: TaskId) -> String {
-        let mut words = vec!["list".to_owned()];
-        let mut add = |option: &str, value: &str| words.extend([format!("--{option}"), quoted(value)]);
-        if !self.state.is_empty() {
-            add("state", &self.state.iter().map(|state| state.as_str()).collect::<Vec<_>>().join(","));
-        }
-        if let Some(command) = &self.command {
-            add("command", command.as_str());
-        }
-        if let Some(queue) = &self.queue {
-            add("queue", queue.as_str());
-        }
-        if let Some(key) = &self.unique {
-            add("unique", key);
-        }
-        add("limit", &self.limit.to_string());
-        add("before", &next.to_string());
-        words.join(" ")
-    }
+fn next_page(filter: Filter, next: TaskId) -> String {
+    let filter = filter.next_page(next);
+    let mut words = vec!["list".to_owned()];
+    words.extend(filter_options::words(&filter));
+    words.extend((filter.order == Order::Oldest).then(|| "--order oldest".to_owned()));
+    words.push(format!("--limit {}", filter.limit));
+    words.extend(filter.before.map(|id| format!("--before {id}")));
+    words.extend(filter.after.map(|id| format!("--after {id}")));
+    words.join(" ")
 }
 
-fn table_of(tasks: &[Task], now: Timestamp) -> Table {
+/// What is at the bottom of the families that failed, for so many of them.
+async fn causes(tasks: &[Task], store: &dyn kinfolk_core::Store) -> Result<BTreeMap<TaskId, String>, Fault> {
+    let mut causes = BTreeMap::new();
+    for task in tasks {
+        if causes.len() < CAUSES
+            && let Some(cause) = cause(task, store).await?
+        {
+            causes.insert(task.id, cause);
+        }
+    }
+    Ok(causes)
+}
+
+fn table_of(tasks: &[Task], causes: &BTreeMap<TaskId, String>, now: Timestamp) -> Table {
     let mut table = Table::new(&["id", "command", "queue", "state", "attempt", "when", "note"]).numbers(&[0]);
     for task in tasks {
         table.row(vec![
@@ -113,16 +107,21 @@ fn table_of(tasks: &[Task], now: Timestamp) -> Table {
             table::state(task.state, words::gate_note(task)),
             table::text(format_args!("{}/{}", task.attempt, task.max_attempts)),
             table::text(words::when(task, now)),
-            table::dim(note(task, now)),
+            table::dim(note(task, causes.get(&task.id), now)),
         ]);
     }
     table
 }
 
-fn note(task: &Task, now: Timestamp) -> String {
+fn note(task: &Task, cause: Option<&String>, now: Timestamp) -> String {
     match (&task.failure, task.cancel_requested_at) {
         (_, Some(_)) if !task.state.is_terminal() => "cancel requested".to_owned(),
-        (Some(failure), _) => table::short(&format!("{}: {}", failure.kind, failure.message), 60),
+        _ if task.strikes > 0 && !task.state.is_terminal() => struck(task, now),
+        (Some(failure), _) => {
+            // What went wrong comes before who else failed because of it.
+            let cause = cause.map(|cause| format!("{cause}; ")).unwrap_or_default();
+            table::short(&format!("{}: {cause}{}", failure.kind, failure.message), 60)
+        }
         (None, _) if is_suspended(task) => {
             let report = task.report.as_ref().map(|report| format!("; {}", report_words(report)));
             awaited(task, now) + &report.unwrap_or_default()
@@ -133,5 +132,14 @@ fn note(task: &Task, now: Timestamp) -> String {
             let keys = Some(keys_words(&task.keys)).filter(|keys| !keys.is_empty());
             unique.into_iter().chain(keys.map(|keys| table::short(&keys, 60))).collect::<Vec<_>>().join("; ")
         }
+    }
+}
+
+/// Of a suspect: its strikes, and when it is tried again.
+fn struck(task: &Task, now: Timestamp) -> String {
+    let words = words::suspect_words(task);
+    match task.gate {
+        Some(Gate::Time) => format!("{words}, next try {}", relative(now, task.due)),
+        _ => words,
     }
 }

@@ -1,6 +1,10 @@
 //! The commands, one file each. This is the only place that knows all of them.
 
+mod acquit;
+mod audit;
+mod bulk;
 mod cancel;
+mod cause;
 mod check;
 mod commands;
 mod completions;
@@ -8,7 +12,10 @@ mod demo;
 mod doctor;
 mod enqueue;
 mod explain;
+mod failures;
 mod families;
+mod filter_options;
+mod graph;
 mod group_options;
 mod groups;
 mod list;
@@ -18,11 +25,13 @@ mod register;
 mod replay;
 mod retry;
 mod schedule;
+pub(crate) mod serve;
 mod show;
 mod signal;
 mod stats;
 mod status;
 mod task_options;
+mod token;
 mod tree;
 mod watch;
 mod work;
@@ -30,6 +39,7 @@ mod workers;
 
 use clap::Subcommand;
 use kinfolk_core::TaskId;
+use serde_json::json;
 
 use crate::bench;
 use crate::exit::{self, Exit};
@@ -53,12 +63,23 @@ pub(crate) enum Command {
     Show(show::Args),
     /// Show a task and all that came of it
     Tree(tree::Args),
+    /// Draw a family as DOT or Mermaid
+    Graph(graph::Args),
     /// Say why a task is not running, and what can be done about it
     Explain(explain::Args),
     /// Cancel tasks and their descendants: pending ones at once, running ones through their worker
     Cancel(cancel::Args),
-    /// Let failed or cancelled tasks run again, or what failed in a family
+    /// Let failed or cancelled tasks run again, with all below them, or whole families
     Retry(retry::Args),
+
+    /// Clear suspects: tasks that were on workers that were lost run at once, like any other
+    Acquit(acquit::Args),
+    /// Let pending tasks that are not due run now
+    RunNow(bulk::Args),
+    /// Remove what has ended for good, families whole
+    Delete(bulk::Args),
+    /// What failed, by cause
+    Failures(failures::Args),
     /// Send a task a signal that its handler waits for, or will ask for
     Signal(signal::Args),
     /// Run a task's recorded history through the code of this program, and write nothing
@@ -67,10 +88,11 @@ pub(crate) enum Command {
     Pause(queue::Pause),
     /// Take from a paused queue again
     Resume(queue::Name),
-    /// List queues, make one, or change its limits and how long it keeps finished tasks
-    #[command(subcommand)]
-    Queue(queue::Verb),
+    /// List queues, make one, change its limits and how long it keeps finished tasks, pause and resume it
+    #[command(alias = "queues")]
+    Queue(queue::Args),
     /// Show groups, and the keys that hold tasks up; change and remove them
+    #[command(alias = "group")]
     Groups(groups::Args),
     /// List workers and their leases
     Workers,
@@ -81,13 +103,20 @@ pub(crate) enum Command {
     /// Follow the progress of all queues, and of the families at work
     Watch(watch::Args),
     /// Whether anything is going on among some commands: list, set, remove
-    #[command(subcommand)]
-    Status(status::Verb),
+    #[command(alias = "statuses")]
+    Status(status::Args),
     /// Recurring tasks: list, put, remove, pause, resume, next
-    #[command(subcommand)]
-    Schedule(schedule::Verb),
+    #[command(alias = "schedules")]
+    Schedule(schedule::Args),
     /// Run a worker for functions in the database and built-in commands
     Work(work::Args),
+    /// Serve the HTTP API and the pages, and run a worker beside them
+    Serve(serve::Args),
+    /// Make tokens for the HTTP API
+    #[command(subcommand)]
+    Token(token::Verb),
+    /// Who did what through a server, newest first
+    Audit(audit::Args),
     /// Look for trouble around the database
     Doctor,
     /// Run every invariant as a query and print what is broken
@@ -111,28 +140,43 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Fault
         Command::List(args) => list::run(args, session).await,
         Command::Show(args) => show::run(args, session).await,
         Command::Tree(args) => tree::run(args, session).await,
+        Command::Graph(args) => graph::run(args, session).await,
         Command::Explain(args) => explain::run(args, session).await,
         Command::Cancel(args) => cancel::run(args, session).await,
         Command::Retry(args) => retry::run(args, session).await,
+        Command::Acquit(args) => acquit::run(args, session).await,
+        Command::RunNow(args) => bulk::run_now(args, session).await,
+        Command::Delete(args) => bulk::delete(args, session).await,
+        Command::Failures(args) => failures::run(args, session).await,
         Command::Signal(args) => signal::run(args, session).await,
         Command::Replay(args) => replay::run(args, session).await,
         Command::Pause(pause) => queue::pause(pause, session).await,
         Command::Resume(name) => queue::resume(name, session).await,
-        Command::Queue(verb) => queue::run(verb, session).await,
+        Command::Queue(args) => queue::run(args, session).await,
         Command::Groups(args) => groups::run(args, session).await,
         Command::Workers => workers::run(session).await,
         Command::Commands => commands::run(session).await,
         Command::Stats => stats::run(session).await,
         Command::Watch(args) => watch::run(args, session).await,
-        Command::Status(verb) => status::run(verb, session).await,
-        Command::Schedule(verb) => schedule::run(verb, session).await,
+        Command::Status(args) => status::run(args, session).await,
+        Command::Schedule(args) => schedule::run(args, session).await,
         Command::Work(args) => work::run(args, session).await,
+        Command::Serve(args) => serve::run(args, session).await,
+        Command::Token(verb) => token::run(verb, session),
+        Command::Audit(args) => audit::run(args, session).await,
         Command::Doctor => doctor::run(session).await,
         Command::Check => check::run(session).await,
         Command::Bench(args) => bench::run(args, session).await,
-        Command::Completions(args) => completions::run(&args),
-        Command::ExitCodes => session.out.line(exit::table().trim_end()),
+        Command::Completions(args) => completions::run(&args, session),
+        Command::ExitCodes => exit_codes(session),
     }
+}
+
+fn exit_codes(session: &Session) -> Result<(), Fault> {
+    if !session.out.json() {
+        return session.out.line(exit::table().trim_end());
+    }
+    Exit::ALL.iter().try_for_each(|exit| session.out.item(&json!({"code": exit.code(), "means": exit.means()})))
 }
 
 /// How much this command logs, when asked for more so many times.

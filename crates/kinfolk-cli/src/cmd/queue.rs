@@ -1,8 +1,7 @@
-//! `kinfolk queue list|set`, `kinfolk pause` and `kinfolk resume`.
+//! `kinfolk queue list|set|pause|resume`, `kinfolk pause` and `kinfolk resume`.
 
 use clap::Subcommand;
-use kinfolk_core::{GroupName, InputError, Policy, Queue, QueueName, State, Store, Timestamp};
-use serde_json::json;
+use kinfolk_core::{GroupName, InputError, Policy, Queue, QueueName, State, Store, StoreError, Timestamp};
 
 use crate::fault::Fault;
 use crate::out::table::{self, Table};
@@ -12,6 +11,13 @@ use crate::out::words;
 use crate::session::{Session, login_name};
 use crate::span::{self, Keep};
 
+/// `kinfolk queue`
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
 /// `kinfolk queue …`
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
@@ -19,6 +25,10 @@ pub(crate) enum Verb {
     List,
     /// Make a queue, or change its limits and how long it keeps finished tasks
     Set(Set),
+    /// Take nothing more from it; what runs goes on
+    Pause(Pause),
+    /// Take from it again
+    Resume(Name),
 }
 
 /// `kinfolk queue set NAME`
@@ -97,26 +107,31 @@ pub(crate) struct Name {
 }
 
 /// Runs `kinfolk queue …`.
-pub(crate) async fn run(verb: Verb, session: &Session) -> Result<(), Fault> {
-    match verb {
+pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
+    // Without a verb, what there is.
+    match args.verb.unwrap_or(Verb::List) {
         Verb::List => list(session).await,
         Verb::Set(set) => set.run(session).await,
+        Verb::Pause(args) => pause(args, session).await,
+        Verb::Resume(name) => resume(name, session).await,
     }
 }
 
 /// Runs `kinfolk pause`.
 pub(crate) async fn pause(Pause { queue, by }: Pause, session: &Session) -> Result<(), Fault> {
     let by = by.or_else(login_name).filter(|by| !by.is_empty());
-    session.open().await?.pause(&queue, by.as_deref()).await?;
-    session
-        .out
-        .say(&json!({"queue": queue, "paused": true, "by": by}), format!("queue {queue} is paused; what runs goes on"))
+    let store = session.open().await?;
+    store.pause(&queue, by.as_deref()).await?;
+    let paused = known(store.as_ref(), &queue).await?;
+    session.out.say(&QueueView::from(&paused), format!("queue {queue} is paused; what runs goes on"))
 }
 
 /// Runs `kinfolk resume`.
 pub(crate) async fn resume(name: Name, session: &Session) -> Result<(), Fault> {
-    session.open().await?.resume(&name.queue).await?;
-    session.out.say(&json!({"queue": name.queue, "paused": false}), format!("queue {} is taken from again", name.queue))
+    let store = session.open().await?;
+    store.resume(&name.queue).await?;
+    let resumed = known(store.as_ref(), &name.queue).await?;
+    session.out.say(&QueueView::from(&resumed), format!("queue {} is taken from again", name.queue))
 }
 
 impl Set {
@@ -171,6 +186,11 @@ impl Set {
 
 async fn find(store: &dyn Store, name: &QueueName) -> Result<Option<Queue>, Fault> {
     Ok(store.queues().await?.into_iter().find(|queue| queue.name == *name))
+}
+
+/// A queue that must be there.
+async fn known(store: &dyn Store, name: &QueueName) -> Result<Queue, Fault> {
+    Ok(find(store, name).await?.ok_or_else(|| StoreError::not_found("queue", name))?)
 }
 
 async fn list(session: &Session) -> Result<(), Fault> {

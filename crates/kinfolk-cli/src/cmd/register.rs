@@ -40,6 +40,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PERCENT")]
     jitter: Option<u8>,
 
+    /// Losses of a worker, while a task was its only suspect, that make the task poison
+    #[arg(long, value_name = "N")]
+    max_strikes: Option<u16>,
+
     /// How long one attempt may run
     #[arg(long, value_name = "SPAN", value_parser = span::parse, allow_hyphen_values = true)]
     timeout: Option<Duration>,
@@ -97,6 +101,7 @@ impl Args {
         command.timeout = self.timeout.or(command.timeout);
         let retry = &mut command.retry;
         retry.max_attempts = self.max_attempts.unwrap_or(retry.max_attempts);
+        retry.max_strikes = self.max_strikes.unwrap_or(retry.max_strikes);
         retry.jitter_pct = self.jitter.unwrap_or(retry.jitter_pct);
         if let Some(backoff) = self.backoff {
             retry.base_ms = whole_millis(backoff)?;

@@ -7,6 +7,7 @@ use owo_colors::OwoColorize as _;
 use serde_json::{Value, json};
 
 use crate::fault::Fault;
+use crate::out::parts::{FailurePart, StepPart};
 use crate::out::table::harmless;
 use crate::session::Session;
 use crate::{builtin, demo};
@@ -42,17 +43,18 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
 
 fn document(command: &str, replay: &Replay) -> Value {
     let operations = |keys: &[(Key, StepKind)]| -> Vec<Value> {
-        keys.iter().map(|(key, kind)| json!({"key": key, "kind": kind})).collect()
+        keys.iter().map(|(key, kind)| json!({"key": StepPart::from(key), "kind": kind})).collect()
     };
-    let (end, at, failure) = match &replay.end {
+    let (end, next, failure) = match &replay.end {
         ReplayEnd::Diverged(failure) => ("diverged", Vec::new(), Some(failure)),
         ReplayEnd::GoesOn(keys) => ("goes_on", operations(keys), None),
         ReplayEnd::Returned => ("returned", Vec::new(), None),
         ReplayEnd::Failed(failure) => ("failed", Vec::new(), Some(failure)),
     };
+    let unused: Vec<StepPart<'_>> = replay.unused.iter().map(Into::into).collect();
     json!({
-        "task": replay.task, "command": command, "steps": replay.steps, "sound": replay.is_sound(), "end": end, "at": at,
-        "failure": failure, "unused": replay.unused,
+        "task": replay.task, "command": command, "steps": replay.steps, "sound": replay.is_sound(), "end": end,
+        "next": next, "failure": failure.map(FailurePart::from), "unused": unused,
     })
 }
 

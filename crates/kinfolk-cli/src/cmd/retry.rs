@@ -1,28 +1,36 @@
-//! `kinfolk retry`: let failed or cancelled tasks run again, with fresh attempts, at their old place in line; or what failed
-//! in their families, so that the parents wait again.
+//! `kinfolk retry`: let failed or cancelled tasks run again, with fresh attempts, at their old place in line, and what is
+//! below them; or their whole families.
 
-use kinfolk_core::{Retried, TaskId};
+use kinfolk_core::operate::Action;
+use kinfolk_core::{Retried, State, StoreError, TaskId};
 use serde_json::json;
 
+use super::bulk::{self, BulkOptions};
 use super::each;
 use crate::fault::Fault;
 use crate::out::view::TaskView;
 use crate::session::Session;
 
-/// `kinfolk retry ID…`
+/// `kinfolk retry ID…`, or with a filter
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Their numbers
-    #[arg(required = true, value_name = "ID")]
+    #[arg(value_name = "ID", required_unless_present_any = bulk::BY_FILTER)]
     ids: Vec<TaskId>,
 
-    /// Of the whole family of each: only the tasks that failed by themselves run again, their parents wait again
+    /// Of the whole family of each: what failed or was cancelled runs again, its parents wait again
     #[arg(long)]
     family: bool,
+
+    #[command(flatten)]
+    bulk: BulkOptions,
 }
 
 /// Runs it.
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
+    if args.ids.is_empty() {
+        return bulk::run(Action::Retry, &args.bulk, session).await;
+    }
     let store = session.open().await?;
     let (store, out) = (store.as_ref(), session.out);
     each(&args.ids, session, |id| async move {
@@ -33,8 +41,23 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
                 format!("family of task {id}: {pending} pending again, {waiting} waiting again"),
             );
         }
-        let task = store.retry(id).await?;
-        out.say(&TaskView::new(&task), format!("task {id} is pending again, with {} attempts", task.max_attempts))
+        let task = store.retry(id).await.map_err(|fault| refused(fault, id, session))?;
+        let text = match task.state {
+            State::Waiting => format!("task {id} waits for its children again"),
+            _ => format!("task {id} is pending again, with {} attempts", task.max_attempts),
+        };
+        out.say(&TaskView::new(&task), text)
     })
     .await
+}
+
+/// A task that can only be retried with its family is told how.
+fn refused(fault: StoreError, id: TaskId, session: &Session) -> Fault {
+    match fault {
+        StoreError::WrongState { state, remedy, .. } if remedy.contains("family") => Fault::no(
+            "wrong_state",
+            format!("task {id} is {state}: {remedy}: `{}`", session.command_line(&format!("retry --family {id}"))),
+        ),
+        fault => fault.into(),
+    }
 }

@@ -13,6 +13,13 @@ use crate::out::view::ScheduleView;
 use crate::payload;
 use crate::session::Session;
 
+/// `kinfolk schedule`
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
 /// `kinfolk schedule …`
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
@@ -43,7 +50,7 @@ pub(crate) struct Put {
     command: CommandName,
 
     /// What with, as JSON; `-` reads stdin; left out it is {}
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_negative_numbers = true)]
     payload: Option<String>,
 
     #[command(flatten)]
@@ -101,8 +108,9 @@ pub(crate) struct Next {
 }
 
 /// Runs it.
-pub(crate) async fn run(verb: Verb, session: &Session) -> Result<(), Fault> {
-    match verb {
+pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
+    // Without a verb, what there is.
+    match args.verb.unwrap_or(Verb::List) {
         Verb::List => list(session).await,
         Verb::Put(put) => put.run(session).await,
         Verb::Remove(Name { name }) => {
@@ -110,15 +118,17 @@ pub(crate) async fn run(verb: Verb, session: &Session) -> Result<(), Fault> {
             session.out.say(&json!({"schedule": name, "removed": true}), format!("schedule {name} is removed"))
         }
         Verb::Pause(Name { name }) => {
-            session.open().await?.pause_schedule(&name, true).await?;
-            session.out.say(&json!({"schedule": name, "paused": true}), format!("schedule {name} is switched off"))
+            let store = session.open().await?;
+            store.pause_schedule(&name, true).await?;
+            let schedule = find(store.as_ref(), &name).await?;
+            session.out.say(&ScheduleView::from(&schedule), format!("schedule {name} is switched off"))
         }
         Verb::Resume(Name { name }) => {
             let store = session.open().await?;
             store.pause_schedule(&name, false).await?;
             let (schedule, now) = (find(store.as_ref(), &name).await?, store.now().await?);
             session.out.say(
-                &json!({"schedule": name, "paused": false, "next_at": schedule.next_at}),
+                &ScheduleView::from(&schedule),
                 format!("schedule {name} is on again: it fires {}", relative_or_none(now, schedule.next_at)),
             )
         }
@@ -168,7 +178,7 @@ impl Next {
             let Some(tick) = schedule.tick_after(from)? else { break };
             let local = tick.to_jiff().to_zoned(zone.clone()).strftime("%a %Y-%m-%d %H:%M:%S %Z").to_string();
             session.out.say(
-                &json!({"schedule": schedule.name, "tick": tick, "local": local}),
+                &json!({"schedule": schedule.name, "tick_at": tick, "local": local}),
                 format!("{local}  {}", relative(now, tick)),
             )?;
             from = tick;

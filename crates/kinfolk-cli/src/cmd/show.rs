@@ -1,9 +1,10 @@
 //! `kinfolk show`: everything about one task.
 
 use kinfolk_core::task::Ending;
-use kinfolk_core::{Attempt, History, Json, State, StepKind, Store, StoreError, Tally, Task, TaskId, Timestamp};
+use kinfolk_core::{Attempt, History, Json, Run, State, StepKind, Store, StoreError, Tally, Task, TaskId, Timestamp};
 use owo_colors::OwoColorize as _;
 
+use super::cause::cause;
 use crate::fault::Fault;
 use crate::group::keys_words;
 use crate::out::durable::{awaited_in, checkpoints_table, fan_outs_table, is_suspended, report_words};
@@ -11,7 +12,7 @@ use crate::out::pretty::pretty;
 use crate::out::table::{self, Table, harmless};
 use crate::out::time::relative;
 use crate::out::view::TaskView;
-use crate::out::words::{begun, colored, reason_words, tally_words};
+use crate::out::words::{colored, ran, reason_words, suspect_words, tally_words};
 use crate::session::Session;
 use crate::span;
 
@@ -27,10 +28,11 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let store = session.open().await?;
     let task = store.task(args.id).await?.ok_or_else(|| StoreError::not_found("task", args.id))?;
     let attempts = store.attempts(args.id).await?;
+    let runs = store.runs(&[args.id]).await?;
     let tally = store.tally(args.id).await?;
     let history = store.history(args.id).await?;
     if session.out.json() {
-        return session.out.item(&TaskView::new(&task).tally(&tally).attempts(&attempts).history(&history));
+        return session.out.item(&TaskView::new(&task).tally(&tally).attempts(&attempts).runs(&runs).history(&history));
     }
     let now = store.now().await?;
     let out = session.out;
@@ -42,6 +44,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     } else if let Some(why) = why_not_running(&task, store.as_ref()).await? {
         facts.insert(1, ("waits", why));
     }
+    facts.extend(cause(&task, store.as_ref()).await?.map(|cause| ("cause", harmless(&cause))));
     for (label, value) in facts {
         out.line(format_args!("  {:<9} {value}", label.dimmed()))?;
     }
@@ -52,8 +55,8 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     if !history.fan_outs.is_empty() {
         tables.push(fan_outs_table(&history, now));
     }
-    if !attempts.is_empty() {
-        tables.push(attempts_table(&attempts, now));
+    if is_worth_a_table(&runs) {
+        tables.push(runs_table(&runs, now));
     }
     tables.iter().try_for_each(|table| out.line(format_args!("\n{table}")))?;
     if matches!(task.state, State::Pending | State::Waiting) {
@@ -87,8 +90,7 @@ fn facts(task: &Task, tally: &Tally, path: String, now: Timestamp) -> Vec<(&'sta
     }
     facts.extend(task.started_at.map(|at| ("started", moment(at))));
     if let Some(at) = task.finished_at {
-        let took = begun(task).map(|begun| format!(", took {}", span::show(at.since(begun))));
-        facts.push(("finished", format!("{}{}", moment(at), took.unwrap_or_default())));
+        facts.push(("finished", format!("{}{}", moment(at), took(task, at))));
     }
     facts.extend(task.cancel_requested_at.map(|at| ("cancel", format!("asked for {}", moment(at)))));
     facts.extend(task.worker.map(|worker| ("worker", worker.to_string())));
@@ -105,6 +107,15 @@ fn facts(task: &Task, tally: &Tally, path: String, now: Timestamp) -> Vec<(&'sta
         facts.extend(failure.detail.as_ref().map(|detail| ("detail", json(detail))));
     }
     facts
+}
+
+/// How long it ran; of one that was suspended, also how long it was on its way, waits and all.
+fn took(task: &Task, finished: Timestamp) -> String {
+    let Some(ran) = ran(task, finished) else { return String::new() };
+    if task.ran_before.is_zero() {
+        return format!(", took {}", span::show(ran));
+    }
+    format!(", took {}, {} with its waits", span::show(ran), span::show(finished.since(task.created_at)))
 }
 
 /// Why a task that is pending or waiting is not running: the first of the reasons, and how many more there are.
@@ -129,7 +140,7 @@ fn attempts_line(task: &Task) -> String {
         line.push_str(&format!(", {} each at most", span::show(timeout)));
     }
     if task.suspect {
-        line.push_str(&format!(", suspect: it was on a worker that was lost ({} strikes)", task.strikes));
+        line.push_str(&format!(", {}", suspect_words(task)));
     }
     line
 }
@@ -198,18 +209,37 @@ fn path(task: &Task, waits: Waits, attempts: &[Attempt]) -> String {
     steps.join(" → ")
 }
 
-fn attempts_table(attempts: &[Attempt], now: Timestamp) -> Table {
-    let mut table = Table::new(&["run", "attempt", "started", "took", "ending", "failure"]).numbers(&[0, 1]);
-    for attempt in attempts {
-        let failure = attempt.failure.as_ref().map(|failure| format!("{}: {}", failure.kind, failure.message));
+/// Whether the runs tell more than the task itself does.
+fn is_worth_a_table(runs: &[Run]) -> bool {
+    runs.len() > 1 || runs.iter().any(|run| !matches!(run.ending, None | Some(Ending::Completed)))
+}
+
+fn runs_table(runs: &[Run], now: Timestamp) -> Table {
+    let head = ["run", "attempt", "started", "took", "ending", "worker", "failure, or what it waited for"];
+    let mut table = Table::new(&head).numbers(&[0, 1]);
+    for run in runs {
+        let ended_at = run.ended_at.unwrap_or(now);
         table.row(vec![
-            table::text(attempt.run),
-            table::text(attempt.attempt),
-            table::text(relative(now, attempt.started_at)),
-            table::text(span::show(attempt.ended_at.since(attempt.started_at))),
-            table::text(attempt.ending.as_str()),
-            table::dim(table::short(&failure.unwrap_or_default(), 80)),
+            table::text(run.run),
+            table::text(run.attempt),
+            table::text(relative(now, run.started_at)),
+            table::text(span::show(ended_at.since(run.started_at))),
+            table::text(run.ending.map_or("running", Ending::as_str)),
+            table::dim(run.worker.to_string().chars().take(8).collect::<String>()),
+            table::dim(table::short(&run_words(run, now), 80)),
         ]);
     }
     table
+}
+
+/// What went wrong in a run, or what its handler waited for after it.
+fn run_words(run: &Run, now: Timestamp) -> String {
+    let failure = run.failure.as_ref().map(|failure| format!("{}: {}", failure.kind, failure.message));
+    let waits = run.waited_for.iter().flat_map(|waits| {
+        let fan_outs = waits.fan_outs.iter().map(|fan_out| format!("fan-out {fan_out}"));
+        let until = waits.until.map(|until| format!("its time, {}", relative(now, until)));
+        let signals = waits.signals.iter().map(|signal| format!("signal {signal}"));
+        fan_outs.chain(until).chain(signals).collect::<Vec<_>>()
+    });
+    failure.into_iter().chain(waits).collect::<Vec<_>>().join(", ")
 }

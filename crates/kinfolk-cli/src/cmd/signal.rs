@@ -17,7 +17,7 @@ pub(crate) struct Args {
     name: SignalName,
 
     /// What it is told: a JSON value, `-` for stdin; null when nothing is given
-    #[arg(value_name = "JSON", allow_hyphen_values = true)]
+    #[arg(value_name = "JSON", allow_negative_numbers = true)]
     value: Option<String>,
 }
 

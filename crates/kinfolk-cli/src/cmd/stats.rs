@@ -6,16 +6,19 @@ use kinfolk_core::State;
 use kinfolk_core::inspect::Stats;
 
 use crate::fault::Fault;
+use crate::out::parts::StatsPart;
 use crate::out::table::{self, Table};
+use crate::out::words;
 use crate::session::Session;
 use crate::span;
 
 /// Runs it.
 pub(crate) async fn run(session: &Session) -> Result<(), Fault> {
-    let stats = session.open().await?.stats().await?;
+    let store = session.open().await?;
+    let (stats, held) = (store.stats().await?, store.held(None).await?);
     let out = session.out;
     if out.json() {
-        return out.item(&stats);
+        return out.item(&StatsPart::new(&stats, &held));
     }
     if stats.counts.is_empty() {
         out.line("no tasks yet: see `kinfolk enqueue --help`")?;
@@ -23,6 +26,9 @@ pub(crate) async fn run(session: &Session) -> Result<(), Fault> {
         out.line(table_of(&stats))?;
     }
     out.line("")?;
+    for held in &held {
+        out.line(words::held(held))?;
+    }
     for (queue, since) in &stats.oldest_open {
         out.line(format_args!("queue {queue}: the first in line has waited {}", span::show(stats.now.since(*since))))?;
     }

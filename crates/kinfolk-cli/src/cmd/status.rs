@@ -1,6 +1,8 @@
 //! `kinfolk status …`: whether anything is going on among some commands, for a front end that shows it.
 
 use clap::Subcommand;
+use futures_util::StreamExt as _;
+use kinfolk::Kinfolk;
 use kinfolk_core::{CommandName, Status, StatusName};
 use serde_json::json;
 
@@ -8,6 +10,14 @@ use crate::fault::Fault;
 use crate::out::table::{self, Table};
 use crate::out::time::relative;
 use crate::session::Session;
+use crate::stop::Signals;
+
+/// `kinfolk status`
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
 
 /// `kinfolk status …`
 #[derive(Subcommand, Debug)]
@@ -18,6 +28,8 @@ pub(crate) enum Verb {
     Set(Set),
     /// Remove a status
     Remove(Name),
+    /// Print a line now and for each turn, until interrupted
+    Watch(Name),
 }
 
 /// `kinfolk status set NAME COMMAND…`
@@ -31,7 +43,7 @@ pub(crate) struct Set {
     commands: Vec<CommandName>,
 }
 
-/// `kinfolk status remove NAME`
+/// `kinfolk status remove NAME`, `kinfolk status watch NAME`
 #[derive(clap::Args, Debug)]
 pub(crate) struct Name {
     /// Its name
@@ -39,8 +51,9 @@ pub(crate) struct Name {
 }
 
 /// Runs it.
-pub(crate) async fn run(verb: Verb, session: &Session) -> Result<(), Fault> {
-    match verb {
+pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
+    // Without a verb, what there is.
+    match args.verb.unwrap_or(Verb::List) {
         Verb::List => list(session).await,
         Verb::Set(Set { name, commands }) => {
             let store = session.open_or_create().await?;
@@ -53,6 +66,7 @@ pub(crate) async fn run(verb: Verb, session: &Session) -> Result<(), Fault> {
             session.open().await?.remove_status(&name).await?;
             session.out.say(&json!({"status": name, "removed": true}), format!("status {name} is removed"))
         }
+        Verb::Watch(Name { name }) => watch(&name, session).await,
     }
 }
 
@@ -73,6 +87,24 @@ async fn list(session: &Session) -> Result<(), Fault> {
         }
         table
     })
+}
+
+async fn watch(name: &StatusName, session: &Session) -> Result<(), Fault> {
+    let kinfolk = Kinfolk::new(session.open().await?);
+    let mut signals = Signals::listen()?;
+    let mut turns = std::pin::pin!(kinfolk.watch_status(name));
+    loop {
+        tokio::select! {
+            turn = turns.next() => match turn {
+                Some(active) => {
+                    let active = active?;
+                    session.out.say(&json!({"name": name, "active": active}), format!("{name} is {}", word(active)))?;
+                }
+                None => return Ok(()),
+            },
+            () = signals.next() => return Ok(()),
+        }
+    }
 }
 
 fn word(active: bool) -> &'static str {

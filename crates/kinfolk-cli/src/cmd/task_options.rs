@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
-use kinfolk_core::{CommandName, GroupName, InputError, Json, NewTask, OnDuplicate, QueueName, Unique, UniqueScope};
+use kinfolk_core::{CommandName, InputError, Json, NewTask, OnDuplicate, QueueName, Unique, UniqueScope};
 
+use crate::group::GivenKeys;
 use crate::{group, span};
 
 /// What a task may be given; what is left out comes from its command.
@@ -18,15 +19,16 @@ pub(crate) struct TaskOptions {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) priority: Option<i32>,
 
-    /// Its key in a group of its command, like tenant=acme; may be given several times
-    #[arg(long = "key", value_name = "GROUP=KEY", value_parser = group::parse_key)]
-    pub(crate) keys: Vec<(GroupName, String)>,
+    /// Its key in a group of its command, like tenant=acme; several with commas, or by giving it several times
+    #[arg(long = "key", value_name = "GROUP=KEY", value_parser = group::parse_keys)]
+    pub(crate) keys: Vec<GivenKeys>,
 
-    /// At most one task of this command under this key
+    /// Make none while a task of this command waits to start under this key; --scope holds the key for longer
     #[arg(long, value_name = "KEY")]
     pub(crate) unique: Option<String>,
 
-    /// How long the key is held: pending, active or window=5m
+    /// How long the key is held: pending, while the task waits to start (the default); active, until it has ended; or
+    /// window=5m, for so long after its enqueue
     #[arg(long, value_name = "SCOPE", value_parser = span::parse_scope, requires = "unique")]
     pub(crate) scope: Option<UniqueScope>,
 
@@ -70,7 +72,7 @@ impl TaskOptions {
             unique,
             max_attempts: self.max_attempts,
             timeout: self.timeout,
-            keys: group::keys_of(&self.keys)?,
+            keys: group::keys_of(self.keys.iter().flatten())?,
             ..NewTask::new(command, payload)
         })
     }

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::families::{self, Family};
 use crate::fault::Fault;
-use crate::out::Out;
+use crate::out::{Out, terminal};
 use crate::session::Session;
 use crate::span;
 use crate::stop::Signals;
@@ -68,7 +68,7 @@ struct Line {
 /// What `--json` prints: a queue whose counts have changed.
 #[derive(Serialize)]
 struct Change<'a> {
-    at: Timestamp,
+    looked_at: Timestamp,
     queue: &'a QueueName,
     #[serde(flatten)]
     line: &'a Line,
@@ -162,7 +162,7 @@ impl View {
                 Some(bars) => draw(bars, &mut self.bar_of, queue, line, self.out.colors()),
                 None if self.shown.get(queue) == Some(line) => {}
                 None => self.out.say(
-                    &Change { at: *now, queue, line },
+                    &Change { looked_at: *now, queue, line },
                     format!("{now} {queue}: {} completed, {}", line.completed, line.words()),
                 )?,
             }
@@ -188,7 +188,7 @@ impl View {
             });
             bar.set_length(family.total());
             bar.set_position(family.ended());
-            bar.set_message(family.brief(now));
+            bar.set_message(self.out.painted(&family.brief(now)));
             if family.is_over() {
                 bar.finish_and_clear();
                 self.family_bars.remove(id);
@@ -202,8 +202,7 @@ impl View {
     fn close(self) {
         if self.bars.is_some() {
             self.bar_of.values().map(|(bar, _)| bar).chain(self.family_bars.values()).for_each(ProgressBar::abandon);
-            // The last bar ends without a line break.
-            eprintln!();
+            terminal::end_bars();
         }
     }
 }

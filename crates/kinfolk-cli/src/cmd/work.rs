@@ -2,9 +2,10 @@
 //! signal lets it finish what it runs, the second ends it.
 
 mod config;
-mod crew;
+pub(crate) mod crew;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex};
@@ -15,9 +16,11 @@ use kinfolk::core::limits::PAGE_MAX;
 use kinfolk::{State, Store, TaskView};
 use kinfolk_core::{Gate, InputError, QueueName, StoreError};
 use kinfolk_postgres::PgOptions;
+use kinfolk_web::Server;
 
 use self::config::Config;
 use self::crew::Crew;
+use super::serve::{self, Serving};
 use crate::builtin;
 use crate::database::{self, Target};
 use crate::exit::Exit;
@@ -34,6 +37,21 @@ const IDLE_LOOK: Duration = Duration::from_millis(100);
 /// `kinfolk work`
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
+    #[command(flatten)]
+    hire: Hire,
+
+    /// End when every task it could run has settled, those that are due later too
+    #[arg(long)]
+    until_idle: bool,
+
+    /// Answer /metrics, /healthz and /readyz here
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+}
+
+/// What the workers of a process take on.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Hire {
     /// Take from this queue, at most this many at once, like mail=4; may be given several times; without it and without
     /// a config file, the queues of the commands it can run, those that come up later too
     #[arg(long, value_name = "NAME[=CAPACITY]")]
@@ -50,10 +68,6 @@ pub(crate) struct Args {
     /// Also run the command `shell`, which can run any program
     #[arg(long)]
     allow_shell: bool,
-
-    /// End when every task it could run has settled, those that are due later too
-    #[arg(long)]
-    until_idle: bool,
 }
 
 /// A queue, and how much of it to run at once.
@@ -80,12 +94,19 @@ impl FromStr for Lane {
 /// Runs it.
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let mut signals = Signals::listen()?;
-    let config = args.config.as_deref().map(Config::read).transpose()?.unwrap_or_default();
+    let config = args.hire.config()?;
+    let measures = args.listen.map(|_| serve::measure()).transpose()?;
     let store = session.open_or_create().await?;
-    config.apply(store.as_ref()).await?;
-    args.must_know_queues(store.as_ref(), session).await?;
-    let crew = args.crew(&config, store, session)?;
-    let queues = crew.start().await?;
+    let serving = match args.listen {
+        Some(address) => {
+            let web = config.web.server()?.measures(measures);
+            let serving = Serving::start(Server::bind_probes(address, Arc::clone(&store), web).await?)?;
+            session.out.hint(format_args!("http://{}/metrics", serving.address));
+            Some(serving)
+        }
+        None => None,
+    };
+    let (crew, queues) = args.hire.start(&config, store, session).await?;
     session.out.hint(format_args!("{}; Ctrl-C to stop", sentence(&crew, &queues).await?));
 
     tokio::select! {
@@ -93,10 +114,33 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
         idle = until_idle(&args, &crew) => idle?,
         grown = crew.grow(queues) => grown?,
     }
-    stop(&crew, &mut signals).await
+    stop(&crew, &mut signals).await?;
+    match serving {
+        Some(serving) => serving.stop().await,
+        None => Ok(()),
+    }
 }
 
-impl Args {
+impl Hire {
+    /// What the config file says.
+    pub(crate) fn config(&self) -> Result<Config, Fault> {
+        Ok(self.config.as_deref().map(Config::read).transpose()?.unwrap_or_default())
+    }
+
+    /// Starts the workers. Says which queues they take from.
+    pub(crate) async fn start(
+        &self,
+        config: &Config,
+        store: Arc<dyn Store>,
+        session: &Session,
+    ) -> Result<(Crew, BTreeSet<QueueName>), Fault> {
+        config.apply(store.as_ref()).await?;
+        self.must_know_queues(store.as_ref(), session).await?;
+        let crew = self.crew(config, store, session)?;
+        let queues = crew.start().await?;
+        Ok((crew, queues))
+    }
+
     /// A misspelt queue is an error: nothing would ever come from it. The built-in commands make the default one.
     async fn must_know_queues(&self, store: &dyn Store, session: &Session) -> Result<(), Fault> {
         if self.queue.is_empty() {
@@ -135,7 +179,7 @@ impl Args {
     }
 }
 
-async fn sentence(crew: &Crew, queues: &BTreeSet<QueueName>) -> Result<String, Fault> {
+pub(crate) async fn sentence(crew: &Crew, queues: &BTreeSet<QueueName>) -> Result<String, Fault> {
     let queues: Vec<&str> = queues.iter().map(QueueName::as_str).collect();
     let functions = crew.commands().await?.iter().filter(|command| command.handler.is_some()).count();
     let and = match functions {
@@ -179,7 +223,7 @@ async fn until_idle(args: &Args, crew: &Crew) -> Result<(), Fault> {
 /// Whether the handler of a task that this worker could run waits for its time to come.
 async fn sleeps(crew: &Crew, queues: &BTreeSet<QueueName>) -> Result<bool, Fault> {
     let commands = crew.commands().await?;
-    let mut filter = Filter { states: vec![State::Waiting], limit: PAGE_MAX, ..Filter::default() };
+    let mut filter = Filter { state: vec![State::Waiting], limit: PAGE_MAX, ..Filter::default() };
     loop {
         let page = crew.store.list(&filter).await?;
         let ours = |task: &TaskView| {
@@ -195,7 +239,7 @@ async fn sleeps(crew: &Crew, queues: &BTreeSet<QueueName>) -> Result<bool, Fault
     }
 }
 
-async fn stop(crew: &Crew, signals: &mut Signals) -> Result<(), Fault> {
+pub(crate) async fn stop(crew: &Crew, signals: &mut Signals) -> Result<(), Fault> {
     tokio::select! {
         stopped = crew.stop() => stopped,
         () = signals.next() => {

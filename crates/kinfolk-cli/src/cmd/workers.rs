@@ -4,6 +4,7 @@ use kinfolk_core::Timestamp;
 use kinfolk_core::worker::WorkerView;
 
 use crate::fault::Fault;
+use crate::out::parts::WorkerPart;
 use crate::out::table::{self, Table};
 use crate::out::time::relative;
 use crate::session::Session;
@@ -13,7 +14,8 @@ pub(crate) async fn run(session: &Session) -> Result<(), Fault> {
     let store = session.open().await?;
     let workers = store.workers().await?;
     let now = store.now().await?;
-    session.out.list(&workers, "no workers: start one, for example with `kinfolk work`", || table_of(&workers, now))
+    let parts: Vec<WorkerPart<'_>> = workers.iter().map(Into::into).collect();
+    session.out.list(&parts, "no workers: start one, for example with `kinfolk work`", || table_of(&workers, now))
 }
 
 fn table_of(workers: &[WorkerView], now: Timestamp) -> Table {

@@ -7,12 +7,14 @@
 
 mod chores;
 mod day;
+mod errands;
 mod look;
 mod screen;
 #[path = "../../../kinfolk/examples/order_workflow/shop.rs"]
 mod shop;
 mod story;
 mod summary;
+mod web;
 #[path = "../../../kinfolk/examples/order_workflow/workflow.rs"]
 mod workflow;
 
@@ -29,8 +31,10 @@ use self::look::Look;
 use self::screen::Screen;
 use self::story::Story;
 use self::summary::Summary;
+use self::web::Web;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::out::terminal;
 use crate::session::Session;
 use crate::stop::Signals;
 
@@ -61,17 +65,35 @@ pub(crate) fn handlers(worker: WorkerBuilder) -> WorkerBuilder {
 }
 
 /// Runs one day, or day after day until it is told to stop.
-pub(crate) async fn run(session: &Session, once: bool, orders: u32) -> Result<(), Fault> {
+pub(crate) async fn run(session: &Session, once: bool, orders: u32, pages: bool) -> Result<(), Fault> {
     let mut signals = Signals::listen()?;
     let store = session.open_or_create().await?;
     store.migrate().await?;
+    let web = if pages { Some(Web::start(Arc::clone(&store)).await?) } else { None };
+    if let Some(web) = &web {
+        address(session, web)?;
+    }
     let kinfolk = Kinfolk::new(store);
-    let mut demo = Demo::begin(&kinfolk, session, orders).await?;
+    let mut demo = Demo::begin(&kinfolk, session, orders, once).await?;
     let ended = tokio::select! {
         ended = demo.play(once, orders) => ended,
         () = signals.next() => Ok(Ended::Stopped),
     };
+    if let Some(web) = web {
+        web.stop().await;
+    }
     demo.end(ended?, once, &mut signals).await
+}
+
+/// Where the pages are, before anything else.
+fn address(session: &Session, web: &Web) -> Result<(), Fault> {
+    let address = format!("http://{}/", web.address);
+    if session.out.json() {
+        // What the program says in JSON is on the other stream, and stays all there is on it.
+        terminal::complain(&address);
+        return Ok(());
+    }
+    session.out.line(format_args!("{} {}", "open".dimmed(), address.bold()))
 }
 
 /// How the play ended.
@@ -95,7 +117,7 @@ struct Demo<'a> {
 
 impl<'a> Demo<'a> {
     /// Starts the worker, and the day unless one is under way.
-    async fn begin(kinfolk: &Kinfolk, session: &'a Session, orders: u32) -> Result<Self, Fault> {
+    async fn begin(kinfolk: &Kinfolk, session: &'a Session, orders: u32, once: bool) -> Result<Self, Fault> {
         let store = kinfolk.store().as_ref();
         let latest = Day::latest(store).await?;
         let goes_on = match latest {
@@ -111,6 +133,10 @@ impl<'a> Demo<'a> {
         greet(session, day, goes_on)?;
         if !goes_on {
             kinfolk.enqueue_many(&day.tasks()?).await?;
+        }
+        if !once {
+            errands::begin(kinfolk).await?;
+            errands::call(kinfolk, day.number).await?;
         }
         let (screen, story) = (Screen::new(session.out), Story::default());
         Ok(Self { session, kinfolk: kinfolk.clone(), worker, events, screen, story, day, started: Instant::now() })
@@ -137,6 +163,7 @@ impl<'a> Demo<'a> {
                 self.day = Day { number: self.day.number + 1, orders };
                 self.screen.event(&format!("{} day {} begins", "☀".yellow(), self.day.number))?;
                 self.kinfolk.enqueue_many(&self.day.tasks()?).await?;
+                errands::call(&self.kinfolk, self.day.number).await?;
             }
             if once && self.started.elapsed() > PATIENCE {
                 return Err(Fault::no("demo", "the day does not end; look at it with `kinfolk doctor`"));
@@ -162,17 +189,22 @@ impl<'a> Demo<'a> {
         let left = Look::at(self.day, store).await?.open;
         let day = self.day.number;
         let text = format!("stopped in day {day}: {left} orders are left, the next `demo` goes on with them");
+        if !once {
+            self.session.out.say(&serde_json::json!({"day": day, "left": left}), &text)?;
+        }
+        if !self.session.out.json() {
+            Summary::of(self.day, store, took).await?.what_next(self.session)?;
+        }
         match once {
             true => Err(Fault::new(Exit::Interrupted, "interrupted", text)),
-            false => self.session.out.say(&serde_json::json!({"day": day, "left": left}), text),
+            false => Ok(()),
         }
     }
 }
 
 /// A worker with all the shop's handlers. Its lease is short, so that a killed demo is soon taken over.
 async fn worker(kinfolk: &Kinfolk, told: impl Fn(&Event) + Send + Sync + 'static) -> Result<WorkerHandle, Fault> {
-    Ok(handlers(kinfolk.worker())
-        .name("kinfolk demo")
+    Ok(errands::handlers(handlers(kinfolk.worker()))
         .queue("shop.orders", 8)
         .queue("shop.packing", 5)
         .queue("shop.mail", 3)
@@ -197,5 +229,8 @@ fn greet(session: &Session, day: Day, goes_on: bool) -> Result<(), Fault> {
         day.orders,
         session.target()?.shown()
     ))?;
-    session.out.line(format_args!("{}\n", "Kill it with -9 and start it again: nothing is lost.".dimmed()))
+    let watch = session.command_line("watch");
+    let kill = format!("kill -9 {}", std::process::id());
+    session.out.line("Ctrl-C stops it. In a second terminal you can type:")?;
+    session.out.line(format_args!("  {watch}\n  {kill}  {}\n", "# then start it again: nothing is lost".dimmed()))
 }

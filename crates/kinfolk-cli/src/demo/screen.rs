@@ -10,10 +10,10 @@ use owo_colors::OwoColorize as _;
 use super::look::{Family, Look};
 use super::shop::PackItem;
 use crate::fault::Fault;
-use crate::out::Out;
 use crate::out::durable::report_words;
 use crate::out::table::short;
 use crate::out::words;
+use crate::out::{Out, terminal};
 
 /// Lines of the tree: with the bar and some events it fits into the smallest terminal there is.
 const LINES: usize = 16;
@@ -44,7 +44,7 @@ impl Screen {
     /// Something happened that is worth a line.
     pub(crate) fn event(&self, text: &str) -> Result<(), Fault> {
         match &self.live {
-            Some(live) => Ok(live.multi.println(self.out.painted(format!("  {text}")))?),
+            Some(live) => Ok(live.multi.println(self.out.painted(&format!("  {text}")))?),
             None if self.out.json() => Ok(()),
             None => self.out.line(format_args!("  {text}")),
         }
@@ -60,10 +60,10 @@ impl Screen {
         let Some(live) = &self.live else { return self.plain(look) };
         live.bar.set_length(look.ended() + look.open);
         live.bar.set_position(look.ended());
-        live.bar.set_message(self.out.painted(counts(look, self.retries)));
+        live.bar.set_message(self.out.painted(&counts(look, self.retries)));
         let tree = tree(look);
         for (place, bar) in live.lines.iter().enumerate() {
-            bar.set_message(self.out.painted(tree.get(place).cloned().unwrap_or_default()));
+            bar.set_message(self.out.painted(tree.get(place).map_or("", String::as_str)));
         }
         Ok(())
     }
@@ -82,8 +82,7 @@ impl Screen {
         if let Some(live) = self.live {
             live.lines.iter().for_each(ProgressBar::finish_and_clear);
             live.bar.abandon();
-            // The bar ends without a line break.
-            eprintln!();
+            terminal::end_bars();
         }
     }
 }

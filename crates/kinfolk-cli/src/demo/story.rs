@@ -17,6 +17,8 @@ use crate::span;
 
 /// Lines told in one [`PAUSE`] before retries are only counted, so that a large day stays readable.
 const LINES: u32 = 5;
+/// Columns of a line, without the mark at its beginning.
+const COLUMNS: usize = 76;
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Tells events, not too many at once.
@@ -58,16 +60,17 @@ async fn line(event: &Event, store: &dyn Store) -> Result<Option<String>, Fault>
     Ok(Some(match event {
         Event::Retried { task, attempt, .. } => {
             let Some(Told { name, message, again }) = told(*task, store).await? else { return Ok(None) };
-            format!("{} {name}: {message}; attempt {} {again}", "↻".yellow(), attempt + 1)
+            let tail = format!("; attempt {} {again}", attempt + 1);
+            format!("{} {}", "↻".yellow(), fitted(&name, &message, &tail))
         }
         Event::Failed { task, .. } => {
             let Some(Told { name, message, .. }) = told(*task, store).await? else { return Ok(None) };
-            format!("{} {name}: {message}", "✗".red())
+            format!("{} {}", "✗".red(), fitted(&name, &message, ""))
         }
         // It has failed by its own word, and ends with the sub-tasks that are still open.
         Event::Waiting { task, .. } => {
             let Some(Told { name, message, .. }) = told(*task, store).await? else { return Ok(None) };
-            format!("{} {name}: {message}; other sub-tasks still run", "✗".red())
+            format!("{} {}", "✗".red(), fitted(&name, &message, "; other sub-tasks still run"))
         }
         Event::Cancelled { task, command, took, .. } => {
             format!("{} {} {task}: stopped after {}", "■".magenta(), short_name(command.as_str()), span::show(*took))
@@ -82,9 +85,15 @@ async fn line(event: &Event, store: &dyn Store) -> Result<Option<String>, Fault>
         Event::Recovered { returned, .. } if *returned > 0 => {
             format!("{} took over {returned} tasks of a demo that was killed", "♻".green())
         }
-        Event::StoreTrouble { during, fault } => format!("{} {during}: {}", "!".red(), short(fault, 100)),
+        Event::StoreTrouble { during, fault } => format!("{} {during}: {}", "!".red(), short(fault, 60)),
         _ => return Ok(None),
     }))
+}
+
+/// What happened to whom, with as much of the message as fits into a line.
+fn fitted(name: &str, message: &str, tail: &str) -> String {
+    let room = COLUMNS.saturating_sub(name.chars().count() + 2 + tail.chars().count() + 1);
+    format!("{name}: {}{tail}", short(message, room))
 }
 
 /// A task that did not go well.
@@ -112,5 +121,5 @@ async fn told(task: TaskId, store: &dyn Store) -> Result<Option<Told>, Fault> {
             (name, task.failure.map(|failure| failure.message))
         }
     };
-    Ok(Some(Told { name, message: short(&message.unwrap_or_default(), 60), again }))
+    Ok(Some(Told { name, message: message.unwrap_or_default(), again }))
 }

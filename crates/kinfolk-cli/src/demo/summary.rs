@@ -19,6 +19,8 @@ use crate::out::view::violation;
 use crate::session::Session;
 use crate::span;
 
+/// Letters of what happened to an order: with the other columns a row fits into 80.
+const HAPPENED: usize = 30;
 /// Orders that are shown one by one.
 const SHOWN_MAX: usize = 20;
 
@@ -117,27 +119,30 @@ impl Summary {
             if good { "none twice".to_owned() } else { "not all is well".red().to_string() },
             span::show(self.took),
         ))?;
-        out.line("")?;
-        out.line("What to type next:")?;
+        self.what_next(session)
+    }
+
+    /// What can be typed now.
+    pub(crate) fn what_next(&self, session: &Session) -> Result<(), Fault> {
+        session.out.line("\nWhat to type next:")?;
         for (rest, why) in self.hints() {
-            out.line(format_args!("  {}\n  {}", format!("# {why}").dimmed(), session.command_line(&rest)))?;
+            session.out.line(format_args!("  {}\n  {}", format!("# {why}").dimmed(), session.command_line(&rest)))?;
         }
         Ok(())
     }
 
     fn table(&self) -> Table {
-        let headings = ["task", "order", "customer", "items", "€", "ended", "what happened"];
-        let mut table = Table::new(&headings).numbers(&[0, 1, 3, 4]);
+        let headings = ["task", "order", "customer", "€", "ended", "what happened"];
+        let mut table = Table::new(&headings).numbers(&[0, 1, 3]);
         for family in self.families.iter().take(SHOWN_MAX) {
             let Family { root, order, .. } = family;
             table.row(vec![
                 table::text(root.id),
                 table::text(order.number),
                 table::text(&order.customer),
-                table::number(order.items.len() as u64),
-                table::text(format_args!("{}.{:02}", order.cents() / 100, order.cents() % 100)),
+                table::text(order.cents() / 100),
                 table::state(root.state, ""),
-                table::dim(table::short(&happened(family), 60)),
+                table::dim(table::short(&happened(family), HAPPENED)),
             ]);
         }
         table
@@ -147,7 +152,12 @@ impl Summary {
         let find = |wanted: &dyn Fn(&Family) -> bool| {
             self.families.iter().find(|family| wanted(family)).map(|family| family.root.id)
         };
-        let mut hints = vec![("list --state failed,cancelled".to_owned(), "what did not go well")];
+        let mut hints = Vec::new();
+        if let Some(id) = find(&|family| !family.root.state.is_terminal()) {
+            hints.push(("demo".to_owned(), "goes on with the orders that are left"));
+            hints.push((format!("explain {id}"), "why an order that is left is not running"));
+        }
+        hints.push(("list --state failed".to_owned(), "what did not go well"));
         if let Some(id) = find(&|family| family.root.state == State::Completed && family.root.attempt > 1) {
             hints.push((format!("show {id}"), "an order that was charged at the second attempt, and what it recorded"));
         }

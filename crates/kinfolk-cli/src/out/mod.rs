@@ -1,18 +1,21 @@
-//! Everything that goes to stdout: tables and sentences for people, JSON for programs.
+//! Everything that goes to stdout: tables and sentences for people, JSON for programs. All of it goes through
+//! [`terminal`].
 //!
 //! With `--json`, a command that shows one thing prints one JSON document, and a command that lists things prints one
 //! JSON document a line. Colours are written always and stripped by the stream when they are not wanted, so no other
 //! code asks whether it talks to a terminal.
 
 pub(crate) mod durable;
+pub(crate) mod parts;
 pub(crate) mod pretty;
 pub(crate) mod table;
+pub(crate) mod terminal;
 pub(crate) mod time;
 pub(crate) mod view;
 pub(crate) mod words;
 
 use std::fmt::Display;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 
 use owo_colors::OwoColorize as _;
 use serde::Serialize;
@@ -47,20 +50,21 @@ impl Out {
     }
 
     /// A text for live progress, which no stream strips of colours that are not wanted.
-    pub(crate) fn painted(self, text: String) -> String {
+    pub(crate) fn painted(self, text: &str) -> String {
+        let text = terminal::shown(text);
         if self.colors() { text } else { anstream::adapter::strip_str(&text).to_string() }
     }
 
     /// A line for people.
     pub(crate) fn line(self, text: impl Display) -> Result<(), Fault> {
-        Ok(writeln!(anstream::stdout(), "{text}")?)
+        Ok(terminal::print(text)?)
     }
 
     /// A document for programs, on a line of its own.
     pub(crate) fn item<T: Serialize + ?Sized>(self, item: &T) -> Result<(), Fault> {
         let text = serde_json::to_string(item)
             .map_err(|fault| Fault::new(crate::exit::Exit::Internal, "json", fault.to_string()))?;
-        Ok(writeln!(anstream::stdout(), "{text}")?)
+        Ok(terminal::print_json(&text)?)
     }
 
     /// One or the other.
@@ -84,7 +88,7 @@ impl Out {
     /// Something a person may want to type next. Goes to stderr: it is no part of the answer.
     pub(crate) fn hint(self, text: impl Display) {
         if !self.json {
-            let _ = writeln!(anstream::stderr(), "{}", text.dimmed());
+            terminal::complain(text.dimmed());
         }
     }
 }

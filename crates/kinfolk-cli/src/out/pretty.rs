@@ -2,19 +2,21 @@
 
 use kinfolk_core::Json;
 
+use super::terminal::escaped;
+
 /// Values up to this length stay on one line.
 const ONE_LINE: usize = 72;
 
 /// The value for reading, its later lines indented by `margin`.
 pub(crate) fn pretty(value: &Json, margin: usize) -> String {
-    let text = value.canonical();
-    if text.bytes() <= ONE_LINE {
-        return text.as_str().to_owned();
+    let text = escaped(value.canonical().as_str());
+    if text.len() <= ONE_LINE {
+        return text;
     }
     let mut out = String::new();
     let mut depth = 0_usize;
     let (mut in_string, mut escaped) = (false, false);
-    let mut letters = text.as_str().chars().peekable();
+    let mut letters = text.chars().peekable();
     while let Some(c) = letters.next() {
         if in_string {
             out.push(c);
@@ -69,6 +71,11 @@ mod tests {
         assert!(shown.contains("\n      \"a\": [\n        1,"), "{shown}");
         assert!(shown.contains("\"c\": {}"), "{shown}");
         assert!(shown.contains("12345678901234567890.123"), "{shown}");
+    }
+
+    #[test]
+    fn what_would_drive_a_terminal_is_written_as_an_escape() {
+        assert_eq!(pretty(&Json::parse("\"a\u{9b}2J\"").unwrap(), 4), r#""a\u009b2J""#);
     }
 
     #[test]

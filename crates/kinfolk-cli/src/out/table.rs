@@ -5,6 +5,7 @@ use std::fmt;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, presets};
 use kinfolk_core::State;
 use kinfolk_core::inspect::Health;
+pub(crate) use kinfolk_core::text::harmless;
 
 /// A table for people.
 pub(crate) struct Table {
@@ -109,17 +110,6 @@ fn color(state: State) -> Color {
     }
 }
 
-/// Text from a store may hold anything, even what would make a terminal do things. Line breaks become spaces.
-pub(crate) fn harmless(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '\n' | '\t' => ' ',
-            c if c.is_control() => '\u{fffd}',
-            c => c,
-        })
-        .collect()
-}
-
 /// The beginning of a text, with a mark when it was cut.
 pub(crate) fn short(text: &str, chars: usize) -> String {
     let text = harmless(text);
@@ -142,8 +132,8 @@ mod tests {
     }
 
     #[test]
-    fn text_from_a_store_cannot_drive_the_terminal() {
-        assert_eq!(harmless("a\x1b[2Jb\nc"), "a\u{fffd}[2Jb c");
+    fn a_text_is_cut_between_letters() {
         assert_eq!(short("äöü", 2), "äö…");
+        assert_eq!(short("äöü", 3), "äöü");
     }
 }

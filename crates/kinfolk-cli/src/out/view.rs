@@ -1,13 +1,16 @@
-//! What `--json` prints: the engine's own words, with spans in milliseconds.
+//! What `--json` prints of tasks, queues, commands and schedules: the engine's own words, in the form of [`parts`].
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kinfolk_core::inspect::Violation;
 use kinfolk_core::{
-    Attempt, Checkpoint, Command, Due, FanOut, Groups, History, Json, Keys, Queue, Report, Schedule, SignalName, Tally,
-    Task, TaskId, Timestamp,
+    Attempt, Command, Due, FanOutId, History, Json, Keys, Queue, Report, Run, Schedule, SignalName, Tally, Task,
+    TaskId, Timestamp,
 };
 use serde::{Serialize, Serializer};
+
+use super::parts::{self, AttemptPart, CheckpointPart, FailurePart, FanOutPart, RunPart, SpecPart};
 
 fn millis<S: Serializer>(span: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
     span.map(|span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX)).serialize(serializer)
@@ -29,13 +32,16 @@ pub(crate) struct TaskView<'a> {
     timeout_ms: Option<Duration>,
     payload: &'a Json,
     result: Option<&'a Json>,
-    failure: Option<&'a kinfolk_core::Failure>,
+    failure: Option<FailurePart<'a>>,
     unique_key: Option<&'a str>,
     keys: &'a Keys,
     created_at: Timestamp,
-    due: Timestamp,
-    place: Timestamp,
+    due_at: Timestamp,
+    place_at: Timestamp,
     started_at: Option<Timestamp>,
+    first_started_at: Option<Timestamp>,
+    #[serde(serialize_with = "millis")]
+    ran_before_ms: Option<Duration>,
     finished_at: Option<Timestamp>,
     cancel_requested_at: Option<Timestamp>,
     worker: Option<kinfolk_core::WorkerId>,
@@ -45,6 +51,8 @@ pub(crate) struct TaskView<'a> {
     parent: Option<TaskId>,
     root: TaskId,
     depth: u16,
+    fan_out: Option<FanOutId>,
+    index: Option<u32>,
     outcome: Option<&'static str>,
     steps: u32,
     signals: &'a [SignalName],
@@ -52,11 +60,13 @@ pub(crate) struct TaskView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     children: Option<&'a Tally>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    attempts: Option<&'a [Attempt]>,
+    attempts: Option<Vec<AttemptPart<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    checkpoints: Option<&'a [Checkpoint]>,
+    runs: Option<Vec<RunPart<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    fan_outs: Option<&'a [FanOut]>,
+    checkpoints: Option<Vec<CheckpointPart<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fan_outs: Option<Vec<FanOutPart>>,
 }
 
 impl<'a> TaskView<'a> {
@@ -74,13 +84,15 @@ impl<'a> TaskView<'a> {
             timeout_ms: task.timeout,
             payload: &task.payload,
             result: task.result.as_ref(),
-            failure: task.failure.as_ref(),
+            failure: task.failure.as_ref().map(Into::into),
             unique_key: task.unique_key.as_deref(),
             keys: &task.keys,
             created_at: task.created_at,
-            due: task.due,
-            place: task.place,
+            due_at: task.due,
+            place_at: task.place,
             started_at: task.started_at,
+            first_started_at: task.first_started_at,
+            ran_before_ms: Some(task.ran_before),
             finished_at: task.finished_at,
             cancel_requested_at: task.cancel_requested_at,
             worker: task.worker,
@@ -90,12 +102,15 @@ impl<'a> TaskView<'a> {
             parent: task.parent,
             root: task.root,
             depth: task.depth,
+            fan_out: task.fan_out,
+            index: task.index,
             outcome: task.outcome.map(kinfolk_core::State::as_str),
             steps: task.steps,
             signals: &task.signals,
             report: task.report.as_ref(),
             children: None,
             attempts: None,
+            runs: None,
             checkpoints: None,
             fan_outs: None,
         }
@@ -108,17 +123,23 @@ impl<'a> TaskView<'a> {
 
     /// The same with its attempts.
     pub(crate) fn attempts(self, attempts: &'a [Attempt]) -> Self {
-        Self { attempts: Some(attempts), ..self }
+        Self { attempts: Some(attempts.iter().map(Into::into).collect()), ..self }
+    }
+
+    /// The same with its runs.
+    pub(crate) fn runs(self, runs: &'a [Run]) -> Self {
+        Self { runs: Some(runs.iter().map(Into::into).collect()), ..self }
     }
 
     /// The same with the fan-outs its handler awaits or awaited.
     pub(crate) fn fan_outs(self, history: &'a History) -> Self {
-        Self { fan_outs: Some(&history.fan_outs), ..self }
+        Self { fan_outs: Some(history.fan_outs.iter().map(Into::into).collect()), ..self }
     }
 
     /// The same with all that its handler has recorded.
     pub(crate) fn history(self, history: &'a History) -> Self {
-        Self { checkpoints: Some(&history.checkpoints), ..self.fan_outs(history) }
+        let checkpoints = history.checkpoints.iter().map(Into::into).collect();
+        Self { checkpoints: Some(checkpoints), ..self.fan_outs(history) }
     }
 }
 
@@ -167,9 +188,10 @@ pub(crate) struct CommandView<'a> {
     pub(crate) backoff_ms: u32,
     pub(crate) backoff_cap_ms: u32,
     pub(crate) jitter_pct: u8,
+    pub(crate) max_strikes: u16,
     #[serde(serialize_with = "millis")]
     pub(crate) timeout_ms: Option<Duration>,
-    pub(crate) groups: Option<&'a Groups>,
+    pub(crate) groups: Option<BTreeMap<&'a str, SpecPart>>,
     pub(crate) handler: Option<&'a str>,
     pub(crate) before_handler: Option<&'a str>,
     pub(crate) after_handler: Option<&'a str>,
@@ -189,8 +211,9 @@ impl<'a> CommandView<'a> {
             backoff_ms: command.retry.base_ms,
             backoff_cap_ms: command.retry.cap_ms,
             jitter_pct: command.retry.jitter_pct,
+            max_strikes: command.retry.max_strikes,
             timeout_ms: command.timeout,
-            groups: command.groups.as_ref(),
+            groups: command.groups.as_ref().map(parts::groups),
             handler: handler.map(|handler| handler.function.as_str()),
             before_handler: handler.and_then(|handler| handler.before.as_deref()),
             after_handler: handler.and_then(|handler| handler.after.as_deref()),

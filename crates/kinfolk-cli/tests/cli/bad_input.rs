@@ -58,6 +58,9 @@ fn a_payload_that_cannot_be_kept_is_refused(db: &Db) {
     says(&db.fails(&["enqueue", "echo", r#"{"a":"\u0000"}"#], 2), &[r"\u0000"]);
     says(&db.fails(&["enqueue", "echo", r#"{"a":1,"a":2}"#], 2), &["a"]);
     says(&db.fails(&["enqueue", "echo", &format!("{}1{}", "[".repeat(200), "]".repeat(200))], 2), &["nested"]);
+    for number in ["1e400", "-1e309", r#"{"a":[1e400]}"#] {
+        says(&db.fails(&["enqueue", "echo", number], 2), &["number", "string"]);
+    }
     let large = format!("\"{}\"", "x".repeat(300 * 1024));
     let ran = db.run_with(&["enqueue", "echo", "-"], &large);
     assert_eq!(ran.code, 2, "{}", ran.stderr);

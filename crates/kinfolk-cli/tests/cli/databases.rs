@@ -251,6 +251,118 @@ fn a_file_of_another_program_is_left_alone() {
 }
 
 #[test]
+fn what_is_no_plain_file_is_refused_at_once_and_nothing_is_left_beside_it() {
+    let db = sqlite();
+    let pipe = db.dir.path().join("pipe.db");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let _socket = std::os::unix::net::UnixListener::bind(db.dir.path().join("socket.db")).unwrap();
+    std::fs::create_dir(db.dir.path().join("folder.db")).unwrap();
+    let before = std::fs::read_dir(db.dir.path()).unwrap().count();
+    for path in ["pipe.db", "socket.db", "folder.db", "/dev/null"] {
+        for args in [&["migrate"][..], &["migrate", "--dry-run"], &["list"], &["enqueue", "noop", "--register"]] {
+            let mut command = kinfolk();
+            command.current_dir(db.dir.path()).args(["--database", path]).args(args);
+            let said = refused(&crate::support::finish(command, ""), 4);
+            assert!(said.contains(path) && said.contains("not a Kinfolk database"), "{args:?}: {said}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(db.dir.path()).unwrap().count(), before);
+    assert!(!std::path::Path::new("/dev/null-journal").exists());
+}
+
+#[test]
+fn a_damaged_file_is_told_from_a_bug() {
+    use std::os::unix::fs::FileExt as _;
+
+    let db = sqlite().migrated();
+    db.ok(&["enqueue", "noop", "--register", "--count", "2000"]);
+    rusqlite::Connection::open(db.file()).unwrap().pragma_update(None, "journal_mode", "delete").unwrap();
+    let file = std::fs::OpenOptions::new().write(true).open(db.file()).unwrap();
+    let size = file.metadata().unwrap().len();
+    // All but the first page, which says what the file is.
+    file.write_all_at(&vec![0xaa; usize::try_from(size).unwrap() - 4096], 4096).unwrap();
+    for args in [&["list"][..], &["stats"], &["enqueue", "noop"], &["migrate"], &["check"]] {
+        let said = db.fails(args, 4);
+        assert!(said.contains("damaged") && said.contains("backup") && !said.contains("report"), "{args:?}: {said}");
+    }
+    let ran = db.run(&["list", "--json"]);
+    assert_eq!(crate::support::documents(&ran.stderr)[0]["error"]["code"], "damaged", "{ran:?}");
+}
+
+#[test]
+fn a_schema_of_that_name_that_is_someone_elses_is_said_to_be_so() {
+    let made = ["create schema kinfolk; create table kinfolk.theirs (a int)", "create schema kinfolk"];
+    for sql in made {
+        let db = postgres();
+        db.sql(sql);
+        // Not "run `kinfolk migrate`", which would not do.
+        for args in
+            [&["list"][..], &["enqueue", "noop"], &["work", "--until-idle"], &["migrate"], &["migrate", "--dry-run"]]
+        {
+            let said = db.fails(args, 4);
+            assert!(said.contains("schema kinfolk") && said.contains("postgres"), "{args:?}: {said}");
+            assert!(said.contains("another database") && !said.contains("kinfolk migrate"), "{args:?}: {said}");
+            assert!(!said.contains("cascade"), "nobody is told to drop what is not ours: {said}");
+        }
+    }
+}
+
+#[test]
+fn what_looks_like_an_address_and_is_none_is_refused_without_a_part_of_its_password() {
+    let db = sqlite();
+    for address in [
+        "postgres:bob:geheim@host",
+        "postgres:bob:geheim@host/db",
+        "postgres:/bob:geheim@host/db",
+        "postgres//bob:geheim@host/db",
+        "postgresql:bob:geheim@host",
+        "POSTGRES://bob:geheim@host/db",
+        "postgers://bob:geheim@host/db",
+        "//bob:geheim@host/db",
+        "bob:geheim@host/db",
+        "bob:geheim@host",
+        "bob@host",
+        "pasword=geheim",
+        "pasword=geheim dbname=x",
+        "host=db pasword=geheim",
+        "host=db passwd=geheim dbname=x",
+        "dbname=x pasword='sehr geheim'",
+        "password=sehr geheim host=db",
+        "password=sehr geheim=1 host=db",
+        "postgres://bob:geheim",
+        "postgres://bob:geheim/db",
+        "postgres://bob@host:geheim/db",
+        "postgres://bob@host/db?pasword=geheim",
+        "postgres://host/db?user=bob&passwd=geheim",
+        "postgres://bob:gehe@im@host/db?x=geheim",
+    ] {
+        for args in
+            [&["enqueue", "noop", "--register"][..], &["list"], &["list", "--json"], &["-vvv", "migrate"], &["demo"]]
+        {
+            let mut command = kinfolk();
+            command.current_dir(db.dir.path()).args(["--database", address]).args(args);
+            let ran = crate::support::finish(command, "");
+            assert_eq!(ran.code, 2, "{address} {args:?}: {ran:?}");
+            let said = format!("{}{}", ran.stdout, ran.stderr);
+            assert!(!said.contains("geheim") && !said.contains("sehr") && !said.contains("gehe"), "{address}: {said}");
+            assert!(said.contains("postgres://"), "{address}: {said}");
+        }
+        // Typed in the wrong place.
+        let mut command = kinfolk();
+        command.current_dir(db.dir.path()).args([address, "list"]);
+        let ran = crate::support::finish(command, "");
+        assert!(ran.code == 2 && !ran.stderr.contains("gehe"), "{address}: {ran:?}");
+    }
+    assert_eq!(std::fs::read_dir(db.dir.path()).unwrap().count(), 0, "a file was made");
+    // A file may be called so, if that is what is meant.
+    for path in ["sqlite:bob:geheim@host", "./a=b@c.db", "sqlite:pasword=x"] {
+        let mut command = kinfolk();
+        command.current_dir(db.dir.path()).args(["--database", path, "migrate"]);
+        assert_eq!(crate::support::finish(command, "").code, 0, "{path}");
+    }
+}
+
+#[test]
 fn a_read_only_server_takes_no_task() {
     let db = postgres().migrated();
     db.ok(&["register", "noop"]);

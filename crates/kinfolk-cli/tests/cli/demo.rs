@@ -68,6 +68,24 @@ fn a_killed_day_goes_on_and_packs_every_item_once(db: &Db) {
     assert_eq!(db.ok(&["check"]).trim(), "every invariant holds");
 }
 
+#[test]
+fn a_day_that_is_killed_at_a_dozen_random_moments_ends_as_it_must() {
+    let db = crate::support::sqlite();
+    let mut chance = u64::from(std::process::id());
+    for _ in 0..12 {
+        let mut demo = db.command(&["demo", "--once", "--orders", "8"]);
+        let mut demo = demo.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        std::thread::sleep(std::time::Duration::from_millis((chance >> 33) % 700));
+        demo.kill().unwrap();
+        demo.wait().unwrap();
+    }
+    let day = db.one(&["demo", "--once", "--orders", "8"]);
+    assert_eq!((&day["day"], &day["orders"]), (&json!(1), &json!(8)), "{day}");
+    assert_eq!((&day["shipped"], &day["failed"], &day["cancelled"]), (&json!(5), &json!(2), &json!(1)), "{day}");
+    assert_eq!(db.ok(&["check"]).trim(), "every invariant holds");
+}
+
 /// Each item of an order has one sub-task with one record of its packing, and the order went out as it was recorded.
 fn is_packed_once(db: &Db, order: &Value) {
     let tree = db.json(&["tree", &order["id"].to_string(), "--all"]);
@@ -109,6 +127,50 @@ fn a_demo_that_is_told_to_stop_leaves_its_orders_for_the_next() {
     assert_eq!(db.one(&["demo", "--once"])["orders"], 8);
 }
 
+/// Lines that do not fit into 80 columns, where the program may be called by a longer path than here.
+fn too_wide(text: &str) -> Vec<&str> {
+    const LONGER: usize = "target/release/kinfolk".len() - "kinfolk".len();
+    let wide = |line: &&str| {
+        let typed = if line.contains("kinfolk --database") { LONGER } else { 0 };
+        line.chars().count() + typed > 80
+    };
+    text.lines().filter(wide).collect()
+}
+
+#[test]
+fn a_demo_says_how_to_kill_it_and_after_ctrl_c_what_to_type_next() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = Db::at(dir.path().join("kinfolk-demo.db").to_str().unwrap());
+    for args in [&["demo", "--orders", "8"][..], &["demo", "--once"]] {
+        let mut command = crate::support::kinfolk();
+        command.current_dir(dir.path()).args(args);
+        let demo = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let id = demo.id();
+        // The orders that the first one left wait already: the second must be there before it is told to stop.
+        db.until("an order is at work", |db| {
+            let workers = db.run(&["workers", "--json"]);
+            workers.code == 0 && !workers.stdout.is_empty() && any(db, &["--state", "waiting"], |_| true)
+        });
+        crate::signals::signal(&demo, rustix::process::Signal::INT);
+        let ran = crate::support::finish_child(demo, "");
+        assert_eq!(ran.code, if args.contains(&"--once") { 130 } else { 0 }, "{ran:?}");
+        assert!(
+            ran.stdout.contains("second terminal") && ran.stdout.contains(&format!("  kill -9 {id}  #")),
+            "{ran:?}"
+        );
+        let next = ran.stdout.split("What to type next:\n").nth(1).unwrap_or_else(|| panic!("{ran:?}"));
+        let lines: Vec<&str> = next.lines().filter(|line| !line.contains('#')).map(str::trim).collect();
+        assert!(lines.iter().any(|line| line.ends_with(" demo")) && lines.len() >= 3, "{next}");
+        for line in lines.iter().filter(|line| !line.ends_with(" demo")) {
+            let mut shell = std::process::Command::new("/bin/sh");
+            let binary = std::path::PathBuf::from(env!("CARGO_BIN_EXE_kinfolk"));
+            shell.current_dir(dir.path()).args(["-c", line]).env("PATH", binary.parent().unwrap());
+            assert_eq!(crate::support::finish(shell, "").code, 0, "{line}");
+        }
+        assert_eq!(too_wide(&ran.stdout), [""; 0]);
+    }
+}
+
 #[test]
 fn the_demo_needs_nothing_and_makes_its_own_file() {
     let dir = tempfile::tempdir().unwrap();
@@ -118,4 +180,5 @@ fn the_demo_needs_nothing_and_makes_its_own_file() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(dir.path().join("kinfolk-demo.db").exists());
     assert!(ran.stdout.contains("--database kinfolk-demo.db list --state failed"), "{}", ran.stdout);
+    assert_eq!(too_wide(&ran.stdout), [""; 0]);
 }

@@ -99,9 +99,10 @@ fn a_suspended_handler_is_shown_with_what_it_recorded_and_awaits(db: &Db) {
     assert_eq!((&shown["steps"], &shown["report"]["total"]), (&json!(1), &json!(4)), "{shown}");
     assert_eq!(shown["checkpoints"][0]["key"]["name"], "echo");
     let fan_out = &shown["fan_outs"][0];
-    assert_eq!((&fan_out["rule"], &fan_out["verdict"]), (&json!({"threshold": 500_000}), &json!(null)), "{shown}");
+    assert_eq!((&fan_out["rule"], &fan_out["verdict"]), (&json!("threshold"), &json!(null)), "{shown}");
     assert_eq!((&fan_out["tally"]["total"], &fan_out["tally"]["failed"]), (&json!(4), &json!(1)));
-    assert!(fan_out["deadline"].is_string() && shown["checkpoints"][0]["value"] == fan_out["id"], "{shown}");
+    assert_eq!(fan_out["threshold"], 0.5);
+    assert!(fan_out["deadline_at"].is_string() && shown["checkpoints"][0]["value"] == fan_out["id"], "{shown}");
 
     let tree = db.ok(&["tree", &id]);
     let lines: Vec<&str> = tree.lines().collect();
@@ -153,7 +154,7 @@ fn a_replay_says_where_a_handler_goes_on(db: &Db) {
     assert!(said.contains("fan_out, 1 step recorded: sound, goes on with echo (fan_out)"), "{said}");
     let replay = db.one(&["replay", &id]);
     assert_eq!((&replay["sound"], &replay["end"]), (&json!(true), &json!("goes_on")), "{replay}");
-    assert_eq!(replay["at"][0]["key"]["name"], "echo");
+    assert_eq!(replay["next"][0]["key"]["name"], "echo");
     assert_eq!(db.one(&["show", &id]), before, "a dry run writes nothing");
     db.ok(&["work", "--until-idle", "--queue", "default", "--queue", "later"]);
     assert_eq!(db.one(&["replay", &id])["end"], "returned");

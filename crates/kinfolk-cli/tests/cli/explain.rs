@@ -13,13 +13,14 @@ on_both_stores!(
     a_serial_queue_is_told_with_the_family_at_work,
     what_runs_and_what_has_ended_is_told_with_who_and_when,
     several_reasons_are_told_together,
+    a_suspect_is_named_wherever_one_looks_and_can_be_let_go_or_ended,
 );
 
 /// The reasons why a task is not running.
 #[track_caller]
 fn reasons(db: &Db, id: &str) -> Vec<Value> {
     let explained = db.one(&["explain", id]);
-    assert_eq!(explained["task"].to_string(), id);
+    assert_eq!(explained["id"].to_string(), id);
     explained["reasons"].as_array().unwrap().clone()
 }
 
@@ -72,7 +73,7 @@ fn a_full_key_is_told_with_those_who_hold_it(db: &Db) {
     let worker = db.worker(&[]);
     db.until("a worker is there", |db| words(db, &id) == ["key_full"]);
     let told = &reasons(db, &id)[0];
-    assert_eq!(told["group"], json!({"command": "wait", "name": "tenant"}));
+    assert_eq!((&told["group"], &told["command"]), (&json!("tenant"), &json!("wait")));
     assert_eq!((&told["key"], &told["limit"], &told["held"]), (&json!("-it's me"), &json!(1), &json!(1)));
     assert_eq!(told["holders"], json!([holder.parse::<i64>().unwrap()]));
     let text = db.ok(&["explain", &id]);
@@ -194,4 +195,40 @@ fn several_reasons_are_told_together(db: &Db) {
     let shown = db.run(&["show", &id]);
     assert!(shown.stdout.contains("; and for 1 more reason"), "{shown:?}");
     assert!(shown.stderr.contains(&format!("explain {id}")), "{shown:?}");
+}
+
+fn a_suspect_is_named_wherever_one_looks_and_can_be_let_go_or_ended(db: &Db) {
+    db.ok(&["register", "noop", "--max-strikes", "7"]);
+    let (one, other) = (enqueue(db, &["noop", "--delay", "1h"]), enqueue(db, &["noop", "--delay", "1h"]));
+    // As after the loss of four workers that ran them.
+    db.edit("task", "suspect", "1");
+    db.edit("task", "strikes", "3");
+    if !db.url.starts_with("postgres") {
+        db.edit("task", "shelf", "backoff");
+    }
+    let listed = db.ok(&["list"]);
+    assert!(listed.contains("suspect: workers were lost that ran it, 3 strikes, next try in "), "{listed}");
+    let explained = db.one(&["explain", &one]);
+    assert_eq!(
+        (&explained["suspect"], &explained["strikes"], &explained["max_strikes"]),
+        (&json!(true), &json!(3), &json!(7))
+    );
+    let text = db.ok(&["explain", &one]);
+    assert!(text.contains("3 strikes; it waits longer after each one, and fails with 7"), "{text}");
+    let found = db.doctor().into_iter().find(|finding| finding["subject"] == "suspects").unwrap();
+    assert_eq!(found["health"], "warning");
+    let words = found["found"].as_str().unwrap();
+    assert!(words.contains(&format!("2 with strikes: task {one} noop, 3 of 7, next try at 20")), "{words}");
+
+    let acquit = text.lines().find(|line| line.contains("acquit")).unwrap().trim();
+    db.types(acquit.split("  ").next().unwrap());
+    let shown = db.one(&["show", &one]);
+    assert_eq!((&shown["suspect"], &shown["strikes"], &shown["gate"]), (&json!(false), &json!(0), &json!("open")));
+    let cancel = text.lines().find(|line| line.contains("cancel")).unwrap().trim();
+    db.types(&cancel.split("  ").next().unwrap().replace(&format!("cancel {one}"), &format!("cancel {other}")));
+    db.ok(&["work", "--until-idle"]);
+    assert_eq!((db.state(&one), db.state(&other)), ("completed".to_owned(), "cancelled".to_owned()));
+    assert!(db.fails(&["acquit", &other], 1).contains("retry it"));
+    db.fails(&["acquit", "999"], 3);
+    db.ok(&["check"]);
 }

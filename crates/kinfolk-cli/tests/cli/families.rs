@@ -9,6 +9,7 @@ on_both_stores!(
     a_wide_family_is_counted_beyond_a_page,
     a_family_is_cancelled_from_any_of_its_members,
     a_failed_family_is_repaired,
+    a_cancelled_family_is_repaired,
     a_queue_gets_limits_and_loses_them,
     statuses_are_set_listed_and_removed,
     a_watch_tells_of_the_family_at_work,
@@ -114,9 +115,10 @@ fn a_failed_family_is_repaired(db: &Db) {
     );
     db.ok(&["work", "--until-idle"]);
     assert_eq!(db.state(&id), "failed");
-    let said = db.fails(&["retry", &id], 1);
+    let child = db.json(&["list", "--command", "fail"])[0]["id"].to_string();
+    let said = db.fails(&["retry", &child], 1);
     assert!(said.contains("retry its family"), "{said}");
-    let said = db.ok(&["retry", "--family", &id]);
+    let said = db.ok(&["retry", "--family", &child]);
     assert!(said.contains("1 pending again, 1 waiting again"), "{said}");
     assert_eq!(db.state(&id), "waiting");
     // What failed would fail again: it is taken out, and then nothing has failed.
@@ -125,6 +127,22 @@ fn a_failed_family_is_repaired(db: &Db) {
     assert_eq!(db.state(&id), "completed");
     let said = db.fails(&["retry", "--family", &id], 1);
     assert!(said.contains("completed"), "{said}");
+    db.ok(&["check"]);
+}
+
+fn a_cancelled_family_is_repaired(db: &Db) {
+    db.ok(&["queue", "set", "later"]);
+    let id = spawn(db, &json!({"children": [{"command": "noop", "queue": "later", "count": 3}]}));
+    db.ok(&["work", "--until-idle", "--queue", "default"]);
+    db.ok(&["cancel", &id]);
+    assert_eq!(db.state(&id), "cancelled");
+    let said = db.ok(&["retry", "--family", &id]);
+    assert!(said.contains("3 pending again, 1 waiting again"), "{said}");
+    db.ok(&["cancel", &id]);
+    let said = db.ok(&["retry", &id]);
+    assert!(said.contains(&format!("task {id} waits for its children again")), "{said}");
+    db.ok(&["work", "--until-idle", "--queue", "later"]);
+    assert_eq!(db.state(&id), "completed");
     db.ok(&["check"]);
 }
 

@@ -121,3 +121,34 @@ fn a_handler_in_the_database_is_refused_where_there_is_none() {
     let refused = sqlite().migrated().run(&["register", "double", "--before-handler", "app.note"]);
     assert!(refused.code != 0 && refused.stderr.contains("--handler"), "{refused:?}");
 }
+
+#[test]
+fn each_way_to_work_needs_the_roles_that_the_docs_name() {
+    let db = postgres().migrated();
+    db.sql(FUNCTIONS);
+    let name = db.url.rsplit('/').next().unwrap().replace(['?', '='], "_");
+    let (worker, operator) = (format!("worker_{name}"), format!("operator_{name}"));
+    db.sql(&format!(
+        "create role {worker} login in role kinfolk_worker;
+         create role {operator} login in role kinfolk_worker, kinfolk_operator;
+         grant usage on schema app to {worker}, {operator}"
+    ));
+    let (as_worker, as_operator) = (db.as_role(&worker), db.as_role(&operator));
+    let config = db.dir.path().join("kinfolk.toml");
+    std::fs::write(&config, "[queues.numbers]\nfamily_limit = 1\n[commands.double]\ngroups = 5\n").unwrap();
+    let config = config.to_str().unwrap();
+    let works = |by: &Db, args: &[&str]| {
+        let task = db.one(&["enqueue", "double", "21"])["task"].to_string();
+        let ran = by.run(&[&["work"], args].concat());
+        assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
+        assert_eq!(db.one(&["show", &task])["result"], 42);
+    };
+
+    works(&as_worker, &["--until-idle"]);
+    let refused = as_worker.run(&["work", "--until-idle", "--config", config]);
+    assert!(refused.code != 0 && refused.stderr.contains("kinfolk_operator"), "{refused:?}");
+    works(&as_operator, &["--until-idle", "--config", config]);
+    // Where all is as the file says, a worker's rights are enough.
+    works(&as_worker, &["--until-idle", "--config", config]);
+    db.sql(&format!("drop owned by {worker}, {operator}; drop role {worker}; drop role {operator}"));
+}

@@ -104,12 +104,12 @@ fn unique_keys_keep_replace_and_merge(db: &Db) {
     db.ok(&["register", "echo"]);
     let enqueue =
         |payload: &str, rule: &str| db.one(&["enqueue", "echo", payload, "--unique", "k", "--on-duplicate", rule]);
-    assert_eq!(enqueue(r#"{"a":1}"#, "keep"), json!({"outcome": "created", "task": 1}));
-    assert_eq!(enqueue(r#"{"a":2}"#, "keep"), json!({"outcome": "existing", "task": 1}));
+    assert_eq!(enqueue(r#"{"a":1}"#, "keep"), json!({"outcome": "created", "task": 1, "why": null}));
+    assert_eq!(enqueue(r#"{"a":2}"#, "keep"), json!({"outcome": "existing", "task": 1, "why": null}));
     assert_eq!(db.one(&["show", "1"])["payload"], json!({"a": 1}));
-    assert_eq!(enqueue(r#"{"b":2}"#, "merge"), json!({"outcome": "merged", "task": 1}));
+    assert_eq!(enqueue(r#"{"b":2}"#, "merge"), json!({"outcome": "merged", "task": 1, "why": null}));
     assert_eq!(db.one(&["show", "1"])["payload"], json!({"a": 1, "b": 2}));
-    assert_eq!(enqueue("[]", "replace"), json!({"outcome": "merged", "task": 1}));
+    assert_eq!(enqueue("[]", "replace"), json!({"outcome": "merged", "task": 1, "why": null}));
     assert_eq!(db.one(&["show", "1"])["payload"], json!([]));
     assert_eq!(db.json(&["list", "--unique", "k"]).len(), 1);
     assert_eq!(db.json(&["list", "--unique", "other"]).len(), 0);

@@ -120,17 +120,86 @@ fn a_reader_that_goes_away_is_no_error() {
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
 }
 
+/// Text that a terminal would obey: it clears the screen, in two ways, turns a line around, and sets a title.
+const NASTY: &str = "a\u{1b}[2Jb\u{9b}2Jc\u{202e}d\u{1b}]0;e\u{7}f\u{2066}g\u{7f}\rh";
+
+/// What of an answer a terminal would obey, apart from colours.
+fn obeyed(text: &str) -> Vec<char> {
+    let plain = text.replace("\u{1b}[0m", "").replace("\u{1b}[39m", "");
+    let colors = |text: &str| {
+        let mut rest = text.to_owned();
+        while let Some(at) = rest.find("\u{1b}[") {
+            let end = rest[at..].find('m').unwrap_or(0);
+            let parameters = rest[at + 2..at + end.max(2)].to_owned();
+            assert!(end > 0 && parameters.chars().all(|c| c.is_ascii_digit() || c == ';'), "{text:?}");
+            rest.replace_range(at..=at + end, "");
+        }
+        rest
+    };
+    let plain = colors(&plain);
+    let is_harmful = |c: &char| (c.is_control() && *c != '\n') || "\u{202e}\u{2066}\u{2028}".contains(*c);
+    plain.chars().filter(is_harmful).collect()
+}
+
 #[test]
 fn what_a_task_holds_cannot_drive_the_terminal() {
     let db = sqlite().migrated();
-    db.ok(&["register", "fail", "--max-attempts", "1"]);
-    db.ok(&["enqueue", "fail", r#"{"message":"\u001b[2Jgone\nsecond line"}"#]);
+    let json = serde_json::to_string(NASTY).unwrap();
+    let quickly = ["--max-attempts", "1", "--backoff", "1ms", "--backoff-cap", "1ms"];
+    db.ok(&[&["register", "fail", "--group", "tenant=1"][..], &quickly].concat());
+    db.ok(&["register", "echo", "--group", "tenant=1"]);
+    let key = format!("tenant={NASTY}");
+    db.ok(&["enqueue", "fail", &format!(r#"{{"message":{json}}}"#), "--key", &key, "--unique", NASTY]);
+    db.ok(&["enqueue", "echo", &format!(r#"{{"deep":[{json}],{json}:1}}"#), "--key", &key]);
+    let waits = format!(r#"{{"children":[{{"command":"fail","payload":{{"message":{json}}}}}]}}"#);
+    db.ok(&["enqueue", "fan_out", &waits, "--register"]);
+    db.ok(&["enqueue", "spawn", &waits, "--register"]);
     db.ok(&["work", "--until-idle"]);
-    for args in [&["list", "--color", "never"][..], &["show", "1", "--color", "never"]] {
-        assert!(!db.ok(args).contains('\x1b'));
+    db.ok(&["queue", "set", "mail"]);
+    db.ok(&["pause", "mail", "--by", NASTY]);
+    db.ok(&["register", "late", "--queue", "mail"]);
+    let later = ["enqueue", "late", &json, "--unique", NASTY];
+    let mut traced = db.command(&later);
+    traced.env("TRACEPARENT", NASTY);
+    assert_eq!(finish(traced, "").code, 0);
+    db.ok(&["groups", "set", "tenant", "--command", "echo", "--key", NASTY, "--limit", "1"]);
+    let ids: Vec<String> = db.json(&["list"]).iter().map(|task| task["id"].to_string()).collect();
+    let mut reads: Vec<Vec<&str>> = [
+        "list",
+        "stats",
+        "queue list",
+        "groups",
+        "groups keys",
+        "commands",
+        "workers",
+        "status list",
+        "schedule list",
+        "doctor",
+        "check",
+        "watch --until-idle",
+        "list --state done",
+        "work --until-idle -vvv",
+    ]
+    .iter()
+    .map(|line| line.split(' ').collect())
+    .collect();
+    reads.retain(|args| args[0] != "watch");
+    for id in &ids {
+        for command in ["show", "tree", "explain", "replay"] {
+            reads.push(vec![command, id]);
+        }
     }
-    let colored = db.ok(&["list", "--color", "always"]);
-    assert!(!colored.contains("\x1b[2J"), "{colored:?}");
+    reads.push(vec!["show", NASTY]);
+    reads.push(vec![NASTY]);
+    reads.push(vec!["list", "--unique", NASTY]);
+    for args in reads {
+        for more in [&["--color", "never"][..], &["--color", "always"], &["--json"]] {
+            let ran = db.run(&[&args[..], more].concat());
+            assert_eq!(obeyed(&ran.stdout), [], "kinfolk {args:?} {more:?}: {:?}", ran.stdout);
+            assert_eq!(obeyed(&ran.stderr), [], "kinfolk {args:?} {more:?}: {:?}", ran.stderr);
+        }
+    }
+    assert_eq!(db.one(&["show", &ids[0]])["payload"], NASTY, "a program gets it as it is");
 }
 
 #[test]

@@ -44,6 +44,6 @@ fn the_next_ticks_are_told_in_its_zone(db: &Db) {
     db.ok(&["schedule", "put", "midnight", "0 0 * * *", "noop", "--zone", "Asia/Tokyo"]);
     let ticks = db.json(&["schedule", "next", "midnight", "-n", "3"]);
     assert_eq!(ticks.len(), 3);
-    assert!(ticks.iter().all(|tick| tick["tick"].as_str().unwrap().contains("T15:00:00Z")), "{ticks:?}");
+    assert!(ticks.iter().all(|tick| tick["tick_at"].as_str().unwrap().contains("T15:00:00Z")), "{ticks:?}");
     assert!(db.ok(&["schedule", "next", "midnight"]).contains("00:00:00 JST"));
 }

@@ -9,6 +9,7 @@ use crate::support::{Db, finish_child, on_both_stores};
 
 on_both_stores!(
     the_first_signal_lets_a_task_finish,
+    two_signals_within_a_second_count_as_one,
     the_second_signal_gives_the_task_back,
     a_cancelled_task_stops_running
 );
@@ -41,12 +42,31 @@ fn the_first_signal_lets_a_task_finish(db: &Db) {
     assert!(db.json(&["workers"]).is_empty());
 }
 
+/// Waits until a worker has said that it is stopping.
+fn until_stopping(worker: &mut Child) {
+    let mut said = BufReader::new(worker.stderr.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap().contains("Ctrl-C again")), "it did not say that it is stopping");
+}
+
+fn two_signals_within_a_second_count_as_one(db: &Db) {
+    let (mut worker, task) = worker(db, 2);
+    signal(&worker, Signal::TERM);
+    signal(&worker, Signal::INT);
+    until_stopping(&mut worker);
+    let ran = finish_child(worker, "");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(db.state(&task), "completed");
+}
+
 fn the_second_signal_gives_the_task_back(db: &Db) {
     let (mut worker, task) = worker(db, 600);
     signal(&worker, Signal::INT);
-    let mut said = BufReader::new(worker.stderr.take().unwrap()).lines();
-    assert!(said.any(|line| line.unwrap().contains("Ctrl-C again")), "it did not say that it is stopping");
-    signal(&worker, Signal::INT);
+    until_stopping(&mut worker);
+    // One that comes within a second of the first says nothing new.
+    db.until("it has ended", |_| {
+        signal(&worker, Signal::INT);
+        worker.try_wait().unwrap().is_some()
+    });
     let ran = finish_child(worker, "");
     assert_eq!(ran.code, 130, "{ran:?}");
     let shown = db.one(&["show", &task]);

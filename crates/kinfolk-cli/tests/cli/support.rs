@@ -54,10 +54,22 @@ macro_rules! on_both_stores {
 pub(crate) use on_both_stores;
 
 impl Db {
+    /// The SQLite file at this path, which someone else makes.
+    pub(crate) fn at(path: &str) -> Self {
+        Self { url: path.to_owned(), dir: tempfile::tempdir().unwrap(), _server: None }
+    }
+
     /// The same with a schema.
     pub(crate) fn migrated(self) -> Self {
         self.ok(&["migrate"]);
         self
+    }
+
+    /// The same as another role sees it.
+    pub(crate) fn as_role(&self, role: &str) -> Self {
+        let url = self.url.replace("postgres://postgres@", &format!("postgres://{role}@"));
+        assert_ne!(url, self.url);
+        Self { url, dir: tempfile::tempdir().unwrap(), _server: None }
     }
 
     /// The file, of a SQLite database.
@@ -188,6 +200,11 @@ impl Db {
 pub(crate) struct Running(Child);
 
 impl Running {
+    /// Something that was started in the background.
+    pub(crate) fn of(child: Child) -> Self {
+        Self(child)
+    }
+
     /// Stops it in order.
     pub(crate) fn stop(mut self) {
         crate::signals::signal(&self.0, rustix::process::Signal::TERM);

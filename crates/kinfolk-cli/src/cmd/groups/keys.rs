@@ -6,6 +6,7 @@ use kinfolk_core::{CommandName, GroupName, GroupRef, KeyFilter, KeyView, StoreEr
 use super::Which;
 use crate::fault::Fault;
 use crate::group::{self, Cursor, task_words};
+use crate::out::parts::KeyPart;
 use crate::out::table::{self, Table};
 use crate::out::time::relative;
 use crate::session::Session;
@@ -24,7 +25,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     command: Option<CommandName>,
 
-    /// Only those that hold tasks up: at their limit, without a start left, or with tasks waiting
+    /// Only those that hold tasks up: tasks wait behind them
     #[arg(long)]
     blocking: bool,
 
@@ -55,7 +56,8 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     }
     let now = store.now().await?;
     let none = if args.blocking { "no key holds a task up" } else { "no key is in use" };
-    session.out.list(&keys, none, || table_of(&keys, now))?;
+    let parts: Vec<KeyPart<'_>> = keys.iter().map(Into::into).collect();
+    session.out.list(&parts, none, || table_of(&keys, now))?;
     if let Some(last) = keys.last().filter(|_| keys.len() == limit) {
         session.out.hint(format_args!("more: {}", session.command_line(&args.next_page(last))));
     }

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{Which, setting_words};
 use crate::fault::Fault;
 use crate::group;
+use crate::out::parts::SettingPart;
 use crate::session::Session;
 
 /// `kinfolk groups set NAME`
@@ -78,11 +79,11 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     store.set_group(&view.group, args.key.as_deref(), &setting).await?;
     session.out.say(
         &json!({
+            "group": view.group.name,
             "command": view.group.command,
-            "name": view.group.name,
             "key": args.key,
             "limit": setting.limit,
-            "rate": setting.rate,
+            "rate": SettingPart::from(setting).rate,
         }),
         sentence(view, args.key.as_deref(), setting),
     )

@@ -28,6 +28,7 @@ use kinfolk_core::{
 };
 use serde::Deserialize;
 
+use crate::cmd::serve::WebConfig;
 use crate::fault::Fault;
 use crate::session::login_name;
 use crate::{builtin, group, span};
@@ -44,6 +45,9 @@ pub(crate) struct Config {
     /// What commands declare.
     #[serde(default)]
     commands: BTreeMap<CommandName, CommandConfig>,
+    /// Who may do what through a server.
+    #[serde(default)]
+    pub(crate) web: WebConfig,
 }
 
 /// One queue.
@@ -146,7 +150,8 @@ impl Config {
             let groups = wanted.groups()?;
             match there.iter().find(|command| command.name == *name) {
                 Some(known) if known.groups.as_ref() == Some(&groups) => {}
-                Some(known) => changed.push(Command { groups: Some(groups), ..known.clone() }),
+                // The handler stays: who says which it is needs more rights than who declares groups.
+                Some(known) => changed.push(Command { groups: Some(groups), handler: None, ..known.clone() }),
                 // The worker registers these itself, a moment later.
                 None if builtin::names(true).contains(&name.as_str()) => {
                     changed.push(Command { groups: Some(groups), ..Command::new(name.clone()) });

@@ -1,0 +1,122 @@
+//! The same done to many tasks, which a filter names: `kinfolk cancel`, `retry`, `run-now` and `delete` with a filter instead of
+//! numbers. It goes on page by page; one that is stopped in between has done what it said, and can be begun again.
+
+use kinfolk_core::StoreError;
+use kinfolk_core::TaskId;
+use kinfolk_core::filter::{Filter, Matches};
+use kinfolk_core::operate::Action;
+use serde_json::json;
+
+use super::each;
+use super::filter_options::FilterOptions;
+use crate::fault::Fault;
+use crate::out::view::TaskView;
+use crate::out::words;
+use crate::session::Session;
+
+/// What stands for numbers: the options of a filter, or all tasks.
+pub(crate) const BY_FILTER: [&str; 2] = ["FilterOptions", "all"];
+/// Tasks in one transaction.
+const PAGE: usize = 100;
+
+/// Which tasks, if not by their numbers.
+#[derive(clap::Args, Debug)]
+pub(crate) struct BulkOptions {
+    #[command(flatten)]
+    which: FilterOptions,
+
+    /// All tasks to which it can be done, without a filter
+    #[arg(long)]
+    all: bool,
+
+    /// Say how many tasks it would be done to, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// `kinfolk run-now` and `kinfolk delete`
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Their numbers
+    #[arg(value_name = "ID", required_unless_present_any = BY_FILTER)]
+    ids: Vec<TaskId>,
+
+    #[command(flatten)]
+    bulk: BulkOptions,
+}
+
+/// Runs `kinfolk run-now`.
+pub(crate) async fn run_now(args: Args, session: &Session) -> Result<(), Fault> {
+    if args.ids.is_empty() {
+        return run(Action::RunNow, &args.bulk, session).await;
+    }
+    let store = session.open().await?;
+    let (store, out) = (store.as_ref(), session.out);
+    each(&args.ids, session, |id| async move {
+        let task = store.run_now(id).await?;
+        out.say(&TaskView::new(&task), format!("task {id} may run now"))
+    })
+    .await
+}
+
+/// Runs `kinfolk delete`.
+pub(crate) async fn delete(args: Args, session: &Session) -> Result<(), Fault> {
+    if args.ids.is_empty() {
+        return run(Action::Delete, &args.bulk, session).await;
+    }
+    let store = session.open().await?;
+    let (store, out) = (store.as_ref(), session.out);
+    each(&args.ids, session, |id| async move {
+        let task = store.task(id).await?.ok_or_else(|| StoreError::not_found("task", id))?;
+        if task.parent.is_some() || !task.state.is_terminal() {
+            let why =
+                format!("task {id} is {}; only roots that have ended are deleted, with their families", task.state);
+            return Err(Fault::no("not_ended", why));
+        }
+        let mut filter =
+            Filter { after: Some(TaskId(id.0 - 1)), before: Some(TaskId(id.0 + 1)), limit: 1, ..Filter::default() };
+        let mut gone = 0;
+        loop {
+            let page = store.bulk(Action::Delete, &filter).await?;
+            gone += page.done;
+            match page.next {
+                Some(next) => filter.after = Some(next),
+                None => break,
+            }
+        }
+        out.say(&json!({"task": id, "deleted": gone}), format!("task {id} is gone; deleted in all: {gone}"))
+    })
+    .await
+}
+
+/// Does it to all that match.
+pub(crate) async fn run(action: Action, options: &BulkOptions, session: &Session) -> Result<(), Fault> {
+    let store = session.open().await?;
+    let filter = options.which.filter(store.as_ref()).await?;
+    let word = action.as_str();
+    if options.dry_run {
+        let matches = match action.narrowed(&filter) {
+            Some(narrowed) => store.count(&narrowed).await?,
+            None => Matches::default(),
+        };
+        let said = json!({"action": word, "tasks": matches.tasks, "more": matches.more, "dry_run": true});
+        return session
+            .out
+            .say(&said, format!("{} would be done to {}", word.replace('_', " "), words::matches(&matches)));
+    }
+    let mut filter = Filter { limit: PAGE, ..filter };
+    let (mut done, mut skipped) = (0, 0);
+    loop {
+        let page = store.bulk(action, &filter).await?;
+        (done, skipped) = (done + page.done, skipped + page.skipped);
+        match page.next {
+            Some(next) => filter.after = Some(next),
+            None => break,
+        }
+    }
+    let words = match skipped {
+        0 => format!("{}: {done} tasks", word.replace('_', " ")),
+        _ => format!("{}: {done} tasks; {skipped} could not be changed as they were", word.replace('_', " ")),
+    };
+    session.out.say(&json!({"action": word, "done": done, "skipped": skipped}), words)
+}

@@ -1,0 +1,103 @@
+//! The server as a person runs it, and the examples of `docs/http.md`.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::support::{Db, Running, finish, kinfolk, on_both_stores, refused, sqlite};
+
+on_both_stores!(the_examples_of_the_documentation_work);
+
+/// A server in the background, and its address: `http://127.0.0.1:…`.
+fn server(db: &Db, args: &[&str]) -> (Running, String) {
+    let mut command = db.command(&[args, &["--listen", "127.0.0.1:0"]].concat());
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let running = Running::of(child);
+    let address = lines.find_map(|line| line.find("http://").map(|at| line[at..].to_owned())).expect("it says where");
+    std::thread::spawn(move || lines.for_each(drop));
+    let end = address[7..].find('/').map_or(address.len(), |at| at + 7);
+    (running, address[..end].to_owned())
+}
+
+fn page() -> String {
+    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/http.md")).unwrap()
+}
+
+/// What a shell prints for a line; the line must succeed.
+fn shell(line: &str) -> String {
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-ec", line]);
+    let ran = finish(shell, "");
+    assert_eq!(ran.code, 0, "{line}\n{}{}", ran.stdout, ran.stderr);
+    ran.stdout
+}
+
+fn the_examples_of_the_documentation_work(db: &Db) {
+    let (running, address) = server(db, &["serve"]);
+    let page = page();
+    let examples: Vec<&str> =
+        page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect();
+    assert!(examples.len() >= 10, "{examples:?}");
+    for example in examples {
+        shell(&example.replace("http://127.0.0.1:8080", &address));
+    }
+    let audit = shell(&format!("curl -fsS {address}/api/v1/audit"));
+    assert!(audit.contains("\"what\":\"pause\"") && audit.contains("\"subject\":\"queue default\""), "{audit}");
+    assert!(db.ok(&["audit"]).contains("queue default"));
+    let graph = db.ok(&["graph", "1", "--format", "mermaid"]);
+    assert!(graph.starts_with("flowchart TD"), "{graph}");
+    running.stop();
+}
+
+#[test]
+fn a_server_that_only_shows_runs_nothing_and_changes_nothing() {
+    let db = sqlite().migrated();
+    db.ok(&["enqueue", "noop", "--register"]);
+    let (running, address) = server(&db, &["serve", "--read-only"]);
+    let refused = shell(&format!("curl -sS -o /dev/null -w '%{{http_code}}' -X POST {address}/api/v1/tasks/1/cancel"));
+    assert_eq!(refused, "403");
+    assert_eq!(db.state("1"), "pending");
+    running.stop();
+}
+
+#[test]
+fn a_worker_answers_for_its_health_where_it_is_told_to() {
+    let db = sqlite().migrated();
+    let (running, address) = server(&db, &["work"]);
+    assert_eq!(shell(&format!("curl -fsS {address}/healthz")), "ok\n");
+    assert_eq!(shell(&format!("curl -fsS {address}/readyz")), "ready\n");
+    assert!(shell(&format!("curl -fsS {address}/metrics")).contains("kinfolk_workers"));
+    let status = shell(&format!("curl -sS -o /dev/null -w '%{{http_code}}' {address}/api/v1/tasks"));
+    assert_eq!(status, "404", "signs of life alone");
+    running.stop();
+}
+
+#[test]
+fn an_address_for_others_needs_tokens_and_tokens_need_to_be_shown() {
+    let db = sqlite().migrated();
+    let ran = finish(db.command(&["serve", "--listen", "0.0.0.0:0"]), "");
+    assert!(refused(&ran, 2).contains("kinfolk token new"));
+    let made = db.one(&["token", "new", "--role", "viewer", "--name", "ann"]);
+    let printed = finish(
+        {
+            let mut command = kinfolk();
+            command.args(["token", "new", "--role", "viewer"]);
+            command
+        },
+        "",
+    );
+    assert!(printed.stdout.starts_with("kinfolk_") && printed.stdout.contains("[[web.tokens]]"), "{printed:?}");
+    let (token, hash) = (made["token"].as_str().unwrap(), made["sha256"].as_str().unwrap());
+    let file = db.dir.path().join("kinfolk.toml");
+    let text = format!("[[web.tokens]]\nname = \"ann\"\nrole = \"viewer\"\nsha256 = \"{hash}\"\n");
+    std::fs::write(&file, text).unwrap();
+    let (running, address) = server(&db, &["serve", "--config", file.to_str().unwrap()]);
+    let status = |header: &str, path: &str| {
+        shell(&format!("curl -sS -o /dev/null -w '%{{http_code}}' {header} {address}{path}"))
+    };
+    assert_eq!(status("", "/api/v1/stats"), "401");
+    assert_eq!(status("", "/metrics"), "401");
+    assert_eq!(status("", "/healthz"), "200");
+    assert_eq!(status(&format!("-H 'authorization: Bearer {token}'"), "/api/v1/stats"), "200");
+    running.stop();
+}
