@@ -3,8 +3,10 @@
 //! It never changes the sources. What it starts it stops, also after a failure, a panic or Ctrl-C.
 
 mod debian;
+mod fuzz_api;
 mod interrupt;
 mod postgres;
+mod screenshots;
 mod steps;
 mod tally;
 mod tidy;
@@ -21,7 +23,10 @@ The tool of the Kinfolk project.
   cargo xtask test [FILTER…]         everything: format, lints, tidy, docs, and all tests on a throw-away PostgreSQL;
                                      with filters only the tests whose names contain one of them
   cargo xtask check                  format, lints, tidy and docs
+  cargo xtask screenshots            the pictures of the README, from the demo's pages
   cargo xtask tidy                   the project's own rules for its files
+  cargo xtask fuzz-api [SECONDS]     walks the HTTP API of a server on a throw-away database with schemathesis, which
+                                     `pip install schemathesis` installs
   cargo xtask postgres [--version N] a throw-away PostgreSQL for work by hand, until Ctrl-C
 ";
 
@@ -44,7 +49,10 @@ fn run(arguments: &[String]) -> Result<bool> {
     match words.as_slice() {
         ["test", filters @ ..] => steps::test(&root(), filters),
         ["check"] => steps::check(&root()),
+        ["screenshots"] => screenshots::take(&root()),
         ["tidy"] => Ok(tidy::run(&root())),
+        ["fuzz-api"] => fuzz_api::run(&root(), 120),
+        ["fuzz-api", seconds] => fuzz_api::run(&root(), seconds.parse()?),
         ["postgres"] => postgres::by_hand(None),
         ["postgres", "--version", major] => postgres::by_hand(Some(major.parse()?)),
         [] | ["help" | "--help" | "-h"] => {
