@@ -38,14 +38,18 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let config = args.hire.config()?;
     let web = config.web.server()?.read_only(args.read_only).measures(Some(measure()?));
     let store = if args.read_only { session.open().await? } else { session.open_or_create().await? };
-    let serving = Serving::start(Server::bind(args.listen, Arc::clone(&store), web).await?)?;
-    session.out.hint(format_args!("http://{}/", serving.address));
+    let server = Server::bind(args.listen, Arc::clone(&store), web).await?;
     if args.read_only {
+        let serving = Serving::start(server)?;
+        session.out.hint(format_args!("http://{}/", serving.address));
         session.out.hint("only showing; Ctrl-C to stop");
         signals.next().await;
         return serving.stop().await;
     }
+    // The worker comes first: it registers its commands, and the first request may enqueue one of them.
     let (crew, queues) = args.hire.start(&config, store, session).await?;
+    let serving = Serving::start(server)?;
+    session.out.hint(format_args!("http://{}/", serving.address));
     session.out.hint(format_args!("{}; Ctrl-C to stop", work::sentence(&crew, &queues).await?));
     tokio::select! {
         () = signals.next() => session.out.hint("stopping: what runs may finish; Ctrl-C again to end at once"),

@@ -31,7 +31,7 @@ use self::look::Look;
 use self::screen::Screen;
 use self::story::Story;
 use self::summary::Summary;
-use self::web::Web;
+use crate::cmd::serve::Serving;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::out::terminal;
@@ -69,7 +69,7 @@ pub(crate) async fn run(session: &Session, once: bool, orders: u32, pages: bool)
     let mut signals = Signals::listen()?;
     let store = session.open_or_create().await?;
     store.migrate().await?;
-    let web = if pages { Some(Web::start(Arc::clone(&store)).await?) } else { None };
+    let web = if pages { Some(web::start(&store).await?) } else { None };
     if let Some(web) = &web {
         address(session, web)?;
     }
@@ -79,14 +79,15 @@ pub(crate) async fn run(session: &Session, once: bool, orders: u32, pages: bool)
         ended = demo.play(once, orders) => ended,
         () = signals.next() => Ok(Ended::Stopped),
     };
-    if let Some(web) = web {
-        web.stop().await;
-    }
-    demo.end(ended?, once, &mut signals).await
+    let served = match web {
+        Some(web) => web.stop().await,
+        None => Ok(()),
+    };
+    demo.end(ended?, once, &mut signals).await.and(served)
 }
 
 /// Where the pages are, before anything else.
-fn address(session: &Session, web: &Web) -> Result<(), Fault> {
+fn address(session: &Session, web: &Serving) -> Result<(), Fault> {
     let address = format!("http://{}/", web.address);
     if session.out.json() {
         // What the program says in JSON is on the other stream, and stays all there is on it.
