@@ -354,8 +354,10 @@ async fn an_sql_handler_whose_task_is_gone_is_told_and_undone() {
     ] {
         let finish =
             format!("{} select kinfolk.finish(77, '{token}', null)", meant.replace("{token}", &token.to_string()));
-        let fault = refused(&database, &finish).await;
-        assert!(fault.contains("task 77 could not be recorded as done: stale"), "{fault}");
+        match database.try_run(&finish).await {
+            Err(StoreError::NotRecorded { detail }) => assert_eq!(detail, "task 77 is no longer with this attempt"),
+            other => panic!("{finish}: {other:?}"),
+        }
     }
     sound(&store).await;
 }
