@@ -1,14 +1,15 @@
-//! Getting PostgreSQL and pgbouncer from Debian's packages when they are missing and we may.
+//! Getting PostgreSQL, pgbouncer and a browser from Debian's packages when they are missing and we may.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use kinfolk_testkit::{Bouncer, Tools, is_root};
+use kinfolk_testkit::{Bouncer, Browser, Tools, is_root};
 
 use crate::interrupt;
 
-const PACKAGES: [&str; 2] = ["postgresql", "pgbouncer"];
+const SERVERS: [&str; 2] = ["postgresql", "pgbouncer"];
+const BROWSER: [&str; 2] = ["chromium", "chromium-driver"];
 
 /// PostgreSQL's programs; installs them, and pgbouncer, if need be.
 pub(crate) fn tools() -> Result<Tools> {
@@ -17,17 +18,31 @@ pub(crate) fn tools() -> Result<Tools> {
     {
         return Ok(tools);
     }
-    let by_hand = format!("install them by hand (on Debian: apt-get install {})", PACKAGES.join(" "));
+    install("PostgreSQL or pgbouncer", &SERVERS)?;
+    Tools::find(None).context("PostgreSQL was installed, but its programs are not under /usr/lib/postgresql")
+}
+
+/// Installs a browser and its driver if need be. A machine that can't have them goes without: the tests that need them say so.
+pub(crate) fn browser() {
+    if Browser::installed() {
+        return;
+    }
+    if let Err(fault) = install("Chromium or its driver", &BROWSER) {
+        println!("{fault:#}; tests in a browser are NOT TESTED without it");
+    }
+}
+
+fn install(what: &str, packages: &[&str]) -> Result<()> {
+    let by_hand = format!("install it by hand (on Debian: apt-get install {})", packages.join(" "));
     if !Path::new("/usr/bin/apt-get").exists() {
-        bail!("PostgreSQL or pgbouncer is missing, and this is not a Debian machine: {by_hand}");
+        bail!("{what} is missing, and this is not a Debian machine: {by_hand}");
     }
     if !is_root() && !may_sudo() {
-        bail!("PostgreSQL or pgbouncer is missing, and this user may not install packages: {by_hand}");
+        bail!("{what} is missing, and this user may not install packages: {by_hand}");
     }
-    println!("==> installing {} from Debian's packages", PACKAGES.join(" and "));
+    println!("==> installing {} from Debian's packages", packages.join(" and "));
     apt_get(&["update", "-q"])?;
-    apt_get(&["install", "-q", "-y", "--no-install-recommends", PACKAGES[0], PACKAGES[1]])?;
-    Tools::find(None).context("PostgreSQL was installed, but its programs are not under /usr/lib/postgresql")
+    apt_get(&[&["install", "-q", "-y", "--no-install-recommends"], packages].concat())
 }
 
 fn apt_get(arguments: &[&str]) -> Result<()> {

@@ -30,6 +30,7 @@ pub(crate) fn test(root: &Path, filters: &[&str]) -> Result<bool> {
         println!("removed {removed} servers that an earlier run had left behind");
     }
     let tools = debian::tools()?;
+    for_the_browser(root);
     let mut unclean = if filters.is_empty() { unclean(root)? } else { Vec::new() };
     heading("tests");
     let outcome = run_tests(root, &tools, filters, &mut unclean);
@@ -45,6 +46,16 @@ pub(crate) fn test(root: &Path, filters: &[&str]) -> Result<bool> {
         some => println!("{} passed, {} failed, {some} NOT TESTED", tally.passed.saturating_sub(some), tally.failed),
     }
     Ok(unclean.is_empty() && tally.failed == 0 && tally.passed > 0)
+}
+
+/// What the tests in a browser need. Without it they say that they have tested nothing.
+fn for_the_browser(root: &Path) {
+    debian::browser();
+    match kinfolk_testkit::fetch_axe(root) {
+        Ok(true) => {}
+        Ok(false) => println!("npm is missing, and with it axe-core: the pages are NOT TESTED with it"),
+        Err(fault) => println!("axe-core can't be fetched, and the pages are NOT TESTED with it: {fault:#}"),
+    }
 }
 
 fn run_tests(root: &Path, tools: &Tools, filters: &[&str], unclean: &mut Vec<&'static str>) -> Result<Tally> {

@@ -7,6 +7,7 @@
 //!
 //! This crate never depends on another crate of the workspace, and is never part of a shipped program.
 
+mod axe;
 mod bouncer;
 mod browser;
 mod cluster;
@@ -14,6 +15,7 @@ mod folder;
 mod small_disk;
 mod tools;
 
+pub use axe::{axe, fetch_axe};
 pub use bouncer::Bouncer;
 pub use browser::{Browser, Setup};
 pub use cluster::{Cluster, Stop};

@@ -76,24 +76,26 @@
     if (old.hasAttribute("data-rows") && !showAll) patchRows(old, neu);
     else patchChildren(old, neu);
   };
+  // What was just done stays said, though the page that is read again does not say it.
+  const kept = (node) => { while (node?.dataset?.said) node = node.nextSibling; return node; };
   const patchChildren = (old, neu) => {
     const known = new Map();
     for (const child of old.children) if (keyOf(child)) known.set(keyOf(child), child);
-    let at = old.firstChild;
+    let at = kept(old.firstChild);
     for (const want of [...neu.childNodes]) {
       const key = keyOf(want);
       let have = key ? known.get(key) : null;
       if (!key) {
-        while (at && keyOf(at)) { const gone = at; at = at.nextSibling; if (!neu.querySelector(`[id="${CSS.escape(keyOf(gone))}"],[data-key="${CSS.escape(keyOf(gone))}"]`)) gone.remove(); }
+        while (at && keyOf(at)) { const gone = at; at = kept(at.nextSibling); if (!neu.querySelector(`[id="${CSS.escape(keyOf(gone))}"],[data-key="${CSS.escape(keyOf(gone))}"]`)) gone.remove(); }
         if (at && at.nodeName === want.nodeName) have = at;
       }
       if (have && have.nodeName === want.nodeName) {
-        if (have === at) at = at.nextSibling;
+        if (have === at) at = kept(at.nextSibling);
         else old.insertBefore(have, at);
         patch(have, want);
       } else old.insertBefore(document.importNode(want, true), at);
     }
-    while (at) { const gone = at; at = at.nextSibling; gone.remove(); }
+    while (at) { const gone = at; at = kept(at.nextSibling); gone.remove(); }
   };
   const patchRows = (old, neu) => {
     const rows = new Map([...neu.children].map((row) => [keyOf(row), row]));
@@ -303,7 +305,7 @@
   if (address.searchParams.has("done")) {
     address.searchParams.delete("done");
     history.replaceState(null, "", address);
-    one(".done")?.setAttribute("data-own", "");
+    one(".done")?.setAttribute("data-said", "1");
   }
   setClock();
   keySwitch();

@@ -4,6 +4,7 @@ mod support;
 
 mod bad_input;
 mod bench;
+mod browser;
 mod databases;
 mod demo;
 mod durable;

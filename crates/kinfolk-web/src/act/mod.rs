@@ -132,6 +132,13 @@ impl<'a> Act<'a> {
         Ok(retried)
     }
 
+    /// Lets a pending task that is not due run now.
+    pub(crate) async fn run_now(&self, id: TaskId) -> Done<Task> {
+        let task = self.on_task(Role::Operator, id).await?.run_now(id).await?;
+        self.note("run_now", format!("task {id}"), 1).await;
+        Ok(self.view().redacted(task))
+    }
+
     /// Sends a task a signal.
     pub(crate) async fn signal(&self, id: TaskId, name: &SignalName, value: &Json) -> Done<Signalled> {
         let answer = self.on_task(Role::Operator, id).await?.signal(id, name, value).await?;

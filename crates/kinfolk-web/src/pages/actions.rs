@@ -67,7 +67,7 @@ pub(crate) async fn post(visit: Visit, Path(verb): Path<String>, form: Form<Vec<
 
 async fn act(visit: &Visit, verb: &str, sent: &Sent) -> Result<Response, Problem> {
     let plan = match verb {
-        "cancel" | "retry" | "retry-family" | "signal" => of_tasks::plan(visit, verb, sent).await?,
+        "cancel" | "retry" | "retry-family" | "run-now" | "signal" => of_tasks::plan(visit, verb, sent).await?,
         "pause-queue" | "resume-queue" | "pause-schedule" | "resume-schedule" | "set-limit" => {
             of_things::plan(visit, verb, sent).await?
         }
@@ -78,7 +78,7 @@ async fn act(visit: &Visit, verb: &str, sent: &Sent) -> Result<Response, Problem
         return ask(visit, verb, sent, plan, expected.is_some()).await;
     }
     let done = match verb {
-        "cancel" | "retry" | "retry-family" | "signal" => of_tasks::act(visit, verb, sent).await?,
+        "cancel" | "retry" | "retry-family" | "run-now" | "signal" => of_tasks::act(visit, verb, sent).await?,
         _ => of_things::act(visit, verb, sent).await?,
     };
     let to = Place::at(&back(visit, sent)).with("done", Some(&format!("{verb}:{done}")));
@@ -133,6 +133,7 @@ pub(crate) fn done(place: &Place) -> Option<String> {
             words::many(count, "task is cancelled, or asked to stop", "tasks are cancelled, or asked to stop")
         ),
         "retry" | "retry-family" => format!("{}.", words::many(count, "task runs again", "tasks run again")),
+        "run-now" => format!("{}.", words::many(count, "task is due now", "tasks are due now")),
         "signal" => "The signal was sent.".to_owned(),
         "pause-queue" => "The queue is paused. What runs goes on.".to_owned(),
         "resume-queue" => "The queue is taken from again.".to_owned(),

@@ -110,16 +110,8 @@ fn one(task: &Task, reason: &Reason, around: Around<'_>) -> Why {
             .time(Moment::until(*until, now))
             .text("."),
         Reason::NotDue { until } => {
-            more = match &task.failure {
-                Some(failure) if task.attempt > 0 => {
-                    format!(
-                        "Attempt {} failed: {}. The next one starts by itself.",
-                        task.attempt,
-                        words::short(&failure.message, 120)
-                    )
-                }
-                _ => "It starts by itself.".to_owned(),
-            };
+            asks.push(Ask::new(links, "run-now", "Run now…", here).field("task", &task.id));
+            more = by_itself(task);
             say.text("It is not due until ")
                 .strong(&words::near(*until, now))
                 .text(", ")
@@ -186,6 +178,17 @@ fn one(task: &Task, reason: &Reason, around: Around<'_>) -> Why {
         other => say.text(format!("{other}.")),
     };
     Why { sentence, more, asks }
+}
+
+/// What happens when a task is due.
+fn by_itself(task: &Task) -> String {
+    match &task.failure {
+        Some(failure) if task.attempt > 0 => {
+            let message = words::short(&failure.message, 120);
+            format!("Attempt {} failed: {message}. The next one starts by itself.", task.attempt)
+        }
+        _ => "It starts by itself.".to_owned(),
+    }
 }
 
 /// A key, with a link to its group. A total has no key: the command is named.

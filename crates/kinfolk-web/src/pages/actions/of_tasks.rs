@@ -1,7 +1,7 @@
-//! Actions on tasks: cancel, retry, retry what failed in a family, signal.
+//! Actions on tasks: cancel, retry, retry what failed in a family, run now, signal.
 
 use kinfolk_core::operate::Cancelled;
-use kinfolk_core::{Json, SignalName, State, Task, TaskId};
+use kinfolk_core::{Gate, Json, SignalName, State, Task, TaskId};
 
 use super::{Input, Plan, Sent};
 use crate::pages::part::words;
@@ -35,6 +35,7 @@ pub(super) async fn plan(visit: &Visit, verb: &str, sent: &Sent) -> Result<Plan,
         "cancel" => cancel(visit, &tasks).await,
         "retry" => retry(visit, &tasks).await,
         "retry-family" => retry_family(visit, &tasks).await,
+        "run-now" => Ok(run_now(&tasks)),
         _ => signal(&tasks, sent),
     }
 }
@@ -136,6 +137,25 @@ async fn retry_family(visit: &Visit, tasks: &[Task]) -> Result<Plan, Problem> {
     })
 }
 
+/// Whether a task waits for its time.
+fn is_early(task: &Task) -> bool {
+    task.state == State::Pending && task.gate == Some(Gate::Time)
+}
+
+fn run_now(tasks: &[Task]) -> Plan {
+    let early = tasks.iter().filter(|task| is_early(task)).count() as u64;
+    let title = match tasks {
+        [one] => format!("Run #{} {} now?", one.id, one.command),
+        _ => format!("Run {} of these {} tasks now?", words::count(early), words::count(tasks.len() as u64)),
+    };
+    let lines = [
+        (early, "not due: stands in line from now on, as limits allow"),
+        (tasks.len() as u64 - early, "stays as it is: it does not wait for its time"),
+    ];
+    let button = if early == 1 { "Run it now".to_owned() } else { format!("Run {} tasks now", words::count(early)) };
+    Plan { title, lines: said(&lines), button, danger: false, count: early, inputs: Vec::new() }
+}
+
 fn signal(tasks: &[Task], sent: &Sent) -> Result<Plan, Problem> {
     let [task] = tasks else { return Err(Problem::input("one task at a time")) };
     let name = sent.need("name")?;
@@ -180,6 +200,10 @@ pub(super) async fn act(visit: &Visit, verb: &str, sent: &Sent) -> Result<u64, P
                 Again::No => {}
             },
             "retry-family" => done += act.retry_family(task.root).await?.pending,
+            "run-now" if is_early(task) => {
+                act.run_now(task.id).await?;
+                done += 1;
+            }
             "signal" => {
                 let name = SignalName::new(sent.need("name")?)?;
                 let value = Json::parse(sent.get("value").unwrap_or("true"))?;
