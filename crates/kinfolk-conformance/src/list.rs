@@ -25,6 +25,10 @@ macro_rules! every_contract {
                 the_log_is_newest_first_in_pages, long_and_hostile_texts_are_cut, old_entries_are_pruned,
                 the_mark_moves_with_every_commit,
             ]
+            errors: [
+                every_attempt_that_fails_is_logged, only_failures_are_logged, a_repeated_settle_logs_nothing,
+                the_log_is_newest_first_in_pages, entries_outlive_their_tasks_and_go_by_age,
+            ]
             bulk: [
                 what_matches_is_cancelled_page_by_page, what_matches_is_retried_page_by_page,
                 what_has_ended_is_deleted_with_its_family, a_task_is_told_to_run_now,

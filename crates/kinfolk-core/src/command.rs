@@ -35,12 +35,14 @@ pub struct Command {
 pub struct SqlHandler {
     /// `schema.function`, taking the payload (`jsonb`) and returning `jsonb` or `void`; or a procedure, which may commit.
     pub function: String,
-    /// Called with the payload before it, in the same transaction.
+    /// Called with the payload before it, in the same transaction. What it answers, if anything, is what the handler gets.
     pub before: Option<String>,
     /// Called with the payload after it, in the same transaction.
     pub after: Option<String>,
     /// How long one statement of the handler may run.
     pub statement_timeout: Option<Duration>,
+    /// Whether an answer that has a boolean `success` is an envelope, which says how it went.
+    pub envelope: bool,
 }
 
 impl Command {
@@ -72,6 +74,11 @@ impl Command {
 }
 
 impl SqlHandler {
+    /// A function alone, which may speak the envelope.
+    pub fn new(function: impl Into<String>) -> Self {
+        Self { function: function.into(), before: None, after: None, statement_timeout: None, envelope: true }
+    }
+
     /// Refuses what no store would keep. Whether the functions exist, and fit, is the database's to say.
     pub fn check(&self) -> Result<(), InputError> {
         for name in [Some(&self.function), self.before.as_ref(), self.after.as_ref()].into_iter().flatten() {

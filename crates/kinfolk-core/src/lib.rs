@@ -17,6 +17,7 @@ pub mod decide;
 pub mod durable;
 pub mod enqueue;
 pub mod error;
+pub mod error_log;
 pub mod event;
 pub mod explain;
 pub mod family;

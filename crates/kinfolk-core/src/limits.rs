@@ -94,6 +94,8 @@ pub const BOUNCES_MAX: u16 = 16;
 pub const HOLDERS_SHOWN_MAX: usize = 20;
 /// How long entries of the audit log are kept.
 pub const AUDIT_KEPT: Duration = Duration::from_secs(90 * 24 * 3600);
+/// How long entries of the error log are kept.
+pub const ERRORS_KEPT: Duration = Duration::from_secs(90 * 24 * 3600);
 /// Longest text in an entry of the audit log, in bytes; the rest is cut.
 pub const AUDIT_BYTES_MAX: usize = 1_000;
 /// Longest note in a report of progress, in bytes.

@@ -30,9 +30,10 @@ begin
             ('kinfolk_viewer', array['get_task', 'history', 'results', 'get_attempts', 'runs', 'list_tasks', 'find_tasks', 'get_tasks',
                 'count_matching', 'failed_tasks', 'pending_facts', 'children', 'tally', 'progress', 'stats',
                 'count_tasks', 'queues', 'commands', 'workers', 'schedules', 'check_invariants', 'doctor', 'folded', 'holds',
-                'is_active', 'statuses', 'explain', 'groups', 'keys', 'change_mark']),
+                'is_active', 'statuses', 'explain', 'groups', 'keys', 'change_mark', 'errors']),
             -- Those who run handlers in the database.
             ('kinfolk_worker', array['commands', 'find_handler', 'enter', 'handling', 'depart', 'finish', 'run_function',
+                'call_function', 'call_handler', 'open_envelope',
                 'run_task', 'begin_procedure', 'end_procedure', 'process_tasks', 'process_round', 'process_task',
                 'begin_round', 'claimable', 'claim_chosen', 'failure_of', 'slow_down_all']),
             ('kinfolk_handler', array['enqueue', 'enqueue_many', 'try_enqueue', 'try_enqueue_many', 'current_task', 'current_keys', 'spawn', 'spawn_sibling', 'follow_up',
@@ -56,11 +57,11 @@ $$;
 -- Not by name: that of the workers takes the group's lock at once, and a handler would hold it for as long as it runs.
 grant execute on function kinfolk.slow_down(text, timestamptz) to kinfolk_handler;
 
-grant select on kinfolk.tasks to kinfolk_viewer;
+grant select on kinfolk.tasks, kinfolk.errors to kinfolk_viewer;
 -- To be told how a task is made.
 grant insert on kinfolk.tasks to kinfolk_producer, kinfolk_viewer;
 
 -- All but `caller`, which is the role that inserts.
 grant insert (names, queues, priorities, max_attempts, base_ms, cap_ms, jitter_pct, timeouts_us, handlers, befores, afters,
-    statement_timeouts_us, groups, spans, max_strikes)
+    statement_timeouts_us, groups, spans, max_strikes, envelopes)
 on kinfolk.registration to kinfolk_producer, kinfolk_operator;

@@ -165,6 +165,10 @@ create or replace function kinfolk.audit_kept_us() returns bigint
 language sql immutable parallel safe
 as $$ select 7776000000000::bigint $$;
 
+create or replace function kinfolk.errors_kept_us() returns bigint
+language sql immutable parallel safe
+as $$ select 7776000000000::bigint $$;
+
 create or replace function kinfolk.progress_note_bytes_max() returns integer
 language sql immutable parallel safe
 as $$ select 1000::integer $$;

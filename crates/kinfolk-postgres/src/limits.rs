@@ -49,6 +49,7 @@ pub fn limits_sql() -> String {
         ("bounces_max", "integer", u64::from(l::BOUNCES_MAX)),
         ("holders_shown_max", "integer", l::HOLDERS_SHOWN_MAX as u64),
         ("audit_kept_us", "bigint", micros(l::AUDIT_KEPT)),
+        ("errors_kept_us", "bigint", micros(l::ERRORS_KEPT)),
         ("progress_note_bytes_max", "integer", l::PROGRESS_NOTE_BYTES_MAX as u64),
     ];
     let mut sql = String::from(

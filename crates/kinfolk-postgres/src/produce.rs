@@ -17,7 +17,8 @@ use crate::rows;
 use crate::store::{self, PgStore};
 use crate::values::{JsonIn, JsonText, Moment, micros};
 
-const REGISTER: &str = "select kinfolk.register_commands($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+const REGISTER: &str =
+    "select kinfolk.register_commands($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
 pub(crate) const TAKE_IDS: &str = "select kinfolk.take_ids($1)";
 pub(crate) const ENQUEUE: &str = "select nth, outcome, id, name \
     from kinfolk.enqueue_rows($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
@@ -53,6 +54,7 @@ impl Produce for PgStore {
         let afters = handler(|handler| handler.after.as_deref().unwrap_or_default());
         let statement_timeouts: Vec<Option<i64>> =
             commands.iter().map(|c| c.handler.as_ref().map(|h| h.statement_timeout.map_or(0, micros))).collect();
+        let envelopes: Vec<Option<bool>> = commands.iter().map(|c| c.handler.as_ref().map(|h| h.envelope)).collect();
         let groups: Vec<Option<JsonText>> =
             commands.iter().map(|c| c.groups.as_ref().map(JsonText::of).transpose()).collect::<Answer<_>>()?;
         self.rows(
@@ -72,6 +74,7 @@ impl Produce for PgStore {
                 (&statement_timeouts, Type::INT8_ARRAY),
                 (&groups, Type::JSONB_ARRAY),
                 (&strikes, Type::INT4_ARRAY),
+                (&envelopes, Type::BOOL_ARRAY),
             ],
         )
         .await?;

@@ -2,6 +2,7 @@
 
 use kinfolk_core::audit::{Audit, Audited};
 use kinfolk_core::cause::FailedTask;
+use kinfolk_core::error_log::LoggedError;
 use kinfolk_core::held::{Fact, Pending};
 use kinfolk_core::inspect::{Count, Finding, Health, Violation};
 use kinfolk_core::schedule::Fired;
@@ -289,6 +290,7 @@ pub(crate) fn command(row: &Row) -> Answer<Command> {
                     before: get(row, 10)?,
                     after: get(row, 11)?,
                     statement_timeout: get::<Option<i64>>(row, 12)?.map(span),
+                    envelope: get(row, 15)?,
                 })
             })
             .transpose()?,
@@ -377,6 +379,18 @@ pub(crate) fn audited(row: &Row) -> Answer<Audited> {
         tasks: get::<i64>(row, 5)?.unsigned_abs(),
     };
     Ok(Audited { id: get(row, 0)?, at: moment(row, 1)?, audit })
+}
+
+pub(crate) fn logged_error(row: &Row) -> Answer<LoggedError> {
+    Ok(LoggedError {
+        id: get(row, 0)?,
+        at: moment(row, 1)?,
+        task: TaskId(get(row, 2)?),
+        command: CommandName::new(get(row, 3)?)?,
+        attempt: small(row, 4)?,
+        handler: get(row, 5)?,
+        failure: json(row, 6)?.unwrap_or_else(Json::null).to()?,
+    })
 }
 
 pub(crate) fn fired(row: &Row) -> Answer<Fired> {

@@ -61,7 +61,7 @@ impl Fault {
     /// The groups that the handler wanted to slow down, and until when: it ended in its own way, so nothing of it was written.
     pub(crate) fn slow_downs(&self) -> BTreeMap<GroupName, Timestamp> {
         let Self::Database(fault) = self else { return BTreeMap::new() };
-        let own = |db: &&DbError| matches!(db.code().code(), "KF020" | "KF021" | "KF022");
+        let own = |db: &&DbError| matches!(db.code().code(), "KF020" | "KF021" | "KF022" | "KF023");
         let wanted = fault.as_db_error().filter(own).map(|db| told(db)["slow_down"].take());
         wanted.and_then(|wanted| serde_json::from_value(wanted).ok()).unwrap_or_default()
     }

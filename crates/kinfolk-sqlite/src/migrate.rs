@@ -40,6 +40,7 @@ const SCHEMA: &[&str] = files![
     "follow_up",
     "status",
     "audit",
+    "error",
     "slot",
     "task_shown",
     "migration",

@@ -72,8 +72,7 @@ impl Engine {
             client
                 .batch_execute("create function public.bench_noop(payload jsonb) returns void language sql as ''")
                 .await?;
-            let function = "public.bench_noop".to_owned();
-            let handler = Some(SqlHandler { function, before: None, after: None, statement_timeout: None });
+            let handler = Some(SqlHandler::new("public.bench_noop"));
             kinfolk.register(&[Command { handler, ..Command::new(CommandName::new(SQL_NOOP)?) }]).await?;
         }
         Ok(Self { kinfolk, url: url.to_owned() })

@@ -11,6 +11,7 @@ mod completions;
 mod demo;
 mod doctor;
 mod enqueue;
+mod errors;
 mod explain;
 mod failures;
 mod families;
@@ -80,6 +81,8 @@ pub(crate) enum Command {
     Delete(bulk::Args),
     /// What failed, by cause
     Failures(failures::Args),
+    /// Every attempt that failed, newest first, whatever became of its task
+    Errors(errors::Args),
     /// Send a task a signal that its handler waits for, or will ask for
     Signal(signal::Args),
     /// Run a task's recorded history through the code of this program, and write nothing
@@ -148,6 +151,7 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Fault
         Command::RunNow(args) => bulk::run_now(args, session).await,
         Command::Delete(args) => bulk::delete(args, session).await,
         Command::Failures(args) => failures::run(args, session).await,
+        Command::Errors(args) => errors::run(args, session).await,
         Command::Signal(args) => signal::run(args, session).await,
         Command::Replay(args) => replay::run(args, session).await,
         Command::Pause(pause) => queue::pause(pause, session).await,

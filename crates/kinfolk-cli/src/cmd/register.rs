@@ -74,6 +74,11 @@ struct Handler {
     /// How long one statement of the handler may run
     #[arg(long, value_name = "SPAN", value_parser = span::parse, allow_hyphen_values = true)]
     statement_timeout: Option<Duration>,
+
+    /// Whether an answer of the handler that has a boolean `success` is an envelope, which says how it went; it is,
+    /// unless this says otherwise
+    #[arg(long, value_name = "TRUE|FALSE", action = clap::ArgAction::Set)]
+    envelope: Option<bool>,
 }
 
 /// Runs it.
@@ -121,19 +126,20 @@ impl Handler {
     fn changed(&self, known: Option<SqlHandler>) -> Result<Option<SqlHandler>, Fault> {
         let Some(function) = self.function.clone().or_else(|| known.as_ref().map(|known| known.function.clone()))
         else {
-            let is_given = self.before.is_some() || self.after.is_some() || self.statement_timeout.is_some();
+            let given = [self.before.is_some(), self.after.is_some(), self.statement_timeout.is_some()];
+            let is_given = given.contains(&true) || self.envelope.is_some();
             return match is_given {
                 true => Err(Fault::input("there is no handler for this to go with; name it with --handler")),
                 false => Ok(None),
             };
         };
-        let (before, after, statement_timeout) =
-            known.map_or((None, None, None), |known| (known.before, known.after, known.statement_timeout));
+        let known = known.unwrap_or_else(|| SqlHandler::new(function.clone()));
         Ok(Some(SqlHandler {
             function,
-            before: self.before.clone().or(before),
-            after: self.after.clone().or(after),
-            statement_timeout: self.statement_timeout.or(statement_timeout),
+            before: self.before.clone().or(known.before),
+            after: self.after.clone().or(known.after),
+            statement_timeout: self.statement_timeout.or(known.statement_timeout),
+            envelope: self.envelope.unwrap_or(known.envelope),
         }))
     }
 }

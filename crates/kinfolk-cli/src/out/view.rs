@@ -197,6 +197,7 @@ pub(crate) struct CommandView<'a> {
     pub(crate) after_handler: Option<&'a str>,
     #[serde(serialize_with = "millis")]
     pub(crate) statement_timeout_ms: Option<Duration>,
+    pub(crate) envelope: Option<bool>,
     pub(crate) workers: usize,
 }
 
@@ -218,6 +219,7 @@ impl<'a> CommandView<'a> {
             before_handler: handler.and_then(|handler| handler.before.as_deref()),
             after_handler: handler.and_then(|handler| handler.after.as_deref()),
             statement_timeout_ms: handler.and_then(|handler| handler.statement_timeout),
+            envelope: handler.map(|handler| handler.envelope),
             workers,
         }
     }

@@ -204,6 +204,7 @@ fn worked(forms: &mut Forms<'_>) {
     run();
     forms.is("show-failed", &["show", "5"]);
     forms.is("failures", &["failures"]);
+    forms.is("errors", &["errors"]);
     let children = json!({"children": [{"command": "echo", "payload": 7}, {"command": "echo", "payload": 8}],
         "rule": {"threshold": 0.5}, "timeout_ms": 3_600_000});
     db.ok(&["enqueue", "fan_out", &children.to_string()]);
@@ -296,7 +297,7 @@ fn both_stores_print_the_same_form() {
         db.ok(&["enqueue", "fail"]);
         db.ok(&["work", "--until-idle"]);
         let id = db.json(&["list", "--command", "fail"])[0]["id"].to_string();
-        let reads: [&[&str]; 8] = [
+        let reads: [&[&str]; 9] = [
             &["list"],
             &["show", &id],
             &["explain", &id],
@@ -305,6 +306,7 @@ fn both_stores_print_the_same_form() {
             &["groups"],
             &["groups", "keys"],
             &["commands"],
+            &["errors"],
         ];
         reads.map(|args| db.json(args).iter().map(shape).collect::<Vec<_>>())
     });

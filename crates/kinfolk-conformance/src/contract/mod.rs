@@ -16,6 +16,7 @@ pub mod concurrency;
 pub mod declare;
 pub mod enqueue;
 pub mod enqueue_keys;
+pub mod errors;
 pub mod expire;
 pub mod explain;
 pub mod explain_durable;

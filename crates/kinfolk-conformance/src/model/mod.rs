@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use kinfolk_core::audit::Audited;
+use kinfolk_core::error_log::LoggedError;
 use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
 use kinfolk_core::{
@@ -56,6 +57,7 @@ struct Engine {
     schedules: BTreeMap<ScheduleName, Schedule>,
     statuses: BTreeMap<StatusName, Status>,
     audited: Vec<Audited>,
+    errors: Vec<LoggedError>,
     /// How often someone has asked whether anything changed.
     looks: u64,
     /// The families that pending follow-ups wait for: by follow-up, then by root.

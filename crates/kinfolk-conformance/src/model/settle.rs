@@ -1,10 +1,13 @@
 //! Recording how attempts ended, and all that follows from it.
 
 use kinfolk_core::decide::{self, Facts, Next};
+use kinfolk_core::error_log::LoggedError;
 use kinfolk_core::limits::SETTLE_BATCH_MAX;
 use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
-use kinfolk_core::{Failure, Gate, InputError, Outcome, Rejection, Retry, RetryPolicy, Settle, Settled, State, TaskId};
+use kinfolk_core::{
+    CommandName, Failure, Gate, InputError, Outcome, Rejection, Retry, RetryPolicy, Settle, Settled, State, TaskId,
+};
 
 use super::{Bug, Engine, Row, gate_after};
 
@@ -82,6 +85,11 @@ impl Engine {
         self.carry_out(id, &refused, &next);
     }
 
+    fn log_error(&mut self, task: TaskId, command: CommandName, attempt: u16, failure: Failure) {
+        let (id, at) = (self.errors.last().map_or(1, |last| last.id + 1), self.now);
+        self.errors.push(LoggedError { id, at, task, command, attempt, handler: None, failure });
+    }
+
     /// Writes down the end of an attempt and moves the task to where it goes next.
     pub(super) fn carry_out(&mut self, id: TaskId, outcome: &Outcome, next: &Next) {
         let (now, displaced) = (self.now, self.has(Bug::RetryLosesThePlace));
@@ -91,6 +99,8 @@ impl Engine {
             Outcome::Failed { failure, .. } => Some(failure.clone()),
             _ => None,
         };
+        let logged = failure.clone().filter(|_| next.state != State::Cancelled);
+        let logged = logged.map(|failure| (row.task.command.clone(), row.task.attempt, failure));
         row.record(ending(outcome, next.state), failure_kept(outcome, next.state), now);
         row.take_counts(next);
         match (next.state, outcome) {
@@ -107,6 +117,9 @@ impl Engine {
                 }
                 row.at_work &= !matches!(outcome, Outcome::YieldPlace(_)) || keeps;
             }
+        }
+        if let Some((command, attempt, failure)) = logged {
+            self.log_error(id, command, attempt, failure);
         }
     }
 }

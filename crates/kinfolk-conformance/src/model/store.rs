@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use kinfolk_core::audit::{Audit, Audited};
 use kinfolk_core::cause::Causes;
+use kinfolk_core::error_log::LoggedError;
 use kinfolk_core::filter::{Filter, Matches, Page};
 use kinfolk_core::held::Held;
 use kinfolk_core::inspect::{Finding, Stats, Violation};
@@ -286,6 +287,12 @@ impl Inspect for Model {
     async fn audit_log(&self, before: Option<i64>, limit: usize) -> Answer<Vec<Audited>> {
         let engine = self.engine();
         let older = engine.audited.iter().rev().filter(|audited| before.is_none_or(|before| audited.id < before));
+        Ok(older.take(limit.min(PAGE_MAX)).cloned().collect())
+    }
+
+    async fn errors(&self, before: Option<i64>, limit: usize) -> Answer<Vec<LoggedError>> {
+        let engine = self.engine();
+        let older = engine.errors.iter().rev().filter(|entry| before.is_none_or(|before| entry.id < before));
         Ok(older.take(limit.min(PAGE_MAX)).cloned().collect())
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kinfolk_core::decide::{self};
-use kinfolk_core::limits::{AUDIT_KEPT, SWEEP_PAGE};
+use kinfolk_core::limits::{AUDIT_KEPT, ERRORS_KEPT, SWEEP_PAGE};
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
@@ -115,6 +115,7 @@ impl Engine {
     pub(super) fn prune(&mut self) -> u64 {
         let now = self.now;
         self.audited.retain(|audited| audited.at.plus(AUDIT_KEPT) > now);
+        self.errors.retain(|entry| entry.at.plus(ERRORS_KEPT) > now);
         let over = |row: &&Row| {
             let retention = self.queues[&row.task.queue].policy.retention;
             let kept = match row.task.state {

@@ -20,10 +20,12 @@ begin
     p_command.before_handler := nullif(coalesce(p_asked.before, p_command.before_handler), '');
     p_command.after_handler := nullif(coalesce(p_asked.after, p_command.after_handler), '');
     p_command.statement_timeout_us := nullif(coalesce(p_asked.statement_timeout_us, p_command.statement_timeout_us), 0);
+    p_command.envelope := coalesce(p_asked.envelope, p_command.envelope);
     if p_command.handler is null then
         p_command.before_handler := null;
         p_command.after_handler := null;
         p_command.statement_timeout_us := null;
+        p_command.envelope := true;
     end if;
     return p_command;
 end

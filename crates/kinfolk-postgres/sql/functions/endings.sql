@@ -67,7 +67,7 @@ begin
         v_message := left(v_message, kinfolk.error_bytes_max() / 4 - 10) || ' … (cut)';
     end if;
     outcome := 'failed';
-    if p_code in ('KF020', 'KF021', 'KF022') then
+    if p_code in ('KF020', 'KF021', 'KF022', 'KF023') then
         slow_down := nullif(p_detail, '')::jsonb -> 'slow_down';
     end if;
     if p_code = 'KF020' then

@@ -88,13 +88,8 @@ begin
         select e.* into v_handled from kinfolk.enter(p_task, p_token) e;
         v_is_engine := false;
         perform pg_catalog.set_config('lock_timeout', p_patience, true);
-        if v_handled.before is not null then
-            perform kinfolk.run_function(v_handled.before, v_handled.payload);
-        end if;
-        v_result := kinfolk.run_function(v_handled.handler, v_handled.payload);
-        if v_handled.after is not null then
-            perform kinfolk.run_function(v_handled.after, v_handled.payload);
-        end if;
+        v_result := kinfolk.call_handler(v_handled.handler, v_handled.before, v_handled.after, v_handled.payload,
+            v_handled.envelope);
         set constraints all immediate;
         v_is_engine := true;
         perform pg_catalog.set_config('lock_timeout', '10ms', true);

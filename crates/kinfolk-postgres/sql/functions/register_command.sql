@@ -6,6 +6,7 @@
 -- and `after` are functions called around it ('' takes one away), `statement_timeout` bounds each of its statements; '0' takes
 -- a timeout away. `groups`: how many of its tasks may run at once, by key: a number (all of them), or an object of limits by
 -- group, each a number or an object of `limit`, `rate` (`count`, `per`, `burst`), `hold` and `shared`; '{}' takes them away.
+-- `envelope`: whether the handler and its hooks speak `{success, error, validation_failure_message, payload}`: true unless it is said.
 -- `max_strikes`: how many losses of a worker while a task was its only suspect make the task poison.
 --
 -- `groups` may be a text, JSON or a number.
@@ -29,7 +30,8 @@ create or replace function kinfolk.register_command(
     groups anycompatible default null::text,
     concurrency integer default null,
     concurrency_groups jsonb default null,
-    max_strikes integer default null
+    max_strikes integer default null,
+    envelope boolean default null
 ) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -43,10 +45,11 @@ begin
             hint = format('write groups => %L', coalesce(to_jsonb(concurrency), concurrency_groups));
     end if;
     insert into kinfolk.registration
-        (names, queues, priorities, max_attempts, jitter_pct, handlers, befores, afters, groups, spans, max_strikes)
+        (names, queues, priorities, max_attempts, jitter_pct, handlers, befores, afters, groups, spans, max_strikes, envelopes)
     values (array[name], array[queue], array[priority], array[register_command.max_attempts], array[register_command.jitter_pct],
         array[handler], array[before], array[after], array[register_command.groups::text::jsonb],
-        array[backoff_base, backoff_cap, timeout, statement_timeout], array[register_command.max_strikes]);
+        array[backoff_base, backoff_cap, timeout, statement_timeout], array[register_command.max_strikes],
+        array[register_command.envelope]);
 exception
     when invalid_text_representation then
         raise exception using errcode = 'KF001', message = format('groups is %L, which is not JSON', left(register_command.groups::text, 60)),

@@ -46,13 +46,8 @@ begin
             errcode = 'KF010',
             message = pg_catalog.format('%s is a procedure, which is called by itself', v_handled.handler);
     end if;
-    if v_handled.before is not null then
-        perform kinfolk.run_function(v_handled.before, v_handled.payload);
-    end if;
-    v_result := kinfolk.run_function(v_handled.handler, v_handled.payload);
-    if v_handled.after is not null then
-        perform kinfolk.run_function(v_handled.after, v_handled.payload);
-    end if;
+    v_result := kinfolk.call_handler(v_handled.handler, v_handled.before, v_handled.after, v_handled.payload,
+        v_handled.envelope);
     -- What was put off to the end of the transaction must neither run nor fail after the settle.
     set constraints all immediate;
     return kinfolk.finish(task, token, v_result);
@@ -70,11 +65,11 @@ declare
     v_handled record;
 begin
     select e.* into v_handled from kinfolk.enter(task, token, true) e;
+    payload := v_handled.payload;
     if v_handled.before is not null then
-        perform kinfolk.run_function(v_handled.before, v_handled.payload);
+        payload := coalesce(kinfolk.call_function(v_handled.before, payload, v_handled.envelope), payload);
     end if;
     select f.call_name, f.has_answer into call_name, has_answer from kinfolk.find_handler(v_handled.handler, false) f;
-    payload := v_handled.payload;
 end
 $$;
 
@@ -86,8 +81,13 @@ declare
     v_handled record;
 begin
     select h.* into v_handled from kinfolk.handling(task, token) h;
+    if v_handled.envelope
+        and pg_catalog.jsonb_typeof(result operator(pg_catalog.->) 'success') operator(pg_catalog.=) 'boolean'
+    then
+        result := kinfolk.open_envelope(v_handled.handler, result);
+    end if;
     if v_handled.after is not null then
-        perform kinfolk.run_function(v_handled.after, v_handled.payload);
+        perform kinfolk.call_function(v_handled.after, v_handled.payload, v_handled.envelope);
     end if;
     set constraints all immediate;
     return kinfolk.finish(task, token, result);

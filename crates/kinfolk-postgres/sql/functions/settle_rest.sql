@@ -137,6 +137,14 @@ begin
             end
         from timed d
         where d.own_state <> 'completed' or d.runs > 1
+    ),
+    logged as (
+        insert into kinfolk.error (at, task_id, command_id, attempt, handler, failure)
+        select p_now, d.id, d.command_id, d.attempt, (select c.handler from kinfolk.command c where c.id = d.command_id),
+            d.new_failure
+        from timed d
+        where not d.is_cancelled
+            and d.outcome in ('failed', 'never')
     )
     select array_agg(d.nth::integer) as items,
         array_agg(d.id) as ids,

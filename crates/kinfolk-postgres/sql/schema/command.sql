@@ -2,6 +2,7 @@
 -- a worker is lost; all else is copied at the enqueue.
 -- `handler`: the function or procedure (`handler_kind`) in this database that runs them, as `schema.name`, if one does;
 -- `before_handler` and `after_handler` are called around it.
+-- `envelope`: an answer with a boolean `success` is an envelope, see `open_envelope.sql`.
 -- `grouped`: it has groups (`command_group`); where it has none, nobody looks.
 
 create table kinfolk.command (
@@ -20,5 +21,6 @@ create table kinfolk.command (
     before_handler text,
     after_handler text,
     statement_timeout_us bigint,
-    grouped boolean not null default false
+    grouped boolean not null default false,
+    envelope boolean not null default true
 );

@@ -11,6 +11,7 @@ delete from kinfolk.slot_group;
 delete from kinfolk.intent;
 delete from kinfolk.status;
 delete from kinfolk.audit;
+delete from kinfolk.error;
 delete from kinfolk.started;
 delete from kinfolk.follow_up;
 delete from kinfolk.ended_page;

@@ -25,6 +25,7 @@ select
     null::jsonb[] as groups,
     null::interval[] as spans,
     null::integer[] as max_strikes,
+    null::boolean[] as envelopes,
     null::name as caller
 where false;
 

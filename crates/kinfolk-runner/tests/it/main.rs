@@ -2,6 +2,7 @@
 
 mod cut_off;
 mod effects;
+mod envelope;
 mod families;
 mod functions;
 mod lab;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use kinfolk_core::audit::Audited;
 use kinfolk_core::cause::Causes;
+use kinfolk_core::error_log::LoggedError;
 use kinfolk_core::filter::{Filter, Matches, Page};
 use kinfolk_core::held::Held;
 use kinfolk_core::inspect::{Finding, Stats, Violation};
@@ -19,7 +20,7 @@ use kinfolk_core::{
 use super::SqliteStore;
 use crate::look::activity::Activity;
 use crate::look::{activity, check, doctor, durable, explain, failures, family, groups, held, list, stats, tasks};
-use crate::verb::{audit, schedule};
+use crate::verb::{audit, errors, schedule};
 
 #[async_trait]
 impl Inspect for SqliteStore {
@@ -129,6 +130,10 @@ impl Inspect for SqliteStore {
 
     async fn audit_log(&self, before: Option<i64>, limit: usize) -> Answer<Vec<Audited>> {
         self.read(move |snapshot| audit::page(snapshot, before, limit)).await
+    }
+
+    async fn errors(&self, before: Option<i64>, limit: usize) -> Answer<Vec<LoggedError>> {
+        self.read(move |snapshot| errors::page(snapshot, before, limit)).await
     }
 
     async fn change_mark(&self) -> Answer<u64> {

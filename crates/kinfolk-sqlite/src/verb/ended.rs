@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::rows::worker_from;
 use crate::session::Session;
 use crate::verb::family::{self, Kin, Lane};
-use crate::verb::{cancel, slot, verdict, whereabouts};
+use crate::verb::{cancel, errors, slot, verdict, whereabouts};
 
 /// A task whose attempt has ended.
 pub(crate) struct Ended {
@@ -110,6 +110,9 @@ impl Ended {
             ending.as_str(),
             failure,
         ))?;
+        if let (Ending::Failed | Ending::Retried, Some(failure)) = (ending, failure) {
+            errors::write(session, self.id, self.command_id, self.attempt, failure)?;
+        }
         Ok(())
     }
 

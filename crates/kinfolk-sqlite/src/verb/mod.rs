@@ -9,6 +9,7 @@ pub(crate) mod claim;
 pub(crate) mod ended;
 pub(crate) mod enqueue;
 pub(crate) mod entry;
+pub(crate) mod errors;
 pub(crate) mod expire;
 pub(crate) mod family;
 pub(crate) mod follow_up;

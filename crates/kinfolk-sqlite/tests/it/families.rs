@@ -155,7 +155,7 @@ async fn the_sweep_ends_a_parent_that_someone_left_waiting() {
 #[tokio::test]
 async fn a_handler_in_sql_is_refused_with_a_remedy() {
     let place = Place::new();
-    let handler = SqlHandler { function: "app.do".to_owned(), before: None, after: None, statement_timeout: None };
+    let handler = SqlHandler::new("app.do");
     let command = Command { handler: Some(handler), ..Command::new(crate::support::command("echo")) };
     let fault = place.store.register(&[command]).await.unwrap_err();
     assert!(matches!(fault, StoreError::Unsupported { store: "sqlite", .. }), "{fault}");

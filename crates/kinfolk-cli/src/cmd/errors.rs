@@ -1,0 +1,79 @@
+//! `kinfolk errors`: every attempt that failed, newest first.
+
+use kinfolk_core::error_log::LoggedError;
+use kinfolk_core::{FailureKind, TaskId, Timestamp};
+use serde::Serialize;
+
+use crate::fault::Fault;
+use crate::out::table::{self, Table};
+use crate::out::time::relative;
+use crate::session::Session;
+
+/// `kinfolk errors`
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    limit: u16,
+
+    /// Only entries before the one of this number
+    #[arg(long, value_name = "NUMBER")]
+    before: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    entry: i64,
+    written_at: Timestamp,
+    task: TaskId,
+    command: &'a str,
+    attempt: u16,
+    handler: Option<&'a str>,
+    kind: FailureKind,
+    sqlstate: Option<String>,
+    message: &'a str,
+    context: Option<String>,
+}
+
+impl<'a> From<&'a LoggedError> for Entry<'a> {
+    fn from(logged: &'a LoggedError) -> Self {
+        Self {
+            entry: logged.id,
+            written_at: logged.at,
+            task: logged.task,
+            command: logged.command.as_str(),
+            attempt: logged.attempt,
+            handler: logged.handler.as_deref(),
+            kind: logged.failure.kind,
+            sqlstate: logged.told("sqlstate"),
+            message: &logged.failure.message,
+            context: logged.told("context"),
+        }
+    }
+}
+
+/// Runs it.
+pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
+    let store = session.open().await?;
+    let entries = store.errors(args.before, usize::from(args.limit)).await?;
+    let now = store.now().await?;
+    let views: Vec<Entry<'_>> = entries.iter().map(Entry::from).collect();
+    session.out.list(&views, "no attempt has failed", || {
+        let columns = ["entry", "when", "task", "command", "attempt", "handler", "kind", "sqlstate", "message"];
+        let mut table = Table::new(&columns).numbers(&[0, 2, 4]);
+        for view in &views {
+            table.row(vec![
+                table::text(view.entry),
+                table::text(relative(now, view.written_at)),
+                table::text(view.task),
+                table::text(view.command),
+                table::text(view.attempt),
+                table::text(view.handler.unwrap_or("-")),
+                table::text(view.kind),
+                table::text(view.sqlstate.as_deref().unwrap_or("-")),
+                table::text(table::short(view.message, 80)),
+            ]);
+        }
+        table
+    })
+}

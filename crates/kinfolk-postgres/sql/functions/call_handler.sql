@@ -1,0 +1,23 @@
+-- Calls the function that handles a task between its hooks, as the caller of this. Answers its result. What `before` answers, if
+-- anything, is the payload that the handler gets; `after` gets the task's own.
+--
+-- Has no search path of its own, as `run_function` has none. Locks nothing itself.
+
+create or replace function kinfolk.call_handler(handler text, before text, after text, payload jsonb, envelope boolean)
+returns jsonb
+language plpgsql volatile
+as $$
+declare
+    v_payload jsonb := payload;
+    v_result jsonb;
+begin
+    if before is not null then
+        v_payload := coalesce(kinfolk.call_function(before, payload, envelope), payload);
+    end if;
+    v_result := kinfolk.call_function(handler, v_payload, envelope);
+    if after is not null then
+        perform kinfolk.call_function(after, payload, envelope);
+    end if;
+    return v_result;
+end
+$$;
