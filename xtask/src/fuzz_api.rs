@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz-api`: schemathesis walks the HTTP API by its own OpenAPI document. No answer may be a 5xx, and none
+//! `cargo xtask fuzz-api`: schemathesis walks the HTTP API by its own OpenAPI document, on both stores. No answer may be a 5xx, and none
 //! undocumented.
 
 use std::io::{BufRead as _, BufReader};
@@ -6,29 +6,57 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
+use kinfolk_testkit::Cluster;
+
+use crate::debian;
 
 /// What an answer is checked for.
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,\
                       response_headers_conformance";
 
-/// Whether nothing was found in this many seconds.
+/// Commands that come with the worker of the server, so that there are tasks with the numbers that a walk tries first.
+const COMMANDS: [&str; 3] = ["noop", "echo", "fail"];
+
+/// Whether nothing was found in this many seconds on each store.
 pub(crate) fn run(root: &Path, seconds: u32) -> Result<bool> {
     if Command::new("schemathesis").arg("--version").output().is_err() {
         bail!("schemathesis is missing; `pip install schemathesis` installs it");
     }
+    let built = Command::new("cargo").args(["build", "--quiet", "--bin", "kinfolk"]).current_dir(root).status()?;
+    if !built.success() {
+        bail!("kinfolk can't be built");
+    }
     let folder = std::env::temp_dir().join(format!("kinfolk-fuzz-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
-    let mut server = Server::start(root, &folder)?;
+    let file = folder.join("fuzz.db").display().to_string();
+    let on_sqlite = walk(root, &file, seconds);
+    std::fs::remove_dir_all(&folder)?;
+    let cluster = Cluster::new(&debian::tools()?, "")?;
+    let on_postgres = walk(root, &cluster.url("postgres"), seconds);
+    Ok(on_sqlite? && on_postgres?)
+}
+
+/// Walks the API of a server on this database.
+fn walk(root: &Path, database: &str, seconds: u32) -> Result<bool> {
+    let program = root.join("target/debug/kinfolk");
+    let mut server = Server::start(&program, database)?;
     let address = server.address()?;
+    for command in COMMANDS.iter().cycle().take(9) {
+        let enqueued = Command::new(&program)
+            .args(["--database", database, "enqueue", command, "--register"])
+            .stdout(Stdio::null())
+            .status()?;
+        if !enqueued.success() {
+            bail!("{command} can't be enqueued on {database}");
+        }
+    }
     let document = format!("{address}api/v1/openapi.json");
-    println!("walking {document} for {seconds} s");
+    println!("walking {document} on {database} for {seconds} s");
     let walked = Command::new("schemathesis")
         .args(["run", &document, "--checks", CHECKS, "--exclude-path-regex", "^/live/", "--max-examples", "10000"])
         .args(["--phases", "examples,coverage,fuzzing", "--continue-on-failure", "--max-time", &seconds.to_string()])
         .args(["--suppress-health-check", "all", "--request-timeout", "30"])
         .status()?;
-    drop(server);
-    std::fs::remove_dir_all(&folder)?;
     Ok(walked.success())
 }
 
@@ -36,15 +64,9 @@ pub(crate) fn run(root: &Path, seconds: u32) -> Result<bool> {
 struct Server(Child);
 
 impl Server {
-    fn start(root: &Path, folder: &Path) -> Result<Self> {
-        let built = Command::new("cargo").args(["build", "--quiet", "--bin", "kinfolk"]).current_dir(root).status()?;
-        if !built.success() {
-            bail!("kinfolk can't be built");
-        }
-        let child = Command::new(root.join("target/debug/kinfolk"))
-            .arg("--database")
-            .arg(folder.join("fuzz.db"))
-            .args(["serve", "--listen", "127.0.0.1:0"])
+    fn start(program: &Path, database: &str) -> Result<Self> {
+        let child = Command::new(program)
+            .args(["--database", database, "serve", "--listen", "127.0.0.1:0"])
             .stderr(Stdio::piped())
             .spawn()?;
         Ok(Self(child))

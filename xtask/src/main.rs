@@ -25,7 +25,7 @@ The tool of the Kinfolk project.
   cargo xtask check                  format, lints, tidy and docs
   cargo xtask screenshots            the pictures of the README, from the demo's pages
   cargo xtask tidy                   the project's own rules for its files
-  cargo xtask fuzz-api [SECONDS]     walks the HTTP API of a server on a throw-away database with schemathesis, which
+  cargo xtask fuzz-api [SECONDS]     walks the HTTP API on throw-away databases of both stores with schemathesis, which
                                      `pip install schemathesis` installs
   cargo xtask postgres [--version N] a throw-away PostgreSQL for work by hand, until Ctrl-C
 ";

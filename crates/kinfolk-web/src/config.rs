@@ -1,9 +1,10 @@
 //! How the application is configured.
 
-use kinfolk_core::InputError;
+use kinfolk_core::{InputError, StoreError, TaskId};
 
 use crate::access::{Hash, Hosts, Role, THIS_MACHINE, Token, Tokens, from_hex};
 use crate::metrics::Measures;
+use crate::replay::{Replayed, Replayer};
 use crate::view::Redact;
 
 /// How the application is configured.
@@ -18,6 +19,8 @@ pub struct Config {
     pub(crate) redact: Redact,
     pub(crate) session_key: Option<Hash>,
     pub(crate) measures: Option<Measures>,
+    /// How histories are replayed, if this program has handlers.
+    pub(crate) replayer: Option<Replayer>,
 }
 
 impl Config {
@@ -32,6 +35,7 @@ impl Config {
             redact: Redact::default(),
             session_key: None,
             measures: None,
+            replayer: None,
         }
     }
 
@@ -83,6 +87,16 @@ impl Config {
     #[must_use]
     pub fn measures(mut self, measures: Option<Measures>) -> Self {
         self.measures = measures;
+        self
+    }
+
+    /// Replays recorded histories by the handlers of this program: `WorkerBuilder::replay` of the crate `kinfolk`, say.
+    #[must_use]
+    pub fn replays<F>(mut self, replay: impl Fn(TaskId) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<Replayed, StoreError>> + Send + 'static,
+    {
+        self.replayer = Some(Replayer::new(replay));
         self
     }
 

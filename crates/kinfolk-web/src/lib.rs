@@ -27,6 +27,7 @@ mod live;
 mod metrics;
 mod pages;
 mod problem;
+mod replay;
 mod serve;
 mod view;
 mod visit;
@@ -41,6 +42,7 @@ pub use crate::access::{Caller, Role, Token};
 pub use crate::config::Config;
 pub use crate::graph::{Graph, Node};
 pub use crate::metrics::{Measures, measure};
+pub use crate::replay::{Replayed, ReplayedEnd};
 pub use crate::serve::{Refusal, Server};
 
 use crate::app::{App, Shared};

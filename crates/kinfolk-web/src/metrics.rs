@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
 use kinfolk_core::inspect::Stats;
@@ -11,8 +10,9 @@ use kinfolk_core::worker::WorkerView;
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::sync::Mutex;
 
-use crate::app::Shared;
+use crate::access::Role;
 use crate::problem::Problem;
+use crate::visit::Visit;
 
 /// Scrapes within this span see the same counts: several servers that scrape do not ask the store each.
 const KEEP: Duration = Duration::from_secs(5);
@@ -36,7 +36,11 @@ pub struct Measures(PrometheusHandle);
 pub(crate) struct Scraped(Mutex<Option<(Instant, String)>>);
 
 /// `GET /metrics`, in the text format of Prometheus.
-pub(crate) async fn show(State(app): State<Shared>) -> Result<Response, Problem> {
+pub(crate) async fn show(visit: Visit) -> Result<Response, Problem> {
+    if !visit.caller.is(Role::Viewer) || visit.caller.queues.is_some() {
+        return Err(Problem::forbidden("metrics tell of all queues; show a token that is for all of them"));
+    }
+    let app = visit.app;
     let mut text = String::new();
     if let Some(Measures(handle)) = &app.config.measures {
         handle.run_upkeep();

@@ -7,6 +7,9 @@ use kinfolk_core::{InputError, StoreError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+/// The longest detail, in characters.
+const DETAIL_MAX: usize = 1_000;
+
 /// A problem document.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Problem {
@@ -26,7 +29,13 @@ pub(crate) struct Problem {
 impl Problem {
     pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
         let title = status.canonical_reason().unwrap_or("Problem");
-        Self { of_type: "about:blank", title, status: status.as_u16(), code, detail: detail.into() }
+        let mut detail = detail.into();
+        // It may quote what was sent, and that may be long.
+        if let Some((end, _)) = detail.char_indices().nth(DETAIL_MAX) {
+            detail.truncate(end);
+            detail.push('…');
+        }
+        Self { of_type: "about:blank", title, status: status.as_u16(), code, detail }
     }
 
     /// What was sent can't be used.

@@ -23,7 +23,7 @@ mod list;
 mod migrate;
 mod queue;
 mod register;
-mod replay;
+pub(crate) mod replay;
 mod retry;
 mod schedule;
 pub(crate) mod serve;

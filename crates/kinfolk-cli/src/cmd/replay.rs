@@ -1,8 +1,11 @@
 //! `kinfolk replay`: run the recorded history of a task through the handlers of this program, and write nothing. This program
 //! has the demo's handlers and the built-in ones; another program does the same to its own by `WorkerBuilder::replay`.
 
+use std::sync::Arc;
+
 use kinfolk::{FailureKind, Kinfolk, Replay, ReplayEnd};
-use kinfolk_core::{Key, StepKind, StoreError, TaskId};
+use kinfolk_core::{Key, StepKind, Store, StoreError, TaskId};
+use kinfolk_web::{Replayed, ReplayedEnd};
 use owo_colors::OwoColorize as _;
 use serde_json::{Value, json};
 
@@ -33,12 +36,29 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
             ),
         ));
     }
-    let replay = builtin::add(demo::handlers(kinfolk.worker()), false).replay(task.id).await?;
+    let replay = dry_run(&kinfolk, task.id).await?;
     session.out.say(&document(command, &replay), words(command, &replay))?;
     match replay.end {
         ReplayEnd::Diverged(failure) => Err(Fault::no(FailureKind::Diverged.as_str(), failure.message)),
         _ => Ok(()),
     }
+}
+
+/// Runs the history of a task through the handlers of this program.
+async fn dry_run(kinfolk: &Kinfolk, id: TaskId) -> Result<Replay, StoreError> {
+    builtin::add(demo::handlers(kinfolk.worker()), false).replay(id).await
+}
+
+/// The same for a server: what it answers to `POST /tasks/{id}/replay`.
+pub(crate) async fn for_server(store: Arc<dyn Store>, id: TaskId) -> Result<Replayed, StoreError> {
+    let replay = dry_run(&Kinfolk::new(store), id).await?;
+    let end = match replay.end {
+        ReplayEnd::Diverged(failure) => ReplayedEnd::Diverged(failure),
+        ReplayEnd::GoesOn(next) => ReplayedEnd::GoesOn(next),
+        ReplayEnd::Returned => ReplayedEnd::Returned,
+        ReplayEnd::Failed(failure) => ReplayedEnd::Failed(failure),
+    };
+    Ok(Replayed { task: replay.task, steps: replay.steps, end, unused: replay.unused })
 }
 
 fn document(command: &str, replay: &Replay) -> Value {

@@ -9,6 +9,7 @@ use kinfolk_web::{Measures, Refusal, Server};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use super::replay;
 use super::work::{self, Hire};
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -38,6 +39,8 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let config = args.hire.config()?;
     let web = config.web.server()?.read_only(args.read_only).measures(Some(measure()?));
     let store = if args.read_only { session.open().await? } else { session.open_or_create().await? };
+    let handlers = Arc::clone(&store);
+    let web = web.replays(move |id| replay::for_server(Arc::clone(&handlers), id));
     let server = Server::bind(args.listen, Arc::clone(&store), web).await?;
     if args.read_only {
         let serving = Serving::start(server)?;

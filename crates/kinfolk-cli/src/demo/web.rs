@@ -6,6 +6,7 @@ use std::sync::Arc;
 use kinfolk::Store;
 use kinfolk_web::{Config, Refusal, Server};
 
+use crate::cmd::replay;
 use crate::cmd::serve::Serving;
 use crate::fault::Fault;
 
@@ -18,7 +19,9 @@ pub(super) async fn start(store: &Arc<dyn Store>) -> Result<Serving, Fault> {
     let mut port = FIRST_PORT;
     loop {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        match Server::bind(address, Arc::clone(store), Config::for_this_machine()).await {
+        let handlers = Arc::clone(store);
+        let config = Config::for_this_machine().replays(move |id| replay::for_server(Arc::clone(&handlers), id));
+        match Server::bind(address, Arc::clone(store), config).await {
             Err(Refusal::Address { .. }) if port < FIRST_PORT + PORTS => port += 1,
             bound => return Serving::start(bound?),
         }

@@ -1,18 +1,22 @@
 //! What a caller may do: every change of the store, with the role it takes and its entry in the audit log. Pages and API both
 //! change through this.
 
+mod bulk;
+
 use std::collections::BTreeMap;
 
+use axum::http::StatusCode;
 use kinfolk_core::audit::Audit;
 use kinfolk_core::operate::Cancelled;
 use kinfolk_core::{
-    Enqueued, GroupRef, Json, NewTask, QueueName, Retried, ScheduleName, Setting, SignalName, Signalled, Store, Task,
-    TaskId,
+    Enqueued, GroupRef, Json, NewTask, QueueName, Retried, ScheduleName, Setting, SignalName, Signalled, Store,
+    StoreError, Task, TaskId,
 };
 
 use crate::access::{Caller, Role};
 use crate::app::App;
 use crate::problem::Problem;
+use crate::replay::{Replayed, ReplayedEnd};
 use crate::view::View;
 
 /// What one caller may do.
@@ -125,18 +129,49 @@ impl<'a> Act<'a> {
         Ok(self.view().redacted(task))
     }
 
-    /// Lets what failed in a task's family run again.
-    pub(crate) async fn retry_family(&self, id: TaskId) -> Done<Retried> {
-        let retried = self.on_task(Role::Operator, id).await?.retry_family(id).await?;
-        self.note("retry_family", format!("family of task {id}"), retried.pending + retried.waiting).await;
-        Ok(retried)
-    }
-
     /// Lets a pending task that is not due run now.
     pub(crate) async fn run_now(&self, id: TaskId) -> Done<Task> {
         let task = self.on_task(Role::Operator, id).await?.run_now(id).await?;
         self.note("run_now", format!("task {id}"), 1).await;
         Ok(self.view().redacted(task))
+    }
+
+    /// Clears a suspect.
+    pub(crate) async fn acquit(&self, id: TaskId) -> Done<Task> {
+        let task = self.on_task(Role::Operator, id).await?.acquit(id).await?;
+        self.note("acquit", format!("task {id}"), 1).await;
+        Ok(self.view().redacted(task))
+    }
+
+    /// Lets what failed in a task's family run again. The caller must be allowed to see its root: all that is below goes on with it.
+    pub(crate) async fn retry_family(&self, id: TaskId) -> Done<Retried> {
+        self.store(Role::Operator)?;
+        let root = self.view().task(id).await?.root;
+        let retried = self.on_task(Role::Operator, root).await?.retry_family(id).await?;
+        self.note("retry_family", format!("family of task {id}"), retried.pending + retried.waiting).await;
+        Ok(retried)
+    }
+
+    /// Runs the recorded history of a task through the handlers of this program.
+    pub(crate) async fn replay(&self, id: TaskId) -> Done<Replayed> {
+        self.on_task(Role::Operator, id).await?;
+        let Some(replayer) = &self.app.config.replayer else {
+            let detail = "this server has no handlers; replay in the program that has them: `kinfolk replay`, or \
+                          `WorkerBuilder::replay`";
+            return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unsupported", detail));
+        };
+        let mut replayed = match replayer.replay(id).await {
+            // There is nothing wrong with the request: the program lacks this handler.
+            Err(StoreError::Input(fault)) => {
+                return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unsupported", fault.to_string()));
+            }
+            replayed => replayed?,
+        };
+        if let ReplayedEnd::Diverged(failure) | ReplayedEnd::Failed(failure) = &mut replayed.end {
+            *failure = self.view().redacted_failure(failure.clone());
+        }
+        self.note("replay", format!("task {id}"), 0).await;
+        Ok(replayed)
     }
 
     /// Sends a task a signal.

@@ -1,4 +1,4 @@
-//! What is done to one task or one family: cancel, retry, signal.
+//! What is done to one task or one family: cancel, retry, run now, acquit, signal.
 
 use axum::Json;
 use kinfolk_core::operate::Cancelled;
@@ -18,6 +18,8 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
         .routes(routes!(cancel))
         .routes(routes!(retry))
+        .routes(routes!(run_now))
+        .routes(routes!(acquit))
         .routes(routes!(signal))
         .routes(routes!(cancel_family))
         .routes(routes!(retry_family))
@@ -56,6 +58,20 @@ async fn cancel(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<CancelAns
     responses((status = 200, description = "The task as it is then", body = TaskForm)))]
 async fn retry(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<TaskForm>, Problem> {
     Ok(Json(visit.act().retry(id).await?.into()))
+}
+
+/// Lets a pending task that is not due run now; nothing changes for one that is due already.
+#[utoipa::path(post, path = "/tasks/{id}/run-now", tag = "tasks", params(("id" = i64, Path, minimum = 1)),
+    responses((status = 200, description = "The task as it is then", body = TaskForm)))]
+async fn run_now(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<TaskForm>, Problem> {
+    Ok(Json(visit.act().run_now(id).await?.into()))
+}
+
+/// Clears a suspect: it has no strikes any more, and waits no longer on their account.
+#[utoipa::path(post, path = "/tasks/{id}/acquit", tag = "tasks", params(("id" = i64, Path, minimum = 1)),
+    responses((status = 200, description = "The task as it is then", body = TaskForm)))]
+async fn acquit(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<TaskForm>, Problem> {
+    Ok(Json(visit.act().acquit(id).await?.into()))
 }
 
 /// A signal.

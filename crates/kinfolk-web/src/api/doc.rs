@@ -64,7 +64,7 @@ pub(super) fn complete(api: &mut utoipa::openapi::OpenApi) {
 }
 
 /// Paths that end like this change something.
-const ACTS: &[&str] = &["cancel", "retry", "run-now", "signal", "pause", "resume"];
+const ACTS: &[&str] = &["cancel", "retry", "run-now", "acquit", "replay", "signal", "pause", "resume"];
 
 fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     [&mut item.get, &mut item.post, &mut item.put, &mut item.delete].into_iter().flatten()

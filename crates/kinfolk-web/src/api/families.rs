@@ -1,8 +1,11 @@
-//! Families: how they are doing, their tree, their graph.
+//! Families: how they are doing, their tree, their timeline, their graph.
+
+use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
+use kinfolk_core::filter::{Filter, Order};
 use kinfolk_core::{Task, TaskId};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -10,7 +13,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::extract::{Named, Query, page_size};
-use super::form::{ProgressForm, StateForm, TallyForm, TaskForm};
+use super::form::{CourseForm, ProgressForm, RunForm, StateForm, TallyForm, TaskForm};
 use crate::app::Shared;
 use crate::graph::{Graph, Kin, Node};
 use crate::problem::Problem;
@@ -18,7 +21,11 @@ use crate::view::View;
 use crate::visit::Visit;
 
 pub(super) fn routes() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new().routes(routes!(progress)).routes(routes!(tree)).routes(routes!(graph))
+    OpenApiRouter::new()
+        .routes(routes!(progress))
+        .routes(routes!(tree))
+        .routes(routes!(timeline))
+        .routes(routes!(graph))
 }
 
 /// How the family of a task is doing, generation by generation.
@@ -86,6 +93,55 @@ async fn branch(view: View<'_>, task: Task, depth: u16, limit: usize, left: &mut
     let shown = if depth > 0 { take as u64 } else { 0 };
     let next = (tally.total > shown).then_some(shown);
     Ok(Branch { task: task.into(), tally: tally.into(), children, next })
+}
+
+/// Which part of a timeline.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct TimelineQuery {
+    /// Only tasks with a larger number than this: `next` of the page before.
+    #[param(value_type = Option<i64>, minimum = 1)]
+    after: Option<String>,
+    /// At most this many; 50 unless said otherwise.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+}
+
+/// A page of a timeline.
+#[derive(Serialize, ToSchema)]
+struct Timeline {
+    tasks: Vec<CourseForm>,
+    /// Where the next page goes on: the value for `after`.
+    next: Option<i64>,
+}
+
+/// The course of every task of a family, in the order in which they were made.
+#[utoipa::path(get, path = "/families/{id}/timeline", tag = "families",
+    params(("id" = i64, Path, minimum = 1), TimelineQuery), responses((status = 200, body = Timeline)))]
+async fn timeline(
+    visit: Visit,
+    Named(id): Named<TaskId>,
+    Query(query): Query<TimelineQuery>,
+) -> Result<Json<Timeline>, Problem> {
+    let view = visit.view();
+    let filter = Filter {
+        root: Some(view.task(id).await?.root),
+        order: Order::Oldest,
+        after: query.after.as_deref().map(str::parse).transpose()?,
+        limit: page_size(query.limit)?,
+        ..Filter::default()
+    };
+    let page = view.list(&filter).await?;
+    let mut runs: BTreeMap<TaskId, Vec<RunForm>> = BTreeMap::new();
+    for run in view.runs(&page.tasks).await? {
+        runs.entry(run.task).or_default().push(run.into());
+    }
+    let course = |task: Task| {
+        let runs = runs.remove(&task.id).unwrap_or_default();
+        CourseForm::new(task, runs)
+    };
+    Ok(Json(Timeline { next: page.next.map(|id| id.0), tasks: page.tasks.into_iter().map(course).collect() }))
 }
 
 /// The language of a graph.

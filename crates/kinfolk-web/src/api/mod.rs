@@ -2,13 +2,16 @@
 
 mod actions;
 mod audit;
+mod bulk;
 mod doc;
 mod extract;
 mod families;
 mod filter;
 mod form;
+mod replay;
 mod site;
 mod tasks;
+mod trouble;
 
 use std::sync::LazyLock;
 
@@ -30,8 +33,11 @@ fn described() -> OpenApiRouter<Shared> {
     OpenApiRouter::with_openapi(doc::Frame::openapi())
         .merge(tasks::routes())
         .merge(actions::routes())
+        .merge(bulk::routes())
+        .merge(replay::routes())
         .merge(families::routes())
         .merge(site::routes())
+        .merge(trouble::routes())
         .merge(audit::routes())
         .merge(live::routes())
 }

@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 use super::extract::{Body, Named, Query, page_size};
 use super::filter::FilterQuery;
 use super::form::{
-    AttemptForm, CheckpointForm, ExplanationForm, FanOutForm, NewTaskForm, ResultForm, TallyForm, TaskForm,
+    AttemptForm, CheckpointForm, ExplanationForm, FanOutForm, NewTaskForm, ResultForm, RunForm, TallyForm, TaskForm,
 };
 use crate::app::Shared;
 use crate::problem::Problem;
@@ -27,6 +27,8 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(show))
         .routes(routes!(children))
         .routes(routes!(attempts))
+        .routes(routes!(runs))
+        .routes(routes!(fan_outs))
         .routes(routes!(checkpoints))
         .routes(routes!(explain))
         .routes(routes!(results))
@@ -219,6 +221,22 @@ async fn children(
     responses((status = 200, body = Vec<AttemptForm>)))]
 async fn attempts(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<Vec<AttemptForm>>, Problem> {
     Ok(Json(visit.view().attempts(id).await?.into_iter().map(AttemptForm::from).collect()))
+}
+
+/// The course of a task: its runs, those that ended in a suspension and the one that goes on too, oldest first; the latest 1000.
+#[utoipa::path(get, path = "/tasks/{id}/runs", tag = "tasks", params(("id" = i64, Path, minimum = 1)),
+    responses((status = 200, body = Vec<RunForm>)))]
+async fn runs(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<Vec<RunForm>>, Problem> {
+    let view = visit.view();
+    let task = view.task(id).await?;
+    Ok(Json(view.runs(&[task]).await?.into_iter().map(RunForm::from).collect()))
+}
+
+/// The fan-outs that the handler of a task awaits or awaited: their rule, their counts, how and when they were settled.
+#[utoipa::path(get, path = "/tasks/{id}/fan-outs", tag = "tasks", params(("id" = i64, Path, minimum = 1)),
+    responses((status = 200, body = Vec<FanOutForm>)))]
+async fn fan_outs(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<Vec<FanOutForm>>, Problem> {
+    Ok(Json(visit.view().history(id).await?.fan_outs.into_iter().map(FanOutForm::from).collect()))
 }
 
 /// What the handler of a task has recorded.

@@ -1,5 +1,7 @@
 //! The server: it accepts connections, as many as it may, and stops when it is told.
 
+mod patience;
+
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,10 +19,14 @@ use tokio::sync::Semaphore;
 use crate::app::{App, Shared};
 use crate::config::Config;
 
+use self::patience::Patience;
+
 /// Connections at once; more wait to be accepted.
 const CONNECTIONS_MAX: usize = 2_048;
 /// How long a client may take to send the head of a request.
 const HEAD_WITHIN: Duration = Duration::from_secs(10);
+/// How long a client may read nothing of an answer.
+const READ_WITHIN: Duration = Duration::from_secs(30);
 /// How long open requests may take when the server stops.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 
@@ -111,6 +117,6 @@ impl Server {
         let mut builder = Builder::new(TokioExecutor::new()).http1_only();
         builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(64 * 1024);
         let service = TowerToHyperService::new(self.router.clone());
-        builder.serve_connection(TokioIo::new(stream), service).into_owned()
+        builder.serve_connection(TokioIo::new(Patience::new(stream, READ_WITHIN)), service).into_owned()
     }
 }

@@ -1,17 +1,14 @@
 //! What a caller may see: the verbs of `Inspect`, as far as the caller's queues go. What is hidden is answered as if it were not
 //! there.
 
+mod failures;
 mod redact;
+mod site;
 
-use kinfolk_core::audit::Audited;
 use kinfolk_core::filter::{Filter, Matches, Page};
-use kinfolk_core::inspect::Stats;
-use kinfolk_core::limits::PAGE_MAX;
-use kinfolk_core::task::Attempt;
-use kinfolk_core::worker::WorkerView;
+use kinfolk_core::task::{Attempt, Run};
 use kinfolk_core::{
-    ChildResult, Command, CommandName, Explanation, Failure, FanOutId, GroupRef, GroupView, History, Json, KeyFilter,
-    KeyView, Progress, Queue, ReadBy, Schedule, Status, Store, Tally, Task, TaskId, Timestamp,
+    ChildResult, Explanation, Failure, FanOutId, History, Json, Progress, ReadBy, Store, Tally, Task, TaskId, Timestamp,
 };
 
 use crate::access::{Caller, Role};
@@ -55,9 +52,21 @@ impl<'a> View<'a> {
         task
     }
 
-    fn redacted_failure(&self, mut failure: Failure) -> Failure {
+    /// The failure without what nobody may see.
+    pub(crate) fn redacted_failure(&self, mut failure: Failure) -> Failure {
         failure.detail = failure.detail.map(|detail| self.app.config.redact.apply(detail));
         failure
+    }
+
+    /// The results of children that the caller may see: a child can be on another queue than its parent.
+    async fn shown_results(&self, results: Vec<ChildResult>) -> Vec<ChildResult> {
+        let mut shown = Vec::with_capacity(results.len());
+        for child in results {
+            if self.caller.queues.is_none() || self.task(child.task).await.is_ok() {
+                shown.push(self.redacted_result(child));
+            }
+        }
+        shown
     }
 
     fn redacted_result(&self, mut child: ChildResult) -> ChildResult {
@@ -87,9 +96,20 @@ impl<'a> View<'a> {
         Ok(attempts)
     }
 
+    /// The course of tasks that the caller has been shown: their runs, by task, oldest first.
+    pub(crate) async fn runs(&self, tasks: &[Task]) -> Seen<Vec<Run>> {
+        let ids: Vec<TaskId> =
+            tasks.iter().filter(|task| self.caller.may_see(&task.queue)).map(|task| task.id).collect();
+        let mut runs = self.store()?.runs(&ids).await?;
+        for run in &mut runs {
+            run.failure = run.failure.take().map(|failure| self.redacted_failure(failure));
+        }
+        Ok(runs)
+    }
+
     /// The same filter, on the one queue that the caller may see, if it is one. A filter on a field that nobody may see is refused:
     /// what it finds would tell the field.
-    fn allowed(&self, filter: &Filter) -> Seen<Filter> {
+    pub(crate) fn allowed(&self, filter: &Filter) -> Seen<Filter> {
         if filter.payload.as_ref().is_some_and(|wanted| self.app.config.redact.hides(&wanted.path)) {
             return Err(Problem::forbidden(
                 "this field of payloads is never shown, so nothing can be looked for by it",
@@ -152,7 +172,7 @@ impl<'a> View<'a> {
             let value = std::mem::replace(&mut checkpoint.value, Json::null());
             checkpoint.value = self.app.config.redact.apply(value);
         }
-        history.results = history.results.into_iter().map(|child| self.redacted_result(child)).collect();
+        history.results = self.shown_results(history.results).await;
         Ok(history)
     }
 
@@ -169,117 +189,12 @@ impl<'a> View<'a> {
             return Err(Problem::not_found("fan-out", fan_out));
         }
         let results = self.store()?.results(fan_out, by, from, limit).await?;
-        Ok(results.into_iter().map(|child| self.redacted_result(child)).collect())
+        Ok(self.shown_results(results).await)
     }
 
     /// Why a task is not running.
     pub(crate) async fn explain(&self, id: TaskId) -> Seen<Explanation> {
         self.task(id).await?;
         Ok(self.store()?.explain(id).await?)
-    }
-
-    /// Counts.
-    pub(crate) async fn stats(&self) -> Seen<Stats> {
-        let mut stats = self.store()?.stats().await?;
-        stats.counts.retain(|count| self.caller.may_see(&count.queue));
-        stats.oldest_open.retain(|(queue, _)| self.caller.may_see(queue));
-        Ok(stats)
-    }
-
-    /// All queues, by name.
-    pub(crate) async fn queues(&self) -> Seen<Vec<Queue>> {
-        let mut queues = self.store()?.queues().await?;
-        queues.retain(|queue| self.caller.may_see(&queue.name));
-        Ok(queues)
-    }
-
-    /// All commands, by name.
-    pub(crate) async fn commands(&self) -> Seen<Vec<Command>> {
-        let mut commands = self.store()?.commands().await?;
-        commands.retain(|command| self.caller.may_see(&command.queue));
-        Ok(commands)
-    }
-
-    /// All workers, oldest first.
-    pub(crate) async fn workers(&self) -> Seen<Vec<WorkerView>> {
-        let mut workers = self.store()?.workers().await?;
-        workers.retain(|worker| worker.queues.iter().any(|queue| self.caller.may_see(queue)));
-        Ok(workers)
-    }
-
-    /// All schedules, by name.
-    pub(crate) async fn schedules(&self) -> Seen<Vec<Schedule>> {
-        let mut schedules = self.store()?.schedules().await?;
-        for schedule in &mut schedules {
-            let payload = std::mem::replace(&mut schedule.task.payload, Json::null());
-            schedule.task.payload = self.app.config.redact.apply(payload);
-        }
-        if self.caller.queues.is_some() {
-            let commands = self.commands().await?;
-            schedules.retain(|schedule| match &schedule.task.queue {
-                Some(queue) => self.caller.may_see(queue),
-                None => commands.iter().any(|command| command.name == schedule.task.command),
-            });
-        }
-        Ok(schedules)
-    }
-
-    /// Whether a task of one of these commands is at work, or ready to be.
-    pub(crate) async fn is_active(&self, commands: &[CommandName]) -> Seen<bool> {
-        let store = self.store()?;
-        if self.caller.queues.is_some() {
-            let own = self.commands().await?;
-            let seen: Vec<_> =
-                commands.iter().filter(|name| own.iter().any(|one| one.name == **name)).cloned().collect();
-            return Ok(store.is_active(&seen).await?);
-        }
-        Ok(store.is_active(commands).await?)
-    }
-
-    /// All statuses, by name.
-    pub(crate) async fn statuses(&self) -> Seen<Vec<Status>> {
-        let mut statuses = self.store()?.statuses().await?;
-        if self.caller.queues.is_some() {
-            let commands = self.commands().await?;
-            statuses.retain(|status| status.commands.iter().all(|name| commands.iter().any(|one| one.name == *name)));
-        }
-        Ok(statuses)
-    }
-
-    /// All groups.
-    pub(crate) async fn groups(&self) -> Seen<Vec<GroupView>> {
-        let mut groups = self.store()?.groups().await?;
-        if self.caller.queues.is_some() {
-            let commands = self.commands().await?;
-            groups.retain(|group| group.commands.iter().any(|name| commands.iter().any(|one| one.name == *name)));
-        }
-        Ok(groups)
-    }
-
-    /// The keys that are in use, the first ones.
-    pub(crate) async fn keys(&self, filter: &KeyFilter) -> Seen<Vec<KeyView>> {
-        Ok(self.key_page(filter).await?.0)
-    }
-
-    /// A page of the keys that are in use, and the last of them if there may be more.
-    pub(crate) async fn key_page(&self, filter: &KeyFilter) -> Seen<(Vec<KeyView>, Option<(GroupRef, String)>)> {
-        let mut keys = self.store()?.keys(filter).await?;
-        let full = keys.len() >= filter.limit.clamp(1, PAGE_MAX);
-        let next = keys.last().filter(|_| full).map(|last| (last.group.clone(), last.key.clone()));
-        if self.caller.queues.is_some() {
-            let groups = self.groups().await?;
-            keys.retain(|key| groups.iter().any(|group| group.group == key.group));
-        }
-        Ok((keys, next))
-    }
-
-    /// A page of the audit log, newest first: for those who may see everything.
-    pub(crate) async fn audit_log(&self, before: Option<i64>, limit: usize) -> Seen<Vec<Audited>> {
-        if !self.caller.is(Role::Admin) || self.caller.queues.is_some() {
-            return Err(Problem::forbidden(
-                "the audit log takes the role admin, on all queues; show a token that has it",
-            ));
-        }
-        Ok(self.store()?.audit_log(before, limit).await?)
     }
 }

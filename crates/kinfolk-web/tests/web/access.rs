@@ -28,6 +28,7 @@ fn body(path: &str) -> Value {
         "/tasks" => json!({"command": "greet"}),
         "/tasks/batch" => json!({"tasks": [{"command": "greet"}]}),
         "/tasks/{id}/signal" => json!({"name": "go"}),
+        "/tasks/bulk" => json!({"action": "cancel", "dry_run": true}),
         "/keys" => json!({"command": "send", "group": "tenant", "setting": {"limit": 3}}),
         _ => Value::Null,
     }
@@ -113,11 +114,19 @@ async fn a_token_for_some_queues_sees_and_changes_only_those() {
         let listed = ask("GET", "/api/v1/tasks", "").await.json();
         let ids: Vec<_> = listed["tasks"].as_array().unwrap().iter().map(|task| task["id"].clone()).collect();
         assert_eq!(ids, [json!(own.0)]);
-        for path in ["", "/explain", "/children", "/attempts"] {
+        for path in ["", "/explain", "/children", "/attempts", "/runs", "/fan-outs", "/checkpoints"] {
             assert_eq!(ask("GET", &format!("/api/v1/tasks/{own}{path}"), "").await.status, 200, "{path}");
             assert_eq!(ask("GET", &format!("/api/v1/tasks/{other}{path}"), "").await.status, 404, "{path}");
         }
-        for action in ["cancel", "retry"] {
+        lab.failed("greet", "default").await;
+        lab.failed("send", "mail").await;
+        let failures = ask("GET", "/api/v1/failures", "").await.json();
+        let failed: Vec<_> = failures["causes"].as_array().unwrap().iter().map(|cause| &cause["command"]).collect();
+        assert_eq!(failed, ["send"], "{failures}");
+        let held = ask("GET", "/api/v1/held", "").await.text;
+        assert!(held.contains("mail") && !held.contains("default"), "{held}");
+        assert_eq!(ask("GET", "/metrics", "").await.status, 403, "they tell of all queues");
+        for action in ["cancel", "retry", "run-now", "acquit"] {
             assert_eq!(ask("POST", &format!("/api/v1/tasks/{other}/{action}"), "").await.status, 404, "{action}");
         }
         assert_eq!(ask("POST", "/api/v1/queues/default/pause", "").await.status, 404);

@@ -33,6 +33,11 @@ async fn bad_input_is_answered_with_its_status_and_changes_nothing() {
             ("/api/v1/live/tasks/12345", 404, "not_found"),
             ("/api/v1/live/tasks?colour=red", 400, "input"),
             ("/api/v1/active", 400, "input"),
+            ("/api/v1/failures?span_ms=0", 400, "input"),
+            ("/api/v1/failures?span_ms=99999999999999", 400, "input"),
+            ("/api/v1/held?queue=a%20b", 400, "input"),
+            ("/api/v1/tasks/12345/runs", 404, "not_found"),
+            ("/api/v1/families/12345/timeline", 404, "not_found"),
             ("/api/v1/nowhere", 404, "not_found"),
             ("/nowhere", 404, "not_found"),
         ] {
@@ -57,6 +62,10 @@ async fn bad_input_is_answered_with_its_status_and_changes_nothing() {
             ("/api/v1/families/12345/retry", "", 404, "not_found"),
             ("/api/v1/queues/nowhere/pause", "", 404, "not_found"),
             ("/api/v1/schedules/nowhere/pause", "", 404, "not_found"),
+            ("/api/v1/tasks/12345/run-now", "", 404, "not_found"),
+            ("/api/v1/tasks/12345/acquit", "", 404, "not_found"),
+            ("/api/v1/tasks/bulk?colour=red", r#"{"action":"cancel","dry_run":true}"#, 400, "input"),
+            ("/api/v1/tasks/bulk", r#"{"action":"cancel","expect":7}"#, 409, "changed"),
             ("/api/v1/tasks/12345/dance", "", 404, "not_found"),
             ("/api/v1/stats", "", 405, "method"),
         ] {

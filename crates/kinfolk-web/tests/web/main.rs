@@ -2,8 +2,9 @@
 
 mod access;
 mod bad_input;
-mod burden;
+mod bulk;
 mod documented;
+mod hostile;
 mod lab;
 mod live;
 mod routes;

@@ -1,5 +1,9 @@
 //! What the routes answer.
 
+use std::sync::Arc;
+
+use kinfolk::{Ctx, Json, Kinfolk, TaskError};
+use kinfolk_web::{Config, Replayed, ReplayedEnd};
 use serde_json::json;
 
 use crate::lab::{Lab, get, is_good, post};
@@ -78,6 +82,10 @@ async fn everything_around_tasks_is_told() {
             "keys",
             "schedules",
             "statuses",
+            "failures",
+            "failures?span_ms=60000",
+            "held",
+            "held?queue=mail",
             "me",
             "audit",
             "active?commands=greet,send",
@@ -87,10 +95,10 @@ async fn everything_around_tasks_is_told() {
             assert!(is_good(&answer), "{path}: {answer:?}");
             answer.json();
         }
-        for path in ["", "/children", "/attempts", "/checkpoints", "/explain"] {
+        for path in ["", "/children", "/attempts", "/runs", "/fan-outs", "/checkpoints", "/explain"] {
             assert!(is_good(&get(&app, &format!("/api/v1/tasks/{id}{path}")).await), "{path}");
         }
-        for path in ["progress", "tree", "graph", "graph?format=dot", "graph?format=mermaid"] {
+        for path in ["progress", "tree", "timeline", "graph", "graph?format=dot", "graph?format=mermaid"] {
             assert!(is_good(&get(&app, &format!("/api/v1/families/{id}/{path}")).await), "{path}");
         }
         assert_eq!(get(&app, "/api/v1/active?commands=send").await.json(), json!({"active": false}));
@@ -98,6 +106,15 @@ async fn everything_around_tasks_is_told() {
         assert_eq!(get(&app, "/api/v1/active?commands=send").await.json(), json!({"active": true}));
         let detail = get(&app, &format!("/api/v1/tasks/{id}")).await.json();
         assert_eq!(detail["attempts"][0]["failure"]["message"], "no such address");
+        let runs = get(&app, &format!("/api/v1/tasks/{id}/runs")).await.json();
+        assert_eq!((&runs[0]["ending"], &runs[0]["attempt"]), (&json!("failed"), &json!(1)), "{runs}");
+        let course = get(&app, &format!("/api/v1/families/{id}/timeline")).await.json();
+        assert_eq!(course["tasks"][0]["runs"], runs, "{course}");
+        let failures = get(&app, "/api/v1/failures").await.json();
+        let cause = &failures["causes"][0];
+        assert_eq!((&cause["text"], &cause["sample"]), (&json!("no such address"), &json!(id.0)), "{failures}");
+        let held = get(&app, "/api/v1/held?queue=mail").await.json();
+        assert_eq!((&held[0]["by"], &held[0]["command"]), (&json!("no_worker"), &json!("send")), "{held}");
         assert_eq!(post(&app, "/api/v1/queues/mail/pause", "").await.status, 204);
         let queues = get(&app, "/api/v1/queues").await.json();
         let mail = queues.as_array().unwrap().iter().find(|queue| queue["name"] == "mail").unwrap();
@@ -107,6 +124,40 @@ async fn everything_around_tasks_is_told() {
         assert!(metrics.contains("kinfolk_tasks{queue=\"mail\",command=\"send\",state=\"failed\"} 1"), "{metrics}");
         assert_eq!(get(&app, "/healthz").await.text, "ok\n");
         assert_eq!(get(&app, "/readyz").await.text, "ready\n");
+    }
+}
+
+#[tokio::test]
+async fn a_history_is_replayed_by_the_program_that_has_the_handlers() {
+    for lab in Lab::both().await {
+        let id = lab.enqueue("greet").await;
+        let path = format!("/api/v1/tasks/{id}/replay");
+        let none = post(&lab.open(), &path, "").await;
+        assert_eq!((none.status, none.code().as_str()), (422, "unsupported"));
+        let kinfolk = Kinfolk::new(Arc::clone(&lab.store));
+        let config = Config::for_this_machine().replays(move |id| {
+            let worker = kinfolk.worker().handler("greet", |ctx: Ctx, _: Json| async move {
+                ctx.step("say", async { Ok(1) }).await?;
+                Ok::<_, TaskError>(())
+            });
+            async move {
+                let replay = worker.replay(id).await?;
+                let kinfolk::ReplayEnd::GoesOn(next) = replay.end else { panic!("{replay:?}") };
+                Ok(Replayed { task: id, steps: replay.steps, end: ReplayedEnd::GoesOn(next), unused: replay.unused })
+            }
+        });
+        let app = lab.router(config);
+        let replayed = post(&app, &path, "").await.json();
+        assert_eq!((&replayed["end"], &replayed["sound"]), (&json!("goes_on"), &json!(true)), "{replayed}");
+        assert_eq!(replayed["next"][0]["name"], "say", "{replayed}");
+        let other = lab.enqueue("send").await;
+        let refused = post(&app, &format!("/api/v1/tasks/{other}/replay"), "").await;
+        assert_eq!((refused.status, refused.code().as_str()), (422, "unsupported"), "{refused:?}");
+        assert_eq!(
+            lab.store.task(id).await.unwrap().unwrap().state,
+            kinfolk_core::State::Pending,
+            "nothing is written"
+        );
     }
 }
 

@@ -62,6 +62,9 @@ pub(crate) struct FanOutForm {
     tally: TallyForm,
     /// completed, failed or timed_out; null while it is open.
     verdict: Option<&'static str>,
+    /// When it was settled.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    settled_at: Option<Timestamp>,
     /// How many children had ended when it was settled.
     decided_after: Option<u32>,
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -84,6 +87,7 @@ impl From<FanOut> for FanOutForm {
             needed: fan_out.rule.needed(fan_out.tally.total),
             tally: fan_out.tally.into(),
             verdict: fan_out.verdict.map(kinfolk_core::Verdict::as_str),
+            settled_at: fan_out.settled_at,
             decided_after: fan_out.decided_at,
             deadline_at: fan_out.deadline,
             created_at: fan_out.created_at,

@@ -1,19 +1,25 @@
 //! The JSON forms of the API. `id` is the thing itself, `task` a reference to one; times end in `_at`, spans in `_ms`; null
 //! stands for nothing.
 
+mod course;
 mod family;
 mod group;
+mod new_task;
 mod reason;
 mod schedule;
 mod site;
 mod task;
+mod trouble;
 
+pub(crate) use self::course::{AttemptForm, CheckpointForm, CourseForm, RunForm};
 pub(crate) use self::family::{FanOutForm, ProgressForm, ResultForm, TallyForm};
 pub(crate) use self::group::{GroupForm, KeyForm, SettingForm};
+pub(crate) use self::new_task::NewTaskForm;
 pub(crate) use self::reason::ExplanationForm;
 pub(crate) use self::schedule::{ScheduleForm, TickForm};
 pub(crate) use self::site::{CommandForm, QueueForm, StatsForm, StatusForm, WorkerForm};
-pub(crate) use self::task::{AttemptForm, CheckpointForm, FailureForm, NewTaskForm, TaskForm};
+pub(crate) use self::task::{FailureForm, TaskForm};
+pub(crate) use self::trouble::{CausesForm, HeldForm};
 
 use std::time::Duration;
 
