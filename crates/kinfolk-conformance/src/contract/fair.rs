@@ -3,7 +3,7 @@
 use kinfolk_core::{Gate, NewTask, Policy, StoreError, TaskId};
 
 use crate::grouped::task_of;
-use crate::kin::home;
+use crate::kin::{home, these};
 use crate::world::{World, group_name, ids, queue_name};
 
 /// The queue `default` takes turns by tenant, and every tenant has room for all its tasks.
@@ -82,6 +82,18 @@ pub async fn priority_goes_before_turns(w: &World) {
     assert_eq!(w.claim_ids(worker, 9).await, [old[0], other[0], old[1]]);
 }
 
+/// A claim of many takes what as many claims of one would: a turn counts in all priorities.
+pub async fn a_claim_of_many_is_many_claims_of_one(w: &World) {
+    fair(w).await;
+    for claims in [&[1, 1, 1, 1, 1][..], &[5]] {
+        of(w, "a", 2).await;
+        of(w, "b", 1).await;
+        of(w, "c", 1).await;
+        w.create(NewTask { priority: Some(-1), ..task_of("mail", &[("tenant", "b")]) }).await;
+        assert_eq!(tenants(w, claims).await, "bcaba");
+    }
+}
+
 /// A tenant whose slots are taken loses its turn to the others, and nothing else.
 pub async fn a_full_tenant_passes_its_turn(w: &World) {
     fair(w).await;
@@ -91,6 +103,20 @@ pub async fn a_full_tenant_passes_its_turn(w: &World) {
     }
     assert_eq!(tenants(w, &[4, 9]).await, "abcabc");
     assert!(w.claim_nothing().await);
+}
+
+/// A family that has no room passes its tenant's turn on to the tenant's children, which have some. Another tenant's
+/// children come after them.
+pub async fn a_family_without_room_costs_no_turn(w: &World) {
+    fair(w).await;
+    w.limit("default", Policy { family_limit: Some(1), fair: Some(group_name("tenant")), ..Policy::default() }).await;
+    of(w, "a", 1).await;
+    of(w, "b", 1).await;
+    let worker = w.worker().await;
+    let family = &w.claim(worker, 1).await[0];
+    let child = |tenant| task_of("mail", &[("tenant", tenant)]);
+    w.leave_behind(family, these([child("c"), child("b"), child("c"), child("b")])).await;
+    assert_eq!(tenants(w, &[1, 9]).await, "bcbc");
 }
 
 /// Those that wait for their turn are open, and the first of them is the oldest.

@@ -53,11 +53,15 @@ impl Engine {
         let mut children = self.room_for_children(&claim.queue);
         let (mut taken, mut parked) = (Vec::new(), Vec::new());
         let mut rooms = HashMap::new();
-        for id in self.in_turns(&claim.queue, self.line(mine)) {
+        let (mut line, mut turn) = (self.line(mine), self.latest_turn(&claim.queue));
+        while taken.len() < claim.limit.min(CLAIM_BATCH_MAX) {
+            let has_room = |row: &Row| match row.task.parent {
+                Some(_) => children > 0,
+                None => row.at_work || families > 0,
+            };
+            let Some(id) = self.next_in_line(&claim.queue, &mut line, &mut turn, has_room) else { break };
             let row = &self.tasks[&id];
-            let (child, new_family) = (row.task.parent.is_some(), row.task.parent.is_none() && !row.at_work);
-            let no_room = row.task.suspect && suspects == 0 || new_family && families == 0 || child && children == 0;
-            if no_room || taken.len() >= claim.limit.min(CLAIM_BATCH_MAX) {
+            if row.task.suspect && suspects == 0 {
                 continue;
             }
             let needs = self.needs(id);
@@ -65,8 +69,9 @@ impl Engine {
                 parked.extend(behind.map(|key| (id, key)));
                 continue;
             }
+            let child = row.task.parent.is_some();
             suspects -= usize::from(row.task.suspect);
-            families -= usize::from(new_family);
+            families -= usize::from(!child && !row.at_work);
             children -= usize::from(child);
             taken.push((id, needs));
         }

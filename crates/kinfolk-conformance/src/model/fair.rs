@@ -1,32 +1,43 @@
 //! Turns: on a queue with a fair key, its values come one after another.
 
-use std::collections::BTreeMap;
-
 use kinfolk_core::{GroupName, QueueName, TaskId};
 
 use super::{Bug, Engine, Row};
 
 impl Engine {
-    /// The order in which a claim looks at tasks of a queue, which come in their order of priority, place and number.
-    pub(super) fn in_turns(&self, queue: &QueueName, line: Vec<TaskId>) -> Vec<TaskId> {
-        let Some(name) = &self.queues[queue].policy.fair else { return line };
-        let latest = self.turns.get(queue).filter(|_| !self.has(Bug::TurnsBeginAnew));
-        let mut seen: BTreeMap<(i32, String), u64> = BTreeMap::new();
-        let mut turns = Vec::new();
-        for (nth, id) in line.into_iter().enumerate() {
-            let row = &self.tasks[&id];
+    /// The next task that a claim looks at, taken out of its line, which is in the order of priority, place and number. A
+    /// task without room in its lane is passed over, and its value keeps its turn. `turn`: the value of the last one.
+    pub(super) fn next_in_line(
+        &self,
+        queue: &QueueName,
+        line: &mut Vec<TaskId>,
+        turn: &mut Option<String>,
+        has_room: impl Fn(&Row) -> bool,
+    ) -> Option<TaskId> {
+        let mut open = line.iter().enumerate().filter(|(_, id)| has_room(&self.tasks[id]));
+        let Some(name) = &self.queues[queue].policy.fair else {
+            let nth = open.next()?.0;
+            return Some(line.remove(nth));
+        };
+        let order = |id: &TaskId| {
+            let row = &self.tasks[id];
             // What was held up has had its turn.
-            if row.behind.is_some() {
-                turns.push(((row.task.priority, None), nth, id));
-                continue;
-            }
-            let value = value(row, name);
-            let round = seen.entry((row.task.priority, value.clone())).or_default();
-            turns.push(((row.task.priority, Some((*round, latest >= Some(&value), value))), nth, id));
-            *round += 1;
+            let turn = row.behind.is_none().then(|| {
+                let value = value(row, name);
+                (turn.as_ref() >= Some(&value), value)
+            });
+            (row.task.priority, turn)
+        };
+        let (nth, id) = open.min_by_key(|(nth, id)| (order(id), *nth))?;
+        if let (_, Some((_, value))) = order(id) {
+            *turn = Some(value);
         }
-        turns.sort_unstable();
-        turns.into_iter().map(|(_, _, id)| id).collect()
+        Some(line.remove(nth))
+    }
+
+    /// Whose turn it was last.
+    pub(super) fn latest_turn(&self, queue: &QueueName) -> Option<String> {
+        self.turns.get(queue).filter(|_| !self.has(Bug::TurnsBeginAnew)).cloned()
     }
 
     /// Remembers whose turn it was last.

@@ -48,8 +48,9 @@ end
 $$;
 
 -- Locks the tasks whose turn it is, and takes their slots, as `pick_keyed` does for other queues: one of each value,
--- from the one after `p_turn` on, then the second of each. `p_taken`: what this claim has already. `turn`: the value of
--- the last one taken. What is in other hands is passed over. Pages grow as they do in `pick_keyed`.
+-- from the one after `p_turn` on, then the second of each. A task that is parked behind a full key has had its turn; a lane
+-- without room is not looked at. `p_taken`: what this claim has already. `turn`: the value of the last one taken. What is in
+-- other hands is passed over. Pages grow as they do in `pick_keyed`.
 create or replace function kinfolk.pick_turns(
     p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[], p_taken bigint[],
     p_turn text, p_now timestamptz,
@@ -62,6 +63,7 @@ declare
     v_left integer := p_limit - cardinality(p_taken);
     v_size integer := v_left;
     v_passed bigint[] := p_taken;
+    v_seek text := p_turn;
     v_top_room integer := coalesce(p_rooms[array_position(p_lanes, 'top')], 0);
     v_child_room integer := coalesce(p_rooms[array_position(p_lanes, 'child')], 0);
     v_commands integer[] := array(select c.id from kinfolk.command c where c.name = any (p_commands));
@@ -83,7 +85,7 @@ begin
     join kinfolk.task t on t.id = g.id;
     while v_left > 0 loop
         select l.* into v_line
-        from kinfolk.next_turns(p_queue, v_commands, v_size, p_lanes, v_top_room, v_child_room, v_passed, turn) l;
+        from kinfolk.next_turns(p_queue, v_commands, v_size, p_lanes, v_top_room, v_child_room, v_passed, v_seek) l;
         left_out := left_out or v_line.left_out;
         v_passed := v_passed || v_line.passed;
         if v_line.ids is null then
@@ -91,6 +93,7 @@ begin
             v_size := kinfolk.next_size(v_size, v_left, 0);
             continue;
         end if;
+        v_seek := v_line.turns[cardinality(v_line.turns)];
         select a.* into v_page
         from kinfolk.admit_page(v_line.ids, v_line.commands, v_line.keys, null, null, v_top_room, v_child_room, false,
             v_left, true, p_now) a;
@@ -124,9 +127,9 @@ begin
 end
 $$;
 
--- The next tasks in the order of turns, locked; without those that a claim has taken or passed over. Only as many values are
--- looked at as tasks are asked for. What stands behind the last row read of a line is not known: they end there. `passed`:
--- those that are in other hands. Reads `task_turn`.
+-- The next tasks of one priority in the order of turns, locked; without those that a claim has taken or passed over, and no
+-- more of a lane than it has room for. Only as many values are looked at as tasks are asked for. What stands behind the last
+-- row read of a line is not known: they end there. `passed`: those that are in other hands. Reads `task_turn`.
 create or replace function kinfolk.next_turns(
     p_queue integer, p_commands integer[], p_size integer, p_lanes kinfolk.lane[], p_top_room integer,
     p_child_room integer, p_passed bigint[], p_turn text,
@@ -156,7 +159,8 @@ begin
         cross join unnest(v_lanes) as l(lane)
     ),
     head as materialized (
-        select s.nth, s.priority, coalesce(s.value collate "C" <= p_turn, false) as is_late, s.value collate "C" as value, t.id,
+        select s.nth, s.priority, s.lane, coalesce(s.value collate "C" <= p_turn, false) as is_late,
+            s.value collate "C" as value, t.id,
             row_number() over (partition by s.priority, s.value order by t.place, t.id) as round
         from stream s
         cross join lateral (
@@ -183,14 +187,24 @@ begin
         order by 1, 2, 3, 4
         limit 1
     ),
-    chosen as materialized (
-        select h.id, h.value, row_number() over (order by h.priority, h.round, h.is_late, h.value) as pos
+    ordered as materialized (
+        select h.id, h.value, h.priority = min(h.priority) over () as is_first, row_number() over turn_order as pos,
+            count(*) filter (where h.lane = 'top') over turn_order as tops,
+            count(*) filter (where h.lane = 'child') over turn_order as children
         from head h
         where not exists (
             select
             from edge e
             where (h.priority, h.round, h.is_late, h.value) >= (e.priority, e.round, e.is_late, e.value))
-        order by pos
+        window turn_order as (order by h.priority, h.round, h.is_late, h.value)
+    ),
+    chosen as materialized (
+        select o.id, o.value, o.pos
+        from ordered o
+        where o.is_first
+            and o.tops <= p_top_room
+            and o.children <= p_child_room
+        order by o.pos
         limit p_size
     ),
     locked as materialized (

@@ -1,5 +1,5 @@
--- next: the next open task of a command that has this value, behind a given one.
--- params: 1 queue_id, 2 command_id, 3 priority, 4 value, 5 place, 6 id
+-- next: the next open task of a command that has this value, behind a given one, in a lane that has room.
+-- params: 1 queue_id, 2 command_id, 3 priority, 4 value, 5 place, 6 id, 7 whether top has room, 8 whether child has
 -- index:  task_fair_idx
 select place,
        id,
@@ -12,5 +12,7 @@ where shelf = 'turn'
   and priority = ?3
   and fair = ?4
   and (place, id) > (?5, ?6)
+  and (?7 or lane <> 'top')
+  and (?8 or lane <> 'child')
 order by place, id
 limit 1

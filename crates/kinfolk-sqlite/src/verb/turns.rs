@@ -2,7 +2,8 @@
 //! keeps the others waiting.
 //!
 //! A claim goes on behind the value whose turn was last: one task of each value, then the second of each, and so on. Only as
-//! many values are looked at as the claim takes tasks.
+//! many values are looked at as the claim takes tasks. A task without room in its lane is passed over, and its value keeps
+//! its turn.
 
 use std::collections::BTreeSet;
 
@@ -10,6 +11,7 @@ use rusqlite::{CachedStatement, OptionalExtension};
 
 use crate::error::Result;
 use crate::session::Session;
+use crate::verb::admit::Room;
 use crate::verb::family::Lane;
 use crate::verb::park::{self, Mark};
 
@@ -56,6 +58,8 @@ struct Level {
     from: Option<String>,
     /// It has come past the last value, and goes on to the one whose turn was last.
     wrapped: bool,
+    /// Whose turn was last when it was begun.
+    begun_behind: Option<String>,
     /// The values in their order, each with the last task that had its turn.
     ring: Vec<(String, (i64, i64))>,
     /// Whose turn it is in a later round.
@@ -80,27 +84,35 @@ impl<'a> Turns<'a> {
         })
     }
 
-    /// The priority of the next one.
-    pub(crate) fn peek(&mut self) -> Result<Option<i64>> {
+    /// The priority of the next one in a lane that has room.
+    pub(crate) fn peek(&mut self, room: &Room) -> Result<Option<i64>> {
+        // Lanes fill up between two looks.
+        while let Some(turn) = self.ready.take_if(|turn| room.left(turn.mark.lane) == 0) {
+            self.ready = self.instead_of(&turn, room)?;
+        }
         if self.ready.is_none() {
-            self.ready = self.read()?;
+            self.ready = self.read(room)?;
         }
         Ok(self.ready.as_ref().map(|turn| turn.mark.stand.0))
     }
 
-    /// The next one.
-    pub(crate) fn next(&mut self) -> Result<Option<Turn>> {
-        self.peek()?;
-        Ok(self.ready.take())
+    /// The one that was peeked at.
+    pub(crate) fn next(&mut self) -> Option<Turn> {
+        let turn = self.ready.take()?;
+        self.cursor = Some(turn.value.clone());
+        Some(turn)
     }
 
-    fn read(&mut self) -> Result<Option<Turn>> {
+    fn read(&mut self, room: &Room) -> Result<Option<Turn>> {
         loop {
             if self.level.is_none() && !self.next_level()? {
                 return Ok(None);
             }
             if let Some(value) = self.next_value()? {
-                return self.first_of(value, BEFORE_ALL);
+                if let Some(turn) = self.first_of(value, BEFORE_ALL, room)? {
+                    return Ok(Some(turn));
+                }
+                continue;
             }
             let Some(Level { ring, nth, .. }) = &mut self.level else { continue };
             if ring.is_empty() {
@@ -109,10 +121,19 @@ impl<'a> Turns<'a> {
             }
             *nth %= ring.len();
             let (value, behind) = ring[*nth].clone();
-            if let Some(turn) = self.first_of(value, behind)? {
+            if let Some(turn) = self.first_of(value, behind, room)? {
                 return Ok(Some(turn));
             }
         }
+    }
+
+    /// The next one of the same value, in its place.
+    fn instead_of(&mut self, turn: &Turn, room: &Room) -> Result<Option<Turn>> {
+        let Some(level) = &mut self.level else { return Ok(None) };
+        let Some(at) = level.ring.iter().position(|(value, _)| *value == turn.value) else { return Ok(None) };
+        level.nth = at;
+        let (_, place, id) = turn.mark.stand;
+        self.first_of(turn.value.clone(), (place, id), room)
     }
 
     /// Begins the next priority; false when there is none.
@@ -125,8 +146,10 @@ impl<'a> Turns<'a> {
         }
         let Some(priority) = found.iter().map(|(priority, _)| *priority).min() else { return Ok(false) };
         let commands = found.into_iter().filter(|(other, _)| *other == priority).map(|(_, command_id)| command_id);
-        let from = self.cursor.as_deref().map_or_else(String::new, behind);
-        let level = Level { commands: commands.collect(), from: Some(from), wrapped: false, ring: Vec::new(), nth: 0 };
+        let begun_behind = self.cursor.clone();
+        let from = Some(begun_behind.as_deref().map_or_else(String::new, behind));
+        let commands = commands.collect();
+        let level = Level { commands, from, wrapped: false, begun_behind, ring: Vec::new(), nth: 0 };
         (self.priority, self.level) = (priority, Some(level));
         Ok(true)
     }
@@ -141,12 +164,12 @@ impl<'a> Turns<'a> {
                 let next = self.statements.value.query_row(next, |row| row.get(0)).optional()?;
                 first = first.into_iter().chain(next).min();
             }
-            match first.filter(|value| !level.wrapped || Some(value) <= self.cursor.as_ref()) {
+            match first.filter(|value| !level.wrapped || Some(value) <= level.begun_behind.as_ref()) {
                 Some(value) => {
                     level.from = Some(behind(&value));
                     return Ok(Some(value));
                 }
-                None if !level.wrapped && self.cursor.is_some() => {
+                None if !level.wrapped && level.begun_behind.is_some() => {
                     level.wrapped = true;
                     level.from = Some(String::new());
                 }
@@ -156,12 +179,14 @@ impl<'a> Turns<'a> {
         Ok(None)
     }
 
-    /// The first task of a value behind a given one. The value keeps its place in the ring, or leaves it.
-    fn first_of(&mut self, value: String, after: (i64, i64)) -> Result<Option<Turn>> {
+    /// The first task of a value behind a given one, in a lane that has room. The value keeps its place in the ring, or
+    /// leaves it.
+    fn first_of(&mut self, value: String, after: (i64, i64), room: &Room) -> Result<Option<Turn>> {
         let Some(level) = &mut self.level else { return Ok(None) };
         let mut first: Option<((i64, i64), Mark)> = None;
         for &command_id in &level.commands {
-            let next = (self.queue_id, command_id, self.priority, &value, after.0, after.1);
+            let (tops, children) = (room.left(Lane::Top) > 0, room.left(Lane::Child) > 0);
+            let next = (self.queue_id, command_id, self.priority, &value, after.0, after.1, tops, children);
             let found = self.statements.next.query_row(next, |row| {
                 let (place, id) = (row.get(0)?, row.get(1)?);
                 let (lane, suspect) = (park::lane_from(row, 2)?, row.get(3)?);
