@@ -19,6 +19,7 @@ mod http;
 mod json;
 mod life;
 mod output;
+mod pages;
 mod schedules;
 mod signals;
 mod statistics;

@@ -217,4 +217,16 @@ impl<'a> Act<'a> {
         self.note(if paused { "pause" } else { "resume" }, format!("schedule {name}"), 0).await;
         Ok(())
     }
+
+    /// Enqueues a task of a schedule now, beside its ticks.
+    pub(crate) async fn run_schedule(&self, name: &ScheduleName) -> Done<TaskId> {
+        let store = self.store(Role::Operator)?;
+        let is_seen = self.view().schedules().await?.iter().any(|schedule| schedule.name == *name);
+        // What is enqueued has all fields, also those that are never shown.
+        let schedule = store.schedules().await?.into_iter().find(|schedule| is_seen && schedule.name == *name);
+        let schedule = schedule.ok_or_else(|| Problem::not_found("schedule", name))?;
+        let answers = self.enqueue(vec![schedule.task]).await?;
+        let made = answers.first().map(Enqueued::id).transpose().map_err(StoreError::from)?;
+        made.ok_or_else(|| Problem::unavailable("the store has not said what became of the task"))
+    }
 }

@@ -1,6 +1,8 @@
 //! What can be done from a page. `POST /actions/VERB` counts, says what will happen and asks; sent again with the count that it
 //! was told (`expect`), it acts, unless the count has moved meanwhile: then nothing is done, and it asks again.
 
+mod of_causes;
+mod of_matches;
 mod of_tasks;
 mod of_things;
 
@@ -9,6 +11,7 @@ use axum::Form;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
+use kinfolk_core::operate::Action;
 
 use super::frame::Frame;
 use super::part::words;
@@ -66,23 +69,65 @@ pub(crate) async fn post(visit: Visit, Path(verb): Path<String>, form: Form<Vec<
 }
 
 async fn act(visit: &Visit, verb: &str, sent: &Sent) -> Result<Response, Problem> {
-    let plan = match verb {
-        "cancel" | "retry" | "retry-family" | "run-now" | "signal" => of_tasks::plan(visit, verb, sent).await?,
-        "pause-queue" | "resume-queue" | "pause-schedule" | "resume-schedule" | "set-limit" => {
-            of_things::plan(visit, verb, sent).await?
-        }
-        _ => return Err(Problem::not_found("action", verb)),
+    let sort = Sort::of(verb, sent).ok_or_else(|| Problem::not_found("action", verb))?;
+    let plan = match sort {
+        Sort::Matches(action) => of_matches::plan(visit, action, sent).await?,
+        Sort::Cause => of_causes::plan(visit, sent).await?,
+        Sort::Tasks => of_tasks::plan(visit, verb, sent).await?,
+        Sort::Things => of_things::plan(visit, verb, sent).await?,
     };
     let expected = sent.get("expect").and_then(|count| count.parse::<u64>().ok());
     if plan.count == 0 || expected != Some(plan.count) {
         return ask(visit, verb, sent, plan, expected.is_some()).await;
     }
-    let done = match verb {
-        "cancel" | "retry" | "retry-family" | "run-now" | "signal" => of_tasks::act(visit, verb, sent).await?,
-        _ => of_things::act(visit, verb, sent).await?,
+    let done = match sort {
+        Sort::Matches(action) => of_matches::act(visit, action, sent, plan.count).await?,
+        Sort::Cause => of_causes::act(visit, sent).await?,
+        Sort::Tasks => Done { done: of_tasks::act(visit, verb, sent).await?, ..Done::default() },
+        Sort::Things => Done { done: of_things::act(visit, verb, sent).await?, ..Done::default() },
     };
-    let to = Place::at(&back(visit, sent)).with("done", Some(&format!("{verb}:{done}")));
+    let said = format!("{verb}:{}:{}:{}", done.done, done.skipped, u8::from(done.more));
+    let to = Place::at(&back(visit, sent)).with("done", Some(&said));
     Ok((StatusCode::SEE_OTHER, Redirect::to(&to)).into_response())
+}
+
+/// What an action is done to.
+enum Sort {
+    /// Tasks that the form names.
+    Tasks,
+    /// All tasks that match a filter.
+    Matches(Action),
+    /// All that failed for one cause.
+    Cause,
+    /// A queue, a schedule or a group.
+    Things,
+}
+
+impl Sort {
+    fn of(verb: &str, sent: &Sent) -> Option<Self> {
+        if sent.get("filter").is_some() {
+            return verb.replace('-', "_").parse().ok().map(Self::Matches);
+        }
+        match verb {
+            "cancel" | "retry" | "retry-family" | "run-now" | "signal" => Some(Self::Tasks),
+            "retry-cause" => Some(Self::Cause),
+            "pause-queue" | "resume-queue" | "pause-schedule" | "resume-schedule" | "run-schedule" | "set-limit" => {
+                Some(Self::Things)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What came of an action.
+#[derive(Clone, Copy, Debug, Default)]
+struct Done {
+    /// To how many tasks it was done.
+    done: u64,
+    /// How many stayed as they were.
+    skipped: u64,
+    /// The time was up before all were done.
+    more: bool,
 }
 
 async fn ask(visit: &Visit, verb: &str, sent: &Sent, plan: Plan, moved: bool) -> Result<Response, Problem> {
@@ -125,15 +170,32 @@ fn back(visit: &Visit, sent: &Sent) -> String {
 
 /// What the address says was just done. Its words are ours, whatever the address says.
 pub(crate) fn done(place: &Place) -> Option<String> {
-    let (verb, count) = place.done()?.split_once(':')?;
-    let count: u64 = count.parse().ok()?;
+    let mut parts = place.done()?.split(':');
+    let verb = parts.next()?;
+    let mut number = || parts.next().map(|number| number.parse::<u64>().ok()).unwrap_or(Some(0));
+    let (count, skipped, more) = (number()?, number()?, number()?);
+    let mut said = done_words(verb, count)?;
+    if skipped > 0 {
+        said.push_str(&format!(" {}.", words::many(skipped, "stays as it is", "stay as they are")));
+    }
+    if more > 0 {
+        said.push_str(" There are more: ask for it once more.");
+    }
+    Some(said)
+}
+
+fn done_words(verb: &str, count: u64) -> Option<String> {
     Some(match verb {
         "cancel" => format!(
             "{}.",
             words::many(count, "task is cancelled, or asked to stop", "tasks are cancelled, or asked to stop")
         ),
-        "retry" | "retry-family" => format!("{}.", words::many(count, "task runs again", "tasks run again")),
+        "retry" | "retry-family" | "retry-cause" => {
+            format!("{}.", words::many(count, "task runs again", "tasks run again"))
+        }
         "run-now" => format!("{}.", words::many(count, "task is due now", "tasks are due now")),
+        "delete" => format!("{}.", words::many(count, "task is gone", "tasks are gone")),
+        "run-schedule" => "A task of the schedule is enqueued.".to_owned(),
         "signal" => "The signal was sent.".to_owned(),
         "pause-queue" => "The queue is paused. What runs goes on.".to_owned(),
         "resume-queue" => "The queue is taken from again.".to_owned(),

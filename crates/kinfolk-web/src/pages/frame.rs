@@ -1,7 +1,10 @@
 //! What is around every page: the bar at the top with its marks, and the line at the foot.
 
+use std::time::Duration;
+
+use kinfolk_core::inspect::Filter;
 use kinfolk_core::limits::PAGE_MAX;
-use kinfolk_core::{KeyFilter, Timestamp};
+use kinfolk_core::{KeyFilter, State, Timestamp};
 
 use super::part::words;
 use crate::assets;
@@ -58,6 +61,16 @@ impl Frame {
         let view = visit.view();
         let now = view.now().await?;
         let mut marks = Vec::new();
+        let failed = Filter {
+            state: vec![State::Failed],
+            finished_after: Some(now.minus(Duration::from_secs(3_600))),
+            ..Filter::default()
+        };
+        let failed = view.count(&failed).await?;
+        if failed.tasks > 0 {
+            let words = if failed.more { "10,000+".to_owned() } else { words::count(failed.tasks) };
+            marks.push(("/failures", Mark { class: "failed", words, title: "failed in the last hour" }));
+        }
         let full = view.keys(&KeyFilter { blocking: true, limit: 100, ..KeyFilter::default() }).await?;
         let full = full.iter().filter(|key| key.waiters > 0).count() as u64;
         if full > 0 {

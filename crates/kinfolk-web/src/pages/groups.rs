@@ -1,10 +1,13 @@
 //! Groups: the keys that hold tasks up, who holds their slots, and every group there is.
 
+mod opened;
+
 use askama::Template;
 use axum::response::Response;
 use kinfolk_core::group::TOTAL;
 use kinfolk_core::{CommandName, GroupName, GroupRef, GroupView, KeyFilter, KeyView, Rate, Timestamp};
 
+use self::opened::Opened;
 use super::ask::Ask;
 use super::frame::Frame;
 use super::part::{Moment, words};
@@ -15,6 +18,10 @@ use crate::visit::Visit;
 
 /// Keys on the page.
 const KEYS_SHOWN: usize = 50;
+/// Keys whose first waiter is looked for.
+const FIRSTS: usize = 20;
+/// Keys that are counted by group. Where there are more, they are not.
+const KEYS_COUNTED: usize = 200;
 /// Slots that are drawn; more are only counted.
 const PIPS_MAX: u64 = 40;
 
@@ -27,6 +34,7 @@ struct Page {
     keys: Vec<Key>,
     others: Vec<Key>,
     groups: Vec<Row>,
+    counted: bool,
 }
 
 struct Key {
@@ -39,14 +47,18 @@ struct Key {
     slots: String,
     until: Option<Moment>,
     waiters: String,
-    holders: Vec<(String, String)>,
-    holders_more: u64,
+    first: Option<Moment>,
+    opened: Option<Opened>,
+    fold: String,
     asks: Vec<Ask>,
     is_full: bool,
 }
 
 struct Row {
     id: String,
+    href: String,
+    in_use: usize,
+    full: usize,
     name: String,
     of: String,
     limit: String,
@@ -62,9 +74,14 @@ pub(crate) async fn page(visit: Visit, place: Place) -> Response {
 
 /// The address of a key.
 pub(crate) fn key_path(group: &GroupRef, key: &str) -> String {
+    format!("{}&key={}", group_path(group), words::encoded(key))
+}
+
+/// The address of a group.
+fn group_path(group: &GroupRef) -> String {
     let command =
         group.command.as_ref().map(|name| format!("&command={}", words::encoded(name.as_str()))).unwrap_or_default();
-    format!("/groups?group={}{command}&key={}", words::encoded(group.name.as_str()), words::encoded(key))
+    format!("/groups?group={}{command}", words::encoded(group.name.as_str()))
 }
 
 async fn list(visit: &Visit, place: &Place) -> Result<Response, Problem> {
@@ -78,23 +95,35 @@ async fn list(visit: &Visit, place: &Place) -> Result<Response, Problem> {
         }),
         None => None,
     };
-    let all = view.keys(&KeyFilter { group: only.clone(), limit: KEYS_SHOWN * 4, ..KeyFilter::default() }).await?;
-    let wanted = place.get("key");
+    let all = view.keys(&KeyFilter { group: only.clone(), limit: KEYS_COUNTED, ..KeyFilter::default() }).await?;
+    let wanted = place.get("key").or(only.as_ref().filter(|group| group.name.as_str() == TOTAL).map(|_| ""));
     let shown = |key: &&KeyView| wanted.is_none_or(|wanted| key.key == wanted);
     let is_blocking = |key: &&KeyView| key.waiters > 0 || key.until.is_some_and(|until| until > frame.now);
-    let drawn = |key: &KeyView| Key::of(visit, place, key, &groups, frame.now);
     let mut blocking: Vec<&KeyView> = all.iter().filter(shown).filter(is_blocking).collect();
     blocking.sort_by_key(|key| std::cmp::Reverse(key.waiters));
-    let keys: Vec<Key> = blocking.into_iter().take(KEYS_SHOWN).map(drawn).collect();
-    let others: Vec<Key> =
-        all.iter().filter(shown).filter(|key| !is_blocking(key)).take(KEYS_SHOWN).map(drawn).collect();
-    let heading = match (keys.len(), all.len()) {
+    let drawn = |key: &KeyView| Key::of(visit, place, key, &groups, frame.now);
+    let mut keys: Vec<Key> = blocking.iter().take(KEYS_SHOWN).map(|key| drawn(key)).collect();
+    for (key, view) in keys.iter_mut().zip(&blocking).take(FIRSTS) {
+        key.first = opened::first(visit, view, frame.now).await?;
+    }
+    let others: Vec<&KeyView> = all.iter().filter(shown).filter(|key| !is_blocking(key)).take(KEYS_SHOWN).collect();
+    let mut others_drawn: Vec<Key> = others.iter().map(|key| drawn(key)).collect();
+    if let (Some(_), Some(_)) = (&only, wanted) {
+        for (key, view) in keys.iter_mut().zip(&blocking).chain(others_drawn.iter_mut().zip(&others)).take(1) {
+            key.opened = Some(Opened::of(visit, view, frame.now).await?);
+            key.fold = visit.links.to("/groups");
+        }
+    }
+    let heading = match (blocking.len(), all.len()) {
         (0, 0) => "no key is in use".to_owned(),
         (0, used) => format!("{} in use, none holds tasks up", words::many(used as u64, "key", "keys")),
+        (1, used) => format!("1 of {} in use holds tasks up", words::many(used as u64, "key", "keys")),
         (full, used) => format!("{full} of {} in use hold tasks up", words::many(used as u64, "key", "keys")),
     };
-    let one = only.map(|group| named(&group, wanted.unwrap_or_default()));
-    render(&Page { frame, heading, one, keys, others, groups: groups.iter().map(Row::of).collect() })
+    let one = only.as_ref().map(|group| named(group, wanted.unwrap_or_default()));
+    let counted = only.is_none() && all.len() < KEYS_COUNTED;
+    let groups = groups.iter().map(|group| Row::of(visit, group, &all)).collect();
+    render(&Page { frame, heading, one, keys, others: others_drawn, groups, counted })
 }
 
 fn named(group: &GroupRef, key: &str) -> String {
@@ -111,7 +140,7 @@ impl Key {
         let pips =
             limit.filter(|limit| *limit <= PIPS_MAX).map(|limit| (0..limit).map(|slot| slot < view.held).collect());
         let slots = match limit {
-            Some(limit) => format!("{} of {} slots", words::count(view.held), words::count(limit)),
+            Some(limit) => format!("{} of {}", words::count(view.held), words::many(limit, "slot", "slots")),
             None => format!("{} at once, no limit", words::count(view.held)),
         };
         let of = groups.iter().find(|group| group.group == view.group).map(of_words).unwrap_or_default();
@@ -129,12 +158,9 @@ impl Key {
             slots,
             until: view.until.filter(|until| *until > now).map(|until| Moment::until(until, now)),
             waiters: words::count(view.waiters),
-            holders: view
-                .holders
-                .iter()
-                .map(|id| (format!("#{id}"), visit.links.to(&format!("/tasks/{id}"))))
-                .collect(),
-            holders_more: view.held.saturating_sub(view.holders.len() as u64),
+            first: None,
+            opened: None,
+            fold: visit.links.to(&key_path(&view.group, &view.key)),
             asks: if visit.may_manage() && limit.is_some() { vec![ask] } else { Vec::new() },
             is_full: limit.is_some_and(|limit| view.held >= limit),
         }
@@ -150,7 +176,7 @@ fn of_words(group: &GroupView) -> String {
 }
 
 impl Row {
-    fn of(view: &GroupView) -> Self {
+    fn of(visit: &Visit, view: &GroupView, keys: &[KeyView]) -> Self {
         let rate = |rate: Rate| {
             format!("{} in {}, {} at once", words::count(u64::from(rate.count)), words::span(rate.per), rate.burst)
         };
@@ -179,8 +205,13 @@ impl Row {
         if view.group.name.as_str() == TOTAL {
             note.push("the command's total");
         }
+        let own = || keys.iter().filter(|key| key.group == view.group);
+        let is_full = |key: &&KeyView| key.limit.is_some_and(|limit| key.held >= u64::from(limit));
         Self {
             id: view.group.to_string(),
+            href: visit.links.to(&group_path(&view.group)),
+            in_use: own().count(),
+            full: own().filter(is_full).count(),
             name: view.group.name.to_string(),
             of: of_words(view).trim_start_matches("of ").to_owned(),
             limit: limit.map_or_else(|| "none".to_owned(), |limit| words::count(u64::from(limit))),

@@ -1,51 +1,52 @@
-//! Now: what wants a look, how much is going on, what fails, which families are at work, queues and workers.
+//! Now: what wants a look, how much is going on, what fails, by what tasks are held up, which families are at work, queues and
+//! workers.
+
+mod looks;
 
 use askama::Template;
 use axum::response::Response;
+use kinfolk_core::cause::Causes;
+use kinfolk_core::held::Held;
 use kinfolk_core::inspect::{Filter, Stats};
-use kinfolk_core::{KeyFilter, State, Timestamp};
+use kinfolk_core::{FailureKind, KeyFilter, KeyView, Queue, State, Timestamp};
 
-use super::ask::Ask;
+use self::looks::Look;
 use super::failures::{self, Cause};
 use super::frame::Frame;
 use super::going::{Going, Names};
 use super::part::{Badge, Bar, Moment, Named, words};
 use super::place::Place;
-use super::{actions, groups, queues, render, show, workers};
+use super::span::{self, Choice, Span};
+use super::tasks::counted_words;
+use super::{actions, pending, queues, render, show, workers};
 use crate::problem::Problem;
 use crate::visit::Visit;
 
 /// Families on the page.
 const FAMILIES: usize = 8;
 /// Causes on the page.
-const CAUSES: usize = 4;
+const CAUSES: usize = 5;
+/// The spans that can be looked at.
+const SPANS: [Span; 3] = [span::QUARTER, span::ONE_HOUR, span::SIX_HOURS];
 
 #[derive(Template)]
 #[template(path = "now.html")]
 struct Page {
     frame: Frame,
     heading: String,
+    spans: Vec<Choice>,
+    last: &'static str,
     looks: Vec<Look>,
     figures: Vec<Figure>,
     families: Vec<Family>,
+    families_all: String,
     causes: Vec<Cause>,
     causes_all: usize,
+    held: Vec<pending::Row>,
+    held_more: usize,
     queues: Vec<queues::Row>,
     workers: Vec<workers::Row>,
     alive: u64,
-}
-
-/// Something that wants a look.
-struct Look {
-    class: &'static str,
-    shape: &'static str,
-    before: &'static str,
-    what: String,
-    after: String,
-    since: Option<Moment>,
-    href: String,
-    see: &'static str,
-    ask: Option<Ask>,
 }
 
 struct Figure {
@@ -66,146 +67,137 @@ struct Family {
     since: Moment,
 }
 
+/// What the parts of the page look at, read once.
+pub(crate) struct Site {
+    pub(crate) stats: Stats,
+    pub(crate) held: Vec<Held>,
+    pub(crate) queues: Vec<Queue>,
+    /// Those behind which tasks wait, the most first.
+    pub(crate) keys: Vec<KeyView>,
+    pub(crate) workers: Vec<workers::Row>,
+    /// What failed in this hour and the one before; nothing where no task is older than an hour.
+    pub(crate) two_hours: Option<Causes>,
+}
+
+impl Site {
+    async fn of(visit: &Visit, now: Timestamp) -> Result<Self, Problem> {
+        let view = visit.view();
+        let mut keys = view.keys(&KeyFilter { blocking: true, limit: 100, ..KeyFilter::default() }).await?;
+        keys.retain(|key| key.waiters > 0);
+        keys.sort_by_key(|key| std::cmp::Reverse(key.waiters));
+        let before = Filter { created_before: Some(now.minus(span::ONE_HOUR.length)), limit: 1, ..Filter::default() };
+        let two_hours = match view.list(&before).await?.tasks.is_empty() {
+            true => None,
+            false => Some(view.failures(2 * span::ONE_HOUR.length).await?),
+        };
+        Ok(Self {
+            stats: view.stats().await?,
+            held: view.held(None).await?,
+            queues: view.queues().await?,
+            keys,
+            workers: view.workers().await?.iter().map(|worker| workers::Row::of(worker, now)).collect(),
+            two_hours,
+        })
+    }
+}
+
+impl Site {
+    fn facts(&self) -> pending::Facts<'_> {
+        let first = self.stats.oldest_open.iter().map(|(_, since)| *since).min();
+        pending::Facts { held: &self.held, queues: &self.queues, keys: &self.keys, first }
+    }
+}
+
 /// `GET /`
 pub(crate) async fn page(visit: Visit, place: Place) -> Response {
     show(&visit, now(&visit, &place)).await
 }
 
 async fn now(visit: &Visit, place: &Place) -> Result<Response, Problem> {
-    let view = visit.view();
     let frame = Frame::of(visit, "/", "Now").await?.live("overview").after(actions::done(place));
     let at = frame.now;
-    let stats = view.stats().await?;
-    let queues = queues::rows(visit, &place.here, at).await?;
-    let workers: Vec<workers::Row> = view.workers().await?.iter().map(|worker| workers::Row::of(worker, at)).collect();
-    let causes = failures::causes(visit, at).await?;
-    let looks = looks(visit, place, &stats, &workers, at).await?;
+    let span = Span::of(place, span::ONE_HOUR, &SPANS);
+    let site = Site::of(visit, at).await?;
+    let found = visit.view().failures(span.length).await?;
+    let looks = looks::all(visit, place, &site, at);
+    let (held, held_more) = pending::rows(site.facts(), &visit.links, at);
     let page = Page {
-        heading: match looks.len() {
-            0 => "Nothing wants a look".to_owned(),
-            1 => "One thing wants a look".to_owned(),
-            many => format!("{} things want a look", spelled(many)),
-        },
+        heading: heading(looks.len()),
+        spans: span.choices(place, &SPANS),
+        last: span.last(),
         looks,
-        figures: figures(visit, &stats),
+        figures: figures(visit, &site, &found, span).await?,
         families: families(visit, at).await?,
-        causes_all: causes.len(),
-        causes: causes.into_iter().take(CAUSES).collect(),
-        alive: workers.iter().filter(|worker| worker.alive).count() as u64,
-        queues,
-        workers,
+        families_all: counted_words(visit.view().count(&at_work(1)).await?),
+        causes_all: found.causes.len(),
+        causes: failures::rows(visit, &place.here, &found, span).into_iter().take(CAUSES).collect(),
+        held,
+        held_more,
+        queues: queues::rows(visit, &place.here, at).await?,
+        alive: site.workers.iter().filter(|worker| worker.alive).count() as u64,
+        workers: site.workers,
         frame,
     };
     render(&page)
 }
 
-fn spelled(number: usize) -> String {
-    let words = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"];
-    words.get(number).map_or_else(|| number.to_string(), |word| (*word).to_owned())
+fn heading(looks: usize) -> String {
+    let words = ["Nothing wants", "One thing wants", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"];
+    match (looks, words.get(looks)) {
+        (0 | 1, Some(word)) => format!("{word} a look"),
+        (_, Some(word)) => format!("{word} things want a look"),
+        (many, None) => format!("{many} things want a look"),
+    }
 }
 
-/// What somebody can do something about.
-async fn looks(
-    visit: &Visit,
-    place: &Place,
-    stats: &Stats,
-    workers: &[workers::Row],
-    now: Timestamp,
-) -> Result<Vec<Look>, Problem> {
-    let view = visit.view();
-    let mut looks = Vec::new();
-    let pending = |queue: &str| -> u64 {
-        let counts = stats.counts.iter().filter(|count| count.queue.as_str() == queue && count.state == State::Pending);
-        counts.map(|count| count.tasks).sum()
-    };
-    for queue in view.queues().await?.iter().filter(|queue| queue.paused_at.is_some()) {
-        let by = queue.paused_by.as_ref().map(|by| format!(" by {}", words::short(by, 40))).unwrap_or_default();
-        let ask = Ask::new(&visit.links, "resume-queue", "Resume…", &place.here).field("queue", &queue.name);
-        looks.push(Look {
-            class: "held",
-            shape: "s-paused",
-            before: "Queue",
-            what: queue.name.to_string(),
-            after: format!(
-                "is paused{by}. {} there.",
-                words::many(pending(queue.name.as_str()), "task waits", "tasks wait")
-            ),
-            since: queue.paused_at.map(|since| Moment::lasting(since, now)),
-            href: visit.links.to(&format!("/queues/{}", words::encoded(queue.name.as_str()))),
-            see: "",
-            ask: visit.may_act().then_some(ask),
-        });
-    }
-    let keys = view.keys(&KeyFilter { blocking: true, limit: 50, ..KeyFilter::default() }).await?;
-    let mut keys: Vec<_> = keys.into_iter().filter(|key| key.waiters > 0).collect();
-    keys.sort_by_key(|key| std::cmp::Reverse(key.waiters));
-    for key in keys.iter().take(3) {
-        let slots = match key.limit {
-            Some(limit) => format!("has {} of {} slots taken.", words::count(key.held), words::count(u64::from(limit))),
-            None => "starts nothing for now.".to_owned(),
-        };
-        looks.push(Look {
-            class: "held",
-            shape: "s-held",
-            before: "The key",
-            what: format!("{} {}", key.group.name, words::short(&key.key, 60)),
-            after: format!("{slots} {} behind it.", words::many(key.waiters, "task waits", "tasks wait")),
-            since: None,
-            href: visit.links.to(&groups::key_path(&key.group, &key.key)),
-            see: "Who holds them",
-            ask: None,
-        });
-    }
-    if workers.iter().all(|worker| !worker.alive) {
-        let open: u64 =
-            stats.counts.iter().filter(|count| count.state == State::Pending).map(|count| count.tasks).sum();
-        if open > 0 {
-            looks.push(Look {
-                class: "held",
-                shape: "s-lost",
-                before: "No",
-                what: "worker".to_owned(),
-                after: format!("is alive. {} for one.", words::many(open, "task waits", "tasks wait")),
-                since: None,
-                href: visit.links.to("/workers"),
-                see: "See workers",
-                ask: None,
-            });
-        }
-    }
-    Ok(looks)
-}
-
-fn figures(visit: &Visit, stats: &Stats) -> Vec<Figure> {
-    let figure = |state: State| {
-        let tasks: u64 = stats.counts.iter().filter(|count| count.state == state).map(|count| count.tasks).sum();
+async fn figures(visit: &Visit, site: &Site, failed: &Causes, span: Span) -> Result<Vec<Figure>, Problem> {
+    let since = site.stats.now.minus(span.length);
+    let mut figures = Vec::new();
+    for state in [State::Running, State::Pending, State::Waiting] {
+        let tasks: u64 = site.stats.counts.iter().filter(|count| count.state == state).map(|count| count.tasks).sum();
         let says = match state {
-            State::Running => format!("on {}", words::many(stats.workers, "worker", "workers")),
-            State::Pending => match stats.oldest_open.iter().map(|(_, since)| *since).min() {
-                Some(first) => format!("first in line for {}", words::span(stats.now.since(first))),
-                None => "none in line".to_owned(),
-            },
-            State::Waiting => "for children, a signal or a time".to_owned(),
-            State::Completed | State::Failed | State::Cancelled => "that are still kept".to_owned(),
+            State::Running => format!("on {}", words::many(site.stats.workers, "worker", "workers")),
+            State::Pending => pending::Sums::of(&site.held).words(),
+            _ => "for children, a signal or a time".to_owned(),
         };
-        Figure {
-            badge: Badge::state(state),
-            count: words::count(tasks),
-            says,
-            href: visit.links.to(&format!("/tasks?state={state}")),
-        }
-    };
-    let states = [State::Running, State::Pending, State::Waiting, State::Completed, State::Failed, State::Cancelled];
-    states.into_iter().map(figure).collect()
+        let href = visit.links.to(&format!("/tasks?state={state}"));
+        figures.push(Figure { badge: Badge::state(state), count: words::count(tasks), says, href });
+    }
+    let by_child = Filter { failure_kind: Some(FailureKind::Children), ..ended(State::Failed, since) };
+    let by_child = visit.view().count(&by_child).await?;
+    let by_itself: u64 = failed.causes.iter().map(|cause| cause.tasks).sum();
+    for state in [State::Completed, State::Failed, State::Cancelled] {
+        let matches = visit.view().count(&ended(state, since)).await?;
+        let says = match state {
+            State::Failed if by_child.tasks > 0 => {
+                let (itself, child) = (words::count(by_itself), words::count(by_child.tasks));
+                format!("in the last {}: {itself} by themselves, {child} because of a child", span.last())
+            }
+            _ => format!("in the last {}", span.last()),
+        };
+        let since = words::encoded(&words::iso(since));
+        let href = visit.links.to(&format!("/tasks?state={state}&finished_after={since}"));
+        figures.push(Figure { badge: Badge::state(state), count: counted_words(matches), says, href });
+    }
+    Ok(figures)
+}
+
+/// What ended so since then.
+fn ended(state: State, since: Timestamp) -> Filter {
+    Filter { state: vec![state], finished_after: Some(since), ..Filter::default() }
+}
+
+/// Families at work.
+fn at_work(limit: usize) -> Filter {
+    let state = vec![State::Running, State::Waiting];
+    Filter { state, roots: true, has_children: Some(true), limit, ..Filter::default() }
 }
 
 async fn families(visit: &Visit, now: Timestamp) -> Result<Vec<Family>, Problem> {
     let view = visit.view();
     let names = Names::of(visit).await?;
-    let state = vec![State::Running, State::Waiting];
-    let filter = Filter { state, roots: true, has_children: Some(true), limit: FAMILIES, ..Filter::default() };
     let mut families = Vec::new();
-    for root in &view.list(&filter).await?.tasks {
+    for root in &view.list(&at_work(FAMILIES)).await?.tasks {
         let tally = view.progress(root.id).await?.family;
         families.push(Family {
             id: root.id.to_string(),

@@ -3,13 +3,16 @@
 use askama::Template;
 use axum::extract::Path;
 use axum::response::Response;
+use kinfolk_core::held::HeldBy;
 use kinfolk_core::inspect::{Filter, Stats};
-use kinfolk_core::{Queue, QueueName, State, Timestamp};
+use kinfolk_core::worker::WorkerView;
+use kinfolk_core::{KeyFilter, Queue, QueueName, State, Timestamp};
 
 use super::ask::Ask;
 use super::frame::Frame;
 use super::going::Names;
 use super::part::{Moment, words};
+use super::pending::{self, Facts, Sums};
 use super::place::Place;
 use super::tasks;
 use super::{actions, render, show};
@@ -37,7 +40,11 @@ pub(crate) struct Row {
     pub(crate) pending: String,
     pub(crate) running: String,
     pub(crate) waiting: String,
-    pub(crate) failed: String,
+    /// How many children run of so many that may, in percent; `None` without a limit.
+    pub(crate) meter: Option<(u32, u64)>,
+    in_line: String,
+    not_due: String,
+    held_up: (bool, String),
     pub(crate) first: Option<Moment>,
     limits: String,
     keeps: String,
@@ -48,7 +55,8 @@ pub(crate) struct Row {
 /// What a page of one queue shows beside it.
 struct One {
     at_work: Vec<tasks::Row>,
-    workers: Vec<(String, String)>,
+    held: Vec<pending::Row>,
+    workers: Vec<(String, String, String)>,
     tasks_href: String,
 }
 
@@ -76,11 +84,11 @@ async fn list(visit: &Visit, place: &Place, only: Option<String>) -> Result<Resp
         one = Some(this(visit, &name, frame.now).await?);
     }
     let paused = rows.iter().filter(|row| row.paused.is_some()).count() as u64;
-    let heading = match (rows.len(), paused) {
-        (_, 0) => words::many(rows.len() as u64, "queue", "queues"),
-        (_, paused) => {
-            format!("{}, {} paused", words::many(rows.len() as u64, "queue", "queues"), words::count(paused))
-        }
+    let many = words::many(rows.len() as u64, "queue", "queues");
+    let heading = match paused {
+        0 => many,
+        1 => format!("{many}, one is paused"),
+        paused => format!("{many}, {} are paused", words::count(paused)),
     };
     render(&Page { frame, heading, rows, one })
 }
@@ -89,16 +97,17 @@ async fn list(visit: &Visit, place: &Place, only: Option<String>) -> Result<Resp
 pub(crate) async fn rows(visit: &Visit, here: &str, now: Timestamp) -> Result<Vec<Row>, Problem> {
     let view = visit.view();
     let stats = view.stats().await?;
-    let workers = view.workers().await?;
+    let held = view.held(None).await?;
     let row = |queue: &Queue| {
-        let served = workers.iter().any(|worker| worker.lease_until > now && worker.queues.contains(&queue.name));
-        Row::of(visit, queue, &stats, here, now, served)
+        let own = || held.iter().filter(|held| held.queue == queue.name);
+        let alone = own().any(|held| matches!(held.by, HeldBy::NoWorker { .. }));
+        Row { no_worker: alone, ..Row::of(visit, queue, &stats, here, now, Sums::of(own())) }
     };
     Ok(view.queues().await?.iter().map(row).collect())
 }
 
 impl Row {
-    fn of(visit: &Visit, queue: &Queue, stats: &Stats, here: &str, now: Timestamp, served: bool) -> Self {
+    fn of(visit: &Visit, queue: &Queue, stats: &Stats, here: &str, now: Timestamp, sums: Sums) -> Self {
         let count = |state: State| -> u64 {
             stats
                 .counts
@@ -130,31 +139,43 @@ impl Row {
             pending: words::count(count(State::Pending)),
             running: words::count(count(State::Running)),
             waiting: words::count(count(State::Waiting)),
-            failed: words::count(count(State::Failed)),
+            meter: policy
+                .child_limit
+                .filter(|limit| *limit > 0)
+                .map(|limit| (limit, (count(State::Running) * 100 / u64::from(limit)).min(100))),
+            in_line: words::count(sums.in_line),
+            not_due: words::count(sums.not_due),
+            held_up: (sums.held_up > 0, words::count(sums.held_up)),
             first: first.map(|(_, since)| Moment::lasting((*since).min(now), now)),
             limits: if limits.is_empty() { "none".to_owned() } else { words::listed(&limits) },
             keeps: format!("{}, {}", kept(policy.retention.completed), kept(policy.retention.failed)),
             asks: if visit.may_act() { vec![ask] } else { Vec::new() },
-            no_worker: !served && count(State::Pending) > 0,
+            no_worker: false,
         }
     }
 }
 
 async fn this(visit: &Visit, name: &QueueName, now: Timestamp) -> Result<One, Problem> {
     let view = visit.view();
-    let filter = Filter {
-        queue: Some(name.clone()),
-        state: vec![State::Pending, State::Running, State::Waiting],
-        limit: SHOWN,
-        ..Filter::default()
-    };
+    let state = vec![State::Running, State::Waiting];
+    let filter = Filter { queue: Some(name.clone()), state, limit: SHOWN, ..Filter::default() };
     let names = Names::of(visit).await?;
     let found = view.list(&filter).await?;
     let workers = view.workers().await?;
     let workers = workers.iter().filter(|worker| worker.queues.contains(name) && worker.lease_until > now);
+    let (held, queues) = (view.held(Some(name)).await?, view.queues().await?);
+    let keys = view.keys(&KeyFilter { blocking: true, limit: 100, ..KeyFilter::default() }).await?;
+    let stats = view.stats().await?;
+    let first = stats.oldest_open.iter().find(|(queue, _)| queue == name).map(|(_, since)| *since);
+    let facts = Facts { held: &held, queues: &queues, keys: &keys, first };
+    let takes = |worker: &WorkerView| {
+        let commands = words::many(worker.commands.len() as u64, "command", "commands");
+        (worker.name.clone(), commands, words::count(worker.running))
+    };
     Ok(One {
         at_work: found.tasks.iter().map(|task| tasks::Row::of(task, &names, &visit.links, now)).collect(),
-        workers: workers.map(|worker| (worker.name.clone(), words::count(worker.running))).collect(),
+        held: pending::rows(facts, &visit.links, now).0,
+        workers: workers.map(takes).collect(),
         tasks_href: visit.links.to(&format!("/tasks?queue={}", words::encoded(name.as_str()))),
     })
 }

@@ -38,6 +38,7 @@ struct Row {
     rules: String,
     ticks: Vec<(String, Moment)>,
     asks: Vec<Ask>,
+    clocks: String,
     open: bool,
 }
 
@@ -63,12 +64,13 @@ async fn list(visit: &Visit, place: &Place, only: Option<String>) -> Result<Resp
     }
     let next = schedules.iter().filter(|schedule| !schedule.paused).filter_map(|schedule| schedule.next_at).min();
     let heading = match next {
+        Some(_) if only.is_some() => String::new(),
         Some(next) => format!("{}, the next tick {}", schedules.len(), Moment::until(next, frame.now).words),
         None => String::new(),
     };
     let mut rows = Vec::new();
     for schedule in &schedules {
-        rows.push(row(visit, place, schedule, frame.now, only.is_some()).await?);
+        rows.push(row(visit, place, schedule, frame.now, schedules.len() == 1).await?);
     }
     render(&Page { frame, heading, rows, is_one: only.is_some() })
 }
@@ -86,6 +88,7 @@ async fn row(visit: &Visit, place: &Place, schedule: &Schedule, now: Timestamp, 
     };
     let verb = if schedule.paused { "resume-schedule" } else { "pause-schedule" };
     let words = if schedule.paused { "Resume…" } else { "Pause…" };
+    let run = Ask::new(&visit.links, "run-schedule", "Run now…", &place.here).field("schedule", &schedule.name);
     let ask = Ask::new(&visit.links, verb, words, &place.here).field("schedule", &schedule.name);
     Ok(Row {
         name: schedule.name.to_string(),
@@ -102,7 +105,8 @@ async fn row(visit: &Visit, place: &Place, schedule: &Schedule, now: Timestamp, 
         last,
         rules: format!("missed: {}; overlap: {}", schedule.missed.as_str(), schedule.overlap.as_str()),
         ticks: ahead(schedule, now),
-        asks: if visit.may_act() { vec![ask] } else { Vec::new() },
+        asks: if visit.may_act() { vec![run, ask] } else { Vec::new() },
+        clocks: clocks(schedule, now),
         open,
     })
 }
@@ -118,8 +122,28 @@ fn ahead(schedule: &Schedule, now: Timestamp) -> Vec<(String, Moment)> {
     ticks
 }
 
+/// What the next change of clocks means for a schedule; empty where there is none in the next half year.
+fn clocks(schedule: &Schedule, now: Timestamp) -> String {
+    const AHEAD: std::time::Duration = std::time::Duration::from_secs(183 * 24 * 3_600);
+    let Ok(zone) = jiff::tz::TimeZone::get(&schedule.zone) else { return String::new() };
+    let Some(change) = zone.following(now.to_jiff()).next() else { return String::new() };
+    if Timestamp::from(change.timestamp()) > now.plus(AHEAD) {
+        return String::new();
+    }
+    let moved = change.offset().seconds() - zone.to_offset(now.to_jiff()).seconds();
+    let day = change.timestamp().to_zoned(zone).strftime("%-d %B").to_string();
+    let (turn, by) = if moved > 0 { ("forward", "earlier") } else { ("back", "later") };
+    let span = words::span(std::time::Duration::from_secs(u64::from(moved.unsigned_abs())));
+    format!(
+        "Clocks go {turn} on {day}: from then on it fires {span} {by} by UTC, and at the same time in {}.",
+        schedule.zone
+    )
+}
+
 /// `Wed 18 Nov 06:30`, in a time zone.
 fn local(at: Timestamp, zone: &str) -> String {
     let zone = jiff::tz::TimeZone::get(zone).unwrap_or(jiff::tz::TimeZone::UTC);
-    at.to_jiff().to_zoned(zone).strftime("%a %-d %b %H:%M:%S").to_string()
+    let at = at.to_jiff().to_zoned(zone);
+    // Most schedules fire at a whole minute.
+    at.strftime(if at.second() == 0 { "%a %-d %b %H:%M" } else { "%a %-d %b %H:%M:%S" }).to_string()
 }

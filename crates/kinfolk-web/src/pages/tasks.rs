@@ -1,10 +1,14 @@
 //! Tasks: a list whose filter is the address, in pages that cost the same wherever they begin.
 
+mod leaf;
+
 use askama::Template;
 use axum::response::Response;
-use kinfolk_core::inspect::{Matches, Stats};
+use kinfolk_core::inspect::{Filter, Matches, Order};
+use kinfolk_core::operate::Action;
 use kinfolk_core::{State, Task, Timestamp};
 
+use self::leaf::Leaf;
 use super::frame::Frame;
 use super::going::{Going, Names};
 use super::part::{Badge, Bar, Moment, Named, words};
@@ -29,8 +33,11 @@ struct Page {
     clear: String,
     facets: Vec<Facet>,
     rows: Vec<Row>,
-    next: Option<String>,
-    first: Option<String>,
+    leaf: Leaf,
+    order: &'static str,
+    turned: String,
+    every: Vec<(String, &'static str, bool)>,
+    query: String,
     back: String,
     may_act: bool,
     families: bool,
@@ -92,9 +99,9 @@ async fn list(visit: &Visit, place: &Place, families: bool) -> Result<Response, 
     let live = addressed("tasks", &query::as_text(place));
     let frame = Frame::of(visit, path, heading).await?.live(&live).after(actions::done(place));
     let names = Names::of(visit).await?;
-    let found = view.list(&filter).await?;
+    let leaf = Leaf::turn(visit, place, &filter).await?;
     let mut rows = Vec::new();
-    for task in &found.tasks {
+    for task in &leaf.tasks {
         let mut row = Row::of(task, &names, &visit.links, frame.now);
         if families {
             row.href = visit.links.to(&format!("/families/{}", task.id));
@@ -103,77 +110,69 @@ async fn list(visit: &Visit, place: &Place, families: bool) -> Result<Response, 
         }
         rows.push(row);
     }
-    let stats = view.stats().await?;
+    let is_newest = filter.order == Order::Newest;
+    let whole = Filter { before: None, after: None, ..filter.clone() };
+    let matches = view.count(&whole).await?;
     let page = Page {
         heading,
-        matching: match matching(&stats, place) {
-            Some(total) => words::many(total, "task matches", "tasks match"),
-            None => counted_words(view.count(&filter).await?),
-        },
+        matching: format!("{} {}", counted_words(matches), if matches.tasks == 1 { "matches" } else { "match" }),
         chips: query::chips(place),
         hidden: query::as_text(place),
         clear: visit.links.to(path),
-        facets: facets(&stats, place),
-        next: found.next.map(|next| place.with("before", Some(&next.to_string()))),
-        first: place.get("before").map(|_| place.without(&["before"])),
+        facets: facets(visit, place, &whole).await?,
+        order: if is_newest { "newest first" } else { "oldest first" },
+        turned: Place::at(&place.without(&["before", "after"])).with("order", is_newest.then_some("oldest")),
+        every: if visit.may_act() && !families { every(visit, place, &filter, matches) } else { Vec::new() },
+        query: addressed("", &query::as_text(place)),
         back: place.here.clone(),
         may_act: visit.may_act(),
         families,
+        leaf,
         rows,
         frame,
     };
     render(&page)
 }
 
-/// How many tasks have this state, as far as the counts that are kept can tell: by queue and command.
-fn counted(stats: &Stats, place: &Place, state: Option<State>) -> Option<u64> {
-    let known = ["state", "queue", "command", "before", "after", "order", "limit"];
-    if place.parts().iter().any(|(name, _)| !known.contains(&name.as_str())) {
-        return None;
+/// What can be done to all that match: the verb, its words, and whether it ends something. Nothing without a filter: a button
+/// must not do something to everything there is by mistake.
+fn every(visit: &Visit, place: &Place, filter: &Filter, matches: Matches) -> Vec<(String, &'static str, bool)> {
+    if query::as_text(place).is_empty() || matches.tasks == 0 {
+        return Vec::new();
     }
-    let fits = |wanted: Option<&str>, given: &str| wanted.is_none_or(|wanted| wanted == given);
-    let counts = stats.counts.iter().filter(|count| {
-        fits(place.get("queue"), count.queue.as_str())
-            && fits(place.get("command"), count.command.as_str())
-            && state.is_none_or(|state| state == count.state)
-    });
-    Some(counts.map(|count| count.tasks).sum())
+    let all = [
+        (Action::Retry, "retry", "Retry…", false),
+        (Action::RunNow, "run-now", "Run now…", false),
+        (Action::Cancel, "cancel", "Cancel…", true),
+        (Action::Delete, "delete", "Delete…", true),
+    ];
+    let fits = |action: Action| action.narrowed(filter).is_some() && (action != Action::Delete || visit.may_manage());
+    all.into_iter()
+        .filter(|(action, ..)| fits(*action))
+        .map(|(_, verb, words, ends)| (visit.links.to(&format!("/actions/{verb}")), words, ends))
+        .collect()
 }
 
-/// How many tasks match, if the counts that are kept can tell.
-fn matching(stats: &Stats, place: &Place) -> Option<u64> {
-    let words = place.get("state").unwrap_or_default().split(',');
-    let states: Vec<State> = words.filter_map(|word| word.parse().ok()).collect();
-    match states.as_slice() {
-        [] => counted(stats, place, None),
-        states => states.iter().map(|state| counted(stats, place, Some(*state))).sum(),
-    }
+/// `7,815`, or `more than 10,000`.
+pub(crate) fn counted_words(matches: Matches) -> String {
+    let tasks = words::count(matches.tasks);
+    if matches.more { format!("more than {tasks}") } else { tasks }
 }
 
-fn counted_words(matches: Matches) -> String {
-    match (matches.tasks, matches.more) {
-        (0, true) => String::new(),
-        (tasks, true) => format!("more than {} match", words::count(tasks)),
-        (tasks, false) => words::many(tasks, "task matches", "tasks match"),
-    }
-}
-
-fn facets(stats: &Stats, place: &Place) -> Vec<Facet> {
+/// The states to choose from. How many of each there are is told where an index can count them.
+async fn facets(visit: &Visit, place: &Place, filter: &Filter) -> Result<Vec<Facet>, Problem> {
     let current = place.get("state").unwrap_or_default();
-    let at = |state: Option<State>| {
+    let countable = filter.failure_text.is_none() && filter.payload.is_none();
+    let mut facets = Vec::new();
+    for state in std::iter::once(None).chain(State::ALL.into_iter().map(Some)) {
         let word = state.map(|state| state.to_string());
-        let bare = place.without(&["before", "after", "state"]);
-        let href = match (&word, bare.contains('?')) {
-            (None, _) => bare,
-            (Some(word), true) => format!("{bare}&state={word}"),
-            (Some(word), false) => format!("{bare}?state={word}"),
-        };
-        Facet {
+        let of_state = Filter { state: state.into_iter().collect(), ..filter.clone() };
+        facets.push(Facet {
             badge: state.map(Badge::state),
-            count: counted(stats, place, state).map(words::count),
-            href,
+            count: if countable { Some(visit.view().count(&of_state).await?) } else { None }.map(counted_words),
+            href: Place::at(&place.without(&["before", "after"])).with("state", word.as_deref()),
             current: current == word.as_deref().unwrap_or_default(),
-        }
-    };
-    std::iter::once(at(None)).chain(State::ALL.into_iter().map(|state| at(Some(state)))).collect()
+        });
+    }
+    Ok(facets)
 }

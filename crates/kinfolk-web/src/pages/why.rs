@@ -20,7 +20,7 @@ pub(crate) struct Why {
 #[derive(Clone, Template)]
 #[template(
     ext = "html",
-    source = r#"{% for bit in bits %}{% match bit %}{% when Bit::Text(text) %}{{ text }}{% when Bit::Strong(text) %}<b><bdi>{{ text }}</bdi></b>{% when Bit::Link(text, href) %}<a class="link" href="{{ href }}"><bdi>{{ text }}</bdi></a>{% when Bit::Time(time) %}<b>{{ time }}</b>{% when Bit::Name(name) %}{{ name }}{% endmatch %}{% endfor %}"#
+    source = r#"{% for bit in bits %}{% match bit %}{% when Bit::Text(text) %}{{ text }}{% when Bit::Quoted(text) %}<bdi>{{ text }}</bdi>{% when Bit::Strong(text) %}<b><bdi>{{ text }}</bdi></b>{% when Bit::Link(text, href) %}<a class="link" href="{{ href }}"><bdi>{{ text }}</bdi></a>{% when Bit::Time(time) %}<b>{{ time }}</b>{% when Bit::Name(name) %}{{ name }}{% endmatch %}{% endfor %}"#
 )]
 pub(crate) struct Sentence {
     bits: Vec<Bit>,
@@ -29,6 +29,7 @@ pub(crate) struct Sentence {
 #[derive(Clone)]
 enum Bit {
     Text(String),
+    Quoted(String),
     Strong(String),
     Link(String, String),
     Time(Moment),
@@ -38,21 +39,27 @@ enum Bit {
 impl HtmlSafe for Sentence {}
 
 impl Sentence {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { bits: Vec::new() }
     }
 
-    fn text(mut self, text: impl Into<String>) -> Self {
+    pub(crate) fn text(mut self, text: impl Into<String>) -> Self {
         self.bits.push(Bit::Text(text.into()));
         self
     }
 
-    fn strong(mut self, text: &(impl ToString + ?Sized)) -> Self {
+    pub(crate) fn strong(mut self, text: &(impl ToString + ?Sized)) -> Self {
         self.bits.push(Bit::Strong(text.to_string()));
         self
     }
 
-    fn link(mut self, text: &(impl ToString + ?Sized), href: String) -> Self {
+    /// What a user has said.
+    pub(crate) fn quoted(mut self, text: &str) -> Self {
+        self.bits.push(Bit::Quoted(text.to_owned()));
+        self
+    }
+
+    pub(crate) fn link(mut self, text: &(impl ToString + ?Sized), href: String) -> Self {
         self.bits.push(Bit::Link(text.to_string(), href));
         self
     }

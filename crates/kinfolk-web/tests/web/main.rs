@@ -7,4 +7,5 @@ mod documented;
 mod hostile;
 mod lab;
 mod live;
+mod pages;
 mod routes;

@@ -12,6 +12,7 @@ pub(super) async fn plan(visit: &Visit, verb: &str, sent: &Sent) -> Result<Plan,
     match verb {
         "pause-queue" | "resume-queue" => queue(visit, verb == "pause-queue", sent).await,
         "pause-schedule" | "resume-schedule" => schedule(visit, verb == "pause-schedule", sent).await,
+        "run-schedule" => run_schedule(visit, sent).await,
         _ => limit(visit, sent).await,
     }
 }
@@ -62,6 +63,27 @@ async fn schedule(visit: &Visit, pausing: bool, sent: &Sent) -> Result<Plan, Pro
     })
 }
 
+async fn run_schedule(visit: &Visit, sent: &Sent) -> Result<Plan, Problem> {
+    let name = ScheduleName::new(sent.need("schedule")?)?;
+    let schedules = visit.view().schedules().await?;
+    let schedule = schedules.iter().find(|schedule| schedule.name == name);
+    let schedule = schedule.ok_or_else(|| Problem::not_found("schedule", &name))?;
+    Ok(Plan {
+        title: format!("Run {name} now?"),
+        lines: vec![
+            (
+                "1".to_owned(),
+                format!("task of {} is enqueued, with the payload of the schedule", schedule.task.command),
+            ),
+            (String::new(), "Its ticks go on as they are.".to_owned()),
+        ],
+        button: "Run it now".to_owned(),
+        danger: false,
+        count: 1,
+        inputs: Vec::new(),
+    })
+}
+
 /// The group that a form names, and the key.
 fn named(sent: &Sent) -> Result<(GroupRef, &str), Problem> {
     let command = sent.get("command").filter(|name| !name.is_empty()).map(CommandName::new).transpose()?;
@@ -73,14 +95,30 @@ async fn limit(visit: &Visit, sent: &Sent) -> Result<Plan, Problem> {
     let keys =
         visit.view().keys(&KeyFilter { group: Some(group.clone()), limit: 1_000, ..KeyFilter::default() }).await?;
     let found = keys.iter().find(|view| view.key == key).ok_or_else(|| Problem::not_found("key in use", key))?;
-    let slots = found.limit.map(|limit| limit.to_string()).unwrap_or_default();
+    let slots = sent.get("slots").map(ToOwned::to_owned);
+    let slots = slots.or(found.limit.map(|limit| limit.to_string())).unwrap_or_default();
     let what = if key.is_empty() { group.to_string() } else { format!("{} {}", group.name, words::short(key, 60)) };
+    let mut lines = vec![
+        (
+            words::count(found.held),
+            words::verb(found.held, "holds a slot now, and goes on", "hold a slot now, and go on"),
+        ),
+        (words::count(found.waiters), words::verb(found.waiters, "waits behind it", "wait behind it")),
+    ];
+    if let Some(limit) = slots.parse::<u64>().ok().filter(|limit| found.limit.map(u64::from) != Some(*limit)) {
+        let start = limit.saturating_sub(found.held).min(found.waiters);
+        lines.push((
+            words::count(start),
+            format!(
+                "can start at once with {}, {} still wait",
+                words::many(limit, "slot", "slots"),
+                words::count(found.waiters - start)
+            ),
+        ));
+    }
     Ok(Plan {
         title: format!("How many slots for {what}?"),
-        lines: vec![
-            (words::count(found.held), "hold a slot now: they go on, also beyond a lower limit".to_owned()),
-            (words::count(found.waiters), "wait behind it".to_owned()),
-        ],
+        lines,
         button: "Set it".to_owned(),
         danger: false,
         count: 1,
@@ -96,6 +134,9 @@ pub(super) async fn act(visit: &Visit, verb: &str, sent: &Sent) -> Result<u64, P
         "resume-queue" => act.resume(&QueueName::new(sent.need("queue")?)?).await?,
         "pause-schedule" | "resume-schedule" => {
             act.pause_schedule(&ScheduleName::new(sent.need("schedule")?)?, verb == "pause-schedule").await?;
+        }
+        "run-schedule" => {
+            act.run_schedule(&ScheduleName::new(sent.need("schedule")?)?).await?;
         }
         _ => {
             let (group, key) = named(sent)?;

@@ -3,6 +3,7 @@
 
 mod bar;
 mod json;
+mod trend;
 pub(crate) mod words;
 
 use askama::Template;
@@ -11,6 +12,7 @@ use kinfolk_core::{CommandName, Gate, State, Task, Timestamp};
 
 pub(crate) use self::bar::Bar;
 pub(crate) use self::json::JsonTree;
+pub(crate) use self::trend::Trend;
 
 /// A state as a shape and a word.
 #[derive(Clone, Copy, Template)]

@@ -39,6 +39,11 @@ pub(crate) fn many(number: u64, one: &str, more: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { more })
 }
 
+/// The words for one, or for more.
+pub(crate) fn verb(number: u64, one: &str, more: &str) -> String {
+    if number == 1 { one } else { more }.to_owned()
+}
+
 /// `a`, `a and b`, `a, b and c`.
 pub(crate) fn listed<S: AsRef<str>>(words: &[S]) -> String {
     match words {
@@ -83,6 +88,14 @@ pub(crate) fn short(text: &str, most: usize) -> String {
     let mut cut: String = line.chars().take(most).collect();
     cut.push('…');
     cut
+}
+
+/// The start of a text with all its lines, and no more than so many characters of it.
+pub(crate) fn start(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 /// A text as it stands in an address.
