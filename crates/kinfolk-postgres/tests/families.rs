@@ -70,6 +70,29 @@ async fn a_task_without_kin_touches_none_of_the_indexes_of_families() {
     assert_eq!(database.texts(used).await, Vec::<String>::new(), "an empty index has its first page only");
 }
 
+#[tokio::test]
+async fn a_page_of_children_and_why_a_parent_waits_cost_the_same_however_many_there_are() {
+    let (database, store, _, root) = alone().await;
+    store.settle(&[with_children(&root, 100)]).await.unwrap();
+    let calls = [
+        format!("select * from kinfolk.children({}, 0, 50)", root.id),
+        format!("select * from kinfolk.explain({})", root.id),
+    ];
+    let mut few = Vec::new();
+    for call in &calls {
+        few.push(pages_of(&database, call).await);
+    }
+    // As many again and again in another family, and tasks that are nobody's.
+    let worker = worker(&store).await;
+    let other = claim(&store, worker, 1).await.remove(0);
+    store.settle(&[with_children(&other, 10_000)]).await.unwrap();
+    store.enqueue(&vec![task("work"); 10_000]).await.unwrap();
+    for (call, few) in calls.iter().zip(few) {
+        let many = pages_of(&database, call).await;
+        assert!(many <= few + 50, "{call}: {few} pages with few tasks, {many} with many");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancel_waits_for_a_settle_of_the_family_and_sees_what_it_made() {
     let (database, store, root, children) = family(1).await;

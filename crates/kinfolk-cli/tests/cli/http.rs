@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
-use crate::support::{Db, Running, finish, kinfolk, on_both_stores, refused, sqlite};
+use crate::support::{Db, Running, finish, kinfolk, on_both_stores, postgres, refused, sqlite};
 
 on_both_stores!(the_examples_of_the_documentation_work);
 
@@ -47,6 +47,32 @@ fn the_examples_of_the_documentation_work(db: &Db) {
     let graph = db.ok(&["graph", "1", "--format", "mermaid"]);
     assert!(graph.starts_with("flowchart TD"), "{graph}");
     running.stop();
+}
+
+#[test]
+fn a_server_whose_role_has_no_right_on_any_table_does_all_the_same() {
+    let db = postgres().migrated();
+    let name = db.url.rsplit('/').next().unwrap().replace(['?', '='], "_");
+    let role = format!("web_{name}");
+    db.sql(&format!(
+        "create role {role} login in role kinfolk_viewer, kinfolk_operator, kinfolk_producer, kinfolk_worker;
+         set role {role};
+         do $$ begin
+             perform from kinfolk.task;
+             raise exception 'the role may read a table';
+         exception when insufficient_privilege then null;
+         end $$"
+    ));
+    let as_role = db.as_role(&role);
+    the_examples_of_the_documentation_work(&as_role);
+    let (running, address) = server(&as_role, &["serve"]);
+    for page in
+        ["", "tasks", "tasks/1", "families", "families/1", "failures", "groups", "queues", "workers", "schedules"]
+    {
+        shell(&format!("curl -fsS -o /dev/null {address}/{page}"));
+    }
+    running.stop();
+    db.sql(&format!("drop owned by {role}; drop role {role}"));
 }
 
 #[test]

@@ -53,13 +53,20 @@ as $$
     select 1, 'children', jsonb_build_object(
         'tally', jsonb_build_object('total', c.total, 'completed', c.completed, 'failed', c.failed, 'cancelled', c.cancelled),
         'open', kinfolk.shown(array(
-            select t.id
+            select o.id
             from kinfolk.fan_out f
-            join kinfolk.task t on t.fan_out_id = f.id
+            cross join lateral (
+                -- By `nth`, which is the order of their numbers too: in that of numbers all tasks there are would be looked through.
+                select t.id
+                from kinfolk.task t
+                where t.fan_out_id = f.id
+                    and t.state::text in ('pending', 'running', 'waiting')
+                order by t.nth
+                limit kinfolk.holders_shown_max()
+            ) o
             where f.task_id = p_task.id
                 and f.completed + f.failed + f.cancelled < f.total
-                and t.state::text in ('pending', 'running', 'waiting')
-            order by t.id
+            order by o.id
             limit kinfolk.holders_shown_max())))
     from (
         select sum(f.total) as total, sum(f.completed) as completed, sum(f.failed) as failed, sum(f.cancelled) as cancelled

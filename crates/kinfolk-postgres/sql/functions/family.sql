@@ -42,7 +42,8 @@ begin
         order by c.fan_out_id, c.nth
         limit v_limit
     ) page
-    join kinfolk.tasks v on v.id = page.id
+    -- One by one: as a plain join, all tasks would be made ready to be shown, and then those of the page be looked for among them.
+    cross join lateral (select v.* from kinfolk.tasks v where v.id = page.id offset 0) v
     order by page.fan_out_id, page.nth;
 end
 $$;

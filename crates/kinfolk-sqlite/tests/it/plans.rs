@@ -187,7 +187,7 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
         "COVERING INDEX task_shelf_idx",
         "COVERING INDEX task_suspect_idx"
     ],
-    "explain/children.sql" => ["INDEX fan_out_open_idx", "INDEX task_child_idx"],
+    "explain/children.sql" => ["INDEX fan_out_open_idx", "COVERING INDEX task_child_idx (fan_out_id=? AND nth=?)"],
     "explain/at_work.sql" => ["COVERING INDEX task_at_work_idx"],
     "explain/slots.sql" => ["COVERING INDEX task_slot_idx"],
 ];
