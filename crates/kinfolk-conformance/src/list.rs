@@ -54,9 +54,9 @@ macro_rules! every_contract {
                 a_lost_worker_ends_a_cancelled_family, nothing_of_a_cancelled_order_begins,
             ]
             child_limit: [
-                only_so_many_children_run_at_once, every_way_to_stop_gives_the_room_back,
-                waiting_children_use_no_room, the_limit_belongs_to_the_childs_queue,
-                the_limit_may_change_while_children_run, both_limits_hold_together,
+                only_so_many_children_run_at_once, every_way_to_stop_gives_the_room_back, waiting_children_use_no_room,
+                the_limit_belongs_to_the_childs_queue, the_limit_may_change_while_children_run,
+                both_limits_hold_together,
             ]
             claim: [
                 a_claimed_task_runs_on_its_worker, two_workers_never_get_the_same_task,
@@ -97,9 +97,9 @@ macro_rules! every_contract {
                 a_shared_group_goes_with_its_last_command, leaving_a_shared_group_gives_its_slots_back,
                 a_shared_group_and_an_own_one_are_two, an_own_group_may_become_shared,
                 what_runs_counts_in_a_group_that_is_added, what_runs_counts_in_a_group_that_becomes_shared,
-                what_runs_counts_again_when_its_command_comes_back,
-                what_is_set_stands_until_the_group_goes, a_new_limit_holds_at_once, groups_of_two_commands_do_not_mix,
-                bad_groups_are_refused, a_command_may_have_sixteen_groups, parallel_declarations_agree,
+                what_runs_counts_again_when_its_command_comes_back, what_is_set_stands_until_the_group_goes,
+                a_new_limit_holds_at_once, groups_of_two_commands_do_not_mix, bad_groups_are_refused,
+                a_command_may_have_sixteen_groups, parallel_declarations_agree,
             ]
             enqueue: [
                 a_new_task_takes_its_commands_defaults, what_the_enqueue_says_wins_over_the_command,
@@ -107,10 +107,9 @@ macro_rules! every_contract {
                 a_task_for_the_past_is_open_and_does_not_jump_the_line, a_task_due_this_very_moment_is_open,
                 a_batch_is_answered_in_order_with_rising_numbers, an_empty_batch_is_no_mistake,
                 an_unknown_command_is_rejected_and_its_neighbours_are_made, an_unknown_queue_is_rejected,
-                where_all_or_none_is_wanted_one_rejected_is_an_error,
-                a_paused_queue_still_takes_new_tasks, a_payload_comes_back_to_the_digit,
-                registering_again_changes_only_later_tasks, registering_makes_missing_queues_and_leaves_others_alone,
-                a_task_enqueued_here_is_claimed_elsewhere,
+                where_all_or_none_is_wanted_one_rejected_is_an_error, a_paused_queue_still_takes_new_tasks,
+                a_payload_comes_back_to_the_digit, registering_again_changes_only_later_tasks,
+                registering_makes_missing_queues_and_leaves_others_alone, a_task_enqueued_here_is_claimed_elsewhere,
             ]
             enqueue_keys: [
                 keys_come_back_as_they_were_given, an_unknown_group_is_rejected, a_bad_key_is_refused,
@@ -124,8 +123,7 @@ macro_rules! every_contract {
                 the_deadline_resumes_the_handler, an_overdue_fan_out_is_given_up,
                 a_fan_out_that_is_not_overdue_is_left_as_it_is, a_settled_fan_out_is_left_as_it_is,
                 the_last_child_may_come_before_the_handler, nobody_gives_up_what_is_not_his,
-                the_earliest_of_all_times_resumes, everything_below_is_cancelled,
-                a_timeout_of_nothing_is_over_at_once,
+                the_earliest_of_all_times_resumes, everything_below_is_cancelled, a_timeout_of_nothing_is_over_at_once,
             ]
             explain: [
                 what_runs_or_has_ended_has_none, an_unknown_task_is_not_found, one_in_line_hears_how_many_are_before_it,
@@ -144,8 +142,8 @@ macro_rules! every_contract {
                 a_few_are_not_held_up_by_many, values_take_turns, turns_go_on_over_claims,
                 tasks_without_the_key_have_their_turn, priority_goes_before_turns, a_full_tenant_passes_its_turn,
                 a_claim_of_many_is_many_claims_of_one, a_family_without_room_costs_no_turn,
-                who_waits_for_its_turn_is_open, a_queue_becomes_fair_with_all_that_is_in_it, each_queue_is_fair_by_itself,
-                a_total_has_no_keys_to_take_turns,
+                who_waits_for_its_turn_is_open, a_queue_becomes_fair_with_all_that_is_in_it,
+                each_queue_is_fair_by_itself, a_total_has_no_keys_to_take_turns,
             ]
             failures: [
                 failures_that_say_the_same_are_one_cause, only_what_failed_in_the_span_is_counted,
@@ -178,16 +176,15 @@ macro_rules! every_contract {
                 a_rare_match_is_found_page_by_page, a_bad_filter_is_refused,
             ]
             follow_up: [
-                a_follow_up_waits_for_the_whole_family,
-                follow_ups_of_a_flat_task_come_next_in_the_order_they_were_made,
+                a_follow_up_waits_for_the_whole_family, follow_ups_of_a_flat_task_come_next_in_the_order_they_were_made,
                 a_newer_family_never_runs_before_an_older_follow_up, any_member_may_ask, what_the_follow_up_says_wins,
                 a_follow_up_waits_for_every_family_that_asked, a_family_that_asks_twice_asks_once,
-                a_plain_pending_task_joins, a_plain_enqueue_goes_into_the_follow_up,
-                one_that_has_started_is_left_alone, a_follow_up_of_success_is_cancelled_after_anything_else,
-                each_family_is_judged_by_what_it_asked_for, a_follow_up_can_be_cancelled,
-                a_repaired_family_shuts_nothing_again, a_repaired_family_that_asks_again_is_waited_for,
-                a_child_under_the_same_key_is_never_made_to_wait, a_removed_family_is_not_forgotten,
-                an_unknown_follow_up_is_refused, a_queue_without_children_takes_follow_ups,
+                a_plain_pending_task_joins, a_plain_enqueue_goes_into_the_follow_up, one_that_has_started_is_left_alone,
+                a_follow_up_of_success_is_cancelled_after_anything_else, each_family_is_judged_by_what_it_asked_for,
+                a_follow_up_can_be_cancelled, a_repaired_family_shuts_nothing_again,
+                a_repaired_family_that_asks_again_is_waited_for, a_child_under_the_same_key_is_never_made_to_wait,
+                a_removed_family_is_not_forgotten, an_unknown_follow_up_is_refused,
+                a_queue_without_children_takes_follow_ups,
             ]
             group_races: [
                 two_claims_at_once_never_pass_a_limit, a_total_of_one_never_overlaps, a_group_shared_by_queues_is_exact,
@@ -268,12 +265,16 @@ macro_rules! every_contract {
                 a_task_waits_longer_after_each_strike, a_task_that_takes_down_its_workers_is_poison_in_the_end,
                 a_command_says_how_many_strikes_make_poison, an_acquitted_task_runs_at_once_like_any_other,
                 an_acquitted_task_that_runs_goes_on, only_suspects_are_acquitted,
-                one_killer_does_not_fail_its_neighbours,
-                a_first_loss_is_no_strike, a_server_restart_is_no_strike, workers_are_shown_oldest_first,
+                one_killer_does_not_fail_its_neighbours, a_first_loss_is_no_strike, a_server_restart_is_no_strike,
+                workers_are_shown_oldest_first,
             ]
             migrate: [
                 an_up_to_date_store_has_nothing_to_migrate, migrating_again_changes_nothing,
                 migrating_at_once_is_told_busy_at_worst,
+            ]
+            minutes: [
+                notes_add_up_by_minute_queue_and_command, a_note_sent_again_counts_once, notes_of_one_call_add_up,
+                a_refused_note_leaves_nothing, old_minutes_are_pruned, a_claim_says_how_long_a_task_waited,
             ]
             parking: [
                 priority_and_age_decide_within_a_key, a_full_key_holds_up_no_other,
@@ -291,8 +292,8 @@ macro_rules! every_contract {
                 progress_is_by_generation_whoever_is_asked, families_do_not_mix,
             ]
             prune: [
-                tasks_go_when_their_states_retention_has_passed, attempts_go_with_their_task,
-                what_has_not_ended_stays, each_queue_keeps_as_long_as_it_says, pruning_goes_page_by_page_oldest_first,
+                tasks_go_when_their_states_retention_has_passed, attempts_go_with_their_task, what_has_not_ended_stays,
+                each_queue_keeps_as_long_as_it_says, pruning_goes_page_by_page_oldest_first,
                 a_retried_task_is_not_removed, a_removed_task_is_gone_for_good,
             ]
             prune_durable: [
@@ -314,9 +315,8 @@ macro_rules! every_contract {
                 a_total_may_have_a_rate, intervals_are_rounded_up, every_claim_is_a_start,
                 a_limit_and_a_rate_hold_together, a_start_is_taken_from_every_key_or_none,
                 a_changed_rate_applies_to_what_was_spent, a_faster_rate_counts_from_now_on,
-                a_claim_names_the_earliest_moment,
-                those_that_wait_start_in_order, every_rhythm_follows_the_cores_arithmetic,
-                a_passed_rate_leaves_nothing_behind,
+                a_claim_names_the_earliest_moment, those_that_wait_start_in_order,
+                every_rhythm_follows_the_cores_arithmetic, a_passed_rate_leaves_nothing_behind,
             ]
             record: [
                 checkpoints_are_kept_in_the_order_of_writing, a_record_sent_again_is_written_once,
@@ -359,9 +359,8 @@ macro_rules! every_contract {
             ]
             resume: [
                 the_last_child_resumes_the_handler, a_resumed_task_goes_before_those_that_came_after,
-                what_is_there_already_resumes_at_once, a_timer_resumes_at_its_moment,
-                a_claim_opens_more_than_it_takes, what_comes_first_resumes,
-                whichever_fan_out_is_settled_first_resumes, enough_ends_resume_a_stream,
+                what_is_there_already_resumes_at_once, a_timer_resumes_at_its_moment, a_claim_opens_more_than_it_takes,
+                what_comes_first_resumes, whichever_fan_out_is_settled_first_resumes, enough_ends_resume_a_stream,
                 a_verdict_resumes_a_stream_before_its_time, ends_do_not_disturb_a_handler_that_does_not_wait,
                 errors_after_a_resumption_cost_attempts, all_timers_that_are_due_resume_page_by_page,
                 a_paused_queue_resumes_nobody,
@@ -372,11 +371,10 @@ macro_rules! every_contract {
                 retrying_nothing_is_not_found, the_old_token_is_stale_after_a_retry, a_retry_forgives_poison,
             ]
             retry_durable: [
-                a_handler_without_children_replays_what_it_recorded,
-                awaited_children_are_not_retried_alone, a_handler_that_failed_by_itself_replays,
-                a_failed_fan_out_is_opened_again, a_fan_out_that_timed_out_is_opened_again,
-                what_came_after_the_failure_is_forgotten, forgotten_fan_outs_stay_forgotten,
-                a_stream_is_taken_in_again, a_failure_deep_in_the_family_is_repaired,
+                a_handler_without_children_replays_what_it_recorded, awaited_children_are_not_retried_alone,
+                a_handler_that_failed_by_itself_replays, a_failed_fan_out_is_opened_again,
+                a_fan_out_that_timed_out_is_opened_again, what_came_after_the_failure_is_forgotten,
+                forgotten_fan_outs_stay_forgotten, a_stream_is_taken_in_again, a_failure_deep_in_the_family_is_repaired,
                 cancelled_children_of_a_reopened_fan_out_go_on, a_failure_that_the_handler_heard_of_stays,
                 failed_spawned_children_run_again_with_their_parent, a_reopened_family_waits_for_a_place,
                 a_cancelled_handler_goes_on_from_its_history, a_cancelled_handler_waits_for_its_children_again,
@@ -387,11 +385,12 @@ macro_rules! every_contract {
                 what_has_completed_does_not_run_again, completed_branches_stay_as_they_are,
                 a_cancelled_branch_runs_again, a_cancelled_family_runs_again, a_cancelled_family_goes_on_in_order,
                 a_cancelled_family_waits_for_a_place, a_root_that_failed_by_itself_runs_again,
-                only_a_family_that_ended_badly_is_repaired, skipped_children_run_again_in_order, in_order_the_lowest_goes_first,
-                a_repaired_family_waits_for_a_place, nothing_of_a_family_without_a_place_opens,
-                a_removed_limit_lets_repaired_families_work, a_family_without_a_place_can_be_cancelled,
-                old_tokens_do_no_harm_after_a_repair, a_child_is_retried_while_its_parent_waits,
-                a_parent_is_retried_with_what_is_below_it, a_child_of_an_ended_parent_is_not_retried_alone,
+                only_a_family_that_ended_badly_is_repaired, skipped_children_run_again_in_order,
+                in_order_the_lowest_goes_first, a_repaired_family_waits_for_a_place,
+                nothing_of_a_family_without_a_place_opens, a_removed_limit_lets_repaired_families_work,
+                a_family_without_a_place_can_be_cancelled, old_tokens_do_no_harm_after_a_repair,
+                a_child_is_retried_while_its_parent_waits, a_parent_is_retried_with_what_is_below_it,
+                a_child_of_an_ended_parent_is_not_retried_alone,
             ]
             retry_policy: [
                 delays_double_up_to_the_cap, the_jitter_is_the_formulas_to_the_microsecond,
@@ -417,13 +416,12 @@ macro_rules! every_contract {
             serial: [
                 top_level_tasks_run_one_after_another, as_many_families_work_as_the_limit_says,
                 children_run_side_by_side_inside_the_family, a_family_keeps_its_place_between_attempts,
-                a_cancelled_root_frees_its_place, queues_do_not_block_each_other,
-                families_finish_before_new_ones_start, a_root_that_yields_lets_others_go_first,
-                yielding_without_a_place_is_a_snooze, a_new_limit_counts_what_is_at_work,
-                a_limit_may_change_while_families_work, other_changes_leave_the_families_alone,
-                a_repeated_claim_takes_no_second_place, the_order_holds_over_roots_and_children,
-                a_suspect_without_room_is_passed_over, a_root_for_later_takes_no_place,
-                a_paused_queue_keeps_the_places,
+                a_cancelled_root_frees_its_place, queues_do_not_block_each_other, families_finish_before_new_ones_start,
+                a_root_that_yields_lets_others_go_first, yielding_without_a_place_is_a_snooze,
+                a_new_limit_counts_what_is_at_work, a_limit_may_change_while_families_work,
+                other_changes_leave_the_families_alone, a_repeated_claim_takes_no_second_place,
+                the_order_holds_over_roots_and_children, a_suspect_without_room_is_passed_over,
+                a_root_for_later_takes_no_place, a_paused_queue_keeps_the_places,
             ]
             set_group: [
                 a_limit_goes_up, a_limit_goes_down, an_empty_setting_goes_back, slots_and_rates_are_set_apart,
@@ -448,9 +446,8 @@ macro_rules! every_contract {
             signal: [
                 a_signal_resumes_the_handler_that_waits_for_it, signals_are_kept_in_order_until_asked_for,
                 a_signal_that_came_before_is_there_already, a_taken_signal_is_recorded,
-                a_wait_that_was_given_up_stays_given_up, a_key_of_another_kind_is_refused,
-                a_stale_token_takes_nothing, nothing_that_has_ended_is_signalled,
-                a_task_whose_work_is_done_keeps_them, only_so_many_are_kept,
+                a_wait_that_was_given_up_stays_given_up, a_key_of_another_kind_is_refused, a_stale_token_takes_nothing,
+                nothing_that_has_ended_is_signalled, a_task_whose_work_is_done_keeps_them, only_so_many_are_kept,
             ]
             slots: [
                 every_end_of_an_attempt_frees_them, a_release_frees_them, a_worker_that_leaves_frees_them,
@@ -464,9 +461,9 @@ macro_rules! every_contract {
             ]
             slow_down: [
                 it_pauses_that_key_alone, it_outlives_the_handler_that_asked, the_later_moment_stands,
-                setting_the_key_lifts_it, setting_the_group_lifts_it,
-                a_passed_moment_changes_nothing, only_the_running_attempt_may_ask, a_group_without_a_key_is_not_found,
-                a_total_may_be_slowed_down, a_moment_too_far_ahead_is_refused,
+                setting_the_key_lifts_it, setting_the_group_lifts_it, a_passed_moment_changes_nothing,
+                only_the_running_attempt_may_ask, a_group_without_a_key_is_not_found, a_total_may_be_slowed_down,
+                a_moment_too_far_ahead_is_refused,
             ]
             spawn: [
                 a_parent_waits_with_its_own_outcome_recorded, a_child_knows_its_parent_its_root_and_its_depth,
@@ -487,21 +484,22 @@ macro_rules! every_contract {
             ]
             status: [
                 active_is_what_is_at_work_or_ready, a_waiting_follow_up_is_active, only_the_commands_asked_for_count,
-                a_status_is_looked_at_when_it_is_made, a_status_turns_and_does_not_stick, activity_between_two_looks_is_told,
-                putting_it_again_changes_what_it_watches, an_unknown_command_may_be_watched, a_status_can_be_removed,
+                a_status_is_looked_at_when_it_is_made, a_status_turns_and_does_not_stick,
+                activity_between_two_looks_is_told, putting_it_again_changes_what_it_watches,
+                an_unknown_command_may_be_watched, a_status_can_be_removed,
             ]
             suspend: [
                 a_suspended_task_waits_without_a_worker, a_suspension_costs_no_attempt, everything_is_written_at_once,
                 an_awaited_child_is_a_child_like_any_other, a_suspension_sent_again_does_nothing_twice,
                 a_stale_suspension_changes_nothing, a_task_whose_end_was_asked_for_is_cancelled_instead,
-                what_cannot_be_made_refuses_everything, a_fan_out_may_be_too_deep,
-                a_queue_without_children_takes_none, the_time_that_a_handler_ran_is_added_up, a_suspension_clears_suspicion,
+                what_cannot_be_made_refuses_everything, a_fan_out_may_be_too_deep, a_queue_without_children_takes_none,
+                the_time_that_a_handler_ran_is_added_up, a_suspension_clears_suspicion,
                 what_no_store_would_keep_is_refused, a_recorded_key_is_not_taken_again,
                 only_its_own_fan_outs_are_awaited, what_was_made_is_made_with_it,
-                later_children_queue_behind_earlier_ones, the_order_given_last_holds,
-                an_awaited_child_has_no_siblings, a_suspended_child_uses_no_room,
-                a_suspended_root_keeps_its_familys_place, unique_keys_go_on_as_they_were,
-                spawned_children_that_failed_fail_it_in_the_end, it_waits_for_what_it_names_alone,
+                later_children_queue_behind_earlier_ones, the_order_given_last_holds, an_awaited_child_has_no_siblings,
+                a_suspended_child_uses_no_room, a_suspended_root_keeps_its_familys_place,
+                unique_keys_go_on_as_they_were, spawned_children_that_failed_fail_it_in_the_end,
+                it_waits_for_what_it_names_alone,
             ]
             unique: [
                 a_duplicate_is_answered_with_the_task_in_place, duplicates_within_one_batch_are_one_task,
@@ -513,8 +511,7 @@ macro_rules! every_contract {
                 a_task_that_has_started_is_never_changed, a_finished_holder_of_a_window_is_not_changed,
                 cancelling_a_pending_task_gives_up_its_key, a_manual_retry_does_not_regain_the_key,
                 a_task_for_later_holds_its_key, a_listing_by_key_shows_holders_past_and_present,
-                of_several_holders_the_oldest_counts, any_text_is_a_key,
-                a_merge_that_grows_too_large_is_refused_whole,
+                of_several_holders_the_oldest_counts, any_text_is_a_key, a_merge_that_grows_too_large_is_refused_whole,
             ]
             unique_waiters: [
                 a_waiter_takes_its_duplicates_in, a_cancelled_waiter_leaves_its_key_to_the_next,

@@ -7,8 +7,8 @@ use futures_util::FutureExt;
 use kinfolk_conformance::Model;
 use kinfolk_conformance::contract::{
     cancel, cancel_family, child_limit, claim, claim_keys, declare, enqueue_keys, expire, fair, fan_out, follow_up,
-    holds, in_order, join, lease, parking, prune_family, queue, rates, record, repeat, reserve, resume, retry_durable,
-    retry_family, schedule, serial, settle, sibling, signal, slots, spawn, status, suspend, unique,
+    holds, in_order, join, lease, minutes, parking, prune_family, queue, rates, record, repeat, reserve, resume,
+    retry_durable, retry_family, schedule, serial, settle, sibling, signal, slots, spawn, status, suspend, unique,
 };
 use kinfolk_conformance::harness::run;
 use kinfolk_conformance::model::Bug;
@@ -35,6 +35,9 @@ async fn every_planted_mistake_breaks_a_contract() {
             }
             Bug::StrikeCostsNoTime => {
                 breaks(bug, async |w| lease::a_task_waits_longer_after_each_strike(w).await).await;
+            }
+            Bug::RepeatedNoteCountsTwice => {
+                breaks(bug, async |w| minutes::a_note_sent_again_counts_once(w).await).await;
             }
             Bug::AcquittedTaskStaysASuspect => {
                 breaks(bug, async |w| lease::an_acquitted_task_runs_at_once_like_any_other(w).await).await;

@@ -63,6 +63,8 @@ pub struct ClaimedTask {
     /// Whether it may hold slots: its end may make room for tasks that wait, so it is worth claiming again after it. Never false for
     /// one that does.
     pub keyed: bool,
+    /// How long it had waited since it was due; `None` unless this is its first run.
+    pub waited: Option<Duration>,
     /// The keys it was enqueued with.
     pub keys: Keys,
     /// How many checkpoints it has: if any, its handler is resumed with its history.

@@ -46,6 +46,7 @@ macro_rules! hand_on {
                 until: $crate::Timestamp
             ) -> bool;
             report(task: $crate::TaskId, token: $crate::Token, report: &$crate::Report) -> bool;
+            note_minutes(worker: $crate::WorkerId, number: u64, notes: &[$crate::minute::Note]) -> ();
             recover(worker: $crate::WorkerId) -> $crate::Recovered;
             due_schedules() -> Vec<$crate::Schedule>;
             fire(plan: &$crate::schedule::Plan) -> $crate::schedule::Fired;
@@ -62,6 +63,7 @@ macro_rules! hand_on {
             list(filter: &$crate::filter::Filter) -> $crate::filter::Page;
             count(filter: &$crate::filter::Filter) -> $crate::filter::Matches;
             failures(span: std::time::Duration) -> $crate::cause::Causes;
+            minutes(span: std::time::Duration) -> Vec<$crate::minute::Minute>;
             children(parent: $crate::TaskId, from: u64, limit: usize) -> Vec<$crate::Task>;
             tally(parent: $crate::TaskId) -> $crate::Tally;
             progress(task: $crate::TaskId) -> $crate::Progress;

@@ -29,6 +29,7 @@ pub mod ids;
 pub mod inspect;
 pub mod json;
 pub mod limits;
+pub mod minute;
 pub mod name;
 pub mod operate;
 pub mod queue;

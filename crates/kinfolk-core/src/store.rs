@@ -24,6 +24,7 @@ use crate::held::Held;
 use crate::ids::{FanOutId, TaskId, Token, WorkerId};
 use crate::inspect::{Finding, Stats, Violation};
 use crate::json::Json;
+use crate::minute::{Minute, Note};
 use crate::name::{CommandName, GroupName, QueueName, ScheduleName, SignalName, StatusName};
 use crate::operate::{Action, BulkPage, Cancelled, Migrated, Migration};
 use crate::queue::{Policy, Queue};
@@ -99,6 +100,12 @@ pub trait Work: Send + Sync {
     /// Say how far a running attempt has come. `false` when the token no longer holds.
     async fn report(&self, task: TaskId, token: Token, report: &Report) -> Answer<bool>;
 
+    /// Add what this worker did since its last note to the figures of this minute, by the store's clock. `number` is 1 for the
+    /// first note of a worker and larger for each that follows: one that was taken already, or is older than that, changes
+    /// nothing. [`StoreError::LeaseLost`] when the worker is not, or no longer, registered, and [`StoreError::NotFound`] when
+    /// a queue or a command is not there: then nothing of it is noted.
+    async fn note_minutes(&self, worker: WorkerId, number: u64, notes: &[Note]) -> Answer<()>;
+
     /// Take care of the tasks of workers whose lease has ended, one page of them. Only a worker that has itself renewed
     /// without a gap for a full lease may judge others; for one that has not, this does nothing.
     async fn recover(&self, worker: WorkerId) -> Answer<Recovered>;
@@ -116,8 +123,8 @@ pub trait Work: Send + Sync {
     /// Look at every status again. Returns those that have turned.
     async fn refresh_statuses(&self) -> Answer<Vec<Status>>;
 
-    /// Remove finished families that are past their retention, one page of them, and of groups what says nothing any more, page
-    /// after page. Returns how many tasks went.
+    /// Remove finished families that are past their retention, one page of them, of groups what says nothing any more, page
+    /// after page, and entries of the audit log and minutes that are past their time. Returns how many tasks went.
     async fn prune(&self) -> Answer<u64>;
 
     /// Listen for wake-ups meant for this worker. `None` when this store, as it was opened, has none to give: then the
@@ -169,6 +176,10 @@ pub trait Inspect: Send + Sync {
 
     /// What failed in the span until now, by cause: of the newest [`crate::limits::LOOK_MAX`] failures.
     async fn failures(&self, span: Duration) -> Answer<Causes>;
+
+    /// What workers did in the minutes that began in the span until now, by minute, queue and command, the oldest first; a
+    /// minute in which nothing was done is not there. They are kept for [`crate::limits::MINUTES_KEPT`].
+    async fn minutes(&self, span: Duration) -> Answer<Vec<Minute>>;
 
     /// The children of a task in the order in which they were made, from this one on (0 is the first), at most this many
     /// and at most [`crate::limits::PAGE_MAX`].

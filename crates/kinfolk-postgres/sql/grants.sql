@@ -21,7 +21,7 @@ begin
         from (values
             ('kinfolk_producer', array['enqueue', 'enqueue_many', 'try_enqueue', 'try_enqueue_many', 'enqueue_rows', 'take_ids', 'register_command',
                 'register_commands', 'commands', 'wake', 'signal']),
-            ('kinfolk_worker', array['register_worker', 'heartbeat', 'leave', 'claim', 'flush', 'settle', 'settle_made', 'complete', 'require_done',
+            ('kinfolk_worker', array['register_worker', 'heartbeat', 'note_minutes', 'leave', 'claim', 'flush', 'settle', 'settle_made', 'complete', 'require_done',
                 'lock_settled', 'recover', 'due_schedules', 'fire', 'sweep', 'prune', 'prune_rates', 'refresh_statuses', 'statuses', 'queues',
                 'get_task', 'tally', 'record', 'suspend', 'expire', 'take_signal', 'report', 'history', 'results',
                 'lock_suspended', 'signal', 'slow_down']),
@@ -29,7 +29,7 @@ begin
             ('kinfolk_worker', array['count_tasks', 'stats', 'find_tasks', 'get_tasks']),
             ('kinfolk_viewer', array['get_task', 'history', 'results', 'get_attempts', 'runs', 'list_tasks', 'find_tasks', 'get_tasks',
                 'count_matching', 'failed_tasks', 'pending_facts', 'children', 'tally', 'progress', 'stats',
-                'count_tasks', 'queues', 'commands', 'workers', 'schedules', 'check_invariants', 'doctor', 'folded', 'holds',
+                'count_tasks', 'minutes', 'queues', 'commands', 'workers', 'schedules', 'check_invariants', 'doctor', 'folded', 'holds',
                 'is_active', 'statuses', 'explain', 'groups', 'keys', 'change_mark', 'errors']),
             -- Those who run handlers in the database.
             ('kinfolk_worker', array['commands', 'find_handler', 'enter', 'handling', 'depart', 'finish', 'run_function',

@@ -169,6 +169,14 @@ create or replace function kinfolk.errors_kept_us() returns bigint
 language sql immutable parallel safe
 as $$ select 7776000000000::bigint $$;
 
+create or replace function kinfolk.minutes_kept_us() returns bigint
+language sql immutable parallel safe
+as $$ select 21600000000::bigint $$;
+
+create or replace function kinfolk.notes_max() returns integer
+language sql immutable parallel safe
+as $$ select 1000::integer $$;
+
 create or replace function kinfolk.progress_note_bytes_max() returns integer
 language sql immutable parallel safe
 as $$ select 1000::integer $$;

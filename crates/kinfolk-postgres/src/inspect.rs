@@ -10,6 +10,7 @@ use kinfolk_core::filter::{Filter, Matches, Page};
 use kinfolk_core::held::{self, Held};
 use kinfolk_core::inspect::{Finding, Stats, Violation};
 use kinfolk_core::limits::{LOOK_MAX, PAGE_MAX};
+use kinfolk_core::minute::Minute;
 use kinfolk_core::store::Answer;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
@@ -36,6 +37,8 @@ const LIST: &str = concat!(
 );
 const COUNT: &str = "select tasks, more from kinfolk.count_matching($1)";
 const FAILED: &str = "select id, command, finished_at, kind, message from kinfolk.failed_tasks($1, $2)";
+const MINUTES: &str = "select minute, queue, command, started, waited_us, waited_max_us, completed, failed, retried, cancelled, \
+    suspended, ran_us, ran_max_us from kinfolk.minutes($1)";
 const PENDING: &str = "select queue, paused, fair, fact, command, served, group_name, group_command, key, until, tasks, cut \
     from kinfolk.pending_facts($1)";
 const CHILDREN: &str = concat!("select ", task_columns!(), " from kinfolk.children($1, $2, $3)");
@@ -125,6 +128,11 @@ impl Inspect for PgStore {
         let rows = self.look(FAILED, &[(&Moment(since), Type::TIMESTAMPTZ), (&page, Type::INT4)]).await?;
         let failed = rows.iter().take(LOOK_MAX).map(rows::failed_task).collect::<Answer<Vec<_>>>()?;
         Ok(Causes::of(failed, since, until, rows.len() > LOOK_MAX))
+    }
+
+    async fn minutes(&self, span: Duration) -> Answer<Vec<Minute>> {
+        let since = Moment(self.now().await?.minus(span));
+        self.look(MINUTES, &[(&since, Type::TIMESTAMPTZ)]).await?.iter().map(rows::minute).collect()
     }
 
     async fn children(&self, parent: TaskId, from: u64, limit: usize) -> Answer<Vec<Task>> {

@@ -50,6 +50,8 @@ pub fn limits_sql() -> String {
         ("holders_shown_max", "integer", l::HOLDERS_SHOWN_MAX as u64),
         ("audit_kept_us", "bigint", micros(l::AUDIT_KEPT)),
         ("errors_kept_us", "bigint", micros(l::ERRORS_KEPT)),
+        ("minutes_kept_us", "bigint", micros(l::MINUTES_KEPT)),
+        ("notes_max", "integer", l::NOTES_MAX as u64),
         ("progress_note_bytes_max", "integer", l::PROGRESS_NOTE_BYTES_MAX as u64),
     ];
     let mut sql = String::from(

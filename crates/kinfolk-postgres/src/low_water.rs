@@ -163,6 +163,7 @@ mod tests {
         let task = ClaimedTask {
             steps: 0,
             keyed: false,
+            waited: None,
             keys: Keys::new(),
             id: TaskId(id),
             parent: None,

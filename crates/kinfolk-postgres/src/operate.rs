@@ -284,11 +284,11 @@ fn found(there: bool, what: &'static str, name: impl std::fmt::Display) -> Answe
 }
 
 /// What is not there, from the words of KF002.
-fn not_there(fault: StoreError) -> StoreError {
+pub(crate) fn not_there(fault: StoreError) -> StoreError {
     let StoreError::NotFound { what: "", name } = &fault else { return fault };
     let named = |what: &'static str| {
         let rest = name.strip_prefix("there is no ").and_then(|words| words.strip_prefix(what))?.strip_prefix(' ')?;
         Some(StoreError::not_found(what, rest))
     };
-    named("queue").or_else(|| named("group")).unwrap_or(fault)
+    named("queue").or_else(|| named("command")).or_else(|| named("group")).unwrap_or(fault)
 }

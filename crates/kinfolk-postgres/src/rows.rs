@@ -1,10 +1,13 @@
 //! Rows become the core's types here, and nowhere else.
 
+use std::time::Duration;
+
 use kinfolk_core::audit::{Audit, Audited};
 use kinfolk_core::cause::FailedTask;
 use kinfolk_core::error_log::LoggedError;
 use kinfolk_core::held::{Fact, Pending};
 use kinfolk_core::inspect::{Count, Finding, Health, Violation};
+use kinfolk_core::minute::{Figures, Minute};
 use kinfolk_core::schedule::Fired;
 use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
@@ -391,6 +394,24 @@ pub(crate) fn logged_error(row: &Row) -> Answer<LoggedError> {
         handler: get(row, 5)?,
         failure: json(row, 6)?.unwrap_or_else(Json::null).to()?,
     })
+}
+
+pub(crate) fn minute(row: &Row) -> Answer<Minute> {
+    let micros = |place| Ok::<_, StoreError>(Duration::from_micros(count(row, place)?));
+    let figures = Figures {
+        started: count(row, 3)?,
+        waited: micros(4)?,
+        waited_max: micros(5)?,
+        completed: count(row, 6)?,
+        failed: count(row, 7)?,
+        retried: count(row, 8)?,
+        cancelled: count(row, 9)?,
+        suspended: count(row, 10)?,
+        ran: micros(11)?,
+        ran_max: micros(12)?,
+    };
+    let (queue, command) = (QueueName::new(get(row, 1)?)?, CommandName::new(get(row, 2)?)?);
+    Ok(Minute { at: moment(row, 0)?, queue, command, figures })
 }
 
 pub(crate) fn fired(row: &Row) -> Answer<Fired> {

@@ -29,6 +29,7 @@ pub(crate) const SCHEMA: &[(&str, &str)] = files![
     "schema/status.sql",
     "schema/audit.sql",
     "schema/error.sql",
+    "schema/minute.sql",
     "schema/intent.sql",
 ];
 
@@ -140,6 +141,11 @@ pub(crate) const CODE: &[(&str, &str)] = files![
     "functions/prune_audit.sql",
     "functions/errors.sql",
     "functions/prune_errors.sql",
+    "functions/read_notes.sql",
+    "functions/wrong_note.sql",
+    "functions/note_minutes.sql",
+    "functions/minutes.sql",
+    "functions/prune_minutes.sql",
     "functions/prune.sql",
     "functions/sweep.sql",
     "functions/schedules.sql",

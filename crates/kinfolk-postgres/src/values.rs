@@ -45,6 +45,25 @@ impl<'a> FromSql<'a> for Moment {
     }
 }
 
+/// The difference of two moments on its way from the database; one that is below zero is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Interval(pub(crate) Duration);
+
+impl<'a> FromSql<'a> for Interval {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Boxed> {
+        let (micros, rest) = raw.split_at_checked(8).ok_or("an interval is cut off")?;
+        let (days, _) = rest.split_at_checked(4).ok_or("an interval is cut off")?;
+        let (micros, days) = (i64::from_be_bytes(micros.try_into()?), i32::from_be_bytes(days.try_into()?));
+        // A difference of moments has no months, and its days have 24 hours.
+        let micros = micros.saturating_add(i64::from(days).saturating_mul(86_400_000_000));
+        Ok(Self(Duration::from_micros(u64::try_from(micros).unwrap_or_default())))
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        *kind == Type::INTERVAL
+    }
+}
+
 /// JSON on its way to the database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JsonIn<'a>(pub(crate) &'a str);

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use kinfolk_core::claim::ClaimedTask;
 use kinfolk_core::crash::point;
 use kinfolk_core::limits::CLAIM_BATCH_MAX;
+use kinfolk_core::minute::{self, Note};
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
@@ -19,19 +20,21 @@ use tokio_postgres::types::Type;
 use crate::call::Param;
 use crate::error::worker_error;
 use crate::low_water::{Cost, Lane, Taken};
+use crate::operate::not_there;
 use crate::rows;
 use crate::store::PgStore;
-use crate::values::{JsonOut, Moment, micros, span};
+use crate::values::{Interval, JsonOut, JsonText, Moment, micros, span};
 use crate::wake::Listener;
 
 const REGISTER_WORKER: &str = "select kinfolk.register_worker($1, $2, $3, $4, $5)";
 const HEARTBEAT: &str = "select id, token from kinfolk.heartbeat($1)";
 const LEAVE: &str = "select kinfolk.leave($1)";
 const CLAIM: &str = "select id, command, payload, attempt, max_attempts, timeout_us, trace, priority, place, next_due, \
-    again, parent, root, depth, lane, steps, recorded, parked, keyed, more, unflushed, turns, keys \
+    again, parent, root, depth, lane, steps, recorded, parked, keyed, more, unflushed, turns, keys, waited \
     from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
 const FLUSH: &str = "select kinfolk.flush()";
 const SLOW_DOWN: &str = "select answer, ahead_ms from kinfolk.slow_down($1, $2, $3, $4)";
+const NOTE_MINUTES: &str = "select kinfolk.note_minutes($1, $2, $3)";
 const RECOVER: &str = "select returned, poisoned, cancelled, workers, more from kinfolk.recover($1)";
 const DUE_SCHEDULES: &str = "select * from kinfolk.due_schedules()";
 const FIRE: &str = "select tasks, overlapped, too_late, rejected, missing from kinfolk.fire($1, $2, $3, $4)";
@@ -145,6 +148,15 @@ impl Work for PgStore {
 
     async fn report(&self, task: TaskId, token: Token, report: &Report) -> Answer<bool> {
         self.send_report(task, token, report).await
+    }
+
+    async fn note_minutes(&self, worker: WorkerId, number: u64, notes: &[Note]) -> Answer<()> {
+        minute::check(notes)?;
+        let number = i64::try_from(number).unwrap_or(i64::MAX);
+        let notes = JsonText::of(&notes)?;
+        let params: [Param<'_>; 3] = [(&worker.0, Type::UUID), (&number, Type::INT8), (&notes, Type::JSONB)];
+        self.rows(NOTE_MINUTES, &params).await.map_err(|fault| not_there(worker_error(fault, worker)))?;
+        Ok(())
     }
 
     async fn recover(&self, worker: WorkerId) -> Answer<Recovered> {
@@ -318,6 +330,7 @@ fn claimed_task(claim: &Claim, id: i64, row: &Row) -> Answer<ClaimedTask> {
         trace: row.get(6),
         keyed: row.get(18),
         keys: rows::keys(row, 22)?,
+        waited: row.get::<_, Option<Interval>>(23).map(|waited| waited.0),
         parent: row.get::<_, Option<i64>>(11).map(TaskId),
         root: TaskId(row.get(12)),
         depth: small(13),

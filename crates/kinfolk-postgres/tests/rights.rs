@@ -32,14 +32,14 @@ const RIGHTS: [(&str, &str); 5] = [
         "kinfolk_viewer",
         "change_mark check_invariants children clock commands count_matching count_tasks doctor errors explain failed_tasks find_tasks folded get_attempts \
          get_task get_tasks groups \
-         has_failed_siblings has_pending_children history holds is_active keys list_tasks pending_facts progress queues results runs \
+         has_failed_siblings has_pending_children history holds is_active keys list_tasks minutes pending_facts progress queues results runs \
          schedules schema_version stats statuses tally workers",
     ),
     (
         "kinfolk_worker",
         "begin_procedure begin_round call_function call_handler claim claim_chosen claimable clock commands complete count_tasks depart due_schedules \
          end_procedure enter expire failure_of find_handler find_tasks finish fire flush get_task get_tasks handling heartbeat history leave \
-         lock_settled lock_suspended open_envelope process_round process_task process_tasks prune prune_rates queues \
+         lock_settled lock_suspended note_minutes open_envelope process_round process_task process_tasks prune prune_rates queues \
          record recover refresh_statuses register_worker report require_done results run_function run_task schema_version settle \
          settle_made signal slow_down slow_down_all stats statuses suspend sweep take_signal tally",
     ),

@@ -41,6 +41,7 @@ const SCHEMA: &[&str] = files![
     "status",
     "audit",
     "error",
+    "minute",
     "slot",
     "task_shown",
     "migration",

@@ -21,6 +21,7 @@ mod group_options;
 mod groups;
 mod list;
 mod migrate;
+mod minutes;
 mod queue;
 mod register;
 pub(crate) mod replay;
@@ -83,6 +84,8 @@ pub(crate) enum Command {
     Failures(failures::Args),
     /// Every attempt that failed, newest first, whatever became of its task
     Errors(errors::Args),
+    /// What workers did, by queue and command: throughput, waiting and running times
+    Minutes(minutes::Args),
     /// Send a task a signal that its handler waits for, or will ask for
     Signal(signal::Args),
     /// Run a task's recorded history through the code of this program, and write nothing
@@ -152,6 +155,7 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Fault
         Command::Delete(args) => bulk::delete(args, session).await,
         Command::Failures(args) => failures::run(args, session).await,
         Command::Errors(args) => errors::run(args, session).await,
+        Command::Minutes(args) => minutes::run(args, session).await,
         Command::Signal(args) => signal::run(args, session).await,
         Command::Replay(args) => replay::run(args, session).await,
         Command::Pause(pause) => queue::pause(pause, session).await,

@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 
 use super::parts::{self, AttemptPart, CheckpointPart, FailurePart, FanOutPart, RunPart, SpecPart};
 
-fn millis<S: Serializer>(span: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn millis<S: Serializer>(span: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
     span.map(|span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX)).serialize(serializer)
 }
 

@@ -37,6 +37,7 @@ pub mod join;
 pub mod keys;
 pub mod lease;
 pub mod migrate;
+pub mod minutes;
 pub mod parking;
 pub mod progress;
 pub mod prune;

@@ -157,7 +157,7 @@ mod tests {
     }
 
     /// Mistakes that need a longer chance meeting than a test has time for; each breaks a contract at once.
-    const RARE: [Bug; 24] = [
+    const RARE: [Bug; 25] = [
         Bug::SiblingComesTooLate,
         Bug::InOrderOpensTwo,
         Bug::FailureDoesNotStopTheOrder,
@@ -182,6 +182,7 @@ mod tests {
         Bug::CancelLosesTheTurn,
         Bug::RateRefillsEarly,
         Bug::StrikeCostsNoTime,
+        Bug::RepeatedNoteCountsTwice,
     ];
 
     #[tokio::test(flavor = "multi_thread")]

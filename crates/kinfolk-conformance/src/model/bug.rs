@@ -143,13 +143,15 @@ pub enum Bug {
     DeclarationCountsNothing,
     /// A task with a strike is open again at once.
     StrikeCostsNoTime,
+    /// A note of what a worker did that is sent again counts again.
+    RepeatedNoteCountsTwice,
     /// A suspect that an operator has cleared runs apart from others still.
     AcquittedTaskStaysASuspect,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 71] = [
+    pub const ALL: [Self; 72] = [
         Self::StaleSettleGoesThrough,
         Self::SnoozeCostsAnAttempt,
         Self::RetryLosesThePlace,
@@ -220,6 +222,7 @@ impl Bug {
         Self::NoRoomIsKept,
         Self::DeclarationCountsNothing,
         Self::StrikeCostsNoTime,
+        Self::RepeatedNoteCountsTwice,
         Self::AcquittedTaskStaysASuspect,
     ];
 }

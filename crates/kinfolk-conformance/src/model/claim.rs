@@ -173,6 +173,7 @@ impl Engine {
             ClaimedTask {
                 keyed: self.holds_slots(*id),
                 keys: task.keys.clone(),
+                waited: (self.tasks[id].runs == 1).then(|| task.started_at.unwrap_or(self.now).since(task.due)),
                 id: *id,
                 token: claim.token,
                 command: task.command.clone(),

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use kinfolk_core::audit::Audited;
 use kinfolk_core::error_log::LoggedError;
+use kinfolk_core::minute::Figures;
 use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
 use kinfolk_core::{
@@ -58,6 +59,8 @@ struct Engine {
     statuses: BTreeMap<StatusName, Status>,
     audited: Vec<Audited>,
     errors: Vec<LoggedError>,
+    /// What workers did, by minute, queue and command.
+    minutes: BTreeMap<(Timestamp, QueueName, CommandName), Figures>,
     /// How often someone has asked whether anything changed.
     looks: u64,
     /// The families that pending follow-ups wait for: by follow-up, then by root.
@@ -134,6 +137,8 @@ struct WorkerRow {
     started_at: Timestamp,
     lease_until: Timestamp,
     steady_since: Timestamp,
+    /// The number of its last note of what it did.
+    noted: u64,
 }
 
 impl Engine {

@@ -11,6 +11,7 @@ use kinfolk_core::filter::{Filter, Matches, Page};
 use kinfolk_core::held::Held;
 use kinfolk_core::inspect::{Finding, Stats, Violation};
 use kinfolk_core::limits::PAGE_MAX;
+use kinfolk_core::minute::{Minute, Note};
 use kinfolk_core::operate::{Action, BulkPage, Cancelled, Migrated, Migration};
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
@@ -155,6 +156,10 @@ impl Work for Model {
         self.act(|engine| engine.settle(settles))
     }
 
+    async fn note_minutes(&self, worker: WorkerId, number: u64, notes: &[Note]) -> Answer<()> {
+        self.act(|engine| engine.whole(|engine| engine.note_minutes(worker, number, notes)))
+    }
+
     async fn recover(&self, worker: WorkerId) -> Answer<Recovered> {
         self.act(|engine| engine.recover(worker))
     }
@@ -282,6 +287,18 @@ impl Inspect for Model {
 
     async fn check(&self) -> Answer<Vec<Violation>> {
         Ok(self.engine().check())
+    }
+
+    async fn minutes(&self, span: Duration) -> Answer<Vec<Minute>> {
+        let engine = self.engine();
+        let since = engine.now.minus(span);
+        let shown = |((at, queue, command), figures): (&(_, QueueName, CommandName), &_)| Minute {
+            at: *at,
+            queue: queue.clone(),
+            command: command.clone(),
+            figures: *figures,
+        };
+        Ok(engine.minutes.iter().filter(|((at, ..), _)| *at > since).map(shown).collect())
     }
 
     async fn audit_log(&self, before: Option<i64>, limit: usize) -> Answer<Vec<Audited>> {

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use kinfolk_core::decide::{self};
-use kinfolk_core::limits::{AUDIT_KEPT, ERRORS_KEPT, SWEEP_PAGE};
+use kinfolk_core::limits::{AUDIT_KEPT, ERRORS_KEPT, MINUTES_KEPT, SWEEP_PAGE};
+use kinfolk_core::minute::{self, Minute, Note};
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
@@ -18,7 +19,7 @@ impl Engine {
     pub(super) fn register_worker(&mut self, spec: &WorkerSpec) -> Answer<()> {
         spec.check()?;
         let now = self.now;
-        let fresh = WorkerRow { spec: spec.clone(), started_at: now, lease_until: now, steady_since: now };
+        let fresh = WorkerRow { spec: spec.clone(), started_at: now, lease_until: now, steady_since: now, noted: 0 };
         let row = self.workers.entry(spec.id).or_insert(fresh);
         row.spec = spec.clone();
         row.renew(now);
@@ -37,6 +38,28 @@ impl Engine {
         let asked = |row: &Row| row.task.worker == Some(worker) && row.task.cancel_requested_at.is_some();
         let cancel = self.tasks.values().filter(|row| asked(row));
         Ok(Heartbeat { cancel: cancel.filter_map(|row| Some((row.task.id, row.token?))).collect() })
+    }
+
+    pub(super) fn note_minutes(&mut self, worker: WorkerId, number: u64, notes: &[Note]) -> Answer<()> {
+        minute::check(notes)?;
+        let doubles = self.has(Bug::RepeatedNoteCountsTwice);
+        let row = self.workers.get_mut(&worker).ok_or(StoreError::LeaseLost { worker })?;
+        if number <= row.noted && !doubles {
+            return Ok(());
+        }
+        row.noted = number.max(row.noted);
+        for Note { queue, command, figures } in notes {
+            if !self.queues.contains_key(queue) {
+                return Err(StoreError::not_found("queue", queue));
+            }
+            if !self.commands.contains_key(command) {
+                return Err(StoreError::not_found("command", command));
+            }
+            let key = (Minute::of(self.now), queue.clone(), command.clone());
+            let sum = self.minutes.entry(key).or_default();
+            *sum = sum.plus(figures);
+        }
+        Ok(())
     }
 
     pub(super) fn leave(&mut self, worker: WorkerId) {
@@ -116,6 +139,7 @@ impl Engine {
         let now = self.now;
         self.audited.retain(|audited| audited.at.plus(AUDIT_KEPT) > now);
         self.errors.retain(|entry| entry.at.plus(ERRORS_KEPT) > now);
+        self.minutes.retain(|(at, ..), _| at.plus(MINUTES_KEPT) > now);
         let over = |row: &&Row| {
             let retention = self.queues[&row.task.queue].policy.retention;
             let kept = match row.task.state {

@@ -4,7 +4,7 @@
 -- have seen it as busy; or there may be more before the marks), and how many `steps` it made in `task_ready`: dead entries
 -- that can't be removed yet count, so that a caller knows when marks are worth it. Of a task `recorded` says how many checkpoints
 -- its handler has written, `parked` whether it was suspended before, `keyed` whether it holds slots, `keys` those it was enqueued
--- with (null: none). `more` of the last row: so many were found to be held up by their keys that the claim ended there, and there
+-- with (null: none), `waited` how long it had waited since it was due (null: it has run before). `more` of the last row: so many were found to be held up by their keys that the claim ended there, and there
 -- may be others behind them.
 --
 -- Never waits for a row: locks a shared try-lock of the queue (a pause, or a change of limits, takes it whole), the tasks
@@ -40,7 +40,7 @@ create or replace function kinfolk.claim(
     id bigint, command text, payload jsonb, attempt integer, max_attempts integer, timeout_us bigint, trace text,
     priority integer, place timestamptz, next_due timestamptz, again boolean, parent bigint, root bigint, depth integer,
     lane text, steps bigint, recorded integer, parked boolean, keyed boolean, more boolean,
-    unflushed boolean, turns bigint[], keys jsonb
+    unflushed boolean, turns bigint[], keys jsonb, waited interval
 )
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -118,7 +118,8 @@ begin
         select t.id, c.name,
             coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
             t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer, t.lane::text,
-            null::bigint, t.steps, t.parked, t.keyed, null::boolean, null::boolean, null::bigint[], t.keys
+            null::bigint, t.steps, t.parked, t.keyed, null::boolean, null::boolean, null::bigint[], t.keys,
+            case when t.runs = 1 then t.started_at - t.due end
         from kinfolk.task t
         join kinfolk.command c on c.id = t.command_id
         where t.worker_id = p_worker
@@ -176,7 +177,7 @@ begin
                 limit 1
             ),
             false, null::bigint, null::bigint, null::integer, null, null::bigint, null::integer, null::boolean, null::boolean,
-            false, v_taken > 0, null::bigint[], null::jsonb;
+            false, v_taken > 0, null::bigint[], null::jsonb, null::interval;
         return;
     end if;
 
@@ -346,7 +347,8 @@ begin
                 coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace,
                 t.priority, t.place, null::timestamptz, false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer,
                 case when t.id = any (v_tops) then 'top' else t.lane::text end, null::bigint, t.steps, t.parked, t.keyed,
-                null::boolean, null::boolean, null::bigint[], t.keys;
+                null::boolean, null::boolean, null::bigint[], t.keys,
+                case when t.runs = 1 then v_now - t.due end;
             get diagnostics v_taken = row_count;
             if exists (select from kinfolk.status) then
                 perform kinfolk.note_started(v_ids);
@@ -404,7 +406,7 @@ begin
         null::integer, null::timestamptz, v_next_due,
         v_left or v_short or (v_taken < v_limit and not coalesce(v_idle, false)), null::bigint, null::bigint, null::integer, null,
         pg_stat_get_xact_tuples_returned('kinfolk.task_ready'::regclass) - v_steps, null::integer, null::boolean, null::boolean,
-        v_more, v_unflushed, case when v_queue.fair is not null then v_ids end, null::jsonb;
+        v_more, v_unflushed, case when v_queue.fair is not null then v_ids end, null::jsonb, null::interval;
 end
 $$;
 

@@ -1,7 +1,8 @@
 -- Removes finished families that are past their retention, the root that ended first before the others, one page of tasks:
 -- children before their parents, so that a family that is larger goes over several calls. Answers how many tasks went.
 -- Before that, of groups, what has passed (`prune_keys`): their admission locks, where they are free, come before any row.
--- The audit log and the error log lose what is past its time as well (`prune_audit`, `prune_errors`).
+-- The audit log, the error log and the minutes lose what is past its time as well (`prune_audit`, `prune_errors`,
+-- `prune_minutes`).
 -- Reads `task_finished`; locks the roots, passing over those that someone else holds: nobody touches the rest of a family
 -- whose root has ended without having locked that.
 
@@ -26,6 +27,7 @@ begin
     perform kinfolk.prune_keys(v_now);
     perform kinfolk.prune_audit(v_now);
     perform kinfolk.prune_errors(v_now);
+    perform kinfolk.prune_minutes(v_now);
     v_ids := array(
         select old.id
         from kinfolk.queue q

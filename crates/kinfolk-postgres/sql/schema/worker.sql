@@ -1,4 +1,5 @@
--- Processes that run tasks. `steady_since`: since when the lease was renewed without a gap.
+-- Processes that run tasks. `steady_since`: since when the lease was renewed without a gap. `noted`:
+-- the number of the last note of what it did (`note_minutes`).
 
 create table kinfolk.worker (
     id uuid primary key,
@@ -9,7 +10,8 @@ create table kinfolk.worker (
     renewed_at timestamptz not null,
     lease_us bigint not null,
     lease_until timestamptz not null,
-    steady_since timestamptz not null
+    steady_since timestamptz not null,
+    noted bigint not null default 0
 ) with (fillfactor = 50);
 
 -- Which worker claims from which queue, and whether its last claim there left it with room to spare. Claims keep it;

@@ -12,6 +12,7 @@ delete from kinfolk.intent;
 delete from kinfolk.status;
 delete from kinfolk.audit;
 delete from kinfolk.error;
+delete from kinfolk.minute;
 delete from kinfolk.started;
 delete from kinfolk.follow_up;
 delete from kinfolk.ended_page;

@@ -13,7 +13,8 @@ select id,
        depth,
        steps,
        keyed,
-       keys
+       keys,
+       iif(runs = 1, max(started_at - due, 0), null) as waited
 from task_shown
 where worker = ?1
   and token = ?2

@@ -13,6 +13,7 @@ select id,
        depth,
        steps,
        keyed,
-       keys
+       keys,
+       iif(runs = 1, max(started_at - due, 0), null) as waited
 from task_shown
 where id = ?1

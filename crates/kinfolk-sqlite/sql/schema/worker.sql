@@ -8,5 +8,6 @@ create table worker (
     lease        integer not null,
     started_at   integer not null,
     lease_until  integer not null,
-    steady_since integer not null  -- since when it has renewed without a gap
+    steady_since integer not null, -- since when it has renewed without a gap
+    noted        integer not null default 0 -- the number of its last note of what it did
 ) strict, without rowid;

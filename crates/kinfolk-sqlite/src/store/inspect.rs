@@ -9,6 +9,7 @@ use kinfolk_core::error_log::LoggedError;
 use kinfolk_core::filter::{Filter, Matches, Page};
 use kinfolk_core::held::Held;
 use kinfolk_core::inspect::{Finding, Stats, Violation};
+use kinfolk_core::minute::Minute;
 use kinfolk_core::store::{Answer, Inspect};
 use kinfolk_core::task::{Attempt, Run, Task};
 use kinfolk_core::worker::WorkerView;
@@ -20,7 +21,7 @@ use kinfolk_core::{
 use super::SqliteStore;
 use crate::look::activity::Activity;
 use crate::look::{activity, check, doctor, durable, explain, failures, family, groups, held, list, stats, tasks};
-use crate::verb::{audit, errors, schedule};
+use crate::verb::{audit, errors, minute, schedule};
 
 #[async_trait]
 impl Inspect for SqliteStore {
@@ -55,6 +56,10 @@ impl Inspect for SqliteStore {
 
     async fn failures(&self, span: Duration) -> Answer<Causes> {
         self.read(move |snapshot| failures::failures(snapshot, span)).await
+    }
+
+    async fn minutes(&self, span: Duration) -> Answer<Vec<Minute>> {
+        self.read(move |snapshot| minute::minutes(snapshot, span)).await
     }
 
     async fn children(&self, parent: TaskId, from: u64, limit: usize) -> Answer<Vec<Task>> {

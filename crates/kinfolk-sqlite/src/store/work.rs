@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use kinfolk_core::limits::SETTLE_BATCH_MAX;
+use kinfolk_core::minute::{self, Note};
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::{Answer, Work};
 use kinfolk_core::{
@@ -15,6 +16,7 @@ use kinfolk_core::{
 use super::{SqliteStore, closed};
 use crate::look::activity::turned;
 use crate::look::lost;
+use crate::verb::minute as minutes;
 use crate::verb::{
     claim, expire, prune, rate, record, recover, report, schedule, settle, signal, status, suspend, sweep, worker,
 };
@@ -101,6 +103,12 @@ impl Work for SqliteStore {
         report.check()?;
         let report = report.clone();
         self.write(Verb::Report, move |session| report::report(session, task, token, &report)).await
+    }
+
+    async fn note_minutes(&self, worker: WorkerId, number: u64, notes: &[Note]) -> Answer<()> {
+        minute::check(notes)?;
+        let notes = notes.to_vec();
+        self.write(Verb::Arrange, move |session| minutes::note(session, worker, number, &notes)).await
     }
 
     async fn recover(&self, worker: WorkerId) -> Answer<Recovered> {

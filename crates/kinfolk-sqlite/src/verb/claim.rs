@@ -232,6 +232,7 @@ fn claimed(session: &Session<'_>, row: &Row<'_>, token: Token) -> Result<Claimed
         depth: row.get(9)?,
         steps: row.get(10)?,
         keyed: row.get(11)?,
+        waited: row.get::<_, Option<i64>>(13)?.map(span_from),
         keys: keys(row.get::<_, Option<String>>(12)?.as_deref())?,
     })
 }

@@ -16,6 +16,7 @@ pub(crate) mod follow_up;
 pub(crate) mod group;
 pub(crate) mod line;
 pub(crate) mod make;
+pub(crate) mod minute;
 pub(crate) mod park;
 pub(crate) mod prune;
 pub(crate) mod queue;

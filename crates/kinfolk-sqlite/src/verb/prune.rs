@@ -9,12 +9,13 @@ use rusqlite::CachedStatement;
 use crate::ended_page;
 use crate::error::Result;
 use crate::session::Session;
-use crate::verb::{audit, errors};
+use crate::verb::{audit, errors, minute};
 
 /// Removes one page of what is past its retention, and says how many tasks went.
 pub(crate) fn prune(session: &mut Session<'_>) -> Result<u64> {
     audit::prune(session)?;
     errors::prune(session)?;
+    minute::prune(session)?;
     let mut past: Vec<(i64, i64)> = Vec::new();
     for known in session.catalogue.queues() {
         let keep = &known.queue.policy.retention;

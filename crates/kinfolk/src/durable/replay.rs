@@ -85,6 +85,7 @@ impl WorkerBuilder {
 fn claimed(task: Task) -> ClaimedTask {
     ClaimedTask {
         keyed: false,
+        waited: None,
         keys: task.keys,
         id: task.id,
         token: Token(Uuid::nil()),

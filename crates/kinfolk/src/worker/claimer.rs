@@ -187,6 +187,9 @@ impl Claimer {
             return;
         }
         for attempt in attempts {
+            if let Some(waited) = attempt.task.waited {
+                self.shared.lanes[lane].sums.add(&attempt.task.command, |figures| figures.start(waited));
+            }
             tokio::spawn(runner::run(Arc::clone(&self.shared), attempt));
         }
     }

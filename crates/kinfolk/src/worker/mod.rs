@@ -2,7 +2,7 @@
 //!
 //! One worker is a handful of services around shared state, each in its own file and of the same shape (`run` for good,
 //! until the worker ends it; `run_once` for one step): the [`claimer`], a [`runner`] for each attempt, the [`settler`], the
-//! [`recorder`], the [`heart`], the [`wake`]-ups, the [`catalogue`] of commands, the [`lookout`], and for maintenance the [`recoverer`], the
+//! [`recorder`], the [`heart`], the [`wake`]-ups, the [`catalogue`] of commands, the [`lookout`], the [`noter`], and for maintenance the [`recoverer`], the
 //! [`sweeper`], the [`scheduler`] and the [`pruner`].
 
 pub(crate) mod attempt;
@@ -11,6 +11,7 @@ mod claimer;
 mod handle;
 mod heart;
 mod lookout;
+mod noter;
 mod pruner;
 mod recorder;
 mod recoverer;
@@ -346,6 +347,7 @@ fn shared(
         observer,
         stops: Stops::default(),
         looks: Looks::default(),
+        notes: tokio::sync::Mutex::default(),
         heart: Notify::new(),
         renamed: Notify::new(),
         recover: Notify::new(),

@@ -19,7 +19,7 @@ use kinfolk_core::{Advice, Made, Outcome, Settle, Settled, State, StoreError, Su
 use tokio::sync::Notify;
 
 use super::attempt::Attempt;
-use super::state::Shared;
+use super::state::{Lane, Shared};
 use crate::backoff::Backoff;
 use crate::done::{Verdict, unrecordable};
 
@@ -215,8 +215,9 @@ impl Settler {
                     }
                 },
                 Verdict::Committed(state) => {
-                    let lane = &self.shared.lanes[attempt.lane].queue;
-                    self.shared.observer.committed(&attempt, lane, took, state);
+                    let lane = &self.shared.lanes[attempt.lane];
+                    self.shared.observer.committed(&attempt, &lane.queue, took, state);
+                    lane.sums.add(&attempt.task.command, |figures| figures.end(state, took));
                     if state == State::Waiting {
                         self.shared.wake_made();
                     }
@@ -316,6 +317,9 @@ impl Settler {
         for ((suspend, settling), answer) in suspends.iter().zip(attempts).zip(answers) {
             let lane = &self.shared.lanes[settling.attempt.lane];
             self.shared.observer.suspended(&settling.attempt, &lane.queue, settling.took, *answer);
+            if *answer != Settled::Stale {
+                lane.sums.add(&settling.attempt.task.command, |figures| figures.suspended += 1);
+            }
             lane.took(settling.took);
             if suspend.iter().next().is_some() {
                 self.shared.wake_made();
@@ -330,6 +334,7 @@ impl Settler {
         for ((settle, settling), answer) in settles.iter().zip(attempts).zip(answers) {
             let lane = &self.shared.lanes[settling.attempt.lane];
             self.shared.observer.settled(&settling.attempt, &lane.queue, settling.took, &settle.outcome, *answer);
+            sum_up(lane, settling, &settle.outcome, *answer);
             lane.took(settling.took);
             // What goes back to pending may be claimable at once; so may the next suspect when one has ended.
             if settle.made.is_some() {
@@ -353,6 +358,15 @@ impl Settler {
 struct Settling {
     attempt: Arc<Attempt>,
     took: Duration,
+}
+
+/// Counts an attempt that has ended for the figures by the minute. A snoozed or released one has not: it goes on later.
+fn sum_up(lane: &Lane, settling: &Settling, outcome: &Outcome, answer: Settled) {
+    let (Settled::Recorded(state) | Settled::Repeated(state)) = answer else { return };
+    if state == State::Pending && !matches!(outcome, Outcome::Failed { .. } | Outcome::Done(_)) {
+        return;
+    }
+    lane.sums.add(&settling.attempt.task.command, |figures| figures.end(state, settling.took));
 }
 
 /// Attempts that are to be suspended.
@@ -393,6 +407,7 @@ mod tests {
         let id = i64::from(id);
         let task = ClaimedTask {
             keyed: false,
+            waited: None,
             keys: Keys::new(),
             steps: 0,
             id: TaskId(id),

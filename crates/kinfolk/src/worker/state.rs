@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::attempt::Roster;
 use super::catalogue::Commands;
+use super::noter::{Notes, Sums};
 use super::recorder::Records;
 use super::settler::Inbox;
 use super::slots::Slots;
@@ -47,6 +48,8 @@ pub(crate) struct Shared {
     pub(crate) observer: Observer,
     pub(crate) stops: Stops,
     pub(crate) looks: Looks,
+    /// What was done and is about to be noted.
+    pub(crate) notes: tokio::sync::Mutex<Notes>,
     /// Heartbeat now: a cancellation may have come, or the lease may be lost.
     pub(crate) heart: Notify,
     /// The lease was lost, and the worker is or will be known under another id.
@@ -74,6 +77,8 @@ pub(crate) struct Lane {
     pub(crate) suspects: AtomicBool,
     /// The queue has limits, so that the end of a task may be what another one waits for.
     pub(crate) limited: AtomicBool,
+    /// What was done here and is not noted yet.
+    pub(crate) sums: Sums,
     /// How long handlers have taken lately, in microseconds.
     pace: AtomicU64,
 }
@@ -106,6 +111,7 @@ impl Lane {
             empty_at: AtomicU64::new(0),
             suspects: AtomicBool::new(false),
             limited: AtomicBool::new(false),
+            sums: Sums::default(),
             pace: AtomicU64::new(0),
         }
     }

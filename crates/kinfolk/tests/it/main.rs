@@ -17,6 +17,7 @@ mod keys;
 mod lab;
 mod leases;
 mod making;
+mod minutes;
 mod orders;
 mod postgres;
 mod rates;
