@@ -28,6 +28,7 @@ pub(crate) struct Going {
 impl HtmlSafe for Going {}
 
 /// The names of workers.
+#[derive(Default)]
 pub(crate) struct Names(BTreeMap<WorkerId, String>);
 
 impl Names {
@@ -62,7 +63,7 @@ impl Going {
             }
             State::Waiting => Self::waiting(task),
             State::Completed => {
-                let took = task.started_at.zip(task.finished_at).map(|(from, to)| Moment::took(from, to));
+                let took = task.first_started_at.zip(task.finished_at).map(|(from, to)| Moment::took(from, to));
                 Self::said("took", took)
             }
             State::Failed | State::Cancelled => {

@@ -1,12 +1,16 @@
-//! One task: why it is not running, its life, its attempts, what it recorded, what it runs with, and its kin.
+//! One task: why it is not running, its life, its runs, what it recorded, what it runs with, and its kin.
+
+mod kin;
+mod runs;
 
 use askama::Template;
 use axum::extract::Path;
 use axum::response::Response;
 use kinfolk_core::durable::{Checkpoint, StepKind};
-use kinfolk_core::task::{Attempt, Ending};
-use kinfolk_core::{FanOutId, History, State, Task, TaskId, Timestamp};
+use kinfolk_core::{FanOutId, Gate, History, State, Task, TaskId, Timestamp};
 
+use self::kin::{Cause, KIN_SHOWN, Kin};
+use self::runs::RunRow;
 use super::ask::Ask;
 use super::family::{Course, Lane, Scale, axis_alone, began};
 use super::frame::Frame;
@@ -20,10 +24,8 @@ use crate::visit::Visit;
 
 /// Checkpoints that are shown; of more the last ones.
 const STEPS_SHOWN: usize = 50;
-/// Attempts that are shown; of more the last ones.
-const ATTEMPTS_SHOWN: usize = 50;
-/// Children that are shown beside the task.
-const KIN_SHOWN: usize = 12;
+/// Runs that are shown; of more the last ones.
+const RUNS_SHOWN: usize = 50;
 
 #[derive(Template)]
 #[template(path = "task.html")]
@@ -41,9 +43,10 @@ struct Page {
     lane: Lane,
     scale: Scale,
     life: String,
-    attempts: Vec<AttemptRow>,
-    attempts_hidden: usize,
+    runs: Vec<RunRow>,
+    runs_hidden: usize,
     failure: Option<FailureCard>,
+    causes: Vec<Cause>,
     steps: Vec<StepRow>,
     steps_words: String,
     payload: JsonTree,
@@ -62,16 +65,6 @@ struct FailureCard {
     detail: Option<JsonTree>,
 }
 
-struct AttemptRow {
-    number: String,
-    badge: Badge,
-    started: Moment,
-    took: Moment,
-    says: String,
-    kind: &'static str,
-    worker: String,
-}
-
 struct StepRow {
     place: usize,
     kind: &'static str,
@@ -87,15 +80,6 @@ struct Fact {
     href: String,
 }
 
-struct Kin {
-    depth: usize,
-    badge: Badge,
-    name: Named,
-    id: String,
-    href: String,
-    is_self: bool,
-}
-
 /// `GET /tasks/{id}`
 pub(crate) async fn page(visit: Visit, place: Place, Path(id): Path<String>) -> Response {
     show(&visit, task(&visit, &place, &id)).await
@@ -109,13 +93,13 @@ async fn task(visit: &Visit, place: &Place, id: &str) -> Result<Response, Proble
     let frame = frame.live(&format!("tasks/{id}")).after(actions::done(place));
     let now = frame.now;
     let names = Names::of(visit).await?;
-    let attempts = view.attempts(id).await?;
+    let runs = view.runs(std::slice::from_ref(&task)).await?;
     let history = if task.steps > 0 { view.history(id).await? } else { History::default() };
     let reasons = if task.state.is_terminal() { Vec::new() } else { view.explain(id).await?.reasons };
     let progress = view.progress(id).await?;
-    let course = Course::of(&task, &attempts, now);
+    let course = Course::of(&task, &runs, &names, now);
     let axis = axis_alone(&task, &course, now);
-    let around = Around { links: &visit.links, now, here: &place.here };
+    let around = Around { links: &visit.links, now, here: &place.here, may_act: visit.may_act() };
     let whys = why::told(&task, &reasons, around);
     let tally = view.tally(id).await?;
     let page = Page {
@@ -134,13 +118,9 @@ async fn task(visit: &Visit, place: &Place, id: &str) -> Result<Response, Proble
         lane: Lane::of(&course, &axis, None),
         scale: Scale::of(&axis, began(&task), now),
         life: life(&task, now),
-        attempts: attempts
-            .iter()
-            .rev()
-            .take(ATTEMPTS_SHOWN)
-            .map(|attempt| AttemptRow::of(attempt, &task, &names, now))
-            .collect(),
-        attempts_hidden: attempts.len().saturating_sub(ATTEMPTS_SHOWN),
+        runs: runs.iter().rev().take(RUNS_SHOWN).map(|run| RunRow::of(run, &task, &names, now)).collect(),
+        runs_hidden: runs.len().saturating_sub(RUNS_SHOWN),
+        causes: kin::causes(visit, &task).await?,
         failure: task.failure.as_ref().map(|failure| FailureCard {
             kind: failure.kind.as_str(),
             message: failure.message.clone(),
@@ -158,7 +138,7 @@ async fn task(visit: &Visit, place: &Place, id: &str) -> Result<Response, Proble
         facts: facts(visit, &task, now),
         family_href: visit.links.to(&format!("/families/{}", task.root)),
         family_bar: (progress.family.total > 0).then(|| Bar::tally(&progress.family)),
-        kin: kin(visit, &task).await?,
+        kin: kin::kin(visit, &task).await?,
         kin_more: (tally.total > KIN_SHOWN as u64)
             .then(|| (words::count(tally.total - KIN_SHOWN as u64), visit.links.to(&format!("/tasks?parent={id}")))),
         frame,
@@ -166,34 +146,9 @@ async fn task(visit: &Visit, place: &Place, id: &str) -> Result<Response, Proble
     render(&page)
 }
 
-impl AttemptRow {
-    fn of(attempt: &Attempt, task: &Task, names: &Names, now: Timestamp) -> Self {
-        let badge = match attempt.ending {
-            Ending::Completed => Badge::state(State::Completed),
-            Ending::Failed => Badge::state(State::Failed),
-            Ending::Retried => Badge::state(State::Failed).says("Retried"),
-            Ending::Lost => Badge::state(State::Failed).says("Lost"),
-            Ending::Snoozed => Badge::state(State::Pending).says("Snoozed"),
-            Ending::Released => Badge::state(State::Pending).says("Released"),
-            Ending::Cancelled => Badge::state(State::Cancelled),
-            Ending::Suspended => Badge::state(State::Waiting).says("Suspended"),
-        };
-        let failure = attempt.failure.as_ref();
-        Self {
-            number: format!("{} of {}", attempt.attempt, task.max_attempts),
-            badge,
-            started: Moment::clock(attempt.started_at, now),
-            took: Moment::took(attempt.started_at, attempt.ended_at),
-            says: failure.map(|failure| failure.message.clone()).unwrap_or_default(),
-            kind: failure.map_or("", |failure| failure.kind.as_str()),
-            worker: names.name(attempt.worker),
-        }
-    }
-}
-
 fn life(task: &Task, now: Timestamp) -> String {
     let age = words::span(task.finished_at.unwrap_or(now).since(task.created_at));
-    format!("{} of {} attempts, {age}", task.attempt, task.max_attempts)
+    format!("{} of {}, {age}", task.attempt, words::many(u64::from(task.max_attempts), "attempt", "attempts"))
 }
 
 fn crumbs(visit: &Visit, task: &Task) -> Vec<(String, String)> {
@@ -210,6 +165,12 @@ fn crumbs(visit: &Visit, task: &Task) -> Vec<(String, String)> {
 fn asks(visit: &Visit, task: &Task, children: u64, place: &Place) -> Vec<Ask> {
     let ask = |verb, words: &str| Ask::new(&visit.links, verb, words, &place.here).field("task", &task.id);
     let mut asks = Vec::new();
+    for signal in &task.signals {
+        asks.push(ask("signal", &format!("Send {}…", words::short(signal.as_ref(), 24))).field("name", signal));
+    }
+    if task.state == State::Pending && task.gate == Some(Gate::Time) {
+        asks.push(ask("run-now", "Run now…"));
+    }
     match task.state {
         State::Failed if children > 0 => {
             asks.push(ask("retry-family", "Retry what failed in its family…").key("retry"));
@@ -272,7 +233,7 @@ fn facts(visit: &Visit, task: &Task, now: Timestamp) -> Vec<Fact> {
     if task.state == State::Pending {
         facts.push(timed("Due", Moment::until(task.due, now)));
     }
-    if let Some(started) = task.started_at {
+    if let Some(started) = task.first_started_at {
         facts.push(timed("Started", Moment::ago(started, now)));
     }
     if let Some(finished) = task.finished_at {
@@ -288,26 +249,4 @@ fn facts(visit: &Visit, task: &Task, now: Timestamp) -> Vec<Fact> {
         facts.push(fact("Trace", words::short(trace, 60)));
     }
     facts
-}
-
-/// The task among its kin: parent, itself, its first children.
-async fn kin(visit: &Visit, task: &Task) -> Result<Vec<Kin>, Problem> {
-    let view = visit.view();
-    let one = |kin: &Task, depth: usize| Kin {
-        depth,
-        badge: Badge::of(kin),
-        name: Named::command(&kin.command),
-        id: kin.id.to_string(),
-        href: visit.links.to(&format!("/tasks/{}", kin.id)),
-        is_self: kin.id == task.id,
-    };
-    let mut kin = Vec::new();
-    if let Some(parent) = task.parent {
-        // A parent on a queue that the caller may not see is not named.
-        kin.extend(view.task(parent).await.ok().as_ref().map(|parent| one(parent, 0)));
-    }
-    let depth = kin.len();
-    kin.push(one(task, depth));
-    kin.extend(view.children(task.id, 0, KIN_SHOWN).await?.iter().map(|child| one(child, depth + 1)));
-    Ok(kin)
 }

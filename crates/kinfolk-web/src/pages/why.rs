@@ -85,6 +85,8 @@ pub(crate) struct Around<'a> {
     pub(crate) links: &'a Links,
     pub(crate) now: Timestamp,
     pub(crate) here: &'a str,
+    /// Whether there are buttons at all.
+    pub(crate) may_act: bool,
 }
 
 /// The reasons as sentences.
@@ -93,7 +95,7 @@ pub(crate) fn told(task: &Task, reasons: &[Reason], around: Around<'_>) -> Vec<W
 }
 
 fn one(task: &Task, reason: &Reason, around: Around<'_>) -> Why {
-    let Around { links, now, here } = around;
+    let Around { links, now, here, may_act } = around;
     let say = Sentence::new();
     let (mut more, mut asks) = (String::new(), Vec::new());
     let sentence = match reason {
@@ -184,6 +186,9 @@ fn one(task: &Task, reason: &Reason, around: Around<'_>) -> Why {
             .text(" before it."),
         other => say.text(format!("{other}.")),
     };
+    if !may_act {
+        asks.clear();
+    }
     Why { sentence, more, asks }
 }
 

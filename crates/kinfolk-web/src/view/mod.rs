@@ -1,6 +1,7 @@
 //! What a caller may see: the verbs of `Inspect`, as far as the caller's queues go. What is hidden is answered as if it were not
 //! there.
 
+mod ended;
 mod failures;
 mod redact;
 mod site;

@@ -82,6 +82,17 @@ impl Axis {
         (part.x + share.clamp(0.0, 1.0) * part.width).clamp(0.0, 100.0)
     }
 
+    /// Whether any of a stretch is on it.
+    pub(crate) fn shows(&self, from: Timestamp, to: Option<Timestamp>) -> bool {
+        let (first, last) = (&self.parts[0], &self.parts[self.parts.len() - 1]);
+        from.as_micros() <= last.to && to.is_none_or(|to| to.as_micros() >= first.from)
+    }
+
+    /// Where a stretch ends; one that goes on has come as far as now.
+    pub(crate) fn reach(&self, to: Option<Timestamp>) -> f64 {
+        self.x(to.unwrap_or(self.now))
+    }
+
     /// Where now is, if the axis goes on.
     pub(crate) fn now(&self) -> Option<f64> {
         self.open.then(|| self.x(self.now))

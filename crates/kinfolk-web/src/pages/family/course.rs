@@ -1,8 +1,9 @@
 //! The course of a task: from when to when it stood in line, ran, waited without a worker, or waited to be tried again.
 
-use kinfolk_core::task::{Attempt, Ending};
+use kinfolk_core::task::{Ending, Run, WaitedFor};
 use kinfolk_core::{Gate, State, Task, Timestamp};
 
+use crate::pages::going::Names;
 use crate::pages::part::words;
 
 /// What a task did for a stretch of time.
@@ -22,11 +23,11 @@ pub(crate) enum Phase {
     Running,
     /// A worker had it, and it went well.
     Ran,
-    /// An attempt failed and was retried.
+    /// A run went wrong and was followed by another.
     Tried,
-    /// The last attempt failed.
+    /// The last run failed.
     Failed,
-    /// It was cancelled while it ran.
+    /// It was cancelled.
     Stopped,
     /// It waited without a worker.
     Waiting,
@@ -46,107 +47,132 @@ pub(crate) struct Stretch {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Course {
     pub(crate) stretches: Vec<Stretch>,
+    /// When it was resumed by a signal, and by which.
+    pub(crate) signals: Vec<(Timestamp, String)>,
 }
 
 impl Phase {
     /// Whether it is drawn as a bar.
     pub(crate) fn is_thick(self) -> bool {
-        matches!(self, Self::Running | Self::Ran | Self::Tried | Self::Failed | Self::Stopped | Self::Waiting)
+        self.is_work() || self == Self::Waiting
     }
 
     /// Whether a worker was busy with it.
     pub(crate) fn is_work(self) -> bool {
-        self.is_thick() && self != Self::Waiting
+        matches!(self, Self::Running | Self::Ran | Self::Tried | Self::Failed | Self::Stopped)
     }
 }
 
 /// When a task could first be run: what was made ahead of its time stands in line only from then on.
 pub(crate) fn began(task: &Task) -> Timestamp {
     let ready = task.place.max(task.created_at);
-    task.started_at.map_or(ready, |started| ready.min(started))
+    task.first_started_at.map_or(ready, |started| ready.min(started))
 }
 
 impl Course {
-    /// The course of a task, from what is kept of it.
-    pub(crate) fn of(task: &Task, attempts: &[Attempt], now: Timestamp) -> Self {
+    /// The course of a task, by all its runs, oldest first.
+    pub(crate) fn of(task: &Task, runs: &[Run], names: &Names, now: Timestamp) -> Self {
         let mut course = Self::default();
-        // A task that was made ahead of its time stood in line only from then on.
-        let mut at = began(task);
-        let last_starts = task.started_at.filter(|start| attempts.iter().all(|attempt| attempt.started_at != *start));
-        for attempt in attempts {
-            if attempt.started_at > at {
-                let (phase, says) = course.before(task);
-                course.add(phase, at, Some(attempt.started_at), says.to_owned());
+        let mut before: Option<&Run> = None;
+        for run in runs {
+            let from = before.and_then(|before| before.ended_at).unwrap_or_else(|| began(task));
+            if run.started_at > from {
+                course.between(before, from, run);
             }
-            course.attempt(task, attempt);
-            at = attempt.ended_at;
+            let is_last = runs.last().is_some_and(|last| last.run == run.run);
+            course.run(run, is_last && task.state == State::Failed, &names.name(run.worker), now);
+            before = Some(run);
         }
-        course.now(task, last_starts, at, now);
+        let at = before.map_or_else(|| Some(began(task)), |last| last.ended_at);
+        if let Some(at) = at {
+            course.since(task, before, at, now);
+        }
         course
     }
 
-    /// What a task did before it ran again, as far as that is kept.
-    fn before(&self, task: &Task) -> (Phase, &'static str) {
-        match () {
-            () if task.steps > 0 => (Phase::Waiting, "ran, and waited without a worker"),
-            () if self.stretches.is_empty() => (Phase::InLine, "in line"),
-            () => (Phase::Before, "before the next attempt"),
-        }
-    }
-
-    fn attempt(&mut self, task: &Task, attempt: &Attempt) {
-        let took = words::span(attempt.ended_at.since(attempt.started_at));
-        let why = attempt
-            .failure
-            .as_ref()
-            .map(|failure| format!(": {}", words::short(&failure.message, 120)))
-            .unwrap_or_default();
-        let nth = attempt.attempt;
-        let (phase, says) = match attempt.ending {
-            Ending::Completed => (Phase::Ran, format!("attempt {nth} completed in {took}")),
-            Ending::Failed if task.state == State::Failed => {
-                (Phase::Failed, format!("attempt {nth} failed after {took}{why}"))
-            }
-            Ending::Failed | Ending::Retried => (Phase::Tried, format!("attempt {nth} failed after {took}{why}")),
-            Ending::Lost => (Phase::Tried, format!("its worker was lost after {took}")),
-            Ending::Snoozed => (Phase::Ran, format!("ran {took}, then asked to run again later")),
-            Ending::Released => (Phase::Ran, format!("ran {took}, then its worker stopped")),
-            Ending::Suspended => (Phase::Ran, format!("ran {took}, then waited without a worker")),
-            Ending::Cancelled => (Phase::Stopped, format!("cancelled after {took}")),
-        };
-        self.add(phase, attempt.started_at, Some(attempt.ended_at), says);
-    }
-
-    /// What comes after the attempts that have ended.
-    fn now(&mut self, task: &Task, started: Option<Timestamp>, at: Timestamp, now: Timestamp) {
-        if let Some(started) = started {
-            if started > at {
-                let (phase, says) = self.before(task);
-                self.add(phase, at, Some(started), says.to_owned());
-            }
-            let end = task.finished_at;
-            let took = words::span(end.unwrap_or(now).since(started));
-            let nth = task.attempt.max(1);
-            match task.state {
-                State::Running => self.add(Phase::Running, started, None, format!("attempt {nth} runs")),
-                State::Waiting => self.add(Phase::Waiting, started, None, "waits without a worker".to_owned()),
-                State::Completed => self.add(Phase::Ran, started, end, format!("attempt {nth} completed in {took}")),
-                State::Failed => self.add(Phase::Failed, started, end, format!("failed after {took}")),
-                State::Cancelled => self.add(Phase::Stopped, started, end, format!("cancelled after {took}")),
-                State::Pending => {}
-            }
-        }
-        if task.state == State::Pending {
-            match task.gate {
-                Some(Gate::Time) if task.failure.is_some() => {
-                    let says = format!("attempt {} of {}", task.attempt + 1, task.max_attempts);
-                    self.add(Phase::Before, at, Some(task.due.max(at)), says);
+    /// What lay between two runs, or before the first.
+    fn between(&mut self, before: Option<&Run>, from: Timestamp, next: &Run) {
+        let lasted = words::span(next.started_at.since(from));
+        let (phase, says) = match before.and_then(|before| before.ending) {
+            Some(Ending::Suspended) => {
+                let awaited = before.and_then(|before| before.waited_for.clone()).unwrap_or_default();
+                if let Some(signal) = resumed_by(&awaited, next.started_at) {
+                    self.signals.push((next.started_at, signal));
                 }
-                Some(Gate::Time) => self.add(Phase::Later, at, Some(task.due.max(at)), "is not due".to_owned()),
-                Some(Gate::Limit) => self.add(Phase::Held, at, None, "held up by a limit".to_owned()),
-                Some(Gate::After) => self.add(Phase::After, at, None, "starts after a family has settled".to_owned()),
-                _ => self.add(Phase::InLine, at, None, "in line".to_owned()),
+                (Phase::Waiting, format!("waited {lasted} {}, without a worker", awaited_words(&awaited)))
             }
+            Some(Ending::Retried | Ending::Lost) => {
+                (Phase::Before, format!("waited {lasted} before attempt {}", next.attempt))
+            }
+            Some(Ending::Snoozed) => (Phase::Later, format!("had asked to be run {lasted} later")),
+            Some(Ending::Failed | Ending::Cancelled) => (Phase::Later, format!("was let run again after {lasted}")),
+            Some(Ending::Completed | Ending::Released) | None => (Phase::InLine, format!("in line for {lasted}")),
+        };
+        self.add(phase, from, Some(next.started_at), says);
+    }
+
+    /// A run. The last one of a task that failed is what it failed by.
+    fn run(&mut self, run: &Run, is_fatal: bool, worker: &str, now: Timestamp) {
+        let took = words::span(run.ended_at.unwrap_or(now).since(run.started_at));
+        let nth = run.attempt;
+        let message = run.failure.as_ref().map(|failure| words::short(&failure.message, 120));
+        let why = message.map(|message| format!(": {message}")).unwrap_or_default();
+        let (phase, says) = match run.ending {
+            None => (Phase::Running, format!("attempt {nth} runs on {worker}")),
+            Some(Ending::Completed) => (Phase::Ran, format!("attempt {nth} completed in {took} on {worker}")),
+            Some(Ending::Failed) if is_fatal => {
+                (Phase::Failed, format!("attempt {nth} failed after {took} on {worker}{why}"))
+            }
+            Some(Ending::Failed | Ending::Retried) => {
+                (Phase::Tried, format!("attempt {nth} failed after {took} on {worker}{why}"))
+            }
+            Some(Ending::Lost) if is_fatal => (Phase::Failed, format!("{worker} was lost after {took}")),
+            Some(Ending::Lost) => (Phase::Tried, format!("{worker} was lost after {took}")),
+            Some(Ending::Snoozed | Ending::Suspended) => (Phase::Ran, format!("ran {took} on {worker}")),
+            Some(Ending::Released) => (Phase::Ran, format!("ran {took} on {worker}, which stopped")),
+            Some(Ending::Cancelled) => (Phase::Stopped, format!("cancelled after {took} on {worker}")),
+        };
+        self.add(phase, run.started_at, run.ended_at, says);
+    }
+
+    /// What came after the last run, or without any.
+    fn since(&mut self, task: &Task, last: Option<&Run>, at: Timestamp, now: Timestamp) {
+        let suspended = last.filter(|last| last.ending == Some(Ending::Suspended));
+        let awaited = suspended.and_then(|last| last.waited_for.as_ref());
+        let what_for = awaited.map_or_else(|| "for its children".to_owned(), awaited_words);
+        match task.state {
+            State::Pending => self.pending(task, at, now),
+            State::Waiting => self.add(Phase::Waiting, at, None, format!("waits {what_for}, without a worker")),
+            // The run that goes on is the last stretch already.
+            State::Running => {}
+            State::Completed | State::Failed | State::Cancelled => {
+                let Some(end) = task.finished_at.filter(|end| *end > at) else { return };
+                let lasted = words::span(end.since(at));
+                match last {
+                    Some(_) => self.add(Phase::Waiting, at, Some(end), format!("waited {lasted} {what_for}")),
+                    None => self.add(Phase::InLine, at, Some(end), format!("in line for {lasted}")),
+                }
+                match task.state {
+                    State::Failed => self.add(Phase::Failed, end, Some(end), "failed".to_owned()),
+                    State::Cancelled => self.add(Phase::Stopped, end, Some(end), "was cancelled".to_owned()),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn pending(&mut self, task: &Task, at: Timestamp, now: Timestamp) {
+        let due = Some(task.due.max(at));
+        match task.gate {
+            Some(Gate::Time) if task.failure.is_some() => {
+                let left = words::span(task.due.since(now));
+                let says = format!("attempt {} of {} starts in {left}", task.attempt + 1, task.max_attempts);
+                self.add(Phase::Before, at, due, says);
+            }
+            Some(Gate::Time) => self.add(Phase::Later, at, due, format!("is due at {}", words::near(task.due, now))),
+            Some(Gate::Limit) => self.add(Phase::Held, at, None, "held up by a limit".to_owned()),
+            Some(Gate::After) => self.add(Phase::After, at, None, "starts after others have ended".to_owned()),
+            _ => self.add(Phase::InLine, at, None, "in line".to_owned()),
         }
     }
 
@@ -166,3 +192,23 @@ impl Course {
         work.map(move |stretch| (stretch.from.as_micros(), stretch.to.unwrap_or(now).as_micros()))
     }
 }
+
+/// The signal that resumed a task, where nothing else can have.
+fn resumed_by(awaited: &WaitedFor, at: Timestamp) -> Option<String> {
+    let in_time = awaited.until.is_none_or(|until| at < until);
+    let names: Vec<&str> = awaited.signals.iter().map(AsRef::as_ref).collect();
+    (awaited.fan_outs.is_empty() && in_time && !names.is_empty()).then(|| names.join(" or "))
+}
+
+/// `for the signal approve`
+pub(crate) fn awaited_words(awaited: &WaitedFor) -> String {
+    let names: Vec<&str> = awaited.signals.iter().map(AsRef::as_ref).collect();
+    let children = (!awaited.fan_outs.is_empty()).then(|| "for its children".to_owned());
+    let signals = (!names.is_empty()).then(|| format!("for the signal {}", names.join(" or ")));
+    let until = awaited.until.map(|until| format!("until {}", words::clock(until)));
+    let parts: Vec<String> = children.into_iter().chain(signals).chain(until).collect();
+    if parts.is_empty() { "for something".to_owned() } else { parts.join(" or ") }
+}
+
+#[cfg(test)]
+mod tests;

@@ -99,7 +99,11 @@ fn items(history: &History, lines: &[Line], links: &Links) -> Vec<Item> {
             What::Fan { id: None, tally, command, .. } => items.push(Item {
                 branch: "spawned".to_owned(),
                 badge: whole(tally),
-                title: format!("{command} × {}", words::count(tally.total)),
+                title: format!(
+                    "{} × {}",
+                    if command.is_empty() { "children" } else { command },
+                    words::count(tally.total)
+                ),
                 says: tally_words(tally),
                 href: String::new(),
                 bar: Some(Bar::tally(tally)),

@@ -6,6 +6,10 @@ use askama::filters::HtmlSafe;
 use super::axis::{Axis, place};
 use super::course::{Course, Phase};
 use crate::pages::part::words;
+use kinfolk_core::Timestamp;
+
+/// A bar that is wider than this, in percent, has room for a cross.
+const CROSS_FROM: f64 = 1.6;
 
 /// The picture, with its story as its label.
 #[derive(Clone, Template)]
@@ -14,6 +18,8 @@ pub(crate) struct Lane {
     story: String,
     shapes: Vec<Shape>,
     note: Option<(String, String)>,
+    /// Where a signal resumed it, and which.
+    signals: Vec<(String, String)>,
     now: bool,
 }
 
@@ -28,6 +34,8 @@ struct Shape {
     y: String,
     height: String,
     grows: bool,
+    /// Whether there is room for the cross of what failed.
+    cross: bool,
     says: String,
     path: String,
 }
@@ -37,15 +45,16 @@ impl HtmlSafe for Lane {}
 impl Lane {
     /// Nothing is known to be drawn.
     pub(crate) fn empty(axis: &Axis, story: &str) -> Self {
-        Self { story: story.to_owned(), shapes: Vec::new(), note: None, now: axis.now().is_some() }
+        let (shapes, signals) = (Vec::new(), Vec::new());
+        Self { story: story.to_owned(), shapes, note: None, signals, now: axis.now().is_some() }
     }
 
     /// The course of one task. `note` is written behind its end.
     pub(crate) fn of(course: &Course, axis: &Axis, note: Option<String>) -> Self {
         let mut lane = Self::empty(axis, &course.story());
-        for stretch in &course.stretches {
+        for stretch in course.stretches.iter().filter(|stretch| axis.shows(stretch.from, stretch.to)) {
             let from = axis.x(stretch.from);
-            let to = stretch.to.map_or_else(|| axis.now().unwrap_or(100.0), |to| axis.x(to)).max(from);
+            let to = axis.reach(stretch.to).max(from);
             // A bar that is too thin to be seen is drawn as thin as can be seen.
             let width = (to - from).max(if stretch.phase.is_thick() { 0.3 } else { 0.0 });
             let (kind, class) = drawn(stretch.phase);
@@ -58,10 +67,13 @@ impl Lane {
                 y: "9".to_owned(),
                 height: "10".to_owned(),
                 grows: stretch.to.is_none() && axis.now().is_some(),
+                cross: width > CROSS_FROM,
                 says: stretch.says.clone(),
                 path: String::new(),
             });
         }
+        let shown = course.signals.iter().filter(|(at, _)| axis.shows(*at, Some(*at)));
+        lane.signals = shown.map(|(at, name)| (place(axis.x(*at)), words::short(name, 40))).collect();
         let end = course.stretches.iter().filter_map(|stretch| stretch.to).max().map(|end| axis.x(end));
         lane.note = note.zip(end.filter(|end| *end < 80.0)).map(|(note, end)| (place(end), words::short(&note, 60)));
         lane
@@ -72,11 +84,9 @@ impl Lane {
         let mut lane = Self::empty(axis, story);
         let mut bars: Vec<(f64, f64, &'static str, String)> = Vec::new();
         for course in courses {
-            for stretch in
-                course.stretches.iter().filter(|stretch| stretch.phase.is_thick() && stretch.phase != Phase::Waiting)
-            {
+            for stretch in course.stretches.iter().filter(|one| one.phase.is_work() && axis.shows(one.from, one.to)) {
                 let from = axis.x(stretch.from);
-                let to = stretch.to.map_or_else(|| axis.now().unwrap_or(100.0), |to| axis.x(to));
+                let to = axis.reach(stretch.to);
                 bars.push((from, (to - from).max(0.4), drawn(stretch.phase).1, stretch.says.clone()));
             }
         }
@@ -103,6 +113,7 @@ impl Lane {
                 y: place(top + step * line as f64),
                 height: place((step - 1.4).max(0.8)),
                 grows: false,
+                cross: false,
                 says,
                 path: String::new(),
             });
@@ -115,9 +126,9 @@ impl Lane {
         const COLUMNS: usize = 120;
         let mut running = [0_u32; COLUMNS];
         for course in courses {
-            for stretch in course.stretches.iter().filter(|stretch| stretch.phase.is_work()) {
+            for stretch in course.stretches.iter().filter(|one| one.phase.is_work() && axis.shows(one.from, one.to)) {
                 let from = axis.x(stretch.from);
-                let to = stretch.to.map_or_else(|| axis.now().unwrap_or(100.0), |to| axis.x(to));
+                let to = axis.reach(stretch.to);
                 let column = |x: f64| ((x * COLUMNS as f64 / 100.0) as usize).min(COLUMNS - 1);
                 for many in &mut running[column(from)..=column(to)] {
                     *many += 1;
@@ -125,7 +136,8 @@ impl Lane {
             }
         }
         let most = running.iter().copied().max().unwrap_or(0);
-        let mut lane = Self::empty(axis, &format!("at most {most} ran at once"));
+        let says = format!("at most {most} ran at once");
+        let mut lane = Self::empty(axis, &says);
         let first = running.iter().position(|many| *many > 0);
         let last = running.iter().rposition(|many| *many > 0);
         if let Some((first, last)) = first.zip(last) {
@@ -134,20 +146,50 @@ impl Lane {
                 path.push_str(&format!("V{:.1}H{}", 30.0 - f64::from(*many) * 26.0 / f64::from(most), at + 1));
             }
             path.push_str("V30Z");
-            lane.shapes.push(Shape {
-                kind: "stair",
-                class,
-                x: String::new(),
-                end: String::new(),
-                width: String::new(),
-                y: String::new(),
-                height: String::new(),
-                grows: false,
-                says: format!("at most {most} ran at once"),
-                path,
-            });
+            lane.shapes.push(Shape::stair(class, path, says));
         }
         lane
+    }
+
+    /// How fast the children of a large fan-out ended: between two of these moments an equal share of so many did.
+    pub(crate) fn pace(ended_by: &[Timestamp], many: u64, axis: &Axis, class: &'static str) -> Self {
+        /// Narrower than this, in percent, nothing is told apart.
+        const LEAST: f64 = 0.8;
+        let (Some(first), Some(last)) = (ended_by.first(), ended_by.last()) else {
+            return Self::empty(axis, "none has ended yet");
+        };
+        let from = words::clock(*first);
+        let says = format!("{} ended between {from} and {}", words::count(many), words::clock(*last));
+        let mut lane = Self::empty(axis, &says);
+        let mut columns: Vec<(f64, f64, f64)> = Vec::new();
+        let (mut start, mut shares) = (axis.x(*first), 0.0);
+        for moment in &ended_by[1..] {
+            let end = axis.x(*moment);
+            shares += 1.0;
+            if end - start >= LEAST {
+                columns.push((start, end, shares / (end - start)));
+                (start, shares) = (end, 0.0);
+            }
+        }
+        if columns.is_empty() {
+            columns.push((start, (start + LEAST).min(100.0), 1.0));
+        }
+        let most = columns.iter().map(|(.., pace)| *pace).fold(f64::MIN_POSITIVE, f64::max);
+        let mut path = format!("M{:.1} 30", columns[0].0 * 1.2);
+        for (_, end, pace) in &columns {
+            path.push_str(&format!("V{:.1}H{:.1}", 30.0 - pace * 26.0 / most, end * 1.2));
+        }
+        path.push_str("V30Z");
+        lane.shapes.push(Shape::stair(class, path, says));
+        lane
+    }
+}
+
+impl Shape {
+    fn stair(class: &'static str, path: String, says: String) -> Self {
+        let none = String::new;
+        let (x, end, width, y, height) = (none(), none(), none(), none(), none());
+        Self { kind: "stair", class, x, end, width, y, height, grows: false, cross: false, says, path }
     }
 }
 

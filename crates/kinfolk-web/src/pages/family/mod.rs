@@ -6,6 +6,9 @@ mod graph;
 mod lane;
 mod row;
 mod walk;
+mod window;
+
+use std::collections::BTreeSet;
 
 use askama::Template;
 use axum::extract::Path;
@@ -17,6 +20,7 @@ use self::axis::{Axis, Fold, Tick, place as percent};
 use self::graph::Graph;
 use self::row::{Drawing, Row};
 use self::walk::{Line, Walk, What};
+use self::window::Window;
 use super::ask::Ask;
 use super::frame::{Frame, ROWS_MAX};
 use super::going::{Names, report_words};
@@ -27,8 +31,11 @@ use super::{actions, render, show};
 use crate::problem::Problem;
 use crate::visit::Visit;
 
-pub(crate) use self::course::{Course, began};
+pub(crate) use self::course::{Course, awaited_words, began};
 pub(crate) use self::lane::Lane;
+
+/// How many tasks a second a family had is told from so many on.
+const PACE_FROM: u64 = 1_000;
 
 #[derive(Template)]
 #[template(path = "family.html")]
@@ -53,6 +60,7 @@ struct Page {
     quiet_href: String,
     folding: bool,
     fold_href: String,
+    window: Window,
     rows: Vec<Row>,
     scale: Scale,
     graph: Option<Graph>,
@@ -96,17 +104,30 @@ async fn family(visit: &Visit, place: &Place, id: &str) -> Result<Response, Prob
         .after(actions::done(place));
     let progress = view.progress(id).await?;
     let quiet = place.get("fold") != Some("0");
-    let mut walk =
-        Walk::new(view, frame.now, progress.levels.len()).folding(place.get("open"), place.get("close"), quiet);
-    walk.task(root.clone(), 0).await?;
+    let names = Names::of(visit).await?;
+    let walk = || {
+        let walk = Walk::new(view, &names, frame.now, progress.levels.len());
+        walk.folding(place.get("open"), place.get("close"), quiet)
+    };
+    let mut walked = walk();
+    walked.task(root.clone(), 0).await?;
+    if walked.is_cut() && place.get("open").is_none() {
+        // Too many to draw: the children of the root are a row each, or a lane together.
+        walked = walk().shallow();
+        walked.task(root.clone(), 0).await?;
+    }
+    let walk = walked;
     let shown = match place.get("view") {
         Some("tree") => "tree",
         Some("graph") => "graph",
         _ => "timeline",
     };
     let folding = place.get("idle") != Some("1");
-    let axis = axis_of(&root, &walk.lines, frame.now, folding);
-    let names = Names::of(visit).await?;
+    let window = Window::of(place, began(&root), root.finished_at.unwrap_or(frame.now));
+    let axis = match window.shown {
+        Some((from, to)) => Axis::new(from, Some(to), frame.now, None),
+        None => axis_of(&root, &walk.lines, frame.now, folding),
+    };
     let drawing = Drawing {
         links: &visit.links,
         place,
@@ -115,7 +136,7 @@ async fn family(visit: &Visit, place: &Place, id: &str) -> Result<Response, Prob
         now: frame.now,
     };
     let reasons = if root.state.is_terminal() { Vec::new() } else { view.explain(id).await?.reasons };
-    let around = Around { links: &visit.links, now: frame.now, here: &place.here };
+    let around = Around { links: &visit.links, now: frame.now, here: &place.here, may_act: visit.may_act() };
     let page = Page {
         id: id.to_string(),
         task_href: visit.links.to(&format!("/tasks/{id}")),
@@ -124,7 +145,7 @@ async fn family(visit: &Visit, place: &Place, id: &str) -> Result<Response, Prob
         name: Named::command(&root.command),
         badge: Badge::of(&root).pill(),
         report: root.report.as_ref().map(report_words).unwrap_or_default(),
-        facts: facts(&root, &progress.family, progress.levels.len(), frame.now),
+        facts: facts(&root, (&progress.family, progress.levels.len()), &workers(&walk.lines, &names), frame.now),
         bar: (progress.family.total > 0).then(|| whole_bar(&progress.family, &walk.lines)),
         legend: legend(&root, &progress.family, &walk.lines, visit),
         whys: why::told(&root, &reasons, around),
@@ -143,9 +164,14 @@ async fn family(visit: &Visit, place: &Place, id: &str) -> Result<Response, Prob
         quiet_href: place.with("fold", quiet.then_some("0")),
         folding,
         fold_href: place.with("idle", folding.then_some("1")),
-        scale: if shown == "timeline" { Scale::of(&axis, began(&root), frame.now) } else { Scale::default() },
+        scale: if shown == "timeline" {
+            Scale::of(&axis, window.shown.map_or_else(|| began(&root), |(from, _)| from), frame.now)
+        } else {
+            Scale::default()
+        },
         graph: (shown == "graph").then(|| graph::of(&root, &walk.history, &walk.lines, &visit.links)),
         rows: if shown == "graph" { Vec::new() } else { drawing.rows(&walk.lines) },
+        window,
         large: walk.lines.iter().any(|line| matches!(line.what, What::More { .. })),
         frame,
     };
@@ -178,14 +204,24 @@ fn axis_of(root: &Task, lines: &[Line], now: Timestamp, folding: bool) -> Axis {
             What::Fan { courses, .. } | What::Quiet { courses, .. } => {
                 busy.extend(courses.iter().flat_map(|course| course.busy(now)));
             }
-            What::More { .. } => {}
+            What::More { .. } | What::Cut => {}
         }
     }
     let drawn_all = !lines.iter().any(|line| matches!(line.what, What::More { .. }));
     Axis::new(began(root), root.finished_at, now, (folding && drawn_all).then_some(busy.as_slice()))
 }
 
-fn facts(root: &Task, family: &Tally, generations: usize, now: Timestamp) -> Vec<Fact> {
+/// The workers that run its tasks now, as far as those are rows.
+fn workers(lines: &[Line], names: &Names) -> Vec<String> {
+    let running = lines.iter().filter_map(|line| match &line.what {
+        What::One { task, .. } if task.state == State::Running => task.worker,
+        _ => None,
+    });
+    let workers: BTreeSet<String> = running.map(|worker| names.name(worker)).collect();
+    workers.into_iter().take(4).collect()
+}
+
+fn facts(root: &Task, (family, generations): (&Tally, usize), workers: &[String], now: Timestamp) -> Vec<Fact> {
     let fact = |words: &str, strong: String| Fact { words: words.to_owned(), strong, time: None };
     let timed = |words: &str, time: Moment| Fact { words: words.to_owned(), strong: String::new(), time: Some(time) };
     let began = began(root);
@@ -197,6 +233,13 @@ fn facts(root: &Task, family: &Tally, generations: usize, now: Timestamp) -> Vec
         Some(end) => facts.push(timed("took", Moment::took(began, end))),
         None if root.started_at.is_some() => facts.push(timed("for", Moment::lasting(began, now))),
         None => {}
+    }
+    if let (Some(end), true) = (root.finished_at, family.total >= PACE_FROM) {
+        let pace = family.total as f64 / end.since(began).as_secs_f64().max(0.001);
+        facts.push(fact("", format!("{} a second", words::count(pace.round() as u64))));
+    }
+    if !workers.is_empty() {
+        facts.push(fact("on", words::listed(workers)));
     }
     facts.push(fact("queue", root.queue.to_string()));
     facts.push(timed("created", Moment::clock(root.created_at, now)));

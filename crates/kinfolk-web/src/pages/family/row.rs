@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use kinfolk_core::{FanOut, Rule, State, Tally, Verdict};
+use kinfolk_core::{CommandName, FanOut, Gate, Rule, State, Tally, Task, Timestamp, Verdict};
 
 use super::axis::Axis;
+use super::course::{Course, Phase, began};
 use super::lane::Lane;
 use super::walk::{Line, What};
 use crate::link::Links;
+use crate::pages::frame::ROWS_MAX;
 use crate::pages::going::{Going, Names};
 use crate::pages::part::{Badge, Bar, Moment, Named, words};
 use crate::pages::place::Place;
-use kinfolk_core::{CommandName, Timestamp};
 
 /// Deeper rows are drawn no further to the right.
 const DEPTH_SHOWN: usize = 6;
@@ -72,8 +73,7 @@ impl Drawing<'_> {
                 let going = Going::of(task, self.names, self.now);
                 row.going = Some(going);
                 row.bar = (tally.total > 0).then(|| Bar::tally(tally));
-                let began =
-                    task.place.max(task.created_at).min(task.started_at.unwrap_or(task.place.max(task.created_at)));
+                let began = began(task);
                 row.took = match (task.state, task.finished_at) {
                     (_, Some(end)) => Some(Moment::took(began, end)),
                     (State::Pending, None) => None,
@@ -83,11 +83,11 @@ impl Drawing<'_> {
                 let note = failure.map(|failure| failure.message.clone());
                 row.lane = self.axis.map(|axis| Lane::of(course, axis, note));
                 if task.state == State::Pending {
-                    row.took_words = row.attempt.clone();
+                    row.took_words = pending_words(task);
                 }
                 row
             }
-            What::Fan { id, name, fan_out, tally, command, courses, of } => {
+            What::Fan { id, name, fan_out, tally, command, courses, ended_by, of } => {
                 let key = id.map_or_else(|| format!("s{}", of.id), |id| format!("f{id}"));
                 let mut row = self.blank(key, badge_of(fan_out.as_ref(), tally));
                 let part = id.map_or_else(|| format!("parent={}", of.id), |id| format!("fan_out={id}"));
@@ -96,7 +96,8 @@ impl Drawing<'_> {
                 let (title, is_plain) = (words::short(name, 40), name.is_empty() || name == command);
                 row.title = if is_plain { String::new() } else { title };
                 row.name = CommandName::new(command).ok().map(|command| Named::command(&command));
-                row.what = format!("× {}", words::count(tally.total));
+                let several = if command.is_empty() { ", of several commands" } else { "" };
+                row.what = format!("× {}{several}", words::count(tally.total));
                 row.tag = fan_out.as_ref().map(|fan_out| rule_words(fan_out.rule)).unwrap_or_default();
                 let bar = counted(tally, courses);
                 row.bar = Some(match fan_out {
@@ -106,7 +107,7 @@ impl Drawing<'_> {
                 row.needed = needed(fan_out.as_ref(), tally);
                 row.says = says(fan_out.as_ref(), tally, self.now);
                 row.took = fan_out.as_ref().map(|fan_out| self.lasted(fan_out, courses));
-                row.lane = self.axis.map(|axis| self.fan_lane(axis, row.badge.class, courses, tally));
+                row.lane = self.axis.map(|axis| fan_lane(axis, row.badge.class, (courses, ended_by), tally));
                 row
             }
             What::Quiet { key, courses, took } => {
@@ -117,6 +118,11 @@ impl Drawing<'_> {
                     0..=24 => Lane::packed(courses, axis, 24.0, &row.what),
                     _ => Lane::stair(courses, axis, "completed"),
                 });
+                row
+            }
+            What::Cut => {
+                let mut row = self.blank("cut".to_owned(), Badge::state(State::Pending));
+                row.what = format!("More than {ROWS_MAX} rows: fold some to see the rest");
                 row
             }
             What::More { key, many, state, parent, fan_out } => {
@@ -186,20 +192,33 @@ impl Drawing<'_> {
         Fold { href: with_open.with("close", text(&closed).as_deref()), open }
     }
 
-    fn lasted(&self, fan_out: &FanOut, courses: &[super::course::Course]) -> Moment {
+    fn lasted(&self, fan_out: &FanOut, courses: &[Course]) -> Moment {
         let ended = courses.iter().flat_map(|course| course.stretches.iter().filter_map(|stretch| stretch.to)).max();
         match (fan_out.verdict, ended) {
             (Some(_), Some(ended)) => Moment::took(fan_out.created_at, ended),
             _ => Moment::lasting(fan_out.created_at, self.now),
         }
     }
+}
 
-    fn fan_lane(&self, axis: &Axis, class: &'static str, courses: &[super::course::Course], tally: &Tally) -> Lane {
-        match courses.len() {
-            0 => Lane::empty(axis, &format!("{} tasks, too many to draw each", words::count(tally.total))),
-            1..=12 if tally.open() == 0 => Lane::packed(courses, axis, 36.0, "when each ran"),
-            _ => Lane::stair(courses, axis, if class == "waiting" { "running" } else { class }),
-        }
+fn fan_lane(axis: &Axis, class: &'static str, (courses, ended): (&[Course], &[Timestamp]), tally: &Tally) -> Lane {
+    let class = if class == "waiting" { "running" } else { class };
+    match courses.len() {
+        0 if !ended.is_empty() => Lane::pace(ended, tally.ended(), axis, class),
+        0 => Lane::empty(axis, &format!("{} tasks, too many to draw each", words::count(tally.total))),
+        1..=12 if tally.open() == 0 => Lane::packed(courses, axis, 36.0, "when each ran"),
+        _ => Lane::stair(courses, axis, class),
+    }
+}
+
+/// What a pending task waits for, in two words.
+fn pending_words(task: &Task) -> String {
+    match task.gate {
+        Some(Gate::Time) if task.failure.is_some() => format!("{} of {}", task.attempt, task.max_attempts),
+        Some(Gate::Time) => "not due".to_owned(),
+        Some(Gate::Limit) => "held up".to_owned(),
+        Some(Gate::After) => "after others".to_owned(),
+        _ => "in line".to_owned(),
     }
 }
 
@@ -215,12 +234,10 @@ fn badge_of(fan_out: Option<&FanOut>, tally: &Tally) -> Badge {
 }
 
 /// The bar of a fan-out; what runs is told apart where the tasks are at hand.
-fn counted(tally: &Tally, courses: &[super::course::Course]) -> Bar {
-    use super::course::Phase;
+fn counted(tally: &Tally, courses: &[Course]) -> Bar {
     let going = |phase: Phase| {
-        let is = |course: &&super::course::Course| {
-            course.stretches.last().is_some_and(|last| last.phase == phase && last.to.is_none())
-        };
+        let is =
+            |course: &&Course| course.stretches.last().is_some_and(|last| last.phase == phase && last.to.is_none());
         courses.iter().filter(is).count() as u64
     };
     let (running, waiting) = (going(Phase::Running), going(Phase::Waiting));

@@ -1,15 +1,17 @@
 //! A family, from its root down: at most so many rows, whatever its size. What went well is folded into one row.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::pin::Pin;
 
 use kinfolk_core::durable::StepKind;
 use kinfolk_core::inspect::{Filter, Order};
 use kinfolk_core::limits::PAGE_MAX;
-use kinfolk_core::{FanOut, FanOutId, History, State, Tally, Task, Timestamp};
+use kinfolk_core::task::Run;
+use kinfolk_core::{FanOut, FanOutId, History, State, Tally, Task, TaskId, Timestamp};
 
 use super::course::Course;
 use crate::pages::frame::ROWS_MAX;
+use crate::pages::going::Names;
 use crate::problem::Problem;
 use crate::view::View;
 
@@ -21,6 +23,8 @@ const QUIET_MAX: usize = 3;
 const SHOWN: usize = 20;
 /// Of a group that is too large, so many of each state are shown.
 const SOME: usize = 10;
+/// Into so many shares the ends of a large fan-out are told apart.
+const SHARES: u32 = 24;
 
 /// A row, before it is drawn.
 pub(crate) struct Line {
@@ -42,10 +46,14 @@ pub(crate) enum What {
         tally: Tally,
         command: String,
         courses: Vec<Course>,
+        /// When equal shares of a large one had ended.
+        ended_by: Vec<Timestamp>,
         of: Box<Task>,
     },
     /// Completed tasks in one row.
     Quiet { key: String, courses: Vec<Course>, took: Vec<u128> },
+    /// More rows than a page may have.
+    Cut,
     /// More tasks than are shown.
     More { key: String, many: u64, state: Option<State>, parent: Box<Task>, fan_out: Option<FanOutId> },
 }
@@ -53,6 +61,7 @@ pub(crate) enum What {
 /// One walk.
 pub(crate) struct Walk<'a> {
     view: View<'a>,
+    names: &'a Names,
     now: Timestamp,
     /// Generations that exist below the root.
     deepest: usize,
@@ -61,6 +70,8 @@ pub(crate) struct Walk<'a> {
     closed: HashSet<String>,
     /// Whether what went well is one row.
     quiet: bool,
+    /// Whether only the children of the root are rows, unless someone unfolds more.
+    shallow: bool,
     pub(crate) lines: Vec<Line>,
     /// The history of the root, for its graph.
     pub(crate) history: History,
@@ -78,9 +89,10 @@ struct Group {
 
 impl<'a> Walk<'a> {
     /// A walk over a family with so many generations.
-    pub(crate) fn new(view: View<'a>, now: Timestamp, deepest: usize) -> Self {
-        let (open, closed) = (HashSet::new(), HashSet::new());
-        Self { view, now, deepest, open, closed, quiet: true, lines: Vec::new(), history: History::default() }
+    pub(crate) fn new(view: View<'a>, names: &'a Names, now: Timestamp, deepest: usize) -> Self {
+        let (open, closed, lines) = (HashSet::new(), HashSet::new(), Vec::new());
+        let history = History::default();
+        Self { view, names, now, deepest, open, closed, quiet: true, shallow: false, lines, history }
     }
 
     /// With these rows unfolded and folded by hand, and what went well in one row or not.
@@ -91,12 +103,29 @@ impl<'a> Walk<'a> {
         self
     }
 
+    /// The same, in which each child of the root is one row by itself.
+    #[must_use]
+    pub(crate) fn shallow(mut self) -> Self {
+        self.shallow = true;
+        self
+    }
+
+    /// Whether there were more rows than a page may have.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.lines.iter().any(|line| matches!(line.what, What::Cut))
+    }
+
     fn is_open(&self, key: &str, by_itself: bool) -> bool {
         if by_itself { !self.closed.contains(key) } else { self.open.contains(key) }
     }
 
-    fn is_full(&self) -> bool {
-        self.lines.len() >= ROWS_MAX
+    /// Whether the page has no room for another row; the last one says so.
+    fn is_full(&mut self) -> bool {
+        let is_full = self.lines.len() + 1 >= ROWS_MAX;
+        if is_full && !self.is_cut() {
+            self.lines.push(Line { depth: 0, what: What::Cut, fold: None });
+        }
+        is_full
     }
 
     /// A task and all below it.
@@ -119,7 +148,8 @@ impl<'a> Walk<'a> {
                 true => Tally::default(),
                 false => self.view.tally(task.id).await?,
             };
-            let is_open = self.is_open(&format!("t{}", task.id), depth == 0 || task.state != State::Completed);
+            let by_itself = depth == 0 || (task.state != State::Completed && !self.shallow);
+            let is_open = self.is_open(&format!("t{}", task.id), by_itself);
             let fold = (tally.total > 0).then_some(is_open);
             let history = match task.steps > 0 && (depth == 0 || (is_open && tally.total > 0)) {
                 true => self.view.history(task.id).await?,
@@ -141,15 +171,16 @@ impl<'a> Walk<'a> {
 
     /// The courses of tasks, in their order.
     async fn courses(&self, tasks: &[Task]) -> Result<Vec<Course>, Problem> {
-        let mut courses = Vec::with_capacity(tasks.len());
-        for task in tasks {
-            // A task that was done at its first attempt has no others.
-            let plain = task.attempt <= 1 && matches!(task.state, State::Completed | State::Running) && !task.suspect;
-            let skip = plain || task.started_at.is_none();
-            let attempts = if skip { Vec::new() } else { self.view.attempts(task.id).await? };
-            courses.push(Course::of(task, &attempts, self.now));
+        let started: Vec<Task> = tasks.iter().filter(|task| task.first_started_at.is_some()).cloned().collect();
+        let mut runs: HashMap<TaskId, Vec<Run>> = HashMap::new();
+        if !started.is_empty() {
+            for run in self.view.runs(&started).await? {
+                runs.entry(run.task).or_default().push(run);
+            }
         }
-        Ok(courses)
+        let none = Vec::new();
+        let runs_of = |task: &Task| runs.get(&task.id).unwrap_or(&none);
+        Ok(tasks.iter().map(|task| Course::of(task, runs_of(task), self.names, self.now)).collect())
     }
 
     /// Children that stand together, below a row of their own unless there is only one.
@@ -161,10 +192,16 @@ impl<'a> Walk<'a> {
             return self.small(parent, group, depth).await;
         }
         let key = group.key(parent);
-        let is_open = self.is_open(&key, true);
-        let first = self.view.children(parent.id, group.from, 1).await?;
-        let command = first.first().map(|child| child.command.to_string()).unwrap_or_default();
-        self.fan(parent, &group, command, Vec::new(), depth, Some(is_open));
+        let well = group.tally.completed == group.tally.total;
+        let is_open = self.is_open(&key, !well && !self.shallow);
+        let mut ends = self.view.children(parent.id, group.from, 1).await?;
+        ends.extend(self.view.children(parent.id, group.from + group.tally.total - 1, 1).await?);
+        let command = common_command(&ends);
+        let ended_by = match &group.fan_out {
+            Some(fan_out) => self.view.ended_by(fan_out, SHARES).await?,
+            None => Vec::new(),
+        };
+        self.fan(parent, &group, command, (Vec::new(), ended_by), depth, is_open);
         if is_open {
             self.large(parent, &group, depth + 1).await?;
         }
@@ -179,9 +216,9 @@ impl<'a> Walk<'a> {
             return self.each(children.into_iter().zip(courses).collect(), depth).await;
         }
         let well = children.iter().all(|child| child.state == State::Completed);
-        let is_open = self.is_open(&group.key(parent), !well || !self.quiet);
-        let command = children.first().map(|child| child.command.to_string()).unwrap_or_default();
-        self.fan(parent, &group, command, courses.clone(), depth, Some(is_open));
+        let is_open = self.is_open(&group.key(parent), (!well || !self.quiet) && !self.shallow);
+        let command = common_command(&children);
+        self.fan(parent, &group, command, (courses.clone(), Vec::new()), depth, is_open);
         if !is_open {
             return Ok(());
         }
@@ -191,7 +228,7 @@ impl<'a> Walk<'a> {
         let is_quiet = |child: &Task| folded && child.state == State::Completed;
         let (quiet, loud): (Vec<_>, Vec<_>) = children.into_iter().zip(courses).partition(|(child, _)| is_quiet(child));
         self.each(loud, depth + 1).await?;
-        if folded {
+        if folded && !self.is_full() {
             let took = quiet.iter().filter_map(|(child, _)| took(child)).collect();
             let courses = quiet.into_iter().map(|(_, course)| course).collect();
             let what = What::Quiet { key: quiet_key, courses, took };
@@ -235,7 +272,7 @@ impl<'a> Walk<'a> {
             let left = many.saturating_sub(shown.len() as u64);
             let courses = self.courses(&shown).await?;
             self.each(shown.into_iter().zip(courses).collect(), depth).await?;
-            if left > 0 {
+            if left > 0 && !self.is_full() {
                 let key = format!("{}{state}", group.key(parent));
                 let what =
                     What::More { key, many: left, state: Some(state), parent: Box::new(parent.clone()), fan_out };
@@ -250,9 +287,9 @@ impl<'a> Walk<'a> {
         parent: &Task,
         group: &Group,
         command: String,
-        courses: Vec<Course>,
+        (courses, ended_by): (Vec<Course>, Vec<Timestamp>),
         depth: usize,
-        fold: Option<bool>,
+        is_open: bool,
     ) {
         let what = What::Fan {
             id: group.fan_out.as_ref().map(|fan_out| fan_out.id),
@@ -261,9 +298,10 @@ impl<'a> Walk<'a> {
             tally: group.tally,
             command,
             courses,
+            ended_by,
             of: Box::new(parent.clone()),
         };
-        self.lines.push(Line { depth, what, fold });
+        self.lines.push(Line { depth, what, fold: Some(is_open) });
     }
 }
 
@@ -274,6 +312,13 @@ impl Group {
             None => format!("s{}", parent.id),
         }
     }
+}
+
+/// The command that all of these run; empty if they run several.
+fn common_command(tasks: &[Task]) -> String {
+    let first = tasks.first().map(|task| &task.command);
+    let is_common = tasks.iter().all(|task| Some(&task.command) == first);
+    first.filter(|_| is_common).map(ToString::to_string).unwrap_or_default()
 }
 
 fn took(task: &Task) -> Option<u128> {
