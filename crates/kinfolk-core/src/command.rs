@@ -34,6 +34,7 @@ pub struct Command {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SqlHandler {
     /// `schema.function`, taking the payload (`jsonb`) and returning `jsonb` or `void`; or a procedure, which may commit.
+    /// Without a schema, what the program `kinfolk` brings along: `db_function`, `email`, `sms`, `http`.
     pub function: String,
     /// Called with the payload before it, in the same transaction. What it answers, if anything, is what the handler gets.
     pub before: Option<String>,
@@ -43,6 +44,10 @@ pub struct SqlHandler {
     pub statement_timeout: Option<Duration>,
     /// Whether an answer that has a boolean `success` is an envelope, which says how it went.
     pub envelope: bool,
+    /// Told of each attempt that succeeded, in a transaction of its own after it.
+    pub on_success: Option<String>,
+    /// Told of each attempt that failed, in a transaction of its own after it.
+    pub on_error: Option<String>,
 }
 
 impl Command {
@@ -76,12 +81,21 @@ impl Command {
 impl SqlHandler {
     /// A function alone, which may speak the envelope.
     pub fn new(function: impl Into<String>) -> Self {
-        Self { function: function.into(), before: None, after: None, statement_timeout: None, envelope: true }
+        Self {
+            function: function.into(),
+            before: None,
+            after: None,
+            statement_timeout: None,
+            envelope: true,
+            on_success: None,
+            on_error: None,
+        }
     }
 
     /// Refuses what no store would keep. Whether the functions exist, and fit, is the database's to say.
     pub fn check(&self) -> Result<(), InputError> {
-        for name in [Some(&self.function), self.before.as_ref(), self.after.as_ref()].into_iter().flatten() {
+        let hooks = [&self.before, &self.after, &self.on_success, &self.on_error];
+        for name in std::iter::once(&self.function).chain(hooks.into_iter().flatten()) {
             if name.is_empty() || name.len() > FUNCTION_BYTES_MAX {
                 let name: String = name.chars().take(FUNCTION_BYTES_MAX).collect();
                 return Err(InputError::Name { kind: "function", name, why: "it must have 1 to 256 bytes" });

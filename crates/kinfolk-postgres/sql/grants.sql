@@ -33,11 +33,11 @@ begin
                 'is_active', 'statuses', 'explain', 'groups', 'keys', 'change_mark', 'errors']),
             -- Those who run handlers in the database.
             ('kinfolk_worker', array['commands', 'find_handler', 'enter', 'handling', 'depart', 'finish', 'run_function',
-                'call_function', 'call_handler', 'open_envelope',
+                'call_function', 'call_handler', 'open_envelope', 'named_in', 'begin_send', 'send_key', 'end_send', 'log_error',
                 'run_task', 'begin_procedure', 'end_procedure', 'process_tasks', 'process_round', 'process_task',
                 'begin_round', 'claimable', 'claim_chosen', 'failure_of', 'slow_down_all']),
             ('kinfolk_handler', array['enqueue', 'enqueue_many', 'try_enqueue', 'try_enqueue_many', 'current_task', 'current_keys', 'spawn', 'spawn_sibling', 'follow_up',
-                'in_order', 'has_failed_siblings', 'has_pending_children', 'snooze', 'retry_after', 'give_up', 'slow_down_for']),
+                'in_order', 'has_failed_siblings', 'has_pending_children', 'snooze', 'retry_after', 'give_up', 'slow_down_for', 'hasten']),
             ('kinfolk_viewer', array['has_failed_siblings', 'has_pending_children']),
             ('kinfolk_operator', array['set_limits', 'register_command', 'register_commands']),
             -- Who changes a part of something reads the rest of it first.
@@ -63,5 +63,5 @@ grant insert on kinfolk.tasks to kinfolk_producer, kinfolk_viewer;
 
 -- All but `caller`, which is the role that inserts.
 grant insert (names, queues, priorities, max_attempts, base_ms, cap_ms, jitter_pct, timeouts_us, handlers, befores, afters,
-    statement_timeouts_us, groups, spans, max_strikes, envelopes)
+    statement_timeouts_us, groups, spans, max_strikes, envelopes, on_successes, on_errors)
 on kinfolk.registration to kinfolk_producer, kinfolk_operator;

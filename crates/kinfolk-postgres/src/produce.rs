@@ -18,7 +18,7 @@ use crate::store::{self, PgStore};
 use crate::values::{JsonIn, JsonText, Moment, micros};
 
 const REGISTER: &str =
-    "select kinfolk.register_commands($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
+    "select kinfolk.register_commands($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
 pub(crate) const TAKE_IDS: &str = "select kinfolk.take_ids($1)";
 pub(crate) const ENQUEUE: &str = "select nth, outcome, id, name \
     from kinfolk.enqueue_rows($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
@@ -52,6 +52,8 @@ impl Produce for PgStore {
         let handlers = handler(|handler| &handler.function);
         let befores = handler(|handler| handler.before.as_deref().unwrap_or_default());
         let afters = handler(|handler| handler.after.as_deref().unwrap_or_default());
+        let on_successes = handler(|handler| handler.on_success.as_deref().unwrap_or_default());
+        let on_errors = handler(|handler| handler.on_error.as_deref().unwrap_or_default());
         let statement_timeouts: Vec<Option<i64>> =
             commands.iter().map(|c| c.handler.as_ref().map(|h| h.statement_timeout.map_or(0, micros))).collect();
         let envelopes: Vec<Option<bool>> = commands.iter().map(|c| c.handler.as_ref().map(|h| h.envelope)).collect();
@@ -75,6 +77,8 @@ impl Produce for PgStore {
                 (&groups, Type::JSONB_ARRAY),
                 (&strikes, Type::INT4_ARRAY),
                 (&envelopes, Type::BOOL_ARRAY),
+                (&on_successes, Type::TEXT_ARRAY),
+                (&on_errors, Type::TEXT_ARRAY),
             ],
         )
         .await?;

@@ -294,6 +294,8 @@ pub(crate) fn command(row: &Row) -> Answer<Command> {
                     after: get(row, 11)?,
                     statement_timeout: get::<Option<i64>>(row, 12)?.map(span),
                     envelope: get(row, 15)?,
+                    on_success: get(row, 16)?,
+                    on_error: get(row, 17)?,
                 })
             })
             .transpose()?,

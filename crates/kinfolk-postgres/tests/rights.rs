@@ -13,7 +13,7 @@ use kinfolk_postgres::testing::TestDatabase;
 const RIGHTS: [(&str, &str); 5] = [
     (
         "kinfolk_handler",
-        "current_keys current_task enqueue enqueue_many follow_up give_up has_failed_siblings has_pending_children \
+        "current_keys current_task enqueue enqueue_many follow_up give_up hasten has_failed_siblings has_pending_children \
          in_order retry_after slow_down slow_down_for snooze spawn spawn_sibling try_enqueue try_enqueue_many",
     ),
     (
@@ -37,10 +37,10 @@ const RIGHTS: [(&str, &str); 5] = [
     ),
     (
         "kinfolk_worker",
-        "begin_procedure begin_round call_function call_handler claim claim_chosen claimable clock commands complete count_tasks depart due_schedules \
-         end_procedure enter expire failure_of find_handler find_tasks finish fire flush get_task get_tasks handling heartbeat history leave \
-         lock_settled lock_suspended note_minutes open_envelope process_round process_task process_tasks prune prune_rates queues \
-         record recover refresh_statuses register_worker report require_done results run_function run_task schema_version settle \
+        "begin_procedure begin_round begin_send call_function call_handler claim claim_chosen claimable clock commands complete count_tasks depart due_schedules \
+         end_procedure end_send enter expire failure_of find_handler find_tasks finish fire flush get_task get_tasks handling heartbeat history leave \
+         lock_settled lock_suspended log_error named_in note_minutes open_envelope process_round process_task process_tasks prune prune_rates queues \
+         record recover refresh_statuses register_worker report require_done results run_function run_task schema_version send_key settle \
          settle_made signal slow_down slow_down_all stats statuses suspend sweep take_signal tally",
     ),
 ];
@@ -187,5 +187,29 @@ async fn what_a_handler_may_call_leaves_no_task_behind_a_gate() {
     .unwrap();
     assert_eq!(database.texts("select state || ' ' || gate from kinfolk.tasks").await, ["pending open"]);
     sound(&store).await;
+    roles.drop_all().await;
+}
+
+#[tokio::test]
+async fn a_worker_can_do_nothing_beyond_its_grants() {
+    let (database, _store) = fresh().await;
+    let mut roles = Roles::new(&database);
+    let worker = roles.role("worker", "kinfolk_worker", "").await;
+    database
+        .run(
+            "create schema app; grant usage on schema app to public; create table app.private (n int);
+             create function app.open(p jsonb) returns jsonb language sql as 'select p';
+             create function app.secret(p jsonb) returns jsonb language sql as 'select p';
+             revoke execute on function app.secret(jsonb) from public;
+             select kinfolk.register_command('c', handler => 'app.open'); select kinfolk.enqueue('c')",
+        )
+        .await;
+    let attempts: Vec<&str> = include_str!("denied.txt").lines().collect();
+    assert!(attempts.len() >= 60, "{}", attempts.len());
+    for attempt in attempts {
+        let fault = as_login(&database, &worker, attempt).await.expect_err(attempt).to_string();
+        assert!(!fault.contains("syntax error"), "{attempt}: {fault}");
+    }
+    assert_eq!(database.texts("select state from kinfolk.tasks").await, ["pending"]);
     roles.drop_all().await;
 }

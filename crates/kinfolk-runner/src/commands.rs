@@ -8,12 +8,14 @@ use async_trait::async_trait;
 use kinfolk::{CommandName, CommandSource, Ctx, Done, Json, TaskError, TaskId};
 use kinfolk_core::StoreError;
 use kinfolk_postgres::{Connections, PgOptions};
+use kinfolk_providers::{Provider, Providers};
 use uuid::Uuid;
 
 use crate::fault::{CutOff, Fault};
-use crate::run;
+use crate::run::{self, Phase, Reached};
+use crate::send;
 
-const COMMANDS: &str = "select name, handler_kind = 'procedure', statement_timeout_us \
+const COMMANDS: &str = "select name, handler_kind, handler, statement_timeout_us \
     from kinfolk.commands() where handler is not null";
 
 /// How often a handler that lost against another transaction is run again before that costs an attempt.
@@ -33,7 +35,11 @@ pub struct SqlCommands {
     connections: Connections,
     known: RwLock<HashMap<CommandName, Handler>>,
     troubles: Mutex<Troubles>,
+    providers: Providers,
 }
+
+/// How an attempt ended.
+pub(crate) type Ended = Result<Done<Json>, TaskError>;
 
 /// What the server has done to the attempts of late.
 #[derive(Debug, Default)]
@@ -45,10 +51,17 @@ struct Troubles {
 }
 
 /// What has to be known of a handler before it is called. The rest is read in the transaction that calls it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Handler {
-    pub(crate) is_procedure: bool,
-    pub(crate) statement_timeout: Option<Duration>,
+#[derive(Clone, Debug)]
+struct Handler {
+    kind: Kind,
+    statement_timeout: Option<Duration>,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Function,
+    Procedure,
+    Send(Arc<dyn Provider>),
 }
 
 impl Troubles {
@@ -68,31 +81,78 @@ impl SqlCommands {
     /// The commands of this database, run on at most so many connections: as many as the worker runs tasks at once.
     pub fn open(url: &str, connections: usize) -> Result<Arc<Self>, StoreError> {
         let options = PgOptions { application_name: "kinfolk handler".to_owned(), ..PgOptions::default() };
-        Self::open_with(url, &PgOptions { pool_size: connections, ..options })
+        Self::open_with(url, &PgOptions { pool_size: connections, ..options }, Providers::default())
     }
 
-    /// The same with more to say about the connections.
-    pub fn open_with(url: &str, options: &PgOptions) -> Result<Arc<Self>, StoreError> {
+    /// The same with more to say about the connections, and with providers for the built-in commands `email`, `sms` and `http`. Those
+    /// that have none here are left to others.
+    pub fn open_with(url: &str, options: &PgOptions, providers: Providers) -> Result<Arc<Self>, StoreError> {
         // One more, to ask for commands while all others are busy.
         let options = PgOptions { pool_size: options.pool_size + 1, ..options.clone() };
         let connections = Connections::open(url, &options)?;
-        Ok(Arc::new(Self { connections, known: RwLock::default(), troubles: Mutex::default() }))
+        Ok(Arc::new(Self { connections, known: RwLock::default(), troubles: Mutex::default(), providers }))
     }
 
     fn handler(&self, command: &CommandName) -> Option<Handler> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).get(command).copied()
+        self.known.read().unwrap_or_else(PoisonError::into_inner).get(command).cloned()
     }
 
     fn troubles(&self) -> MutexGuard<'_, Troubles> {
         self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn run_once(&self, ctx: &Ctx, handler: Handler) -> Result<kinfolk::State, Fault> {
+    /// What runs a command, by what is registered as its handler; `None` if that is not here.
+    fn kind(&self, kind: &str, handler: &str) -> Option<Kind> {
+        let provider = match (kind, handler) {
+            ("function", _) | ("built_in", "db_function") => return Some(Kind::Function),
+            ("procedure", _) => return Some(Kind::Procedure),
+            ("built_in", "email") => &self.providers.email,
+            ("built_in", "sms") => &self.providers.sms,
+            ("built_in", "http") => &self.providers.http,
+            _ => return None,
+        };
+        provider.clone().map(Kind::Send)
+    }
+
+    /// Runs one phase of an attempt: again at once where it lost against another transaction. Where that ends the attempt, how.
+    pub(crate) async fn work(&self, ctx: &Ctx, phase: Phase<'_>) -> Result<Reached, Ended> {
+        let mut pause = FIRST_PAUSE;
+        for tries in 0.. {
+            // It was taken away since the task was claimed: someone else may have a handler.
+            let Some(handler) = self.handler(ctx.command()) else { return Err(Ok(Done::release())) };
+            match self.run_once(ctx, phase, handler.statement_timeout).await {
+                Ok(reached) => {
+                    self.is_well(ctx);
+                    return Ok(reached);
+                }
+                Err(fault) if fault.is_collision() && tries < IN_PLACE => {
+                    tokio::time::sleep(pause.mul_f64(jitter())).await;
+                    pause *= 2;
+                }
+                Err(fault) => return Err(self.failed(ctx, fault).await),
+            }
+        }
+        unreachable!("the loop ends by a return")
+    }
+
+    async fn failed(&self, ctx: &Ctx, fault: Fault) -> Ended {
+        if let Some(cut_off) = fault.cut_off() {
+            return Ok(self.give_back(ctx, &cut_off).await);
+        }
+        self.is_well(ctx);
+        for (group, until) in fault.slow_downs() {
+            // A group that is gone needs no slowing down, and what else went wrong was reported.
+            let _ = ctx.slow_down(group, until).await;
+        }
+        fault.into_answer()
+    }
+
+    async fn run_once(&self, ctx: &Ctx, phase: Phase<'_>, timeout: Option<Duration>) -> Result<Reached, Fault> {
         // The time that a task may take is for its handler, not for finding a connection.
         ctx.hold_timeout(true);
         let line = self.connections.line().await.map_err(Fault::Store)?;
         ctx.hold_timeout(false);
-        run::attempt(line, ctx, handler).await
+        run::attempt(line, ctx, phase, timeout).await
     }
 
     /// Gives a task back at no cost that never ran, or was cut off, after a pause in which its slot takes no other. If what it did
@@ -127,9 +187,10 @@ impl CommandSource for SqlCommands {
         let rows = self.connections.ask(COMMANDS).await?;
         let mut known = HashMap::with_capacity(rows.len());
         for row in rows {
-            let timeout: Option<i64> = row.get(2);
+            let Some(kind) = self.kind(row.get(1), row.get(2)) else { continue };
+            let timeout: Option<i64> = row.get(3);
             let statement_timeout = timeout.map(|micros| Duration::from_micros(micros.unsigned_abs()));
-            known.insert(CommandName::new(row.get(0))?, Handler { is_procedure: row.get(1), statement_timeout });
+            known.insert(CommandName::new(row.get(0))?, Handler { kind, statement_timeout });
         }
         let names = known.keys().cloned().collect();
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
@@ -137,33 +198,27 @@ impl CommandSource for SqlCommands {
     }
 
     async fn run(&self, ctx: Ctx) -> Result<Done<Json>, TaskError> {
-        let mut pause = FIRST_PAUSE;
-        for tries in 0.. {
-            // It was taken away since the task was claimed: someone else may have a handler.
-            let Some(handler) = self.handler(ctx.command()) else { return Ok(Done::release()) };
-            match self.run_once(&ctx, handler).await {
-                Ok(state) => {
-                    self.is_well(&ctx);
-                    return Ok(Done::committed(state));
-                }
-                Err(fault) if fault.is_collision() && tries < IN_PLACE => {
-                    tokio::time::sleep(pause.mul_f64(jitter())).await;
-                    pause *= 2;
-                }
-                Err(fault) => {
-                    if let Some(cut_off) = fault.cut_off() {
-                        return Ok(self.give_back(&ctx, &cut_off).await);
-                    }
-                    self.is_well(&ctx);
-                    for (group, until) in fault.slow_downs() {
-                        // A group that is gone needs no slowing down, and what else went wrong was reported.
-                        let _ = ctx.slow_down(group, until).await;
-                    }
-                    return fault.into_answer();
-                }
-            }
+        let phase = match self.handler(ctx.command()).map(|handler| handler.kind) {
+            None => return Ok(Done::release()),
+            Some(Kind::Send(provider)) => return send::attempt(self, &ctx, provider.as_ref()).await,
+            Some(Kind::Function) => Phase::Function,
+            Some(Kind::Procedure) => Phase::Procedure,
+        };
+        match self.work(&ctx, phase).await {
+            Ok(Reached::Settled(state)) => Ok(Done::committed(state)),
+            Ok(Reached::Draft(_)) => Ok(Done::release()),
+            Err(ended) => ended,
         }
-        unreachable!("the loop ends by a return")
+    }
+}
+
+/// Whether a worker with these providers can run what is registered as the handler of a command.
+pub fn can_run(providers: &Providers, handler: &str) -> bool {
+    match handler {
+        "email" => providers.email.is_some(),
+        "sms" => providers.sms.is_some(),
+        "http" => providers.http.is_some(),
+        _ => true,
     }
 }
 

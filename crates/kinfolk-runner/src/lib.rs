@@ -15,11 +15,20 @@
 //! may commit as it goes, and is run at least once. The code runs with the rights of the role that the worker logs in
 //! as. Handlers have a pool of connections of their own, so that a long one never keeps the worker from its lease.
 //!
+//! The built-in commands `email`, `sms` and `http` hand a message to a provider, between two transactions that call the functions
+//! which their payload names.
+//!
 //! It never looks into a payload, never builds SQL from one, and decides nothing about a task: the functions of schema
 //! `kinfolk` do.
 
 mod commands;
 mod fault;
+mod grants;
+mod module;
 mod run;
+mod send;
 
-pub use commands::SqlCommands;
+pub use commands::{SqlCommands, can_run};
+pub use grants::{Grant, grants};
+pub use kinfolk_providers::Providers;
+pub use module::{MODULES, Module, new_module};

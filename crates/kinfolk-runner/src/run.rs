@@ -1,4 +1,4 @@
-//! One attempt of one handler, on one connection.
+//! One phase of an attempt, on one connection: a handler from its call to its settle, or the part before or after a provider.
 //!
 //! When something goes wrong, or the future is dropped, the transaction is rolled back, or the connection is closed and what
 //! it runs is cancelled. So an attempt that is over has no effect afterwards, except for what a procedure has committed.
@@ -12,8 +12,8 @@ use kinfolk_postgres::Line;
 use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{Error, Row};
 
-use crate::commands::Handler;
 use crate::fault::Fault;
+use crate::send::{Draft, Sent};
 
 /// How soon the server is asked again to cancel: a request that arrives between two statements of an attempt hits none.
 const ASKED_AGAIN: Duration = Duration::from_millis(200);
@@ -23,14 +23,46 @@ const RUN: &str = "select kinfolk.run_task($1, $2)";
 const BEGIN: &str = "select call_name, has_answer, payload::pg_catalog.text from kinfolk.begin_procedure($1, $2)";
 const END: &str = "select kinfolk.end_procedure($1, $2, $3::pg_catalog.text::pg_catalog.jsonb)";
 const DEPART: &str = "select kinfolk.depart($1)";
+const BEGIN_SEND: &str = "select message::pg_catalog.text, is_told, key from kinfolk.begin_send($1, $2)";
+const END_SEND: &str = "select kinfolk.end_send($1, $2, $3::pg_catalog.text::pg_catalog.jsonb, \
+    $4::pg_catalog.text::pg_catalog.jsonb)";
 
-/// Runs one attempt. Answers the state the task is in then.
-pub(crate) async fn attempt(line: Line, ctx: &Ctx, handler: Handler) -> Result<State, Fault> {
+/// What is to be done in the database.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Phase<'a> {
+    /// Run a function and settle its task.
+    Function,
+    /// Run a procedure, which may commit as it goes, and settle its task.
+    Procedure,
+    /// Make the message for a provider.
+    BeginSend,
+    /// Tell what became of it, and settle the task.
+    EndSend(&'a Sent),
+}
+
+/// How far that has come.
+#[derive(Debug)]
+pub(crate) enum Reached {
+    /// The task is settled, and in this state.
+    Settled(State),
+    /// This is to be sent.
+    Draft(Draft),
+}
+
+/// Runs one phase.
+pub(crate) async fn attempt(
+    line: Line,
+    ctx: &Ctx,
+    phase: Phase<'_>,
+    timeout: Option<Duration>,
+) -> Result<Reached, Fault> {
     let (answer, cancelled) = {
         let mut work = pin!(async {
-            match handler.is_procedure {
-                false => in_transaction(&line, ctx, handler.statement_timeout).await,
-                true => in_session(&line, ctx, handler.statement_timeout).await,
+            match phase {
+                Phase::Function => in_transaction(&line, ctx, timeout).await.map(Reached::Settled),
+                Phase::Procedure => in_session(&line, ctx, timeout).await.map(Reached::Settled),
+                Phase::BeginSend => begin_send(&line, ctx, timeout).await.map(Reached::Draft),
+                Phase::EndSend(sent) => end_send(&line, ctx, sent, timeout).await.map(Reached::Settled),
             }
         });
         tokio::select! {
@@ -41,7 +73,7 @@ pub(crate) async fn attempt(line: Line, ctx: &Ctx, handler: Handler) -> Result<S
     };
     // A late request to cancel must hit nobody else's statement. A procedure that failed has left its lock and its context in
     // the session: nothing but its end is sure to free them.
-    if cancelled || (handler.is_procedure && answer.is_err()) {
+    if cancelled || (matches!(phase, Phase::Procedure) && answer.is_err()) {
         line.close();
     } else {
         line.give_back();
@@ -50,7 +82,7 @@ pub(crate) async fn attempt(line: Line, ctx: &Ctx, handler: Handler) -> Result<S
 }
 
 /// Has the server cancel what an attempt runs, as often as it takes. No request is left under way when the attempt has ended.
-async fn stop(line: &Line, mut work: Pin<&mut impl Future<Output = Result<State, Fault>>>) -> Result<State, Fault> {
+async fn stop(line: &Line, mut work: Pin<&mut impl Future<Output = Result<Reached, Fault>>>) -> Result<Reached, Fault> {
     loop {
         let mut asked = pin!(line.cancel());
         tokio::select! {
@@ -69,23 +101,51 @@ async fn stop(line: &Line, mut work: Pin<&mut impl Future<Output = Result<State,
 /// Runs a function and settles its task, in one transaction.
 async fn in_transaction(line: &Line, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<State, Fault> {
     let (task, token) = (ctx.task().0, ctx.token().0);
+    state(&transaction(line, RUN, &[(&task, Type::INT8), (&token, Type::UUID)], statement_timeout).await?)
+}
+
+/// The part before a provider is called.
+async fn begin_send(line: &Line, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<Draft, Fault> {
+    let (task, token) = (ctx.task().0, ctx.token().0);
     let ids: [(&(dyn ToSql + Sync), Type); 2] = [(&task, Type::INT8), (&token, Type::UUID)];
+    let rows = transaction(line, BEGIN_SEND, &ids, statement_timeout).await?;
+    let row = rows.first().ok_or_else(|| Fault::Strange("no message, and no error".to_owned()))?;
+    let message: &str = row.try_get(0).map_err(Fault::of)?;
+    let message = serde_json::from_str(message).map_err(|fault| Fault::Strange(fault.to_string()))?;
+    Ok(Draft { message, is_told: row.try_get(1).map_err(Fault::of)?, key: row.try_get(2).map_err(Fault::of)? })
+}
+
+/// The part after it.
+async fn end_send(line: &Line, ctx: &Ctx, sent: &Sent, statement_timeout: Option<Duration>) -> Result<State, Fault> {
+    let (task, token) = (ctx.task().0, ctx.token().0);
+    let (answer, failure) = sent.told();
+    let told: [(&(dyn ToSql + Sync), Type); 4] =
+        [(&task, Type::INT8), (&token, Type::UUID), (&answer, Type::TEXT), (&failure, Type::TEXT)];
+    state(&transaction(line, END_SEND, &told, statement_timeout).await?)
+}
+
+/// One statement in a transaction of its own.
+async fn transaction(
+    line: &Line,
+    sql: &str,
+    params: &[(&(dyn ToSql + Sync), Type)],
+    statement_timeout: Option<Duration>,
+) -> Result<Vec<Row>, Fault> {
     let client = line.client();
     let answer = match statement_timeout {
-        // A statement is a transaction of its own.
-        None => line.rows(RUN, &ids).await,
+        None => line.rows(sql, params).await,
         Some(timeout) => {
             let begin = format!("begin isolation level read committed; {}", set_timeout("local", Some(timeout)));
             // Sent at once, one behind the other. After an error the commit is a rollback.
             let (begun, ran, ended) = tokio::join!(
                 client.batch_execute(&begin),
-                client.query_typed(RUN, &ids),
+                client.query_typed(sql, params),
                 client.batch_execute("commit"),
             );
             begun.and(ran).and_then(|rows| ended.map(|()| rows))
         }
     };
-    state(&answer.map_err(Fault::of)?)
+    answer.map_err(Fault::of)
 }
 
 /// Runs a procedure, which may commit as it goes, and then settles its task.

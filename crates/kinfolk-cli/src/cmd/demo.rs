@@ -1,4 +1,4 @@
-//! `kinfolk demo`: the orders of a small web shop, live. The workload and its rules are in `demo/`.
+//! `kinfolk demo`: the orders of a small web shop, live, or the story of one email. The workloads and their rules are in `demo/`.
 
 use crate::demo;
 use crate::fault::Fault;
@@ -10,6 +10,10 @@ const DATABASE: &str = "kinfolk-demo.db";
 /// `kinfolk demo`
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
+    /// What to play: the orders of a shop, or one email that fails once, on PostgreSQL
+    #[arg(value_enum, default_value_t = Play::Shop)]
+    play: Play,
+
     /// One day: run its orders to their end, print what became of them and stop
     #[arg(long)]
     once: bool,
@@ -23,8 +27,20 @@ pub(crate) struct Args {
     no_web: bool,
 }
 
+/// What can be played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Play {
+    /// The orders of a small web shop, day after day.
+    Shop,
+    /// One email, by its supervisor, from its facts.
+    Email,
+}
+
 /// Runs it.
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
+    if args.play == Play::Email {
+        return demo::email::run(session).await;
+    }
     let mut global = session.global.clone();
     global.database.get_or_insert_with(|| DATABASE.to_owned());
     demo::run(&Session::new(global), args.once, args.orders, !args.no_web).await

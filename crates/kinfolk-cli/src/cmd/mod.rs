@@ -16,12 +16,14 @@ mod explain;
 mod failures;
 mod families;
 mod filter_options;
+mod grants;
 mod graph;
 mod group_options;
 mod groups;
 mod list;
 mod migrate;
 mod minutes;
+mod module;
 mod queue;
 mod register;
 pub(crate) mod replay;
@@ -55,6 +57,11 @@ pub(crate) enum Command {
     Demo(demo::Args),
     /// Create the schema, or bring it up to date
     Migrate(migrate::Args),
+    /// Business processes in the database: list, install, new
+    #[command(subcommand)]
+    Module(module::Verb),
+    /// Print what a role must be granted, or check it
+    Grants(grants::Args),
     /// Enqueue one task or many
     Enqueue(enqueue::Args),
     /// Make a command known, or change its defaults
@@ -141,6 +148,8 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Fault
     match command {
         Command::Demo(args) => demo::run(args, session).await,
         Command::Migrate(args) => migrate::run(args, session).await,
+        Command::Module(verb) => module::run(verb, session).await,
+        Command::Grants(args) => grants::run(args, session).await,
         Command::Enqueue(args) => enqueue::run(args, session).await,
         Command::Register(args) => register::run(args, session).await,
         Command::List(args) => list::run(args, session).await,

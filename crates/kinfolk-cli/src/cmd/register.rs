@@ -79,6 +79,14 @@ struct Handler {
     /// unless this says otherwise
     #[arg(long, value_name = "TRUE|FALSE", action = clap::ArgAction::Set)]
     envelope: Option<bool>,
+
+    /// Function that is told of each attempt that succeeded, in a transaction of its own after it
+    #[arg(long, value_name = "FUNCTION")]
+    on_success: Option<String>,
+
+    /// Function that is told of each attempt that failed, in a transaction of its own after it
+    #[arg(long, value_name = "FUNCTION")]
+    on_error: Option<String>,
 }
 
 /// Runs it.
@@ -126,8 +134,9 @@ impl Handler {
     fn changed(&self, known: Option<SqlHandler>) -> Result<Option<SqlHandler>, Fault> {
         let Some(function) = self.function.clone().or_else(|| known.as_ref().map(|known| known.function.clone()))
         else {
-            let given = [self.before.is_some(), self.after.is_some(), self.statement_timeout.is_some()];
-            let is_given = given.contains(&true) || self.envelope.is_some();
+            let hooks = [&self.before, &self.after, &self.on_success, &self.on_error];
+            let is_given =
+                hooks.iter().any(|hook| hook.is_some()) || self.statement_timeout.is_some() || self.envelope.is_some();
             return match is_given {
                 true => Err(Fault::input("there is no handler for this to go with; name it with --handler")),
                 false => Ok(None),
@@ -140,6 +149,8 @@ impl Handler {
             after: self.after.clone().or(known.after),
             statement_timeout: self.statement_timeout.or(known.statement_timeout),
             envelope: self.envelope.unwrap_or(known.envelope),
+            on_success: self.on_success.clone().or(known.on_success),
+            on_error: self.on_error.clone().or(known.on_error),
         }))
     }
 }

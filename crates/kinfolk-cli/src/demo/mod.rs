@@ -7,6 +7,7 @@
 
 mod chores;
 mod day;
+pub(crate) mod email;
 mod errands;
 mod look;
 mod screen;

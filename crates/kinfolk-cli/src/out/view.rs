@@ -198,6 +198,8 @@ pub(crate) struct CommandView<'a> {
     #[serde(serialize_with = "millis")]
     pub(crate) statement_timeout_ms: Option<Duration>,
     pub(crate) envelope: Option<bool>,
+    pub(crate) on_success: Option<&'a str>,
+    pub(crate) on_error: Option<&'a str>,
     pub(crate) workers: usize,
 }
 
@@ -220,6 +222,8 @@ impl<'a> CommandView<'a> {
             after_handler: handler.and_then(|handler| handler.after.as_deref()),
             statement_timeout_ms: handler.and_then(|handler| handler.statement_timeout),
             envelope: handler.map(|handler| handler.envelope),
+            on_success: handler.and_then(|handler| handler.on_success.as_deref()),
+            on_error: handler.and_then(|handler| handler.on_error.as_deref()),
             workers,
         }
     }

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::support::{Db, on_both_stores};
+use crate::support::{Db, on_both_stores, postgres, sqlite};
 
 on_both_stores!(a_day_ends_well, a_killed_day_goes_on_and_packs_every_item_once);
 
@@ -30,6 +30,32 @@ fn a_day_ends_well(db: &Db) {
     assert!(db.ok(&["replay", task]).contains("sound, the handler returns"));
     assert!(db.ok(&["tree", task]).contains("letters (collect_all completed"));
     assert!(db.ok(&["show", task]).contains("charge the card"));
+}
+
+#[test]
+fn an_email_fails_once_and_goes_out_once_by_three_runs_of_its_supervisor() {
+    let db = postgres();
+    for _ in 0..2 {
+        let told = db.one(&["demo", "email", "--once"]);
+        assert_eq!(
+            (&told["runs"], &told["messages"], told["facts"].as_array().unwrap().len()),
+            (&json!(3), &json!(1), 4)
+        );
+    }
+    let text = db.ok(&["demo", "email", "--once"]);
+    for words in
+        ["scheduled attempt 1", "failed attempt 1: the outbox", "scheduled attempt 2", "succeeded", "as it must"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(db.ok(&["errors"]).contains("the outbox"));
+    assert_eq!(db.one(&["module", "list"])["installed"], 1);
+    assert_eq!(db.one(&["module", "install", "comms"])["installed"], false);
+    assert!(db.ok(&["module", "new", "refund"]).contains("create table refund.refund_task ("));
+    let refused = sqlite().run(&["demo", "email"]);
+    assert!(refused.code == 2 && refused.stderr.contains("PostgreSQL"), "{refused:?}");
+    let refused = sqlite().run(&["module", "install", "comms"]);
+    assert!(refused.code == 2 && refused.stderr.contains("PostgreSQL"), "{refused:?}");
 }
 
 /// Moments to kill the demo at, as they are seen from outside.

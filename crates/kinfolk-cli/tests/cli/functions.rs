@@ -152,3 +152,26 @@ fn each_way_to_work_needs_the_roles_that_the_docs_name() {
     works(&as_worker, &["--until-idle", "--config", config]);
     db.sql(&format!("drop owned by {worker}, {operator}; drop role {worker}; drop role {operator}"));
 }
+
+#[test]
+fn what_a_role_must_be_granted_is_printed_and_checked() {
+    let db = postgres().migrated();
+    let role = format!("clerk_{}", uuid::Uuid::new_v4().simple());
+    db.sql(&format!(
+        "create schema app; create function app.pay(p jsonb) returns jsonb language sql as 'select p'; create role {role}"
+    ));
+    let check = ["grants", &role, "--function", "app.pay", "--check"];
+    assert!(db.fails(&check, 1).contains("are not so"));
+    let printed = db.ok(&["grants", &role, "--function", "app.pay"]);
+    assert!(printed.contains("revoke execute on function app.pay(jsonb) from public;"), "{printed}");
+    db.sql(&printed);
+    assert_eq!(db.ok(&check), "");
+    db.sql(&format!("grant kinfolk_operator to {role}"));
+    assert!(db.run(&check).stdout.contains(&format!("revoke kinfolk_operator from {role};")));
+    let owner = ["grants", &role, "--as", "handler", "--function", "app.pay"];
+    db.sql(&db.ok(&owner));
+    assert_eq!(db.ok(&[&owner[..], &["--check"]].concat()), "");
+    db.fails(&["grants", "nobody_at_all"], 3);
+    db.fails(&["grants", &role, "--function", "app.nothing"], 3);
+    db.sql(&format!("drop owned by {role} cascade; drop role {role}"));
+}

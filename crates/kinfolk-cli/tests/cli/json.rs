@@ -144,7 +144,7 @@ fn the_documents_of_every_command_have_one_form() {
     let told = forms.told;
     // These print nothing of their own, or go on until they are stopped; `bench` and what belongs to the server have their own
     // tests.
-    let apart = ["work", "bench", "serve", "token", "audit", "graph", "help"];
+    let apart = ["work", "bench", "serve", "token", "audit", "graph", "module", "grants", "help"];
     let mut help = kinfolk();
     help.arg("--help");
     let help = finish(help, "").stdout;

@@ -20,6 +20,7 @@ mod json;
 mod life;
 mod output;
 mod pages;
+mod payments;
 mod schedules;
 mod signals;
 mod statistics;

@@ -192,7 +192,7 @@ async fn a_cancelled_function_is_stopped_at_once_behind_a_transaction_pooler_too
     let url = bouncer.url(bed.url().rsplit('/').next().unwrap_or_default());
     let store = Arc::new(open_pooled(&url).await?);
     let options = PgOptions { prepared: false, notify: false, pool_size: 2, ..PgOptions::default() };
-    let commands = SqlCommands::open_with(&url, &options)?;
+    let commands = SqlCommands::open_with(&url, &options, kinfolk_runner::Providers::default())?;
     let kinfolk = Kinfolk::new(store.clone());
     // Beyond the patience of this test.
     let builder =

@@ -11,6 +11,9 @@ declare
     v_payload jsonb := payload;
     v_result jsonb;
 begin
+    if handler is null then
+        perform kinfolk.give_up('the payload names no function: it needs a member db_function, such as "app.supervise"');
+    end if;
     if before is not null then
         v_payload := coalesce(kinfolk.call_function(before, payload, envelope), payload);
     end if;

@@ -21,11 +21,15 @@ begin
     p_command.after_handler := nullif(coalesce(p_asked.after, p_command.after_handler), '');
     p_command.statement_timeout_us := nullif(coalesce(p_asked.statement_timeout_us, p_command.statement_timeout_us), 0);
     p_command.envelope := coalesce(p_asked.envelope, p_command.envelope);
+    p_command.on_success := nullif(coalesce(p_asked.on_success, p_command.on_success), '');
+    p_command.on_error := nullif(coalesce(p_asked.on_error, p_command.on_error), '');
     if p_command.handler is null then
         p_command.before_handler := null;
         p_command.after_handler := null;
         p_command.statement_timeout_us := null;
         p_command.envelope := true;
+        p_command.on_success := null;
+        p_command.on_error := null;
     end if;
     return p_command;
 end

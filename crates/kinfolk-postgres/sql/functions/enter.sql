@@ -6,7 +6,8 @@
 
 create or replace function kinfolk.enter(
     p_task bigint, p_token uuid, p_session boolean default false,
-    out handler text, out kind text, out before text, out after text, out payload jsonb, out envelope boolean
+    out handler text, out kind text, out before text, out after text, out payload jsonb, out envelope boolean,
+    out on_success text
 )
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -20,7 +21,7 @@ begin
     else
         perform pg_advisory_xact_lock(1263160908, hashint8(p_task));
     end if;
-    select h.* into handler, kind, before, after, payload, envelope from kinfolk.handling(p_task, p_token) h;
+    select h.* into handler, kind, before, after, payload, envelope, on_success from kinfolk.handling(p_task, p_token) h;
     if not found then
         if p_session then
             perform pg_advisory_unlock(1263160908, hashint8(p_task));
@@ -36,18 +37,22 @@ begin
 end
 $$;
 
--- What handles a task, and what with, as long as the token holds.
+-- What handles a task, and what with, as long as the token holds. Of the built-in `db_function` it is what the payload names.
 create or replace function kinfolk.handling(p_task bigint, p_token uuid)
-returns table (handler text, kind text, before text, after text, payload jsonb, envelope boolean)
+returns table (handler text, kind text, before text, after text, payload jsonb, envelope boolean, on_success text)
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
-    select c.handler, c.handler_kind, c.before_handler, c.after_handler,
-        coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)), c.envelope
+    select case when c.handler = 'db_function' then kinfolk.named_in(g.payload, 'db_function') else c.handler end,
+        case when c.handler = 'db_function' then 'function' else c.handler_kind end,
+        c.before_handler, c.after_handler, g.payload, c.envelope, c.on_success
     from kinfolk.task t
     join kinfolk.command c on c.id = t.command_id
+    cross join lateral (
+        select coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)) as payload
+    ) g
     where t.id = p_task
         and t.token = p_token
         and t.state = 'running'

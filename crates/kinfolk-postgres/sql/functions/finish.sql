@@ -2,9 +2,11 @@
 -- Answers `completed` or `waiting`. Anything else is an error, so that what the handler did is undone; its detail says
 -- what would have become of the task.
 --
--- Locks the groups that the handler wants to slow down, then what `settle` locks. Reads and empties the attempt's part of `intent`.
+-- `p_on_success`: the hook that is to be told of it, in a transaction of its own (`queue_hook`).
+-- Locks the groups that the handler wants to slow down, then what `settle` and `hasten_all` lock. Reads and empties the attempt's part of `intent`.
 
-create or replace function kinfolk.finish(p_task bigint, p_token uuid, p_result jsonb) returns text
+create or replace function kinfolk.finish(p_task bigint, p_token uuid, p_result jsonb, p_on_success text default null)
+returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -13,6 +15,8 @@ as $$
 declare
     v_end record;
     v_kinds text[];
+    v_hastened_commands text[];
+    v_hastened_keys text[];
 begin
     if num_nulls(p_task, p_token) > 0 then
         raise exception using errcode = 'KF001', message = 'p_task or p_token is null',
@@ -25,6 +29,17 @@ begin
     if 'slow_down' = any (v_kinds) then
         perform kinfolk.slow_down_all(p_task, p_token, kinfolk.slow_downs(p_task, p_token));
     end if;
+    if 'hasten' = any (v_kinds) then
+        select array_agg(i.command), array_agg(i.unique_key)
+        into v_hastened_commands, v_hastened_keys
+        from kinfolk.intent i
+        where i.task_id = p_task
+            and i.token = p_token
+            and i.kind = 'hasten';
+    end if;
+    if p_on_success is not null then
+        perform kinfolk.queue_hook(p_task, p_token, p_on_success, jsonb_build_object('worker_payload', p_result));
+    end if;
     if v_kinds && array['sibling', 'child', 'follow_up'] then
         select e.* into v_end from kinfolk.finish_made(p_task, p_token, p_result) e;
     else
@@ -36,6 +51,9 @@ begin
         into v_end
         from (select) nothing
         left join kinfolk.settle(array[p_task], array[p_token], array['done'], array[p_result]) s on true;
+    end if;
+    if v_hastened_commands is not null then
+        perform kinfolk.hasten_all(v_hastened_commands, v_hastened_keys);
     end if;
     return kinfolk.require_done(p_task, v_end.answer, v_end.state);
 end

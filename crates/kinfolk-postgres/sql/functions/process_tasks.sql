@@ -93,7 +93,7 @@ begin
         set constraints all immediate;
         v_is_engine := true;
         perform pg_catalog.set_config('lock_timeout', '10ms', true);
-        perform kinfolk.finish(p_task, p_token, v_result);
+        perform kinfolk.finish(p_task, p_token, v_result, v_handled.on_success);
     exception
         when others then
             get stacked diagnostics
@@ -130,7 +130,7 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_commands text[] := array(select c.name from kinfolk.command c where c.handler is not null order by c.name);
+    v_commands text[] := array(select c.name from kinfolk.command c where coalesce(c.handler_kind <> 'built_in' or c.handler = 'db_function', false) order by c.name);
     v_queue record;
 begin
     if p_worker is null then

@@ -7,6 +7,7 @@
 -- a timeout away. `groups`: how many of its tasks may run at once, by key: a number (all of them), or an object of limits by
 -- group, each a number or an object of `limit`, `rate` (`count`, `per`, `burst`), `hold` and `shared`; '{}' takes them away.
 -- `envelope`: whether the handler and its hooks speak `{success, error, validation_failure_message, payload}`: true unless it is said.
+-- `on_success` and `on_error`: functions that are told how an attempt ended, in a transaction of their own after it, once ('' takes one away).
 -- `max_strikes`: how many losses of a worker while a task was its only suspect make the task poison.
 --
 -- `groups` may be a text, JSON or a number.
@@ -31,7 +32,9 @@ create or replace function kinfolk.register_command(
     concurrency integer default null,
     concurrency_groups jsonb default null,
     max_strikes integer default null,
-    envelope boolean default null
+    envelope boolean default null,
+    on_success text default null,
+    on_error text default null
 ) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -45,11 +48,12 @@ begin
             hint = format('write groups => %L', coalesce(to_jsonb(concurrency), concurrency_groups));
     end if;
     insert into kinfolk.registration
-        (names, queues, priorities, max_attempts, jitter_pct, handlers, befores, afters, groups, spans, max_strikes, envelopes)
+        (names, queues, priorities, max_attempts, jitter_pct, handlers, befores, afters, groups, spans, max_strikes, envelopes,
+        on_successes, on_errors)
     values (array[name], array[queue], array[priority], array[register_command.max_attempts], array[register_command.jitter_pct],
         array[handler], array[before], array[after], array[register_command.groups::text::jsonb],
         array[backoff_base, backoff_cap, timeout, statement_timeout], array[register_command.max_strikes],
-        array[register_command.envelope]);
+        array[register_command.envelope], array[register_command.on_success], array[register_command.on_error]);
 exception
     when invalid_text_representation then
         raise exception using errcode = 'KF001', message = format('groups is %L, which is not JSON', left(register_command.groups::text, 60)),

@@ -50,7 +50,7 @@ begin
         v_handled.envelope);
     -- What was put off to the end of the transaction must neither run nor fail after the settle.
     set constraints all immediate;
-    return kinfolk.finish(task, token, v_result);
+    return kinfolk.finish(task, token, v_result, v_handled.on_success);
 end
 $$;
 
@@ -90,6 +90,6 @@ begin
         perform kinfolk.call_function(v_handled.after, v_handled.payload, v_handled.envelope);
     end if;
     set constraints all immediate;
-    return kinfolk.finish(task, token, result);
+    return kinfolk.finish(task, token, result, v_handled.on_success);
 end
 $$;

@@ -140,8 +140,7 @@ begin
     ),
     logged as (
         insert into kinfolk.error (at, task_id, command_id, attempt, handler, failure)
-        select p_now, d.id, d.command_id, d.attempt, (select c.handler from kinfolk.command c where c.id = d.command_id),
-            d.new_failure
+        select p_now, d.id, d.command_id, d.attempt, kinfolk.failing_function(d.id), d.new_failure
         from timed d
         where not d.is_cancelled
             and d.outcome in ('failed', 'never')
@@ -159,7 +158,8 @@ begin
         array_agg(d.id) filter (where d.next_state = 'waiting' and d.own_state = 'failed') as failed,
         array_agg(d.id) filter (where d.parked and d.root_id is null and d.next_state >= 'completed') as roots,
         array_agg(d.next_state) filter (where d.parked and d.root_id is null and d.next_state >= 'completed') as root_states,
-        array_agg(d.id) filter (where d.keyed) as keyed
+        array_agg(d.id) filter (where d.keyed) as keyed,
+        array_agg(d.id) filter (where not d.is_cancelled and d.outcome in ('failed', 'never')) as errors
     into v_settled
     from timed d;
     perform kinfolk.require_locked(v_settled.families, p_families);
@@ -182,6 +182,9 @@ begin
 
     if v_settled.keyed is not null then
         perform kinfolk.release_slots(v_settled.keyed);
+    end if;
+    if v_settled.errors is not null then
+        perform kinfolk.tell_errors(v_settled.errors);
     end if;
 
     -- point: settle_rest.moved

@@ -1,7 +1,8 @@
 -- What tasks run, with its defaults. The backoff is read here when an attempt fails, `max_strikes` when
 -- a worker is lost; all else is copied at the enqueue.
--- `handler`: the function or procedure (`handler_kind`) in this database that runs them, as `schema.name`, if one does;
--- `before_handler` and `after_handler` are called around it.
+-- `handler`: the function or procedure (`handler_kind`) in this database that runs them, as `schema.name`, if one does; or what the
+-- program `kinfolk` brings along (`handler_kind` is `built_in`): `db_function`, `email`, `sms`, `http`;
+-- `before_handler` and `after_handler` are called around it; `on_success` and `on_error` are told how an attempt ended.
 -- `envelope`: an answer with a boolean `success` is an envelope, see `open_envelope.sql`.
 -- `grouped`: it has groups (`command_group`); where it has none, nobody looks.
 
@@ -22,5 +23,7 @@ create table kinfolk.command (
     after_handler text,
     statement_timeout_us bigint,
     grouped boolean not null default false,
-    envelope boolean not null default true
+    envelope boolean not null default true,
+    on_success text,
+    on_error text
 );

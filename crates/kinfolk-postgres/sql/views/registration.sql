@@ -26,6 +26,8 @@ select
     null::interval[] as spans,
     null::integer[] as max_strikes,
     null::boolean[] as envelopes,
+    null::text[] as on_successes,
+    null::text[] as on_errors,
     null::name as caller
 where false;
 

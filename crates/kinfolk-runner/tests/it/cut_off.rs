@@ -72,7 +72,7 @@ async fn a_task_that_gets_no_connection_within_its_timeout_has_not_timed_out() {
     let lab = Lab::new(
         "create function app.ok(p jsonb) returns void language sql as $$ select $$;
          grant usage on schema app to public;
-         select kinfolk.register_command('ok', handler => 'app.ok', max_attempts => 1, timeout => '100 ms')",
+         select kinfolk.register_command('ok', handler => 'app.ok', max_attempts => 1, timeout => '1 s')",
     )
     .await;
     let few = Few::new(&lab, 1).await;

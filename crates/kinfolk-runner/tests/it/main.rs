@@ -5,5 +5,8 @@ mod effects;
 mod envelope;
 mod families;
 mod functions;
+mod hooks;
 mod lab;
 mod procedures;
+mod site;
+mod supervisors;

@@ -45,6 +45,9 @@ pub(crate) struct Config {
     /// What commands declare.
     #[serde(default)]
     commands: BTreeMap<CommandName, CommandConfig>,
+    /// What carries messages out of the database.
+    #[serde(default)]
+    pub(crate) providers: kinfolk_providers::Config,
     /// Who may do what through a server.
     #[serde(default)]
     pub(crate) web: WebConfig,
@@ -281,6 +284,8 @@ mod tests {
             "[commands.c.groups]\nt = { rate = \"soon\" }",
             "[commands.c.groups]\nt = { hold = true }",
             "[commands.c.groups]\n\"a b\" = 1",
+            "[providers.fax]\nkind = \"outbox\"",
+            "[providers.email]\nkind = \"pigeon\"",
         ] {
             assert!(Config::parse(text).is_err(), "{text}");
         }

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use kinfolk::{Kinfolk, Store, WorkerBuilder, WorkerHandle};
-use kinfolk_core::{Command, QueueName};
+use kinfolk_core::{Command, QueueName, SqlHandler};
 use kinfolk_postgres::PgOptions;
-use kinfolk_runner::SqlCommands;
+use kinfolk_providers::Providers;
+use kinfolk_runner::{SqlCommands, can_run};
 
 use crate::builtin;
 use crate::fault::Fault;
@@ -29,6 +30,8 @@ pub(crate) struct Crew {
     /// Tasks at once.
     pub(crate) capacity: usize,
     pub(crate) allow_shell: bool,
+    /// What carries messages out of the database.
+    pub(crate) providers: Providers,
     pub(crate) workers: Mutex<Vec<Arc<WorkerHandle>>>,
 }
 
@@ -53,7 +56,9 @@ impl Crew {
     pub(crate) async fn commands(&self) -> Result<Vec<Command>, Fault> {
         let built_in = builtin::names(self.allow_shell);
         let ours = |command: &Command| {
-            built_in.contains(&command.name.as_str()) || (self.server.is_some() && command.handler.is_some())
+            let in_database = |handler: &SqlHandler| can_run(&self.providers, &handler.function);
+            built_in.contains(&command.name.as_str())
+                || (self.server.is_some() && command.handler.as_ref().is_some_and(in_database))
         };
         Ok(self.store.commands().await?.into_iter().filter(ours).collect())
     }
@@ -116,7 +121,7 @@ impl Crew {
         let worker = Kinfolk::new(Arc::clone(&self.store)).worker().capacity(self.capacity);
         let worker = builtin::add(worker, self.allow_shell);
         Ok(match &self.server {
-            Some((url, options)) => worker.commands_from(SqlCommands::open_with(url, options)?),
+            Some((url, options)) => worker.commands_from(SqlCommands::open_with(url, options, self.providers.clone())?),
             None => worker,
         })
     }

@@ -1,0 +1,5 @@
+//! Providers against real servers on this machine.
+
+mod http;
+mod mail;
+mod server;

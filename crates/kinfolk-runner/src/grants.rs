@@ -1,0 +1,46 @@
+//! What a role must be granted, and what a database says of that. Only the catalogue is read; nothing is changed.
+
+use kinfolk_core::StoreError;
+use kinfolk_postgres::{Connections, store_error};
+use tokio_postgres::types::Type;
+
+const GRANTS: &str = include_str!("../sql/grants.sql");
+const KNOWN: &str = "select exists (select from pg_catalog.pg_roles r where r.rolname = $1),
+    array(select f.name from unnest($2::text[]) as f(name) where to_regprocedure(f.name || '(jsonb)') is null)";
+
+/// One statement, and whether what it asks for is so already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The statement, without its end.
+    pub statement: String,
+    /// Whether it would change nothing.
+    pub is_so: bool,
+}
+
+/// The statements that make a role a `worker`, a `producer`, a `viewer` or a `handler`, which is an owner of functions, and nothing more,
+/// for these functions, named as `schema.name`.
+pub async fn grants(
+    connections: &Connections,
+    role: &str,
+    kind: &str,
+    functions: &[String],
+) -> Result<Vec<Grant>, StoreError> {
+    let line = connections.line().await?;
+    let known = line.client().query_typed_one(KNOWN, &[(&role, Type::TEXT), (&functions, Type::TEXT_ARRAY)]).await;
+    let known = known.map_err(|fault| store_error(&fault))?;
+    let (is_known, missing): (bool, Vec<String>) = (known.get(0), known.get(1));
+    if !is_known {
+        return Err(StoreError::not_found("role", format!("{role}; make it with `create role`")));
+    }
+    if let Some(name) = missing.first() {
+        return Err(StoreError::not_found("function", format!("{name}(jsonb); write it as schema.name")));
+    }
+    let asked = [
+        (&role as &(dyn tokio_postgres::types::ToSql + Sync), Type::TEXT),
+        (&kind, Type::TEXT),
+        (&functions, Type::TEXT_ARRAY),
+    ];
+    let rows = line.client().query_typed(GRANTS, &asked).await.map_err(|fault| store_error(&fault))?;
+    line.give_back();
+    Ok(rows.iter().map(|row| Grant { statement: row.get(0), is_so: row.get(1) }).collect())
+}

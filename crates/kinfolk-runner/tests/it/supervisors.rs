@@ -1,0 +1,197 @@
+//! Business processes: supervisors, facts, and providers, by a worker that may do nothing else.
+
+use std::time::Duration;
+
+use kinfolk::{Kinfolk, State, WorkerHandle};
+use kinfolk_postgres::{Connections, PgOptions};
+use kinfolk_providers::Providers;
+use kinfolk_runner::{MODULES, SqlCommands};
+use serde_json::json;
+
+use crate::lab::{Lab, within};
+use crate::site::{Answer, BROKEN, FINE, Site};
+
+/// A database with the module, and a log-in that is a member of `kinfolk_worker` alone.
+struct Office {
+    lab: Lab,
+    role: String,
+}
+
+impl Office {
+    async fn new() -> Self {
+        let lab = Lab::new("").await;
+        let connections = Connections::open(&lab.database.url, &PgOptions::default()).unwrap();
+        assert!(MODULES[0].install(&connections).await.unwrap());
+        assert!(!MODULES[0].install(&connections).await.unwrap(), "a second time changes nothing");
+        assert_eq!(MODULES[0].installed(&connections).await.unwrap(), Some(1));
+        let role = format!("worker_{}", lab.database.name());
+        lab.database.run(&format!("create role {role} login in role kinfolk_worker")).await;
+        Self { lab, role }
+    }
+
+    /// A worker that logs in as that role.
+    async fn worker(&self, providers: Providers) -> WorkerHandle {
+        let url = self.lab.database.url.replace("postgres://postgres@", &format!("postgres://{}@", self.role));
+        assert!(url.contains(&self.role), "{url}");
+        let options = PgOptions { pool_size: 4, ..PgOptions::default() };
+        let commands = SqlCommands::open_with(&url, &options, providers).unwrap();
+        let kinfolk = Kinfolk::open(&url).await.unwrap();
+        let worker = kinfolk.worker().poll(Duration::from_millis(50)).queue("default", 4);
+        worker.commands_from(commands).start().await.unwrap()
+    }
+
+    /// Starts the process of one email.
+    async fn kickoff(&self, more: &str) {
+        let sql = format!(
+            "select comms.kickoff_send_email_task(comms.create_email_message('ann@example.org', 'Paid', 'Thank you.') {more})"
+        );
+        self.lab.database.run(&sql).await;
+    }
+
+    async fn count(&self, of: &str) -> String {
+        self.lab.database.texts(&format!("select count(*)::text from {of}")).await.remove(0)
+    }
+
+    async fn facts(&self) -> [String; 3] {
+        let [scheduled, failed, succeeded] =
+            ["scheduled", "failed", "succeeded"].map(|fact| format!("comms.send_email_task_{fact}"));
+        [self.count(&scheduled).await, self.count(&failed).await, self.count(&succeeded).await]
+    }
+
+    async fn until_succeeded(&self) {
+        self.lab.until("select count(*)::text from comms.send_email_task_succeeded", "1").await;
+        self.lab.until("select count(*)::text from kinfolk.tasks where state in ('pending', 'running')", "0").await;
+    }
+
+    async fn close(self, worker: WorkerHandle) {
+        within(worker.stop()).await.unwrap();
+        assert_eq!(self.lab.kinfolk.store().check().await.unwrap(), []);
+        let role = &self.role;
+        self.lab.database.run(&format!("drop owned by {role} cascade; drop role {role}")).await;
+    }
+}
+
+#[tokio::test]
+async fn an_email_that_fails_once_is_sent_by_three_runs_of_its_supervisor() {
+    let (office, site) = (Office::new().await, Site::new(&[BROKEN, FINE]).await);
+    let worker = office.worker(site.providers()).await;
+    office.kickoff("").await;
+    office.until_succeeded().await;
+    assert_eq!(office.facts().await, ["2", "1", "1"]);
+    // Three runs, woken by facts and not by time, and two attempts.
+    assert_eq!(office.count("kinfolk.tasks where command = 'db_function' and state = 'completed'").await, "3");
+    assert_eq!(office.count("kinfolk.tasks where command = 'email' and state = 'completed'").await, "2");
+    let payload = "select payload::text from kinfolk.tasks where command = 'email' order by id limit 1";
+    let payload: serde_json::Value = serde_json::from_str(&office.lab.database.texts(payload).await[0]).unwrap();
+    assert_eq!(
+        payload,
+        json!({"task_type": "email", "send_email_task_id": 1, "attempt": 1, "before_handler": "comms.get_email_payload",
+            "success_handler": "comms.record_email_success", "error_handler": "comms.record_email_failure"})
+    );
+    let asked = site.asked();
+    assert_eq!(asked.len(), 2);
+    assert_ne!(asked[0].0, asked[1].0, "each attempt that the supervisor schedules is a message of its own");
+    assert_eq!(asked[1].1["to"], json!(["ann@example.org"]));
+    let logged = office.lab.kinfolk.store().errors(None, 10).await.unwrap();
+    assert_eq!(logged.iter().map(|entry| entry.command.as_str()).collect::<Vec<_>>(), ["email"]);
+    assert!(logged[0].failure.message.contains("500"), "{logged:?}");
+    assert!(!format!("{logged:?}").contains("re_secret"));
+    office.close(worker).await;
+}
+
+#[tokio::test]
+async fn a_process_ends_at_its_limits() {
+    let (office, site) = (Office::new().await, Site::new(&[BROKEN, BROKEN, BROKEN, BROKEN]).await);
+    let worker = office.worker(site.providers()).await;
+    office.kickoff(", max_attempts => 3").await;
+    office.lab.until("select count(*)::text from comms.send_email_task_failed", "3").await;
+    office.lab.until("select count(*)::text from kinfolk.tasks where state in ('pending', 'running')", "0").await;
+    assert_eq!(office.facts().await, ["3", "3", "0"]);
+    assert_eq!(site.asked().len(), 3);
+    // One that has run as often as it may without an end is stuck, and says so.
+    office.kickoff(", max_runs => 1, max_attempts => 9").await;
+    office.lab.until("select runs::text from comms.send_email_task_stuck where send_email_task_id = 2", "1").await;
+    office.close(worker).await;
+}
+
+#[tokio::test]
+async fn a_worker_that_dies_before_the_answer_is_recorded_sends_again_under_the_same_key() {
+    let (office, site) = (Office::new().await, Site::new(&[Answer::Nothing, FINE]).await);
+    let first = office.worker(site.providers()).await;
+    office.kickoff("").await;
+    within(async {
+        while site.asked().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    within(first.kill()).await.unwrap();
+    let second = office.worker(site.providers()).await;
+    office.until_succeeded().await;
+    let asked = site.asked();
+    assert_eq!((asked.len(), &asked[0]), (2, &asked[1]));
+    assert_eq!(office.facts().await, ["1", "0", "1"]);
+    office.close(second).await;
+}
+
+#[tokio::test]
+async fn what_was_sent_is_not_sent_again_when_the_fact_can_not_be_written_at_first() {
+    let (office, site) = (Office::new().await, Site::new(&[]).await);
+    office.lab.database.run("revoke execute on function comms.record_email_success(jsonb) from kinfolk_worker").await;
+    let worker = office.worker(site.providers()).await;
+    office.kickoff("").await;
+    office.lab.until("select (count(*) > 0)::text from kinfolk.errors where sqlstate = '42501'", "true").await;
+    office.lab.database.run("grant execute on function comms.record_email_success(jsonb) to kinfolk_worker").await;
+    office.until_succeeded().await;
+    assert_eq!((site.asked().len(), office.facts().await), (1, ["1", "0", "1"].map(str::to_owned)));
+    office.close(worker).await;
+}
+
+#[tokio::test]
+async fn a_provider_that_asks_for_a_pause_gets_it_and_costs_no_attempt() {
+    let slow = Answer::Status("429 Too Many Requests", "retry-after: 1\r\n");
+    let (office, site) = (Office::new().await, Site::new(&[slow, FINE]).await);
+    let worker = office.worker(site.providers()).await;
+    office.kickoff("").await;
+    office.until_succeeded().await;
+    let asked = site.asked();
+    assert_eq!((asked.len(), &asked[0].0, office.facts().await), (2, &asked[1].0, ["1", "0", "1"].map(str::to_owned)));
+    assert_eq!(office.count("kinfolk.tasks where command = 'email' and attempt = 1").await, "1");
+    office.close(worker).await;
+}
+
+#[tokio::test]
+async fn without_an_error_handler_the_policy_tries_again_and_a_wrong_message_fails_for_good() {
+    let (office, site) = (Office::new().await, Site::new(&[BROKEN, FINE]).await);
+    office.lab.database.run("select kinfolk.register_command('email', backoff_base => '0', backoff_cap => '0')").await;
+    let worker = office.worker(site.providers()).await;
+    let sent = office.lab.enqueue("email", r#"{"to": "a@example.org", "subject": "s", "text": "t"}"#).await;
+    let task = office.lab.ended(sent).await;
+    assert_eq!((task.state, task.attempt), (State::Completed, 2));
+    let asked = site.asked();
+    assert_eq!(asked[0], asked[1], "the same message under the same key");
+    let wrong = office.lab.ended(office.lab.enqueue("email", r#"{"to": "a@example.org"}"#).await).await;
+    assert_eq!((wrong.state, wrong.attempt), (State::Failed, 1));
+    office.close(worker).await;
+}
+
+#[tokio::test]
+async fn two_supervisors_at_once_schedule_one_attempt_and_facts_are_never_changed() {
+    let office = Office::new().await;
+    office.kickoff("").await;
+    let supervise = "select comms.send_email_supervisor('{\"send_email_task_id\": 1}')";
+    within(async { tokio::join!(office.lab.database.run(supervise), office.lab.database.run(supervise)) }).await;
+    assert_eq!(office.facts().await, ["1", "0", "0"]);
+    assert_eq!(office.count("kinfolk.tasks where command = 'email'").await, "1");
+    for change in [
+        "update comms.send_email_task_scheduled set attempt = 2",
+        "delete from comms.send_email_task_scheduled",
+        "truncate comms.send_email_task_run",
+        "delete from comms.send_email_task",
+    ] {
+        let fault = office.lab.database.try_run(change).await.unwrap_err().to_string();
+        assert!(fault.contains("only ever added to") || fault.contains("foreign key"), "{change}: {fault}");
+    }
+    let worker = office.worker(Providers::default()).await;
+    office.close(worker).await;
+}
