@@ -13,6 +13,7 @@ mod find;
 mod frame;
 mod going;
 mod groups;
+mod minutes;
 mod now;
 mod part;
 mod pending;

@@ -14,7 +14,8 @@ use self::looks::Look;
 use super::failures::{self, Cause};
 use super::frame::Frame;
 use super::going::{Going, Names};
-use super::part::{Badge, Bar, Moment, Named, words};
+use super::minutes::{self, Course};
+use super::part::{Badge, Bar, Moment, Named, Spark, Stair, words};
 use super::place::Place;
 use super::span::{self, Choice, Span};
 use super::tasks::counted_words;
@@ -38,6 +39,8 @@ struct Page {
     last: &'static str,
     looks: Vec<Look>,
     figures: Vec<Figure>,
+    stair: Option<Stair>,
+    table: Vec<minutes::Row>,
     families: Vec<Family>,
     families_all: String,
     causes: Vec<Cause>,
@@ -54,6 +57,7 @@ struct Figure {
     count: String,
     says: String,
     href: String,
+    spark: Option<Spark>,
 }
 
 struct Family {
@@ -119,6 +123,7 @@ async fn now(visit: &Visit, place: &Place) -> Result<Response, Problem> {
     let span = Span::of(place, span::ONE_HOUR, &SPANS);
     let site = Site::of(visit, at).await?;
     let found = visit.view().failures(span.length).await?;
+    let course = Course::of(visit, span, at).await?;
     let looks = looks::all(visit, place, &site, at);
     let (held, held_more) = pending::rows(site.facts(), &visit.links, at);
     let page = Page {
@@ -126,7 +131,9 @@ async fn now(visit: &Visit, place: &Place) -> Result<Response, Problem> {
         spans: span.choices(place, &SPANS),
         last: span.last(),
         looks,
-        figures: figures(visit, &site, &found, span).await?,
+        figures: figures(visit, &site, &found, span, &course).await?,
+        stair: course.stair(span),
+        table: course.table(),
         families: families(visit, at).await?,
         families_all: counted_words(visit.view().count(&at_work(1)).await?),
         causes_all: found.causes.len(),
@@ -150,36 +157,61 @@ fn heading(looks: usize) -> String {
     }
 }
 
-async fn figures(visit: &Visit, site: &Site, failed: &Causes, span: Span) -> Result<Vec<Figure>, Problem> {
+async fn figures(
+    visit: &Visit,
+    site: &Site,
+    failed: &Causes,
+    span: Span,
+    course: &Course,
+) -> Result<Vec<Figure>, Problem> {
+    let mut figures: Vec<Figure> =
+        [State::Running, State::Pending, State::Waiting].map(|state| open_figure(visit, site, state)).into();
     let since = site.stats.now.minus(span.length);
-    let mut figures = Vec::new();
-    for state in [State::Running, State::Pending, State::Waiting] {
-        let tasks: u64 = site.stats.counts.iter().filter(|count| count.state == state).map(|count| count.tasks).sum();
-        let says = match state {
-            State::Running => format!("on {}", words::many(site.stats.workers, "worker", "workers")),
-            State::Pending => pending::Sums::of(&site.held).words(),
-            _ => "for children, a signal or a time".to_owned(),
-        };
-        let href = visit.links.to(&format!("/tasks?state={state}"));
-        figures.push(Figure { badge: Badge::state(state), count: words::count(tasks), says, href });
-    }
+    let last = format!("in the last {}", span.last());
+    let encoded = words::encoded(&words::iso(since));
+    let href = |state: State| visit.links.to(&format!("/tasks?state={state}&finished_after={encoded}"));
+    figures.push(Figure {
+        badge: Badge::state(State::Completed),
+        count: counted_words(visit.view().count(&ended(State::Completed, since)).await?),
+        says: format!("{last}, {} a minute", course.a_minute(None)),
+        href: href(State::Completed),
+        spark: course.spark("completed", None, |figures| figures.completed),
+    });
+    figures.push(Figure {
+        badge: Badge::RETRIED,
+        count: words::count(course.whole(None).retried),
+        says: format!("attempts that failed {last} and are made again"),
+        href: visit.links.to("/tasks?state=pending"),
+        spark: course.spark("held", None, |figures| figures.retried),
+    });
     let by_child = Filter { failure_kind: Some(FailureKind::Children), ..ended(State::Failed, since) };
-    let by_child = visit.view().count(&by_child).await?;
+    let by_child = visit.view().count(&by_child).await?.tasks;
     let by_itself: u64 = failed.causes.iter().map(|cause| cause.tasks).sum();
-    for state in [State::Completed, State::Failed, State::Cancelled] {
-        let matches = visit.view().count(&ended(state, since)).await?;
-        let says = match state {
-            State::Failed if by_child.tasks > 0 => {
-                let (itself, child) = (words::count(by_itself), words::count(by_child.tasks));
-                format!("in the last {}: {itself} by themselves, {child} because of a child", span.last())
+    figures.push(Figure {
+        badge: Badge::state(State::Failed),
+        count: counted_words(visit.view().count(&ended(State::Failed, since)).await?),
+        says: match by_child {
+            0 => last,
+            child => {
+                format!("{last}: {} by themselves, {} because of a child", words::count(by_itself), words::count(child))
             }
-            _ => format!("in the last {}", span.last()),
-        };
-        let since = words::encoded(&words::iso(since));
-        let href = visit.links.to(&format!("/tasks?state={state}&finished_after={since}"));
-        figures.push(Figure { badge: Badge::state(state), count: counted_words(matches), says, href });
-    }
+        },
+        href: href(State::Failed),
+        spark: course.spark("failed", None, |figures| figures.failed),
+    });
     Ok(figures)
+}
+
+/// How many tasks are in a state that is no end.
+fn open_figure(visit: &Visit, site: &Site, state: State) -> Figure {
+    let tasks = site.stats.counts.iter().filter(|count| count.state == state).map(|count| count.tasks).sum();
+    let says = match state {
+        State::Running => format!("on {}", words::many(site.stats.workers, "worker", "workers")),
+        State::Pending => pending::Sums::of(&site.held).words(),
+        _ => "for children, a signal or a time".to_owned(),
+    };
+    let href = visit.links.to(&format!("/tasks?state={state}"));
+    Figure { badge: Badge::state(state), count: words::count(tasks), says, href, spark: None }
 }
 
 /// What ended so since then.

@@ -11,9 +11,11 @@ use kinfolk_core::{KeyFilter, Queue, QueueName, State, Timestamp};
 use super::ask::Ask;
 use super::frame::Frame;
 use super::going::Names;
-use super::part::{Moment, words};
+use super::minutes::Course;
+use super::part::{Moment, Spark, words};
 use super::pending::{self, Facts, Sums};
 use super::place::Place;
+use super::span;
 use super::tasks;
 use super::{actions, render, show};
 use crate::problem::Problem;
@@ -42,6 +44,8 @@ pub(crate) struct Row {
     pub(crate) waiting: String,
     /// How many children run of so many that may, in percent; `None` without a limit.
     pub(crate) meter: Option<(u32, u64)>,
+    pub(crate) spark: Option<Spark>,
+    a_minute: String,
     in_line: String,
     not_due: String,
     held_up: (bool, String),
@@ -98,10 +102,17 @@ pub(crate) async fn rows(visit: &Visit, here: &str, now: Timestamp) -> Result<Ve
     let view = visit.view();
     let stats = view.stats().await?;
     let held = view.held(None).await?;
+    let course = Course::of(visit, span::ONE_HOUR, now).await?;
     let row = |queue: &Queue| {
         let own = || held.iter().filter(|held| held.queue == queue.name);
         let alone = own().any(|held| matches!(held.by, HeldBy::NoWorker { .. }));
-        Row { no_worker: alone, ..Row::of(visit, queue, &stats, here, now, Sums::of(own())) }
+        let class = if queue.paused_at.is_some() { "pending" } else { "completed" };
+        Row {
+            no_worker: alone,
+            spark: course.spark(class, Some(&queue.name), |figures| figures.ended()),
+            a_minute: course.a_minute(Some(&queue.name)),
+            ..Row::of(visit, queue, &stats, here, now, Sums::of(own()))
+        }
     };
     Ok(view.queues().await?.iter().map(row).collect())
 }
@@ -143,6 +154,8 @@ impl Row {
                 .child_limit
                 .filter(|limit| *limit > 0)
                 .map(|limit| (limit, (count(State::Running) * 100 / u64::from(limit)).min(100))),
+            spark: None,
+            a_minute: String::new(),
             in_line: words::count(sums.in_line),
             not_due: words::count(sums.not_due),
             held_up: (sums.held_up > 0, words::count(sums.held_up)),

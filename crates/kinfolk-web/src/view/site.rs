@@ -1,9 +1,12 @@
 //! What a caller may see besides tasks: counts, queues, commands, workers, groups and keys, schedules, statuses, the audit log.
 
+use std::time::Duration;
+
 use kinfolk_core::audit::Audited;
 use kinfolk_core::held::Held;
 use kinfolk_core::inspect::Stats;
 use kinfolk_core::limits::PAGE_MAX;
+use kinfolk_core::minute::Minute;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
     Command, CommandName, GroupRef, GroupView, Json, KeyFilter, KeyView, Queue, QueueName, Schedule, Status,
@@ -27,6 +30,13 @@ impl View<'_> {
         let mut held = self.store()?.held(queue).await?;
         held.retain(|held| self.caller.may_see(&held.queue));
         Ok(held)
+    }
+
+    /// What workers did in the minutes of the span until now, by minute, queue and command.
+    pub(crate) async fn minutes(&self, span: Duration) -> Seen<Vec<Minute>> {
+        let mut minutes = self.store()?.minutes(span).await?;
+        minutes.retain(|minute| self.caller.may_see(&minute.queue));
+        Ok(minutes)
     }
 
     /// All queues, by name.

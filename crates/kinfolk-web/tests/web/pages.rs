@@ -4,6 +4,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::header;
 use kinfolk_core::filter::Filter;
+use kinfolk_core::minute::{Figures, Note};
 use kinfolk_core::{Claim, Json, Keys, NewTask, Schedule, ScheduleName, State, TaskId, Token, WorkerId, WorkerSpec};
 
 use crate::lab::{Answer, Lab, command_name, get, queue_name, request, send};
@@ -228,5 +229,31 @@ async fn a_schedule_says_its_rule_and_can_be_run_now() {
         assert_eq!((made.len(), &made[0].payload), (1, &hidden), "what is hidden is enqueued all the same");
         let nowhere = form(&app, "/actions/run-schedule", &[("schedule", "nowhere"), ("expect", "1")]).await;
         assert_eq!(nowhere.status, 404);
+    }
+}
+
+#[tokio::test]
+async fn what_workers_did_is_drawn_by_the_minute_and_told_in_a_table() {
+    for lab in Lab::both().await {
+        let app = lab.open();
+        let none = get(&app, "/").await.text;
+        assert!(none.contains("No worker ended a task in the last hour") && !none.contains("class=\"steps\""), "{none}");
+        let worker = WorkerSpec {
+            id: WorkerId(uuid::Uuid::new_v4()),
+            name: "mail-1".to_owned(),
+            queues: vec![queue_name("mail")],
+            commands: vec![command_name("send")],
+            lease: std::time::Duration::from_secs(60),
+        };
+        lab.store.register_worker(&worker).await.unwrap();
+        let figures = Figures { completed: 120, failed: 3, retried: 7, ..Figures::default() };
+        let note = Note { queue: queue_name("mail"), command: command_name("send"), figures };
+        lab.store.note_minutes(worker.id, 1, &[note]).await.unwrap();
+        let page = get(&app, "/").await.text;
+        assert!(page.contains("In the last hour: 120 completed, 120 a minute at most; 3 failed"), "{page}");
+        assert!(page.contains("<td class=\"num\">120</td><td class=\"num\">7</td><td class=\"num\">3</td>"), "{page}");
+        assert!(page.contains("in the last hour, 2 a minute"), "{page}");
+        let queues = get(&app, "/queues").await.text;
+        assert_eq!(queues.matches("class=\"spark").count(), 1, "one queue has done something: {queues}");
     }
 }

@@ -2,6 +2,7 @@
 //! it is.
 
 mod bar;
+mod chart;
 mod json;
 mod trend;
 pub(crate) mod words;
@@ -11,6 +12,7 @@ use askama::filters::HtmlSafe;
 use kinfolk_core::{CommandName, Gate, State, Task, Timestamp};
 
 pub(crate) use self::bar::Bar;
+pub(crate) use self::chart::{Spark, Stair};
 pub(crate) use self::json::JsonTree;
 pub(crate) use self::trend::Trend;
 
@@ -86,6 +88,9 @@ impl Badge {
             State::Cancelled => Self::new("cancelled", "s-cancelled", "Cancelled"),
         }
     }
+
+    /// Attempts that failed and are made again.
+    pub(crate) const RETRIED: Self = Self::new("held", "s-retry", "Retried");
 
     /// The same with another word.
     #[must_use]
