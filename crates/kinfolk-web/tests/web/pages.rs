@@ -237,7 +237,10 @@ async fn what_workers_did_is_drawn_by_the_minute_and_told_in_a_table() {
     for lab in Lab::both().await {
         let app = lab.open();
         let none = get(&app, "/").await.text;
-        assert!(none.contains("No worker ended a task in the last hour") && !none.contains("class=\"steps\""), "{none}");
+        assert!(
+            none.contains("No worker ended a task in the last hour") && !none.contains("class=\"steps\""),
+            "{none}"
+        );
         let worker = WorkerSpec {
             id: WorkerId(uuid::Uuid::new_v4()),
             name: "mail-1".to_owned(),
