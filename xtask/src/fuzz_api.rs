@@ -39,17 +39,12 @@ pub(crate) fn run(root: &Path, seconds: u32) -> Result<bool> {
 /// Walks the API of a server on this database.
 fn walk(root: &Path, database: &str, seconds: u32) -> Result<bool> {
     let program = root.join("target/debug/kinfolk");
+    kinfolk(&program, database, &["migrate"])?;
+    for command in COMMANDS.iter().cycle().take(9) {
+        kinfolk(&program, database, &["enqueue", command, "--register"])?;
+    }
     let mut server = Server::start(&program, database)?;
     let address = server.address()?;
-    for command in COMMANDS.iter().cycle().take(9) {
-        let enqueued = Command::new(&program)
-            .args(["--database", database, "enqueue", command, "--register"])
-            .stdout(Stdio::null())
-            .status()?;
-        if !enqueued.success() {
-            bail!("{command} can't be enqueued on {database}");
-        }
-    }
     let document = format!("{address}api/v1/openapi.json");
     println!("walking {document} on {database} for {seconds} s");
     let walked = Command::new("schemathesis")
@@ -58,6 +53,15 @@ fn walk(root: &Path, database: &str, seconds: u32) -> Result<bool> {
         .args(["--suppress-health-check", "all", "--request-timeout", "30"])
         .status()?;
     Ok(walked.success())
+}
+
+/// Runs a command of the program on this database.
+fn kinfolk(program: &Path, database: &str, arguments: &[&str]) -> Result<()> {
+    let ran = Command::new(program).args(["--database", database]).args(arguments).stdout(Stdio::null()).status()?;
+    if !ran.success() {
+        bail!("`kinfolk {}` went wrong on {database}", arguments.join(" "));
+    }
+    Ok(())
 }
 
 /// A `kinfolk serve` on a database of its own, ended with this.

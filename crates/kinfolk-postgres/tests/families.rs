@@ -89,7 +89,8 @@ async fn a_page_of_children_and_why_a_parent_waits_cost_the_same_however_many_th
     store.enqueue(&vec![task("work"); 10_000]).await.unwrap();
     for (call, few) in calls.iter().zip(few) {
         let many = pages_of(&database, call).await;
-        assert!(many <= few + 50, "{call}: {few} pages with few tasks, {many} with many");
+        // Indexes have a level more then; a call that looks through all tasks touches many times as many pages.
+        assert!(many <= 2 * few, "{call}: {few} pages with few tasks, {many} with many");
     }
 }
 
