@@ -10,15 +10,15 @@ use anyhow::{Context, Result, bail};
 use kinfolk_testkit::{Browser, Setup};
 
 const WIDTH: u32 = 1_280;
-/// How long the shop is left to itself before it is looked at.
-const SETTLED: Duration = Duration::from_secs(20);
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long the shop is left to itself before it is looked at: its charts have a column for each minute.
+const SETTLED: Duration = Duration::from_secs(100);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Runs the demo, and takes a picture of Now and of a family at work.
 pub(crate) fn take(root: &Path) -> Result<bool> {
     let folder = root.join("docs/images");
     fs::create_dir_all(&folder)?;
-    let build = Command::new("cargo").current_dir(root).args(["build", "--release", "-p", "kinfolk-cli"]).status()?;
+    let build = Command::new("cargo").current_dir(root).args(["build", "--workspace", "--bin", "kinfolk"]).status()?;
     if !build.success() {
         bail!("the program could not be built");
     }
@@ -43,7 +43,8 @@ pub(crate) fn take(root: &Path) -> Result<bool> {
             _ => std::thread::sleep(Duration::from_millis(100)),
         }
     };
-    for (name, address) in [("family", family.as_str()), ("now", demo.address.as_str())] {
+    let now = format!("{}?span=15m", demo.address);
+    for (name, address) in [("family", family.as_str()), ("now", now.as_str())] {
         for (scheme, dark) in [("light", false), ("dark", true)] {
             browser.look(WIDTH, dark);
             browser.go(address);
@@ -64,7 +65,7 @@ struct Demo {
 
 impl Demo {
     fn start(root: &Path, database: &Path) -> Result<Self> {
-        let mut process = Command::new(root.join("target/release/kinfolk"))
+        let mut process = Command::new(root.join("target/debug/kinfolk"))
             .args(["--database", &format!("sqlite:{}", database.display()), "demo", "--orders", "24"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
