@@ -30,6 +30,7 @@ begin
         if done < v_most then
             done := done + kinfolk.remove_family(v_root, (v_most - done)::integer);
         end if;
+        -- point: bulk_delete.removed
         if exists (select from kinfolk.task t where t.id = v_root) then
             next := v_root - 1;
             return;

@@ -20,6 +20,7 @@ begin
         perform kinfolk.refuse('KF003', format('task %s is %s', p_task, v_task.state),
             'only a pending task can be told to run now', v_task.state::text);
     end if;
+    -- point: run_now.locked
     v_now := kinfolk.clock();
     update kinfolk.task t
     set

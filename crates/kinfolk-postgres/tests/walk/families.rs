@@ -15,11 +15,11 @@ pub(crate) struct Family {
 }
 
 /// A done attempt that made these.
-fn making(task: &ClaimedTask, made: Made) -> Settle {
+pub(crate) fn making(task: &ClaimedTask, made: Made) -> Settle {
     Settle { made: Some(Box::new(made)), ..done(task) }
 }
 
-fn tasks(many: usize) -> Vec<NewTask> {
+pub(crate) fn tasks(many: usize) -> Vec<NewTask> {
     (0..many).map(|_| task("work")).collect()
 }
 

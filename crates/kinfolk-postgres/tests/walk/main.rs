@@ -1,6 +1,7 @@
 //! Pairs of calls, walked through every order of their marked points: whatever the order, the invariants hold, nobody locks
 //! up, and what follows is one of the few things that may follow.
 
+mod bulk;
 #[path = "../common/mod.rs"]
 mod common;
 mod declare;

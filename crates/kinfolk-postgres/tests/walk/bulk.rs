@@ -1,0 +1,210 @@
+//! Bulk actions beside each other and beside what goes on in the families they touch: one order of locks, whatever page they have.
+
+use kinfolk_core::filter::Filter;
+use kinfolk_core::operate::Action;
+use kinfolk_core::*;
+use kinfolk_postgres::PgStore;
+use kinfolk_postgres::testing;
+
+use super::common::{claim_of, done, enqueue, task, worker};
+use super::families::{Family, family, making, tasks};
+use super::pairs::{cancelled, command, state};
+use super::walker::{Call, call};
+use super::{Pair, every_schedule_is_sound};
+
+/// A page of a bulk action on all tasks that match.
+fn bulk(action: Action, filter: Filter) -> Call {
+    call(move |store| async move { store.bulk(action, &filter).await.map(drop) })
+}
+
+/// The same in SQL, where nobody narrows the filter to what the action can be done to.
+fn bulk_in_sql(action: &'static str, filter: &'static str) -> Call {
+    call(
+        move |store| async move { testing::execute(&store, &format!("select kinfolk.bulk('{action}', '{filter}')")).await },
+    )
+}
+
+fn all() -> Filter {
+    Filter { limit: 100, ..Filter::default() }
+}
+
+/// Two parents that wait, each with one running child.
+async fn two_families(store: &PgStore) -> [Family; 2] {
+    [family(store, 1).await, family(store, 1).await]
+}
+
+/// Each family has ended as a whole, in one way, once its child has heard of its end.
+async fn ended_whole(store: &PgStore, families: &[Family; 2]) -> Result<(), String> {
+    for Family { parent, children } in families {
+        store.settle(&[done(&children[0])]).await.unwrap();
+        match (state(store, *parent).await, state(store, children[0].id).await) {
+            (State::Completed, State::Completed) | (State::Cancelled, State::Cancelled) => {}
+            other => return Err(format!("{other:?}")),
+        }
+    }
+    Ok(())
+}
+
+async fn all_cancelled(store: &PgStore, families: &[Family; 2]) -> Result<(), String> {
+    ended_whole(store, families).await?;
+    for Family { parent, .. } in families {
+        if state(store, *parent).await != State::Cancelled {
+            return Err(format!("task {parent} was lost"));
+        }
+    }
+    Ok(())
+}
+
+/// Two operators cancel everything.
+struct BulkAndBulk;
+
+impl Pair for BulkAndBulk {
+    type Scene = [Family; 2];
+    const NAME: &'static str = "bulk cancel × bulk cancel";
+
+    async fn set_up(&self, store: &PgStore) -> Self::Scene {
+        two_families(store).await
+    }
+
+    fn calls(&self, _: &Self::Scene) -> [Call; 2] {
+        [bulk(Action::Cancel, all()), bulk(Action::Cancel, Filter { roots: true, ..all() })]
+    }
+
+    async fn judge(&self, store: &PgStore, families: &Self::Scene) -> Result<(), String> {
+        all_cancelled(store, families).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bulk_and_bulk() {
+    every_schedule_is_sound(BulkAndBulk).await;
+}
+
+/// The last children of both families settle in one call, the younger first.
+struct BulkAndSettle;
+
+impl Pair for BulkAndSettle {
+    type Scene = [Family; 2];
+    const NAME: &'static str = "bulk cancel × settle of both last children";
+
+    async fn set_up(&self, store: &PgStore) -> Self::Scene {
+        two_families(store).await
+    }
+
+    fn calls(&self, [one, other]: &Self::Scene) -> [Call; 2] {
+        let settles = [done(&other.children[0]), done(&one.children[0])];
+        let settled = call(move |store| async move { store.settle(&settles).await.map(drop) });
+        [bulk(Action::Cancel, all()), settled]
+    }
+
+    async fn judge(&self, store: &PgStore, families: &Self::Scene) -> Result<(), String> {
+        ended_whole(store, families).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bulk_and_settle() {
+    every_schedule_is_sound(BulkAndSettle).await;
+}
+
+/// The younger family is cancelled as well.
+struct BulkAndCancelFamily;
+
+impl Pair for BulkAndCancelFamily {
+    type Scene = [Family; 2];
+    const NAME: &'static str = "bulk cancel × cancel of a family";
+
+    async fn set_up(&self, store: &PgStore) -> Self::Scene {
+        two_families(store).await
+    }
+
+    fn calls(&self, [_, other]: &Self::Scene) -> [Call; 2] {
+        [bulk(Action::Cancel, all()), cancelled(other.parent)]
+    }
+
+    async fn judge(&self, store: &PgStore, families: &Self::Scene) -> Result<(), String> {
+        all_cancelled(store, families).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bulk_and_cancel_of_a_family() {
+    every_schedule_is_sound(BulkAndCancelFamily).await;
+}
+
+/// Two families that have failed with their only child. The child of the older one has the higher number.
+async fn two_failed(store: &PgStore) -> [TaskId; 2] {
+    command(store).await;
+    let roots = [enqueue(store, task("work")).await, enqueue(store, task("work")).await];
+    let worker = worker(store).await;
+    let claimed = store.claim(&claim_of(worker, &["work"], 2)).await.unwrap().tasks;
+    for root in claimed.iter().rev() {
+        let made = Made { children: tasks(1), ..Made::default() };
+        store.settle(&[making(root, made)]).await.unwrap();
+    }
+    let children = store.claim(&claim_of(worker, &["work"], 2)).await.unwrap().tasks;
+    let failure = Failure::new(FailureKind::Error, "no");
+    let failed = |task: &ClaimedTask| {
+        let outcome = Outcome::Failed { failure: failure.clone(), retry: Retry::Never };
+        Settle::new(task.id, task.token, outcome)
+    };
+    store.settle(&children.iter().map(failed).collect::<Vec<_>>()).await.unwrap();
+    for root in roots {
+        assert_eq!(state(store, root).await, State::Failed);
+    }
+    roots
+}
+
+/// A retry goes from family to family, so it comes to the children in another order than that of their numbers.
+struct RetryAndRunNow;
+
+impl Pair for RetryAndRunNow {
+    type Scene = [TaskId; 2];
+    const NAME: &'static str = "bulk retry × bulk run now";
+
+    async fn set_up(&self, store: &PgStore) -> Self::Scene {
+        two_failed(store).await
+    }
+
+    fn calls(&self, _: &Self::Scene) -> [Call; 2] {
+        [bulk(Action::Retry, all()), bulk_in_sql("run_now", r#"{"has_children": false, "limit": 100}"#)]
+    }
+
+    async fn judge(&self, store: &PgStore, roots: &Self::Scene) -> Result<(), String> {
+        match (state(store, roots[0]).await, state(store, roots[1]).await) {
+            (State::Waiting, State::Waiting) => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bulk_retry_and_bulk_run_now() {
+    every_schedule_is_sound(RetryAndRunNow).await;
+}
+
+/// What has ended is removed family by family, which is not the order of numbers: a cancel has nothing to lock there.
+struct DeleteAndCancel;
+
+impl Pair for DeleteAndCancel {
+    type Scene = [TaskId; 2];
+    const NAME: &'static str = "bulk delete × bulk cancel of what has ended";
+
+    async fn set_up(&self, store: &PgStore) -> Self::Scene {
+        two_failed(store).await
+    }
+
+    fn calls(&self, _: &Self::Scene) -> [Call; 2] {
+        [bulk(Action::Delete, all()), bulk_in_sql("cancel", r#"{"has_children": false, "limit": 100}"#)]
+    }
+
+    async fn judge(&self, store: &PgStore, _: &Self::Scene) -> Result<(), String> {
+        let left = store.list(&all()).await.unwrap().tasks;
+        if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bulk_delete_and_bulk_cancel() {
+    every_schedule_is_sound(DeleteAndCancel).await;
+}
