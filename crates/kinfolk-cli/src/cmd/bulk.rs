@@ -14,8 +14,8 @@ use crate::out::view::TaskView;
 use crate::out::words;
 use crate::session::Session;
 
-/// What stands for numbers: the options of a filter, or all tasks.
-pub(crate) const BY_FILTER: [&str; 2] = ["FilterOptions", "all"];
+/// What does not go with numbers: the options of a filter, all tasks, and asking how many those are.
+pub(crate) const BY_FILTER: [&str; 3] = ["FilterOptions", "all", "dry_run"];
 /// Tasks in one transaction.
 const PAGE: usize = 100;
 
@@ -38,7 +38,7 @@ pub(crate) struct BulkOptions {
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Their numbers
-    #[arg(value_name = "ID", required_unless_present_any = BY_FILTER)]
+    #[arg(value_name = "ID", conflicts_with_all = BY_FILTER)]
     ids: Vec<TaskId>,
 
     #[command(flatten)]
@@ -93,6 +93,11 @@ pub(crate) async fn delete(args: Args, session: &Session) -> Result<(), Fault> {
 pub(crate) async fn run(action: Action, options: &BulkOptions, session: &Session) -> Result<(), Fault> {
     let store = session.open().await?;
     let filter = options.which.filter(store.as_ref()).await?;
+    if filter == Filter::default() && !options.all {
+        let how =
+            "name tasks by number, or by a filter such as `--state failed --command NAME`; `--all` means all of them";
+        return Err(Fault::input(how));
+    }
     let word = action.as_str();
     if options.dry_run {
         let matches = match action.narrowed(&filter) {

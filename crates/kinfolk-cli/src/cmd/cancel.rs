@@ -13,11 +13,11 @@ use crate::session::Session;
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Their numbers
-    #[arg(value_name = "ID", required_unless_present_any = bulk::BY_FILTER)]
+    #[arg(value_name = "ID", conflicts_with_all = bulk::BY_FILTER)]
     ids: Vec<TaskId>,
 
     /// The whole family of each: its root, and all that came of it
-    #[arg(long)]
+    #[arg(long, requires = "ids")]
     family: bool,
 
     #[command(flatten)]

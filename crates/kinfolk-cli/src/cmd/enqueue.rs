@@ -31,7 +31,7 @@ pub(crate) struct Args {
     delay: Option<Duration>,
 
     /// Run it at this time, like 2026-01-31T12:00:00Z, or when this day begins in UTC, like 2026-01-31
-    #[arg(long, value_name = "TIME", value_parser = span::parse_moment)]
+    #[arg(long, alias = "scheduled-at", value_name = "TIME", value_parser = span::parse_moment)]
     at: Option<Timestamp>,
 
     /// Enqueue it this many times

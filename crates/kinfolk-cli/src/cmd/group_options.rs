@@ -15,7 +15,7 @@ pub(crate) struct GroupOptions {
     limits: Vec<(GroupName, u32)>,
 
     /// So many tasks of the command at once
-    #[arg(long, value_name = "LIMIT", value_parser = group::parse_slots)]
+    #[arg(long, alias = "concurrency", value_name = "LIMIT", value_parser = group::parse_slots)]
     total: Option<u32>,
 
     /// So many starts in a span of time for each key of a group, and so many at once after a pause, like

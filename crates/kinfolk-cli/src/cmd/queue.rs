@@ -138,6 +138,8 @@ impl Set {
     async fn run(self, session: &Session) -> Result<(), Fault> {
         let store = session.open_or_create().await?;
         let known = find(store.as_ref(), &self.name).await?;
+        // A misspelt name makes a queue: that is said.
+        let word = if known.is_some() { "queue" } else { "new queue" };
         let mut policy = known.map_or_else(Policy::default, |queue| queue.policy);
         let retention = &mut policy.retention;
         let set = |field: &mut Option<std::time::Duration>, keep: Option<Keep>| {
@@ -173,7 +175,7 @@ impl Set {
         session.out.say(
             &QueueView::from(&queue),
             format!(
-                "queue {} {}; it keeps completed tasks {}, failed ones {}, cancelled ones {}",
+                "{word} {} {}; it keeps completed tasks {}, failed ones {}, cancelled ones {}",
                 queue.name,
                 limits(&queue.policy),
                 keep(retention.completed),

@@ -15,11 +15,11 @@ use crate::session::Session;
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Their numbers
-    #[arg(value_name = "ID", required_unless_present_any = bulk::BY_FILTER)]
+    #[arg(value_name = "ID", conflicts_with_all = bulk::BY_FILTER)]
     ids: Vec<TaskId>,
 
     /// Of the whole family of each: what failed or was cancelled runs again, its parents wait again
-    #[arg(long)]
+    #[arg(long, requires = "ids")]
     family: bool,
 
     #[command(flatten)]

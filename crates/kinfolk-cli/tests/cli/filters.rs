@@ -20,8 +20,17 @@ fn tasks_are_listed_counted_and_changed_by_a_filter() {
     assert_eq!(db.one(&["cancel", "--command", "send"])["done"], 2);
     assert_eq!(db.one(&["retry", "--state", "cancelled", "--payload", "customer.id=18"])["done"], 1);
     assert_eq!(db.one(&["cancel", "--payload", "customer.id=18"])["done"], 1);
-    let refused = db.run(&["delete"]);
-    assert_eq!(refused.code, 2, "nothing is deleted without a filter: {refused:?}");
+    for verb in ["delete", "cancel", "retry", "run-now"] {
+        let said = db.fails(&[verb], 2);
+        assert!(said.contains("by number") && said.contains("--state") && said.contains("--all"), "{verb}: {said}");
+        for beside in ["--dry-run", "--all", "--state=cancelled"] {
+            let ran = db.run(&[verb, "1", beside]);
+            assert_eq!(ran.code, 2, "numbers and a filter are one or the other: {ran:?}");
+            assert!(ran.stderr.contains("cannot be used with"), "{ran:?}");
+        }
+    }
+    assert_eq!(db.run(&["cancel", "--command", "send", "--family"]).code, 2, "a family is named by a number");
+    assert_eq!(db.one(&["list", "--state", "cancelled", "--count"])["tasks"], 2, "nothing was done");
     assert_eq!(db.one(&["delete", "--state", "cancelled"])["done"], 2);
     assert_eq!(db.one(&["list", "--count"])["tasks"], 0);
 }

@@ -44,13 +44,16 @@ fn a_task_is_put_off_in_everyday_words(db: &Db) {
         task["due_at"].as_str().unwrap().to_owned()
     };
     due(&["--in", "5m"]);
-    assert_eq!(due(&["--at", "2030-01-01"]), "2030-01-01T00:00:00Z");
+    for at in ["--at", "--scheduled-at"] {
+        assert_eq!(due(&[at, "2030-01-01"]), "2030-01-01T00:00:00Z");
+    }
     let said = db.fails(&["enqueue", "noop", "--at", "2030-01-01T12:00"], 2);
     assert!(said.contains("time zone") && said.contains("2030-01-01T12:00:00Z"), "{said}");
 }
 
 fn keys_are_given_together(db: &Db) {
     db.ok(&["register", "noop", "--group", "a=5", "--group", "b=5"]);
+    assert_eq!(db.one(&["register", "noop", "--concurrency", "9"])["groups"]["total"]["limit"], 9);
     let id = db.one(&["enqueue", "noop", "--key", "a=1,b=2"])["task"].to_string();
     assert_eq!(db.one(&["show", &id])["keys"], json!({"a": "1", "b": "2"}));
     let id = db.one(&["enqueue", "noop", "--key", "a=1,2", "--key", "b=x,y"])["task"].to_string();
