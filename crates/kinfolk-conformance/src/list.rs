@@ -490,7 +490,8 @@ macro_rules! every_contract {
             ]
             suspend: [
                 a_suspended_task_waits_without_a_worker, a_suspension_costs_no_attempt, everything_is_written_at_once,
-                an_awaited_child_is_a_child_like_any_other, a_suspension_sent_again_does_nothing_twice,
+                an_awaited_child_is_a_child_like_any_other, a_sub_task_has_its_parents_attempts_in_the_end,
+                a_suspension_sent_again_does_nothing_twice,
                 a_stale_suspension_changes_nothing, a_task_whose_end_was_asked_for_is_cancelled_instead,
                 what_cannot_be_made_refuses_everything, a_fan_out_may_be_too_deep, a_queue_without_children_takes_none,
                 the_time_that_a_handler_ran_is_added_up, a_suspension_clears_suspicion,

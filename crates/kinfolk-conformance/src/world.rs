@@ -305,7 +305,7 @@ pub fn schedule_name(name: &str) -> ScheduleName {
 
 /// A command on the queue `default`, tried three times, without jitter.
 pub fn plain_command(name: &str) -> Command {
-    let retry = RetryPolicy { max_attempts: 3, jitter_pct: 0, ..RetryPolicy::default() };
+    let retry = RetryPolicy { max_attempts: Some(3), jitter_pct: 0, ..RetryPolicy::default() };
     Command { retry, ..Command::new(command(name)) }
 }
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use kinfolk_conformance::Model;
 use kinfolk_conformance::contract::{
-    cancel, cancel_family, child_limit, claim, claim_keys, declare, enqueue_keys, expire, fair, fan_out, follow_up,
-    holds, in_order, join, lease, minutes, parking, prune_family, queue, rates, record, repeat, reserve, resume,
-    retry_durable, retry_family, schedule, serial, settle, sibling, signal, slots, spawn, status, suspend, unique,
+    cancel, cancel_family, child_limit, claim, claim_keys, declare, enqueue, enqueue_keys, expire, fair, fan_out,
+    follow_up, holds, in_order, join, lease, minutes, parking, prune_family, queue, rates, record, repeat, reserve,
+    resume, retry_durable, retry_family, schedule, serial, settle, sibling, signal, slots, spawn, status, suspend,
+    unique,
 };
 use kinfolk_conformance::harness::run;
 use kinfolk_conformance::model::Bug;
@@ -32,6 +33,9 @@ async fn every_planted_mistake_breaks_a_contract() {
             }
             Bug::CompletionBeatsCancel => {
                 breaks(bug, async |w| cancel::a_request_beats_every_later_outcome(w).await).await;
+            }
+            Bug::EnqueueAllMakesTheRest => {
+                breaks(bug, async |w| enqueue::where_all_or_none_is_wanted_one_rejected_is_an_error(w).await).await;
             }
             Bug::StrikeCostsNoTime => {
                 breaks(bug, async |w| lease::a_task_waits_longer_after_each_strike(w).await).await;
@@ -172,6 +176,9 @@ async fn in_durable_handlers(bug: Bug) {
         }
         Bug::SuspensionBeatsCancel => {
             breaks(bug, async |w| suspend::a_task_whose_end_was_asked_for_is_cancelled_instead(w).await).await;
+        }
+        Bug::SubTaskForgetsItsParentsAttempts => {
+            breaks(bug, async |w| suspend::a_sub_task_has_its_parents_attempts_in_the_end(w).await).await;
         }
         Bug::WhatIsThereAlreadyIsMissed => {
             breaks(bug, async |w| resume::what_is_there_already_resumes_at_once(w).await).await;

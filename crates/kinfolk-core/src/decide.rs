@@ -18,6 +18,8 @@ pub struct Facts {
     pub task: TaskId,
     /// Which attempt ran; 1 is the first.
     pub attempt: u16,
+    /// Attempts it may have in all.
+    pub max_attempts: u16,
     /// How it is retried.
     pub retry: RetryPolicy,
     /// Someone has asked for its end.
@@ -64,7 +66,7 @@ pub fn settle(facts: &Facts, outcome: &Outcome) -> Next {
     match outcome {
         Outcome::Done(_) => Next { state: State::Completed, ..next },
         Outcome::Failed { failure, retry } => {
-            let last = facts.attempt >= facts.retry.max_attempts
+            let last = facts.attempt >= facts.max_attempts
                 || *retry == Retry::Never
                 || failure.kind == FailureKind::Validation;
             if last {
@@ -171,7 +173,8 @@ pub mod vectors {
                         let facts = Facts {
                             task: TaskId(1),
                             attempt,
-                            retry: RetryPolicy { max_attempts, max_strikes: 3, ..RetryPolicy::default() },
+                            max_attempts,
+                            retry: RetryPolicy { max_strikes: 3, ..RetryPolicy::default() },
                             cancel_requested,
                             suspect,
                             strikes,
@@ -199,6 +202,7 @@ mod tests {
         Facts {
             task: TaskId(1),
             attempt: 1,
+            max_attempts: 10,
             retry: RetryPolicy::default(),
             cancel_requested: false,
             suspect: false,

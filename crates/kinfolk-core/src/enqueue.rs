@@ -140,11 +140,7 @@ impl NewTask {
         }
         check_priority(self.priority)?;
         check_timeout(self.timeout)?;
-        if let Some(attempts) = self.max_attempts
-            && !(1..=ATTEMPTS_MAX).contains(&attempts)
-        {
-            return Err(InputError::Attempts(u32::from(attempts)));
-        }
+        check_attempts(self.max_attempts)?;
         if let Due::After(delay) = self.due
             && delay > DELAY_MAX
         {
@@ -157,6 +153,13 @@ impl NewTask {
             return Err(InputError::TooLarge { what: "trace context", bytes: trace.len(), max: TRACE_BYTES_MAX });
         }
         self.unique.as_ref().map_or(Ok(()), Unique::check)
+    }
+}
+
+pub(crate) fn check_attempts(attempts: Option<u16>) -> Result<(), InputError> {
+    match attempts {
+        Some(attempts) if !(1..=ATTEMPTS_MAX).contains(&attempts) => Err(InputError::Attempts(u32::from(attempts))),
+        _ => Ok(()),
     }
 }
 

@@ -34,6 +34,8 @@ pub const LOOK_MAX: usize = 10_000;
 pub const RUNS_SHOWN_MAX: usize = 1_000;
 /// Most commands that one worker handles.
 pub const WORKER_COMMANDS_MAX: usize = 1_000;
+/// Attempts of a task for which nobody has said how many.
+pub const ATTEMPTS_DEFAULT: u16 = 10;
 /// Most attempts a policy may allow.
 pub const ATTEMPTS_MAX: u16 = 1_000;
 /// Largest distance of a priority from zero.

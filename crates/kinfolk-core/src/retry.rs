@@ -8,16 +8,17 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::enqueue::check_attempts;
 use crate::error::InputError;
 use crate::ids::TaskId;
-use crate::limits::{ATTEMPTS_MAX, DELAY_MAX, STRIKE_DELAY_FIRST, STRIKE_DELAY_MAX, STRIKES_MAX};
+use crate::limits::{ATTEMPTS_DEFAULT, DELAY_MAX, STRIKE_DELAY_FIRST, STRIKE_DELAY_MAX, STRIKES_MAX};
 
 /// How often and how patiently a command is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetryPolicy {
-    /// Attempts in all, the first one counted. Default 10.
-    pub max_attempts: u16,
+    /// Attempts in all, the first one counted. What declares none has 10, and as a sub-task as many as its parent.
+    pub max_attempts: Option<u16>,
     /// The delay after the first failure, in milliseconds; it doubles with each further one. Default 1000.
     pub base_ms: u32,
     /// No delay is longer, in milliseconds. Default one hour.
@@ -30,21 +31,19 @@ pub struct RetryPolicy {
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { max_attempts: 10, base_ms: 1_000, cap_ms: 3_600_000, jitter_pct: 10, max_strikes: 20 }
+        Self { max_attempts: None, base_ms: 1_000, cap_ms: 3_600_000, jitter_pct: 10, max_strikes: 20 }
     }
 }
 
 impl RetryPolicy {
     /// A policy that tries once.
     pub fn once() -> Self {
-        Self { max_attempts: 1, ..Self::default() }
+        Self { max_attempts: Some(1), ..Self::default() }
     }
 
     /// Refuses a policy that no store would keep.
     pub fn check(&self) -> Result<(), InputError> {
-        if !(1..=ATTEMPTS_MAX).contains(&self.max_attempts) {
-            return Err(InputError::Attempts(u32::from(self.max_attempts)));
-        }
+        check_attempts(self.max_attempts)?;
         if !(1..=STRIKES_MAX).contains(&self.max_strikes) {
             return Err(InputError::Strikes(u32::from(self.max_strikes)));
         }
@@ -55,6 +54,11 @@ impl RetryPolicy {
             return Err(InputError::Delay(u64::from(self.cap_ms)));
         }
         Ok(())
+    }
+
+    /// Attempts in all of a task that says nothing itself. `parent`: those of the task that awaits it, if one does.
+    pub fn attempts(&self, parent: Option<u16>) -> u16 {
+        self.max_attempts.or(parent).unwrap_or(ATTEMPTS_DEFAULT)
     }
 
     /// How long to wait after attempt number `attempt` (1 is the first) of this task failed.

@@ -53,6 +53,10 @@ create or replace function kinfolk.worker_commands_max() returns integer
 language sql immutable parallel safe
 as $$ select 1000::integer $$;
 
+create or replace function kinfolk.attempts_default() returns integer
+language sql immutable parallel safe
+as $$ select 10::integer $$;
+
 create or replace function kinfolk.attempts_max() returns integer
 language sql immutable parallel safe
 as $$ select 1000::integer $$;

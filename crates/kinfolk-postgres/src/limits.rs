@@ -21,6 +21,7 @@ pub fn limits_sql() -> String {
         ("look_max", "integer", l::LOOK_MAX as u64),
         ("runs_shown_max", "integer", l::RUNS_SHOWN_MAX as u64),
         ("worker_commands_max", "integer", l::WORKER_COMMANDS_MAX as u64),
+        ("attempts_default", "integer", u64::from(l::ATTEMPTS_DEFAULT)),
         ("attempts_max", "integer", u64::from(l::ATTEMPTS_MAX)),
         ("priority_abs_max", "integer", l::PRIORITY_ABS_MAX as u64),
         ("delay_max_us", "bigint", micros(l::DELAY_MAX)),

@@ -36,15 +36,15 @@ impl Produce for PgStore {
         if commands.is_empty() {
             return Ok(());
         }
+        // In SQL null leaves what is registered, '' takes a function away, 0 a timeout or the attempts.
         let names: Vec<&str> = commands.iter().map(|c| c.name.as_str()).collect();
         let queues: Vec<&str> = commands.iter().map(|c| c.queue.as_str()).collect();
         let priorities: Vec<i32> = commands.iter().map(|c| c.priority).collect();
-        let attempts: Vec<i32> = commands.iter().map(|c| i32::from(c.retry.max_attempts)).collect();
+        let attempts: Vec<i32> = commands.iter().map(|c| i32::from(c.retry.max_attempts.unwrap_or(0))).collect();
         let base: Vec<i64> = commands.iter().map(|c| i64::from(c.retry.base_ms)).collect();
         let cap: Vec<i64> = commands.iter().map(|c| i64::from(c.retry.cap_ms)).collect();
         let jitter: Vec<i32> = commands.iter().map(|c| i32::from(c.retry.jitter_pct)).collect();
         let strikes: Vec<i32> = commands.iter().map(|c| i32::from(c.retry.max_strikes)).collect();
-        // In SQL null leaves what is registered, '' takes a function away and 0 a timeout.
         let timeouts: Vec<i64> = commands.iter().map(|c| c.timeout.map_or(0, micros)).collect();
         let handler = |of: fn(&SqlHandler) -> &str| -> Vec<Option<&str>> {
             commands.iter().map(|c| c.handler.as_ref().map(of)).collect()

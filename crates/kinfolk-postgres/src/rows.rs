@@ -278,7 +278,7 @@ pub(crate) fn command(row: &Row) -> Answer<Command> {
         queue: QueueName::new(get(row, 1)?)?,
         priority: get(row, 2)?,
         retry: RetryPolicy {
-            max_attempts: small(row, 3)?,
+            max_attempts: get::<Option<i16>>(row, 3)?.and_then(|many| u16::try_from(many).ok()),
             base_ms: whole(4)?,
             cap_ms: whole(5)?,
             jitter_pct: u8::try_from(small(row, 6)?).unwrap_or_default(),

@@ -106,6 +106,8 @@ async fn what_is_left_out_stays_as_it_is() {
     assert_eq!(run(command).await, ["q 3 1 6000 7000 8 app.f app.f 2"]);
     database.run("select kinfolk.register_command('c', handler => '', groups => '{}')").await;
     assert_eq!(run(command).await, ["q 3 1 6000 7000 8"]);
+    database.run("select kinfolk.register_command('c', max_attempts => 0)").await;
+    assert_eq!(run(command).await, ["q 3 6000 7000 8"], "no attempts are declared any more");
 
     let limits = "select concat_ws(' ', coalesce(family_limit, -1), coalesce(child_limit, -1), depth_limit) from kinfolk.queues() where name = 'q'";
     database.run("select kinfolk.set_limits('q', family_limit => 1)").await;

@@ -37,7 +37,7 @@ fn row(command: &Command, workers: usize) -> Vec<comfy_table::Cell> {
         table::text(&command.name),
         table::text(&command.queue),
         table::text(command.priority),
-        table::text(command.retry.max_attempts),
+        table::text(command.retry.max_attempts.map_or_else(|| "-".to_owned(), |declared| declared.to_string())),
         table::text(format_args!("{} to {}", millis(command.retry.base_ms), millis(command.retry.cap_ms))),
         table::text(command.timeout.map_or_else(|| "-".to_owned(), span::show)),
         table::text(command.groups.as_ref().map_or_else(|| "-".to_owned(), group::groups_words)),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kinfolk_core::limits::ATTEMPTS_DEFAULT;
 use kinfolk_core::{Command, CommandName, QueueName, SqlHandler};
 
 use super::group_options::GroupOptions;
@@ -24,7 +25,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     priority: Option<i32>,
 
-    /// Attempts in all
+    /// Attempts in all; 0 takes the declaration away: 10 then, and as a sub-task as many as its parent
     #[arg(long, value_name = "N")]
     max_attempts: Option<u16>,
 
@@ -101,8 +102,16 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     command.groups = command.groups.or(declared);
     session.out.say(
         &CommandView::new(&command, 0),
-        format!("{word} command {} on queue {}: {} attempts", command.name, command.queue, command.retry.max_attempts),
+        format!("{word} command {} on queue {}: {}", command.name, command.queue, attempts_words(&command)),
     )
+}
+
+fn attempts_words(command: &Command) -> String {
+    match command.retry.max_attempts {
+        Some(1) => "one attempt".to_owned(),
+        Some(declared) => format!("{declared} attempts"),
+        None => format!("{ATTEMPTS_DEFAULT} attempts, or its parent's as a sub-task"),
+    }
 }
 
 impl Args {
@@ -113,7 +122,7 @@ impl Args {
         command.priority = self.priority.unwrap_or(command.priority);
         command.timeout = self.timeout.or(command.timeout);
         let retry = &mut command.retry;
-        retry.max_attempts = self.max_attempts.unwrap_or(retry.max_attempts);
+        retry.max_attempts = self.max_attempts.or(retry.max_attempts).filter(|attempts| *attempts > 0);
         retry.max_strikes = self.max_strikes.unwrap_or(retry.max_strikes);
         retry.jitter_pct = self.jitter.unwrap_or(retry.jitter_pct);
         if let Some(backoff) = self.backoff {

@@ -184,7 +184,7 @@ pub(crate) struct CommandView<'a> {
     pub(crate) name: &'a str,
     pub(crate) queue: &'a str,
     pub(crate) priority: i32,
-    pub(crate) max_attempts: u16,
+    pub(crate) max_attempts: Option<u16>,
     pub(crate) backoff_ms: u32,
     pub(crate) backoff_cap_ms: u32,
     pub(crate) jitter_pct: u8,

@@ -6,7 +6,7 @@ use crate::world::{World, command, json, later, new_task, plain_command, queue_n
 
 /// A task that was given nothing but its command has the command's queue, priority, attempts and timeout.
 pub async fn a_new_task_takes_its_commands_defaults(w: &World) {
-    let retry = RetryPolicy { max_attempts: 7, ..RetryPolicy::default() };
+    let retry = RetryPolicy { max_attempts: Some(7), ..RetryPolicy::default() };
     let report =
         Command { queue: queue_name("bulk"), priority: -4, retry, timeout: Some(secs(9)), ..plain_command("report") };
     w.store.register(&[report]).await.unwrap();

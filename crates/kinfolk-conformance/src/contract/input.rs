@@ -137,8 +137,8 @@ pub async fn a_bad_command_is_refused(w: &World) {
     let bad = [
         Command { priority: PRIORITY_ABS_MAX + 1, ..plain_command("odd") },
         Command { timeout: Some(Duration::ZERO), ..plain_command("odd") },
-        policy(RetryPolicy { max_attempts: 0, ..plain }),
-        policy(RetryPolicy { max_attempts: ATTEMPTS_MAX + 1, ..plain }),
+        policy(RetryPolicy { max_attempts: Some(0), ..plain }),
+        policy(RetryPolicy { max_attempts: Some(ATTEMPTS_MAX + 1), ..plain }),
         policy(RetryPolicy { jitter_pct: 101, ..plain }),
     ];
     for command in bad {

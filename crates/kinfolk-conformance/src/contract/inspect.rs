@@ -141,7 +141,7 @@ pub async fn commands_are_shown_as_registered(w: &World) {
         priority: -7,
         timeout: Some(Duration::from_millis(1_500)),
         retry: kinfolk_core::RetryPolicy {
-            max_attempts: 1_000,
+            max_attempts: Some(1_000),
             base_ms: 0,
             cap_ms: u32::MAX,
             jitter_pct: 100,

@@ -17,7 +17,8 @@ async fn delay_after_failure(w: &World, id: TaskId) -> Duration {
 
 /// Delays double from the base and stop at the cap.
 pub async fn delays_double_up_to_the_cap(w: &World) {
-    let retry = RetryPolicy { max_attempts: 10, base_ms: 500, cap_ms: 3_000, jitter_pct: 0, ..RetryPolicy::default() };
+    let retry =
+        RetryPolicy { max_attempts: Some(10), base_ms: 500, cap_ms: 3_000, jitter_pct: 0, ..RetryPolicy::default() };
     w.store.register(&[Command { retry, ..plain_command("mail") }]).await.unwrap();
     let id = w.enqueue("mail").await;
     for millis in [500, 1_000, 2_000, 3_000, 3_000] {
@@ -30,7 +31,7 @@ pub async fn delays_double_up_to_the_cap(w: &World) {
 /// The jitter is that of the one formula, to the microsecond, in every store.
 pub async fn the_jitter_is_the_formulas_to_the_microsecond(w: &World) {
     for &(base_ms, cap_ms, jitter_pct, ..) in VECTORS {
-        let retry = RetryPolicy { max_attempts: 2, base_ms, cap_ms, jitter_pct, ..RetryPolicy::default() };
+        let retry = RetryPolicy { max_attempts: Some(2), base_ms, cap_ms, jitter_pct, ..RetryPolicy::default() };
         w.store.register(&[Command { retry, ..plain_command("mail") }]).await.unwrap();
         let id = w.enqueue("mail").await;
         assert_eq!(delay_after_failure(w, id).await, retry.delay(id, 1), "{retry:?} task {id}");
@@ -41,7 +42,7 @@ pub async fn the_jitter_is_the_formulas_to_the_microsecond(w: &World) {
 /// Even the thousandth attempt has a delay that can be computed.
 pub async fn a_late_attempt_has_a_sound_delay(w: &World) {
     let retry = RetryPolicy {
-        max_attempts: 50,
+        max_attempts: Some(50),
         base_ms: u32::MAX,
         cap_ms: u32::MAX,
         jitter_pct: 100,
@@ -73,7 +74,7 @@ pub async fn retry_after_replaces_the_delay_and_not_the_count(w: &World) {
 pub async fn delays_follow_the_command_and_counts_follow_the_enqueue(w: &World) {
     let id = w.enqueue("mail").await;
     let retry =
-        RetryPolicy { max_attempts: 1, base_ms: 9_000, cap_ms: 90_000, jitter_pct: 0, ..RetryPolicy::default() };
+        RetryPolicy { max_attempts: Some(1), base_ms: 9_000, cap_ms: 90_000, jitter_pct: 0, ..RetryPolicy::default() };
     w.store.register(&[Command { retry, ..plain_command("mail") }]).await.unwrap();
     assert_eq!(delay_after_failure(w, id).await, secs(9));
     assert_eq!((w.state(id).await, w.get(id).await.max_attempts), (State::Pending, 3));

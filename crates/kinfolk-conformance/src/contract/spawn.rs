@@ -80,7 +80,7 @@ pub async fn what_the_spawn_says_wins(w: &World) {
 
 /// What a spawn leaves open comes from the child's command: queue, attempts, timeout.
 pub async fn what_the_spawn_leaves_open_comes_from_the_command(w: &World) {
-    let retry = RetryPolicy { max_attempts: 5, ..RetryPolicy::default() };
+    let retry = RetryPolicy { max_attempts: Some(5), ..RetryPolicy::default() };
     let export = Command { queue: queue_name("bulk"), retry, timeout: Some(secs(8)), ..plain_command("export") };
     w.store.register(&[export]).await.unwrap();
     let root = w.waiting(these([new_task("export")])).await;

@@ -1,8 +1,8 @@
 //! Suspending: a handler that waits gives its worker back, and all it made and recorded is written at once.
 
 use kinfolk_core::{
-    Await, ChildOrder, Due, FailureKind, FanOutId, Gate, InputError, Key, Made, NewFanOut, NewTask, Outcome, Retry,
-    Rule, Settled, State, StoreError, Suspend, Token, Unique, UniqueScope, When,
+    Await, ChildOrder, Command, Due, FailureKind, FanOutId, Gate, InputError, Key, Made, NewFanOut, NewTask, Outcome,
+    Retry, RetryPolicy, Rule, Settled, State, StoreError, Suspend, Token, Unique, UniqueScope, When,
 };
 
 use crate::flow::{
@@ -10,7 +10,7 @@ use crate::flow::{
     waiting_for,
 };
 use crate::kin::{children, children_at_once, counts, deep, follow_up, in_order, siblings, these};
-use crate::world::{World, failed, keyed, new_task, queue_name, secs};
+use crate::world::{World, failed, keyed, new_task, plain_command, queue_name, secs};
 
 /// A suspended task waits without a worker; nothing of it is the end of an attempt.
 pub async fn a_suspended_task_waits_without_a_worker(w: &World) {
@@ -87,6 +87,32 @@ pub async fn an_awaited_child_is_a_child_like_any_other(w: &World) {
     assert_eq!((given.priority, given.place, given.gate), (-3, plain.place, Some(Gate::Time)));
     assert_eq!((given.queue.as_str(), given.max_attempts, given.timeout), ("bulk", 9, Some(secs(11))));
     assert_eq!((given.due, given.created_at), (w.now().plus(secs(60)), w.now()));
+}
+
+/// The attempts of a sub-task are its own, then those that its command declares, then its parent's; of any other child its own,
+/// then those that its command declares, then the default. A registration that declares none takes a declaration away.
+pub async fn a_sub_task_has_its_parents_attempts_in_the_end(w: &World) {
+    let silent = Command { retry: RetryPolicy::default(), ..plain_command("report") };
+    w.store.register(&[plain_command("report"), plain_command("export")]).await.unwrap();
+    w.store.register(&[silent.clone()]).await.unwrap();
+    let known = w.store.commands().await.unwrap();
+    assert_eq!(known.iter().find(|known| known.name == silent.name).unwrap().retry.max_attempts, None);
+    let id = w.create(NewTask { max_attempts: Some(7), ..new_task("mail") }).await;
+    let root = w.start(id).await;
+    let own = NewTask { max_attempts: Some(2), ..new_task("report") };
+    let asked = vec![new_task("report"), new_task("export"), own, new_task("report")];
+    let suspend = waiting_for(&root, fan_out_of("items", asked, Rule::FailFast));
+    let alike = fan_out_of("alike", vec![new_task("report"), new_task("report")], Rule::FailFast);
+    let fan_outs = [suspend.fan_outs.clone(), vec![alike]].concat();
+    w.park(having_made(Suspend { fan_outs, ..suspend }, these([new_task("report"), new_task("export")]))).await;
+    let children = w.store.children(root.id, 0, 10).await.unwrap();
+    let attempts: Vec<_> = children.iter().map(|child| child.max_attempts).collect();
+    assert_eq!(attempts, [10, 3, 7, 3, 2, 7, 7, 7], "two that are spawned, then the sub-tasks");
+    w.complete(children[0].id).await;
+    let nested = w.start(children[2].id).await;
+    w.park(waiting_for(&nested, fan_out_of("items", vec![new_task("report")], Rule::FailFast))).await;
+    assert_eq!(w.store.children(nested.id, 0, 10).await.unwrap()[0].max_attempts, 7, "and so on down");
+    assert_eq!(w.get(w.enqueue("report").await).await.max_attempts, 10);
 }
 
 /// A suspension sent again after a lost answer does nothing twice, whatever has become of the task.

@@ -42,7 +42,7 @@ async fn cases(w: &World, wanted: fn(&Ending) -> bool) -> Vec<Case> {
     }
     let command = |case: &Case| Command { retry: case.facts.retry, ..plain_command(&case.name) };
     w.store.register(&cases.iter().map(command).collect::<Vec<_>>()).await.unwrap();
-    let task = |case: &Case| NewTask { max_attempts: Some(case.facts.retry.max_attempts), ..new_task(&case.name) };
+    let task = |case: &Case| NewTask { max_attempts: Some(case.facts.max_attempts), ..new_task(&case.name) };
     let made = w.store.enqueue(&cases.iter().map(task).collect::<Vec<_>>()).await.unwrap();
     for (case, answer) in cases.iter_mut().zip(made) {
         case.facts.task = answer.id().unwrap();
@@ -171,7 +171,7 @@ pub async fn every_case_of_a_restarted_server(w: &World) {
 
 /// The delay after each attempt is the policy's, for every task number.
 pub async fn every_delay_is_the_policys(w: &World) {
-    let retry = RetryPolicy { max_attempts: 2, jitter_pct: 50, ..RetryPolicy::default() };
+    let retry = RetryPolicy { max_attempts: Some(2), jitter_pct: 50, ..RetryPolicy::default() };
     w.store.register(&[Command { retry, ..plain_command("mail") }]).await.unwrap();
     let made: Vec<TaskId> = w.enqueue_many("mail", 200).await;
     let worker = w.worker().await;

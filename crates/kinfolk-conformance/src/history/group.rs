@@ -227,7 +227,7 @@ impl Player<'_> {
             command: 0,
             queue,
             priority: 0,
-            max_attempts: 3,
+            max_attempts: Some(3),
             base_ms: 0,
             max_strikes: 20,
             groups: Some(groups),

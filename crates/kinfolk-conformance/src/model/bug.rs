@@ -147,11 +147,15 @@ pub enum Bug {
     RepeatedNoteCountsTwice,
     /// A suspect that an operator has cleared runs apart from others still.
     AcquittedTaskStaysASuspect,
+    /// A sub-task of a command that declares no attempts has the default, not its parent's.
+    SubTaskForgetsItsParentsAttempts,
+    /// An enqueue of all or none makes the tasks that can be made.
+    EnqueueAllMakesTheRest,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 72] = [
+    pub const ALL: [Self; 74] = [
         Self::StaleSettleGoesThrough,
         Self::SnoozeCostsAnAttempt,
         Self::RetryLosesThePlace,
@@ -224,5 +228,7 @@ impl Bug {
         Self::StrikeCostsNoTime,
         Self::RepeatedNoteCountsTwice,
         Self::AcquittedTaskStaysASuspect,
+        Self::SubTaskForgetsItsParentsAttempts,
+        Self::EnqueueAllMakesTheRest,
     ];
 }

@@ -10,7 +10,7 @@ use kinfolk_core::{
     Rejection, State, Task, TaskId, Timestamp,
 };
 
-use super::{Engine, Row};
+use super::{Bug, Engine, Row};
 
 /// What a new task gets from where it comes from.
 #[derive(Clone, Copy)]
@@ -62,6 +62,7 @@ impl Engine {
 
     pub(super) fn enqueue_all(&mut self, tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
         match tasks.iter().find_map(|task| self.rejection(task)) {
+            Some(_) if self.has(Bug::EnqueueAllMakesTheRest) => self.enqueue(tasks),
             Some(why) if tasks.iter().all(|task| task.check().is_ok()) => Err(why.into()),
             _ => self.enqueue(tasks),
         }
@@ -101,6 +102,9 @@ impl Engine {
         let command = &self.commands[&new.command];
         let due = new.due.at(self.now);
         let parent = birth.kin.map(|kin| &self.tasks[&kin.parent].task);
+        let is_awaited = birth.kin.is_some_and(|kin| kin.fan_out.is_some());
+        let hands_down = is_awaited && !self.has(Bug::SubTaskForgetsItsParentsAttempts);
+        let awaited = parent.filter(|_| hands_down).map(|parent| parent.max_attempts);
         let task = Task {
             keys: self.keys_of(new, birth.maker),
             id,
@@ -112,7 +116,7 @@ impl Engine {
             due,
             place: birth.place,
             attempt: 0,
-            max_attempts: new.max_attempts.unwrap_or(command.retry.max_attempts),
+            max_attempts: new.max_attempts.unwrap_or_else(|| command.retry.attempts(awaited)),
             timeout: new.timeout.or(command.timeout),
             payload: new.payload.clone(),
             result: None,

@@ -5,9 +5,7 @@ use kinfolk_core::error_log::LoggedError;
 use kinfolk_core::limits::SETTLE_BATCH_MAX;
 use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
-use kinfolk_core::{
-    CommandName, Failure, Gate, InputError, Outcome, Rejection, Retry, RetryPolicy, Settle, Settled, State, TaskId,
-};
+use kinfolk_core::{CommandName, Failure, Gate, InputError, Outcome, Rejection, Retry, Settle, Settled, State, TaskId};
 
 use super::{Bug, Engine, Row, gate_after};
 
@@ -30,7 +28,8 @@ impl Engine {
         Facts {
             task: id,
             attempt: task.attempt,
-            retry: RetryPolicy { max_attempts: task.max_attempts, ..policy },
+            max_attempts: task.max_attempts,
+            retry: policy,
             cancel_requested: task.cancel_requested_at.is_some() && !self.has(Bug::CompletionBeatsCancel),
             suspect: task.suspect,
             strikes: task.strikes,

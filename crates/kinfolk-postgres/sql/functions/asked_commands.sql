@@ -1,5 +1,5 @@
 -- The commands of a registration, one row each; of a name that is given twice the last one counts. The queue by its number,
--- the handler and its hooks by the names to call them by. Null is what is not said; '' takes a function away, 0 a timeout.
+-- the handler and its hooks by the names to call them by. Null is what is not said; '' takes a function away, 0 a timeout or the attempts.
 
 create or replace function kinfolk.asked_commands(p_asked kinfolk.registration)
 returns table (

@@ -7,7 +7,7 @@ as $$
 begin
     p_command.queue_id := coalesce(p_asked.queue_id, p_command.queue_id);
     p_command.priority := coalesce(p_asked.priority, p_command.priority);
-    p_command.max_attempts := coalesce(p_asked.max_attempts, p_command.max_attempts);
+    p_command.max_attempts := nullif(coalesce(p_asked.max_attempts, p_command.max_attempts), 0);
     p_command.backoff_base_ms := coalesce(p_asked.base_ms, p_command.backoff_base_ms);
     p_command.backoff_cap_ms := coalesce(p_asked.cap_ms, p_command.backoff_cap_ms);
     p_command.jitter_pct := coalesce(p_asked.jitter_pct, p_command.jitter_pct);

@@ -81,7 +81,8 @@ begin
     then
         insert into kinfolk.task
             (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, timeout_us, payload)
-        select g.id, c.queue_id, c.id, 'pending', 'open', c.priority, c.max_attempts, v_now, v_now, v_now, c.timeout_us,
+        select g.id, c.queue_id, c.id, 'pending', 'open', c.priority, coalesce(c.max_attempts, kinfolk.attempts_default()),
+            v_now, v_now, v_now, c.timeout_us,
             case when pg_column_size(g.payload) <= 256 then g.payload end
         from unnest(p_ids, p_commands, p_payloads) as g(id, command, payload)
         join kinfolk.command c on c.name = g.command
@@ -95,7 +96,7 @@ begin
                 when coalesce(g.due, v_now + g.delay_us * interval '1 microsecond', v_now) > v_now then 'time'::kinfolk.gate
                 else 'open'::kinfolk.gate
             end,
-            coalesce(g.priority, c.priority), coalesce(g.max_attempts, c.max_attempts),
+            coalesce(g.priority, c.priority), coalesce(g.max_attempts, c.max_attempts, kinfolk.attempts_default()),
             greatest(v_now, coalesce(g.due, v_now + g.delay_us * interval '1 microsecond', v_now)),
             coalesce(g.due, v_now + g.delay_us * interval '1 microsecond', v_now),
             v_now, coalesce(g.timeout_us, c.timeout_us), g.trace,
@@ -134,7 +135,7 @@ begin
                 coalesce(g.scope, 'pending')::kinfolk.unique_scope as scope, g.window_us,
                 coalesce(g.on_duplicate, 'keep')::kinfolk.on_duplicate as on_duplicate,
                 coalesce(g.priority, c.priority) as priority,
-                coalesce(g.max_attempts, c.max_attempts) as max_attempts,
+                coalesce(g.max_attempts, c.max_attempts, kinfolk.attempts_default()) as max_attempts,
                 coalesce(g.due, v_now + coalesce(g.delay_us, 0) * interval '1 microsecond') as due,
                 coalesce(g.timeout_us, c.timeout_us) as timeout_us, g.trace, g.payload, nullif(g.keys, '{}') as keys,
                 case

@@ -10,7 +10,7 @@ declare
     v_now timestamptz := kinfolk.clock();
     v_command record;
 begin
-    select c.id, c.queue_id, c.priority, c.max_attempts, c.timeout_us
+    select c.id, c.queue_id, c.priority, coalesce(c.max_attempts, kinfolk.attempts_default()) as max_attempts, c.timeout_us
     into v_command
     from kinfolk.command c
     where c.name = p_command;

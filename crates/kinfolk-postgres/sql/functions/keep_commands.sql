@@ -28,7 +28,7 @@ begin
         handler_kind, before_handler, after_handler, statement_timeout_us, max_strikes, envelope,
         on_success, on_error)
     select g.name, coalesce(g.queue_id, o.queue_id, (select q.id from kinfolk.queue q where q.name = 'default')),
-        coalesce(g.priority, 0), coalesce(g.max_attempts, 10), coalesce(g.base_ms, 1000), coalesce(g.cap_ms, 3600000),
+        coalesce(g.priority, 0), nullif(g.max_attempts, 0), coalesce(g.base_ms, 1000), coalesce(g.cap_ms, 3600000),
         coalesce(g.jitter_pct, 10), nullif(g.timeout_us, 0), nullif(g.handler, ''), g.kind, nullif(g.before, ''),
         nullif(g.after, ''), nullif(g.statement_timeout_us, 0), coalesce(g.max_strikes, 20), coalesce(g.envelope, true),
         nullif(g.on_success, ''), nullif(g.on_error, '')

@@ -80,7 +80,7 @@ $$;
 create or replace function kinfolk.resolve_made(
     p_parent bigint, p_fan_out bigint, p_depth integer, p_depth_limit integer, p_kinds text[], p_commands text[],
     p_queues text[], p_max_attempts integer[], p_timeouts_us bigint[], p_slot_keys jsonb[], p_inherits boolean[],
-    p_maker_keys jsonb,
+    p_maker_keys jsonb, p_maker_attempts integer,
     out commands integer[], out queues integer[], out max_attempts integer[], out timeouts_us bigint[], out refused integer,
     out notify integer[], out keys jsonb[]
 )
@@ -119,14 +119,14 @@ begin
             from unnest(p_commands, p_kinds, p_queues, p_max_attempts, p_timeouts_us, p_slot_keys, p_inherits)
                 with ordinality as g(command, kind, queue, max_attempts, timeout_us, keys, inherits, nth)
             cross join lateral kinfolk.sort_made(p_parent, p_fan_out, p_depth, p_depth_limit, g.kind, g.command, g.queue,
-                g.keys) s
+                g.keys, p_maker_attempts) s
         ) i;
         return;
     end if;
     select s.*
     into v_sort
     from kinfolk.sort_made(p_parent, p_fan_out, p_depth, p_depth_limit, p_kinds[1], p_commands[1], p_queues[1],
-        null) s;
+        null, p_maker_attempts) s;
     if v_sort.why is not null then
         refused := 1;
     end if;
@@ -138,15 +138,17 @@ begin
 end
 $$;
 
--- What a task of this kind, command and queue and with these keys is, and why it can't be made, if it can't. One row. Without
+-- What a task of this kind, command and queue and with these keys is, and why it can't be made, if it can't. One row. Where its
+-- command declares no attempts, a child that is awaited has as many as its parent, `p_attempts`. Without
 -- settings of its own, so that it is planned as a part of whoever asks.
 create or replace function kinfolk.sort_made(
     p_parent bigint, p_fan_out bigint, p_depth integer, p_depth_limit integer, p_kind text, p_command text, p_queue text,
-    p_keys jsonb
+    p_keys jsonb, p_attempts integer
 ) returns table (command_id integer, queue_id integer, max_attempts integer, timeout_us bigint, why text)
 language sql stable
 as $$
-    select c.id, h.id, c.max_attempts::integer, c.timeout_us,
+    select c.id, h.id,
+        coalesce(c.max_attempts, case when p_kind is null then p_attempts end, kinfolk.attempts_default()), c.timeout_us,
         kinfolk.why_not(coalesce(p_kind, 'awaited'), p_parent, p_fan_out, c.id, p_queue is null or q.id is not null,
             case when p_keys is not null then kinfolk.unknown_group(c.id, p_keys) end, h.child_limit, p_depth, p_depth_limit)
     from (select) one

@@ -35,8 +35,8 @@ begin
         return;
     end if;
 
-    select t.queue_id, t.command_id, t.unique_key, t.unique_window_us, t.unique_scope, t.keys, c.priority, c.max_attempts,
-        c.timeout_us
+    select t.queue_id, t.command_id, t.unique_key, t.unique_window_us, t.unique_scope, t.keys, c.priority,
+        coalesce(c.max_attempts, kinfolk.attempts_default()) as max_attempts, c.timeout_us
     into v_holder
     from kinfolk.task t
     join kinfolk.command c on c.id = t.command_id

@@ -1,11 +1,12 @@
 -- Makes a command known, or changes its defaults. What is left out stays as it is; of a new command it is the default: queue
--- `default` (a missing queue is made), priority 0, 10 attempts, a backoff of 1 second up to 1 hour with 10 percent of jitter,
--- 20 strikes, no timeout.
+-- `default` (a missing queue is made), priority 0, no attempts declared, a backoff of 1 second up to 1 hour with 10 percent of
+-- jitter, 20 strikes, no timeout.
 --
 -- `handler`: the function or procedure that runs its tasks, as `schema.name`, taking the payload; '' takes it away. `before`
 -- and `after` are functions called around it ('' takes one away), `statement_timeout` bounds each of its statements; '0' takes
--- a timeout away. `groups`: how many of its tasks may run at once, by key: a number (all of them), or an object of limits by
--- group, each a number or an object of `limit`, `rate` (`count`, `per`, `burst`), `hold` and `shared`; '{}' takes them away.
+-- a timeout away, 0 the declared attempts. `groups`: how many of its tasks may run at once, by key: a number (all of them), or
+-- an object of limits by group, each a number or an object of `limit`, `rate` (`count`, `per`, `burst`), `hold` and `shared`;
+-- '{}' takes them away.
 -- `envelope`: whether the handler and its hooks speak `{success, error, validation_failure_message, payload}`: true unless it is said.
 -- `on_success` and `on_error`: functions that are told how an attempt ended, in a transaction of their own after it, once ('' takes one away).
 -- `max_strikes`: how many losses of a worker while a task was its only suspect make the task poison.

@@ -20,7 +20,7 @@ begin
         if v_bad.queue is not null then
             perform kinfolk.require_name('queue', v_bad.queue);
         end if;
-        perform kinfolk.require_policy(v_bad.priority, v_bad.max_attempts, nullif(v_bad.timeout_us, 0));
+        perform kinfolk.require_policy(v_bad.priority, nullif(v_bad.max_attempts, 0), nullif(v_bad.timeout_us, 0));
         perform kinfolk.require_policy(null, null, nullif(v_bad.statement_timeout_us, 0));
         if v_bad.jitter_pct not between 0 and 100 then
             raise exception using errcode = 'KF001', message = format('jitter_pct is %s', v_bad.jitter_pct),

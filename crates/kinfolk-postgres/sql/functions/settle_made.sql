@@ -89,7 +89,7 @@ begin
     select r.*
     into v_items
     from kinfolk.resolve_made(v_task.parent_id, v_task.fan_out_id, v_task.depth, v_root.depth_limit, p_kinds, p_commands,
-        p_queues, p_max_attempts, p_timeouts_us, p_slot_keys, p_inherits, v_task.keys) r;
+        p_queues, p_max_attempts, p_timeouts_us, p_slot_keys, p_inherits, v_task.keys, null) r;
     if v_items.refused is not null then
         return query
         select r.answer, r.state

@@ -112,7 +112,7 @@ begin
     end if;
 
     -- point: suspend.begun
-    select t.id, t.queue_id, t.parent_id, t.fan_out_id, t.depth, t.priority, t.keys,
+    select t.id, t.queue_id, t.parent_id, t.fan_out_id, t.depth, t.priority, t.keys, t.max_attempts,
         t.cancel_requested_at is not null as is_cancelled
     into v_task
     from kinfolk.task t
@@ -136,7 +136,7 @@ begin
         select r.*
         into v_items
         from kinfolk.resolve_made(v_task.parent_id, v_task.fan_out_id, v_task.depth, v_root.depth_limit, p_kinds, p_commands,
-            p_queues, p_max_attempts, p_timeouts_us, p_slot_keys, p_inherits, v_task.keys) r;
+            p_queues, p_max_attempts, p_timeouts_us, p_slot_keys, p_inherits, v_task.keys, v_task.max_attempts) r;
         if v_items.refused is not null then
             return query
             select r.answer, r.state

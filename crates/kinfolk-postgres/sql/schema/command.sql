@@ -4,6 +4,7 @@
 -- program `kinfolk` brings along (`handler_kind` is `built_in`): `db_function`, `email`, `sms`, `http`;
 -- `before_handler` and `after_handler` are called around it; `on_success` and `on_error` are told how an attempt ended.
 -- `envelope`: an answer with a boolean `success` is an envelope, see `open_envelope.sql`.
+-- `max_attempts` is null where none were declared: see `sort_made`.
 -- `grouped`: it has groups (`command_group`); where it has none, nobody looks.
 
 create table kinfolk.command (
@@ -11,7 +12,7 @@ create table kinfolk.command (
     name text collate "C" not null unique,
     queue_id integer not null references kinfolk.queue,
     priority integer not null,
-    max_attempts smallint not null,
+    max_attempts smallint,
     backoff_base_ms bigint not null,
     backoff_cap_ms bigint not null,
     jitter_pct smallint not null,

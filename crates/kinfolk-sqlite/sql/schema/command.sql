@@ -1,11 +1,11 @@
--- What tasks run, with its defaults.
+-- What tasks run, with its defaults. `max_attempts` is null where none were declared.
 
 create table command (
     id           integer primary key,
     name         text    not null unique,
     queue_id     integer not null references queue (id),
     priority     integer not null,
-    max_attempts integer not null,
+    max_attempts integer,
     base_ms      integer not null,
     cap_ms       integer not null,
     jitter_pct   integer not null,

@@ -2,7 +2,7 @@
 
 use kinfolk_core::decide::{Facts, Next};
 use kinfolk_core::task::Ending;
-use kinfolk_core::{Gate, Json, RetryPolicy, State, TaskId, Timestamp, Token, WaitedFor, WorkerId};
+use kinfolk_core::{Gate, Json, State, TaskId, Timestamp, Token, WaitedFor, WorkerId};
 use rusqlite::{CachedStatement, OptionalExtension, Row};
 use uuid::Uuid;
 
@@ -21,7 +21,7 @@ pub(crate) struct Ended {
     command_id: i64,
     pub(crate) queue_id: i64,
     attempt: u16,
-    max_attempts: u16,
+    pub(crate) max_attempts: u16,
     pub(crate) runs: u32,
     suspect: bool,
     strikes: u16,
@@ -84,7 +84,8 @@ impl Ended {
         Ok(Facts {
             task: self.id,
             attempt: self.attempt,
-            retry: RetryPolicy { max_attempts: self.max_attempts, ..command.retry },
+            max_attempts: self.max_attempts,
+            retry: command.retry,
             cancel_requested: self.cancel_requested,
             suspect: self.suspect,
             strikes: self.strikes,

@@ -89,6 +89,8 @@ pub(crate) struct Birth {
     pub(crate) depth: u16,
     pub(crate) fan_out_id: i64,
     pub(crate) nth: u64,
+    /// The attempts of the parent, if it awaits this child.
+    pub(crate) awaited: Option<u16>,
 }
 
 /// What a new task comes from: the keys of the task that makes it, and whose child it is, if it is one.
@@ -130,7 +132,8 @@ pub(crate) fn put(
     let now = session.now;
     let priority = stand.priority;
     let (gate, due, place) = (stand.gate.as_str(), stand.due.as_micros(), stand.place.as_micros());
-    let max_attempts = task.max_attempts.unwrap_or(command.command.retry.max_attempts);
+    let awaited = origin.birth.and_then(|birth| birth.awaited);
+    let max_attempts = task.max_attempts.unwrap_or_else(|| command.command.retry.attempts(awaited));
     let timeout = task.timeout.or(command.command.timeout).map(span);
     let key = task.unique.as_ref().map(|unique| unique.key.as_str());
     let scope = task.unique.as_ref().map(|unique| unique.scope.as_str());

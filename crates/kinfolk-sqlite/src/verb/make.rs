@@ -21,6 +21,7 @@ pub(crate) struct Maker {
     pub(crate) parent_id: Option<i64>,
     pub(crate) root_id: i64,
     depth: u16,
+    max_attempts: u16,
     pub(crate) priority: i32,
     pub(crate) place: Timestamp,
     pub(crate) keys: Keys,
@@ -38,6 +39,7 @@ impl Maker {
                 parent_id: row.get(0)?,
                 root_id: row.get(1)?,
                 depth: row.get(2)?,
+                max_attempts: task.max_attempts,
                 priority: row.get(3)?,
                 place: Timestamp::from_micros(row.get(4)?),
                 keys: Keys::new(),
@@ -161,7 +163,7 @@ pub(crate) fn fan_out(
     awaited: Awaited,
 ) -> Result<FanOutId> {
     let id = session.next_task().0;
-    let nest = Nest::of(maker, id);
+    let nest = Nest { awaited: Some(maker.max_attempts), ..Nest::of(maker, id) };
     let mut fan_out = maker.fan_out(ChildOrder::Together, Some(awaited));
     let mut insert = session.sql(include_str!("../../sql/enqueue/insert_child.sql"))?;
     for task in tasks {
@@ -179,6 +181,8 @@ struct Nest<'m> {
     priority: i32,
     place: Timestamp,
     fan_out_id: i64,
+    /// The attempts of their parent, if it awaits them.
+    awaited: Option<u16>,
     /// Of the task that makes them.
     keys: &'m Keys,
 }
@@ -187,7 +191,7 @@ impl<'m> Nest<'m> {
     /// A nest for children of this task.
     fn of(maker: &'m Maker, fan_out_id: i64) -> Self {
         let Maker { id, depth, priority, place, keys, .. } = maker;
-        Self { parent_id: id.0, depth: depth + 1, priority: *priority, place: *place, fan_out_id, keys }
+        Self { parent_id: id.0, depth: depth + 1, priority: *priority, place: *place, fan_out_id, awaited: None, keys }
     }
 
     /// Makes one more child, unless another task holds its key.
@@ -219,6 +223,7 @@ impl<'m> Nest<'m> {
             depth: self.depth,
             fan_out_id: self.fan_out_id,
             nth: fan_out.tally.total,
+            awaited: self.awaited,
         };
         put(session, insert, task, command, queue, &stand, Origin { keys: self.keys, birth: Some(&birth) })?;
         fan_out.tally.total += 1;

@@ -81,7 +81,7 @@ impl Order {
 pub(crate) fn command(command: &str, queue: &str) -> Result<Command, InputError> {
     Ok(Command {
         queue: QueueName::new(queue)?,
-        retry: RetryPolicy { max_attempts: 4, base_ms: 200, cap_ms: 1_000, ..RetryPolicy::default() },
+        retry: RetryPolicy { max_attempts: Some(4), base_ms: 200, cap_ms: 1_000, ..RetryPolicy::default() },
         ..Command::new(CommandName::new(command)?)
     })
 }

@@ -103,7 +103,7 @@ macro_rules! fan_out_options {
             self
         }
 
-        /// Attempts in all of sub-tasks that name none. Default: what their command is registered with.
+        /// Attempts in all of sub-tasks that name none. Default: what their command declares, else the parent's.
         pub fn max_attempts(mut self, attempts: u16) -> Self {
             self.terms.max_attempts = Some(attempts);
             self

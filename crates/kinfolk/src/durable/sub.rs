@@ -13,7 +13,7 @@ use crate::task::Task;
 use crate::task_error::TaskError;
 
 /// A sub-task to be: the command, what it is given, and how it runs. What is not said comes from the fan-out, then from
-/// the command (the priority from the parent).
+/// the command, then from the parent (the priority at once).
 #[derive(Debug)]
 pub struct Sub {
     pub(crate) draft: Draft,
@@ -133,7 +133,7 @@ fn share_names(child: &mut NewTask, before: Option<&NewTask>) {
     }
 }
 
-/// A child with what the fan-out says about it. What is left out the store takes from its command.
+/// A child with what the fan-out says about it. What is left out the store takes from its command, then from the parent.
 fn fitted(ctx: &Ctx, terms: &Terms, mut child: NewTask) -> NewTask {
     child.queue = child.queue.or_else(|| terms.queue.clone());
     child.priority = child.priority.or(terms.priority);

@@ -13,7 +13,7 @@ fn command(name: &str, retry: RetryPolicy) -> Command {
     Command { retry, ..Command::new(name.parse().unwrap()) }
 }
 
-const QUICK: RetryPolicy = RetryPolicy { max_attempts: 3, base_ms: 1, cap_ms: 5, jitter_pct: 0, max_strikes: 20 };
+const QUICK: RetryPolicy = RetryPolicy { max_attempts: Some(3), base_ms: 1, cap_ms: 5, jitter_pct: 0, max_strikes: 20 };
 
 async fn endings(lab: &Lab, id: TaskId) -> Vec<Ending> {
     lab.store.attempts(id).await.unwrap().into_iter().map(|attempt| attempt.ending).collect()
@@ -36,7 +36,8 @@ async fn an_error_is_tried_again_until_the_attempts_run_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_pause_between_attempts_is_the_policys_and_ends_when_the_clock_says_so() {
     let lab = Lab::new().await;
-    let patient = RetryPolicy { max_attempts: 2, base_ms: 3_600_000, cap_ms: 7_200_000, ..RetryPolicy::default() };
+    let patient =
+        RetryPolicy { max_attempts: Some(2), base_ms: 3_600_000, cap_ms: 7_200_000, ..RetryPolicy::default() };
     let handler =
         |ctx: Ctx, _: Json| async move { if ctx.is_last_attempt() { Ok("at last") } else { Err("not yet".into()) } };
     let worker = lab.worker().handler(command("patient", patient), handler).start().await.unwrap();
@@ -139,7 +140,7 @@ async fn a_handler_that_panics_while_it_is_dropped_gives_its_slot_back() {
         let _bomb = Bomb;
         std::future::pending::<Result<(), TaskError>>().await
     };
-    let once = RetryPolicy { max_attempts: 1, ..QUICK };
+    let once = RetryPolicy { max_attempts: Some(1), ..QUICK };
     let worker = lab.worker().queue("default", 1).handler(command("bomb", once), handler).start().await.unwrap();
     for _ in 0..2 {
         let enqueue = lab.kinfolk.enqueue("bomb", &()).timeout(Duration::from_millis(5));

@@ -19,7 +19,7 @@ on_both_stores!(
     a_fan_out_that_takes_too_long_is_given_up_and_its_children_are_cancelled,
     children_are_cancelled_when_their_parent_fails_if_it_says_so,
     nested_fan_outs_report_up_to_the_root,
-    options_of_a_child_go_before_those_of_the_fan_out_and_of_the_command,
+    options_of_a_child_go_before_those_of_the_fan_out_the_command_and_the_parent,
     a_call_that_fails_is_told_with_its_cause_and_is_not_tried_again,
     a_parent_can_go_on_after_a_failed_call,
     what_cannot_be_fanned_out_fails_the_parent_for_good,
@@ -235,21 +235,29 @@ async fn nested_fan_outs_report_up_to_the_root(lab: &Lab) {
     lab.check().await;
 }
 
-async fn options_of_a_child_go_before_those_of_the_fan_out_and_of_the_command(lab: &Lab) {
+async fn options_of_a_child_go_before_those_of_the_fan_out_the_command_and_the_parent(lab: &Lab) {
     let parent = |ctx: Ctx, _: Json| async move {
         let own = Sub::new("noop", &1).max_attempts(3).priority(9).timeout(Duration::from_secs(7));
         let subs = [own, Sub::new("noop", &2)];
         ctx.fan_out::<()>(subs).max_attempts(5).priority(4).sub_task_timeout(Duration::from_secs(8)).await?;
         ctx.call::<()>("noop", &3).await?;
+        ctx.call::<()>("silent", &4).await?;
         Ok(())
     };
-    let worker = lab.worker().handler("parent", parent).handler(quick("noop", 1), noop).start().await.unwrap();
+    let worker = lab
+        .worker()
+        .handler("parent", parent)
+        .handler(quick("noop", 1), noop)
+        .handler("silent", noop)
+        .start()
+        .await
+        .unwrap();
     let id = lab.kinfolk.enqueue("parent", &()).max_attempts(2).priority(1).await.unwrap().id().unwrap();
     assert_eq!(lab.ended(id).await.state, State::Completed);
     let children = lab.kinfolk.children(id, 0, 9).await.unwrap();
     let said: Vec<_> = children.iter().map(|child| (child.max_attempts, child.priority, child.timeout)).collect();
     let seconds = |n| Some(Duration::from_secs(n));
-    assert_eq!(said, [(3, 9, seconds(7)), (5, 4, seconds(8)), (1, 1, None)]);
+    assert_eq!(said, [(3, 9, seconds(7)), (5, 4, seconds(8)), (1, 1, None), (2, 1, None)]);
     worker.stop().await.unwrap();
     lab.check().await;
 }

@@ -109,7 +109,8 @@ impl Lab {
 
 /// A command that is tried quickly, and not for long.
 pub(crate) fn quick(name: &str, attempts: u16) -> Command {
-    let retry = RetryPolicy { max_attempts: attempts, base_ms: 1, cap_ms: 5, jitter_pct: 0, ..RetryPolicy::default() };
+    let retry =
+        RetryPolicy { max_attempts: Some(attempts), base_ms: 1, cap_ms: 5, jitter_pct: 0, ..RetryPolicy::default() };
     Command { retry, ..Command::new(name.parse().unwrap()) }
 }
 

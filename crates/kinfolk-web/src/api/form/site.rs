@@ -57,7 +57,7 @@ pub(crate) struct CommandForm {
     name: String,
     queue: String,
     priority: i32,
-    max_attempts: u16,
+    max_attempts: Option<u16>,
     backoff_ms: u32,
     backoff_cap_ms: u32,
     jitter_pct: u8,
