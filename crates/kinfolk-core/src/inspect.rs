@@ -14,8 +14,16 @@ pub use crate::filter::{Filter, Matches, Order, Page, PayloadIs};
 pub struct Stats {
     /// The store's clock.
     pub now: Timestamp,
-    /// Tasks by queue, command and state, sorted; only those that exist.
+    /// Tasks by queue, command and state, sorted; only those that exist. What is pending, running or waiting is counted to
+    /// the last one; what has completed, among the newest [`crate::limits::LOOK_MAX`] tasks; what has failed or was
+    /// cancelled, as many of those that ended last.
     pub counts: Vec<Count>,
+    /// The states in which there may be more tasks than were counted.
+    pub more: Vec<State>,
+    /// Fan-outs with open children that their tasks wait for.
+    pub fan_outs: u64,
+    /// Families that have such a fan-out.
+    pub families: u64,
     /// For each queue that has open tasks: since when the one at the head of the line has stood there.
     pub oldest_open: Vec<(QueueName, Timestamp)>,
     /// Workers with a live lease.

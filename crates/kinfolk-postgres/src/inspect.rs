@@ -45,7 +45,7 @@ const CHILDREN: &str = concat!("select ", task_columns!(), " from kinfolk.childr
 const TALLY: &str = "select total, completed, failed, cancelled from kinfolk.tally($1)";
 const PROGRESS: &str = "select generation, total, completed, failed, cancelled from kinfolk.progress($1)";
 const COUNTS: &str = "select queue, command, state, tasks from kinfolk.count_tasks()";
-const STATS: &str = "select now, workers, queue, oldest_open from kinfolk.stats()";
+const STATS: &str = "select now, workers, queue, oldest_open, fan_outs, families, more from kinfolk.stats()";
 const QUEUES: &str = "select * from kinfolk.queues()";
 const COMMANDS: &str = "select * from kinfolk.commands()";
 const WORKERS: &str = "select * from kinfolk.workers()";
@@ -182,7 +182,9 @@ impl Inspect for PgStore {
         let mut stats = Stats { counts, ..Stats::default() };
         for row in self.look(STATS, &[]).await? {
             stats.now = row.get::<_, Moment>(0).0;
-            stats.workers = u64::try_from(row.get::<_, i64>(1)).unwrap_or_default();
+            stats.workers = rows::count(&row, 1)?;
+            (stats.fan_outs, stats.families) = (rows::count(&row, 4)?, rows::count(&row, 5)?);
+            stats.more = row.get::<_, Vec<&str>>(6).into_iter().map(str::parse).collect::<Result<_, InputError>>()?;
             if let (Some(queue), Some(place)) = (row.get::<_, Option<&str>>(2), row.get::<_, Option<Moment>>(3)) {
                 stats.oldest_open.push((QueueName::new(queue)?, place.0));
             }

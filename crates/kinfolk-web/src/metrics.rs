@@ -63,7 +63,8 @@ pub(crate) async fn show(visit: Visit) -> Result<Response, Problem> {
 fn gauges(stats: &Stats, workers: &[WorkerView]) -> String {
     let mut text = String::new();
     family(&mut text, "kinfolk_tasks", "Tasks in the store.");
-    for count in &stats.counts {
+    // A count that ends somewhere is no measure.
+    for count in stats.counts.iter().filter(|count| !stats.more.contains(&count.state)) {
         let (queue, command, state) = (&count.queue, &count.command, count.state.as_str());
         line(
             &mut text,

@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use kinfolk::{
     Command, CommandName, Ctx, Due, Event, Json, Kinfolk, NewTask, QueueName, State, TaskId, WorkerBuilder, WorkerId,
 };
+use kinfolk_core::limits::MINUTES_KEPT;
 use kinfolk_core::{SqlHandler, WorkerSpec};
 use kinfolk_runner::SqlCommands;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -347,8 +348,9 @@ impl Engine {
     }
 
     async fn completed(&self) -> anyhow::Result<u64> {
-        let stats = self.kinfolk.store().stats().await?;
-        Ok(stats.counts.iter().filter(|count| count.state == State::Completed).map(|count| count.tasks).sum())
+        // As the worker has noted: statistics do not count that far.
+        let minutes = self.kinfolk.store().minutes(MINUTES_KEPT).await?;
+        Ok(minutes.iter().map(|minute| minute.figures.completed).sum())
     }
 }
 

@@ -25,7 +25,15 @@ pub(crate) async fn run(session: &Session) -> Result<(), Fault> {
     } else {
         out.line(table_of(&stats))?;
     }
+    if !stats.more.is_empty() {
+        let states: Vec<&str> = stats.more.iter().map(|state| state.as_str()).collect();
+        out.line(format_args!("there are more tasks than were counted: {}", states.join(", ")))?;
+    }
     out.line("")?;
+    if stats.fan_outs > 0 {
+        let (fan_outs, families) = (stats.fan_outs, stats.families);
+        out.line(format_args!("fan-outs with open children: {fan_outs}, in families: {families}"))?;
+    }
     for held in &held {
         out.line(words::held(held))?;
     }

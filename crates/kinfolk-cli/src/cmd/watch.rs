@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 use kinfolk_core::inspect::Stats;
+use kinfolk_core::limits::MINUTES_KEPT;
 use kinfolk_core::{QueueName, State, Store, TaskId, Timestamp};
 use serde::Serialize;
 
@@ -107,7 +108,7 @@ struct Look {
 }
 
 async fn look_at(store: &dyn Store) -> Result<Look, Fault> {
-    let Stats { now, counts, .. } = store.stats().await?;
+    let Stats { now, counts, more, .. } = store.stats().await?;
     let queues = store.queues().await?;
     let mut lines: BTreeMap<QueueName, Line> = queues
         .into_iter()
@@ -124,6 +125,16 @@ async fn look_at(store: &dyn Store) -> Result<Look, Fault> {
             State::Cancelled => &mut line.cancelled,
         };
         *place += count.tasks;
+    }
+    if !more.is_empty() {
+        // What has ended was not counted to the end: what workers noted since grows as well.
+        lines.values_mut().for_each(|line| (line.completed, line.failed, line.cancelled) = (0, 0, 0));
+        for minute in store.minutes(MINUTES_KEPT).await? {
+            let line = lines.entry(minute.queue).or_default();
+            line.completed += minute.figures.completed;
+            line.failed += minute.figures.failed;
+            line.cancelled += minute.figures.cancelled;
+        }
     }
     Ok(Look { now, lines })
 }

@@ -12,7 +12,8 @@ use kinfolk_core::task::Ending;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
     Attempt, Checkpoint, CommandName, Failure, FailureKind, FanOut, FanOutId, GroupSpec, Groups, Json, Key, KeyView,
-    QueueName, Rate, Reason, Rule, Run, Setting, SignalName, StepKind, Tally, TaskId, Timestamp, Verdict, WorkerId,
+    QueueName, Rate, Reason, Rule, Run, Setting, SignalName, State, StepKind, Tally, TaskId, Timestamp, Verdict,
+    WorkerId,
 };
 use serde::Serialize;
 use serde_json::{Number, Value};
@@ -300,6 +301,9 @@ impl<'a> From<&'a WorkerView> for WorkerPart<'a> {
 pub(crate) struct StatsPart<'a> {
     looked_at: Timestamp,
     counts: &'a [Count],
+    more: &'a [State],
+    fan_outs: u64,
+    families: u64,
     held: &'a [Held],
     oldest_open: Vec<OldestPart<'a>>,
     workers: u64,
@@ -316,8 +320,8 @@ impl<'a> StatsPart<'a> {
     /// Counts, and what holds up what pends.
     pub(crate) fn new(stats: &'a Stats, held: &'a [Held]) -> Self {
         let oldest = stats.oldest_open.iter().map(|(queue, since_at)| OldestPart { queue, since_at: *since_at });
-        let (looked_at, counts, workers) = (stats.now, &stats.counts, stats.workers);
-        Self { looked_at, counts, held, oldest_open: oldest.collect(), workers }
+        let Stats { now: looked_at, ref counts, ref more, fan_outs, families, workers, .. } = *stats;
+        Self { looked_at, counts, more, fan_outs, families, held, oldest_open: oldest.collect(), workers }
     }
 }
 

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use kinfolk_core::inspect::{Count, Filter, Health};
-use kinfolk_core::limits::PAGE_MAX;
+use kinfolk_core::limits::{LOOK_MAX, PAGE_MAX};
 use kinfolk_core::store::WakeSource;
-use kinfolk_core::{NewTask, State, TaskId, Wake};
+use kinfolk_core::{NewTask, Outcome, Settled, State, TaskId, Wake};
 
+use crate::kin::children;
 use crate::world::{LEASE, World, command, later, new_task, queue_name, secs, worker_spec};
 
 async fn found(w: &World, filter: Filter) -> Vec<TaskId> {
@@ -107,6 +108,38 @@ pub async fn counts_are_by_queue_command_and_state(w: &World) {
         ]
     );
     assert_eq!(stats.workers, 1);
+}
+
+/// Of what has ended, counts see the newest tasks, and the failures that came last; they say of which states there are more.
+pub async fn counts_of_what_has_ended_have_a_bound(w: &World) {
+    w.completed().await;
+    w.failed().await;
+    assert_eq!(w.store.stats().await.unwrap().more, []);
+    w.enqueue_many("mail", LOOK_MAX).await;
+    let stats = w.store.stats().await.unwrap();
+    let counted: Vec<_> = stats.counts.iter().map(|count| (count.state, count.tasks)).collect();
+    assert_eq!(counted, [(State::Pending, LOOK_MAX as u64), (State::Failed, 1)]);
+    assert_eq!(stats.more, [State::Completed]);
+}
+
+/// Fan-outs are active while their task waits for open children, and so are the families that have one.
+pub async fn active_fan_outs_and_families_are_counted(w: &World) {
+    let active = async || {
+        let stats = w.store.stats().await.unwrap();
+        (stats.fan_outs, stats.families)
+    };
+    assert_eq!(active().await, (0, 0));
+    let (_, kids) = w.parent_of(2).await;
+    let (_, others) = w.parent_of(1).await;
+    assert_eq!(active().await, (2, 2));
+    let first = w.start(kids[0]).await;
+    assert_eq!(w.leave_behind(&first, children(1)).await, Settled::Recorded(State::Waiting));
+    assert_eq!(active().await, (3, 2), "a fan-out below another is of the same family");
+    w.work(kids[1], Outcome::Done(None)).await;
+    w.work(others[0], Outcome::Done(None)).await;
+    assert_eq!(active().await, (2, 1));
+    w.work(w.kids(kids[0]).await[0], Outcome::Done(None)).await;
+    assert_eq!(active().await, (0, 0));
 }
 
 /// The head of each line is shown with the moment since which it stands there; tasks for later are not in line.

@@ -90,21 +90,47 @@ impl Engine {
     pub(super) fn stats(&self) -> Stats {
         let mut counts = BTreeMap::new();
         let mut heads: BTreeMap<QueueName, (i32, Timestamp)> = BTreeMap::new();
+        let more = self.more_than_counted();
+        let newest = self.tasks.keys().rev().nth(LOOK_MAX - 1).copied();
         for Row { task, .. } in self.tasks.values() {
-            *counts.entry((task.queue.clone(), task.command.clone(), task.state)).or_insert(0) += 1;
+            let is_seen = task.state != State::Completed || newest.is_none_or(|newest| task.id >= newest);
+            if is_seen {
+                *counts.entry((task.queue.clone(), task.command.clone(), task.state)).or_insert(0) += 1;
+            }
             if task.gate == Some(Gate::Open) {
                 let mine = (task.priority, task.place);
                 let head = heads.entry(task.queue.clone()).or_insert(mine);
                 *head = mine.min(*head);
             }
         }
+        let (fan_outs, families) = self.waited_for();
         let count = |((queue, command, state), tasks)| Count { queue, command, state, tasks };
         Stats {
             now: self.now,
             counts: counts.into_iter().map(count).collect(),
             oldest_open: heads.into_iter().map(|(queue, (_, place))| (queue, place)).collect(),
             workers: self.workers.values().filter(|worker| worker.lease_until >= self.now).count() as u64,
+            more,
+            fan_outs,
+            families,
         }
+    }
+
+    /// The states of which a count does not see all tasks. (What has failed or was cancelled is never that many in a test.)
+    fn more_than_counted(&self) -> Vec<State> {
+        if self.tasks.len() > LOOK_MAX { vec![State::Completed] } else { Vec::new() }
+    }
+
+    /// Fan-outs with open children whose tasks wait, and in how many families.
+    fn waited_for(&self) -> (u64, u64) {
+        let open = self.tasks.values().filter(|row| !row.task.state.is_terminal());
+        let of_waiting = open.filter_map(|row| {
+            let parent = &self.tasks.get(&row.task.parent?)?.task;
+            (parent.state == State::Waiting).then(|| (parent.id, row.fan_out, parent.root))
+        });
+        let open: BTreeSet<_> = of_waiting.collect();
+        let roots: BTreeSet<_> = open.iter().map(|(.., root)| *root).collect();
+        (open.len() as u64, roots.len() as u64)
     }
 
     pub(super) fn workers_shown(&self) -> Vec<WorkerView> {

@@ -1,28 +1,13 @@
--- How many tasks of each command are in each state on each queue.
-
-create or replace function kinfolk.count_tasks()
-returns table (queue text, command text, state text, tasks bigint)
-language sql stable security definer
-set search_path = pg_catalog, pg_temp
-set jit = off
-as $$
-    select q.name, c.name, n.state::text, n.tasks
-    from (
-        select t.queue_id, t.command_id, t.state, count(*) as tasks
-        from kinfolk.task t
-        group by t.queue_id, t.command_id, t.state
-    ) n
-    join kinfolk.queue q on q.id = n.queue_id
-    join kinfolk.command c on c.id = n.command_id
-    order by q.name, c.name, n.state
-$$;
-
--- The clock, the workers with a live lease, and for each queue with open tasks the place of the one at the head of the
--- line.
+-- The clock, the workers with a live lease, the fan-outs with open children that their tasks wait for and their families, the
+-- states in which there are more tasks than `count_tasks` counts, and for each queue with open tasks the place of the one at the
+-- head of the line. Locks nothing; reads `task_waiting` and `fan_out_task`, `task_ready`, `task_suspect` and `task_turn`.
 create or replace function kinfolk.stats()
-returns table (now timestamptz, workers bigint, queue text, oldest_open timestamptz)
+returns table (
+    now timestamptz, workers bigint, queue text, oldest_open timestamptz, fan_outs bigint, families bigint, more text[]
+)
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 set jit = off
 as $$
     with clock as materialized (
@@ -89,9 +74,10 @@ as $$
         from head h
         order by h.queue_id, h.priority, h.place, h.id
     )
-    select clock.now, live.workers, heads.name, heads.place
+    select clock.now, live.workers, heads.name, heads.place, a.fan_outs, a.families, kinfolk.more_than_counted()
     from clock
     cross join live
+    cross join kinfolk.active_fan_outs() a
     left join heads on true
     order by heads.name
 $$;

@@ -1,9 +1,9 @@
--- counts: how many tasks there are by queue, command and state; every branch reads one index alone, and together they
--- hold each task once. (Tasks to be tried again are both behind the gate time and on a shelf. Suspended ones that have a
+-- counts: how many tasks are pending, running or waiting, by queue, command and state; every branch reads one index alone, and
+-- together they hold each task once. (Tasks to be tried again are both behind the gate time and on a shelf. Suspended ones that have a
 -- timer are too: they do not count as pending, and are taken off again. Of those that take turns only those in other lanes are
 -- nowhere else.)
 -- params: none
--- index:  task_ready_idx, task_suspect_idx, task_due_idx, task_finished_idx, task_shelf_idx; running tasks by
+-- index:  task_ready_idx, task_suspect_idx, task_due_idx, task_shelf_idx; running tasks by
 --         task_running_idx
 select queue_id,
        command_id,
@@ -51,25 +51,11 @@ group by queue_id, command_id
 union all
 select queue_id,
        command_id,
-       state,
+       iif(shelf in ('waiting', 'outside', 'asleep'), 'waiting', 'pending'),
        count(*)
 from task
-where finished_at is not null
-  and depth = 0
-group by queue_id, state, command_id
-union all
-select queue_id,
-       command_id,
-       case
-           when shelf in ('completed', 'failed', 'cancelled', 'waiting') then shelf
-           when shelf = 'outside' or shelf = 'asleep' then 'waiting'
-           else 'pending'
-       end,
-       count(*)
-from task
-where shelf is not null
-  and shelf <> 'backoff'
-  and shelf <> 'turn'
+where shelf in ('root', 'child', 'after', 'limit', 'key', 'waiting', 'outside', 'asleep')
+  and shelf is not null
 group by shelf, queue_id, command_id
 union all
 select queue_id,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use kinfolk_core::inspect::{Count, Stats};
+use kinfolk_core::limits::LOOK_MAX;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{QueueName, State, Timestamp};
 
@@ -15,11 +16,13 @@ use crate::rows;
 pub(crate) fn stats(snapshot: &Snapshot<'_>) -> Result<Stats> {
     let catalogue = &snapshot.catalogue;
     let mut tasks: BTreeMap<(i64, i64, State), i64> = BTreeMap::new();
-    let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/counts.sql"))?;
-    let mut rows = statement.query(())?;
-    while let Some(row) = rows.next()? {
-        let state: String = row.get(2)?;
-        *tasks.entry((row.get(0)?, row.get(1)?, state.parse()?)).or_default() += row.get::<_, i64>(3)?;
+    let mut live = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/counts.sql"))?;
+    let mut ended = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/ended.sql"))?;
+    for mut rows in [live.query(())?, ended.query([LOOK_MAX])?] {
+        while let Some(row) = rows.next()? {
+            let state: String = row.get(2)?;
+            *tasks.entry((row.get(0)?, row.get(1)?, state.parse()?)).or_default() += row.get::<_, i64>(3)?;
+        }
     }
     tasks.retain(|_, tasks| *tasks > 0);
     let mut counts = Vec::with_capacity(tasks.len());
@@ -30,7 +33,18 @@ pub(crate) fn stats(snapshot: &Snapshot<'_>) -> Result<Stats> {
     counts.sort();
     let pending = tasks.keys().filter(|(_, _, state)| *state == State::Pending).map(|&(q, c, _)| (q, c));
     let oldest_open = heads(snapshot, catalogue, pending)?;
-    Ok(Stats { now: snapshot.now, counts, oldest_open, workers: alive(snapshot)? })
+    let mut active = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/active.sql"))?;
+    let (fan_outs, families) = active.query_row((), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (now, workers, more) = (snapshot.now, alive(snapshot)?, more_than_counted(snapshot)?);
+    Ok(Stats { now, counts, more, fan_outs, families, oldest_open, workers })
+}
+
+/// The states in which there are more tasks than are counted.
+fn more_than_counted(snapshot: &Snapshot<'_>) -> Result<Vec<State>> {
+    let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/more.sql"))?;
+    let more: [bool; 3] = statement.query_row([LOOK_MAX], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
+    let states = [State::Completed, State::Failed, State::Cancelled].into_iter().zip(more);
+    Ok(states.filter(|(_, more)| *more).map(|(state, _)| state).collect())
 }
 
 /// How many workers have a live lease and a process that is not known to be dead.

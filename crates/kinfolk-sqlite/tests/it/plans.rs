@@ -141,9 +141,11 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
         "COVERING INDEX task_shelf_idx",
         "COVERING INDEX task_suspect_idx",
         "COVERING INDEX task_due_idx",
-        "INDEX task_running_idx",
-        "COVERING INDEX task_finished_idx"
+        "INDEX task_running_idx"
     ],
+    "inspect/ended.sql" => ["#", "INDEX task_not_completed_idx"],
+    "inspect/more.sql" => ["#", "COVERING INDEX task_not_completed_idx"],
+    "inspect/active.sql" => ["INDEX task_shelf_idx", "INDEX fan_out_open_idx"],
     "inspect/struck.sql" =>
         ["#", "COVERING INDEX task_suspect_idx", "COVERING INDEX task_running_idx", "COVERING INDEX task_shelf_idx"],
     "acquit/task.sql" => ["#"],

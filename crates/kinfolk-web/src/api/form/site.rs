@@ -142,7 +142,10 @@ impl From<Status> for StatusForm {
 pub(crate) struct StatsForm {
     #[schema(value_type = String, format = DateTime)]
     looked_at: Timestamp,
+    /// Completed tasks are counted among the newest 10,000 tasks, failed and cancelled ones among the 10,000 that ended last.
     counts: Vec<CountForm>,
+    /// The states in which there may be more tasks than were counted.
+    more: Vec<StateForm>,
     /// For each queue that has open tasks: since when the one at the head of the line has stood there.
     oldest_open: Vec<OldestForm>,
     /// Workers with a live lease.
@@ -179,6 +182,7 @@ impl From<Stats> for StatsForm {
         Self {
             looked_at: stats.now,
             counts: stats.counts.into_iter().map(count).collect(),
+            more: stats.more.into_iter().map(Into::into).collect(),
             oldest_open: stats
                 .oldest_open
                 .into_iter()
