@@ -58,72 +58,78 @@ async fn every_planted_mistake_breaks_a_contract() {
             Bug::WindowEndsEarly => {
                 breaks(bug, async |w| unique::a_window_is_held_for_its_span_whatever_happens(w).await).await;
             }
-            Bug::JoinMissesAChild => breaks(bug, async |w| join::the_last_child_completes_the_parent(w).await).await,
-            Bug::FirstFailureEndsTheParent => {
-                breaks(bug, async |w| join::a_failed_child_fails_its_parent_after_all_have_ended(w).await).await;
-            }
-            Bug::SiblingComesTooLate => {
-                breaks(bug, async |w| sibling::the_parent_waits_for_siblings_too(w).await).await;
-            }
-            Bug::InOrderOpensTwo => breaks(bug, async |w| in_order::they_run_one_after_another(w).await).await,
-            Bug::FailureDoesNotStopTheOrder => {
-                breaks(bug, async |w| in_order::until_a_failure_the_rest_is_cancelled(w).await).await;
-            }
-            Bug::CancelledParentCompletes => {
-                breaks(bug, async |w| cancel_family::a_family_in_which_nothing_runs_ends_at_once(w).await).await;
-            }
-            Bug::CancelStopsAtChildren => {
-                breaks(bug, async |w| cancel_family::the_deepest_family_is_cancelled_whole(w).await).await;
-            }
-            Bug::RepeatMakesTwice => {
-                breaks(bug, async |w| spawn::a_settle_sent_again_makes_nothing_twice(w).await).await;
-            }
-            Bug::RefusalMakesTheRest => {
-                breaks(bug, async |w| spawn::an_unknown_command_or_queue_refuses_everything(w).await).await;
-            }
-            Bug::ChildPriorityFromTheCommand | Bug::ChildLosesThePlace => {
-                breaks(bug, async |w| spawn::a_child_takes_its_parents_priority_and_its_roots_place(w).await).await;
-            }
-            Bug::DepthIsIgnored => {
-                breaks(bug, async |w| spawn::a_family_grows_as_deep_as_its_roots_queue_allows(w).await).await;
-            }
-            Bug::FamilyLimitIsIgnored => {
-                breaks(bug, async |w| serial::top_level_tasks_run_one_after_another(w).await).await;
-            }
-            Bug::ChildLimitIsIgnored => {
-                breaks(bug, async |w| child_limit::only_so_many_children_run_at_once(w).await).await;
-            }
-            Bug::WaitingHoldsASlot => breaks(bug, async |w| child_limit::waiting_children_use_no_room(w).await).await,
-            Bug::YieldKeepsThePlace => {
-                breaks(bug, async |w| serial::a_root_that_yields_lets_others_go_first(w).await).await;
-            }
-            Bug::FollowUpOpensEarly => {
-                breaks(bug, async |w| follow_up::a_follow_up_waits_for_the_whole_family(w).await).await;
-            }
-            Bug::FollowUpForgetsTheSecondFamily => {
-                breaks(bug, async |w| follow_up::a_follow_up_waits_for_every_family_that_asked(w).await).await;
-            }
-            Bug::SkippedFollowUpRuns => {
-                breaks(bug, async |w| follow_up::a_follow_up_of_success_is_cancelled_after_anything_else(w).await)
-                    .await;
-            }
-            Bug::RetryFamilyForgetsTheRoot => {
-                breaks(bug, async |w| retry_family::failed_leaves_run_again_and_their_parents_wait(w).await).await;
-            }
-            Bug::RepairIgnoresTheFamilyLimit => {
-                breaks(bug, async |w| retry_family::a_repaired_family_waits_for_a_place(w).await).await;
-            }
-            Bug::ChildIsPrunedAlone => {
-                breaks(bug, async |w| prune_family::an_ended_child_stays_while_its_family_works(w).await).await;
-            }
-            Bug::ScheduledTaskIsActive => {
-                breaks(bug, async |w| status::active_is_what_is_at_work_or_ready(w).await).await;
-            }
-            Bug::ShortActivityIsMissed => {
-                breaks(bug, async |w| status::activity_between_two_looks_is_told(w).await).await;
-            }
-            _ => in_groups(bug).await,
+            _ => in_families(bug).await,
         }
+    }
+}
+
+/// Mistakes in what parents, children and follow-ups wait for.
+async fn in_families(bug: Bug) {
+    match bug {
+        Bug::JoinMissesAChild => breaks(bug, async |w| join::the_last_child_completes_the_parent(w).await).await,
+        Bug::FirstFailureEndsTheParent => {
+            breaks(bug, async |w| join::a_failed_child_fails_its_parent_after_all_have_ended(w).await).await;
+        }
+        Bug::SiblingComesTooLate => {
+            breaks(bug, async |w| sibling::the_parent_waits_for_siblings_too(w).await).await;
+        }
+        Bug::InOrderOpensTwo => breaks(bug, async |w| in_order::they_run_one_after_another(w).await).await,
+        Bug::FailureDoesNotStopTheOrder => {
+            breaks(bug, async |w| in_order::until_a_failure_the_rest_is_cancelled(w).await).await;
+        }
+        Bug::CancelledParentCompletes => {
+            breaks(bug, async |w| cancel_family::a_family_in_which_nothing_runs_ends_at_once(w).await).await;
+        }
+        Bug::CancelStopsAtChildren => {
+            breaks(bug, async |w| cancel_family::the_deepest_family_is_cancelled_whole(w).await).await;
+        }
+        Bug::RepeatMakesTwice => {
+            breaks(bug, async |w| spawn::a_settle_sent_again_makes_nothing_twice(w).await).await;
+        }
+        Bug::RefusalMakesTheRest => {
+            breaks(bug, async |w| spawn::an_unknown_command_or_queue_refuses_everything(w).await).await;
+        }
+        Bug::ChildPriorityFromTheCommand | Bug::ChildLosesThePlace => {
+            breaks(bug, async |w| spawn::a_child_takes_its_parents_priority_and_its_roots_place(w).await).await;
+        }
+        Bug::DepthIsIgnored => {
+            breaks(bug, async |w| spawn::a_family_grows_as_deep_as_its_roots_queue_allows(w).await).await;
+        }
+        Bug::FamilyLimitIsIgnored => {
+            breaks(bug, async |w| serial::top_level_tasks_run_one_after_another(w).await).await;
+        }
+        Bug::ChildLimitIsIgnored => {
+            breaks(bug, async |w| child_limit::only_so_many_children_run_at_once(w).await).await;
+        }
+        Bug::WaitingHoldsASlot => breaks(bug, async |w| child_limit::waiting_children_use_no_room(w).await).await,
+        Bug::YieldKeepsThePlace => {
+            breaks(bug, async |w| serial::a_root_that_yields_lets_others_go_first(w).await).await;
+        }
+        Bug::FollowUpOpensEarly => {
+            breaks(bug, async |w| follow_up::a_follow_up_waits_for_the_whole_family(w).await).await;
+        }
+        Bug::FollowUpForgetsTheSecondFamily => {
+            breaks(bug, async |w| follow_up::a_follow_up_waits_for_every_family_that_asked(w).await).await;
+        }
+        Bug::SkippedFollowUpRuns => {
+            breaks(bug, async |w| follow_up::a_follow_up_of_success_is_cancelled_after_anything_else(w).await).await;
+        }
+        Bug::RetryFamilyForgetsTheRoot => {
+            breaks(bug, async |w| retry_family::failed_leaves_run_again_and_their_parents_wait(w).await).await;
+        }
+        Bug::RepairIgnoresTheFamilyLimit => {
+            breaks(bug, async |w| retry_family::a_repaired_family_waits_for_a_place(w).await).await;
+        }
+        Bug::ChildIsPrunedAlone => {
+            breaks(bug, async |w| prune_family::an_ended_child_stays_while_its_family_works(w).await).await;
+        }
+        Bug::ScheduledTaskIsActive => {
+            breaks(bug, async |w| status::active_is_what_is_at_work_or_ready(w).await).await;
+        }
+        Bug::ShortActivityIsMissed => {
+            breaks(bug, async |w| status::activity_between_two_looks_is_told(w).await).await;
+        }
+        _ => in_groups(bug).await,
     }
 }
 

@@ -94,7 +94,7 @@ pub async fn an_awaited_child_is_a_child_like_any_other(w: &World) {
 pub async fn a_sub_task_has_its_parents_attempts_in_the_end(w: &World) {
     let silent = Command { retry: RetryPolicy::default(), ..plain_command("report") };
     w.store.register(&[plain_command("report"), plain_command("export")]).await.unwrap();
-    w.store.register(&[silent.clone()]).await.unwrap();
+    w.store.register(std::slice::from_ref(&silent)).await.unwrap();
     let known = w.store.commands().await.unwrap();
     assert_eq!(known.iter().find(|known| known.name == silent.name).unwrap().retry.max_attempts, None);
     let id = w.create(NewTask { max_attempts: Some(7), ..new_task("mail") }).await;

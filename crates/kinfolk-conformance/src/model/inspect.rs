@@ -126,7 +126,7 @@ impl Engine {
         let open = self.tasks.values().filter(|row| !row.task.state.is_terminal());
         let of_waiting = open.filter_map(|row| {
             let parent = &self.tasks.get(&row.task.parent?)?.task;
-            (parent.state == State::Waiting).then(|| (parent.id, row.fan_out, parent.root))
+            (parent.state == State::Waiting).then_some((parent.id, row.fan_out, parent.root))
         });
         let open: BTreeSet<_> = of_waiting.collect();
         let roots: BTreeSet<_> = open.iter().map(|(.., root)| *root).collect();

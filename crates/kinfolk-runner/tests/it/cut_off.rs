@@ -86,11 +86,9 @@ async fn a_task_that_gets_no_connection_within_its_timeout_has_not_timed_out() {
     };
     lab.until(&released("2"), "true").await;
     // What it begins from now on has time enough, however slow this machine: only the wait for a connection is looked at.
-    let begun = lab
-        .database
-        .texts(&format!("update kinfolk.task set timeout_us = 3600000000 where id = {id} returning runs::text"));
-    let begun = begun.await.remove(0);
-    lab.until(&released(&begun), "true").await;
+    let patient = format!("update kinfolk.task set timeout_us = 3600000000 where id = {id} returning runs::text");
+    let begun = lab.database.texts(&patient).await;
+    lab.until(&released(&begun[0]), "true").await;
     few.allow(&lab, 9).await;
     let task = lab.ended(id).await;
     assert_eq!((task.state, task.attempt), (State::Completed, 1), "{:?}", task.failure);

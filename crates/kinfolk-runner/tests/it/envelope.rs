@@ -17,8 +17,11 @@ const HANDLERS: &str = "
     select kinfolk.register_command('plain', handler => 'app.say', envelope => false, max_attempts => 1);
     select kinfolk.register_command('around', handler => 'app.say', before => 'app.inner', max_attempts => 1)";
 
-/// What is answered, and what becomes of the task: its result, or the kind of failure and a part of its message.
-const ANSWERS: [(&str, Result<Option<&str>, (FailureKind, &str)>); 13] = [
+/// What becomes of a task: its result, or the kind of failure and a part of its message.
+type End = Result<Option<&'static str>, (FailureKind, &'static str)>;
+
+/// What is answered, and what becomes of the task.
+const ANSWERS: [(&str, End); 13] = [
     (r#"{"success": true, "payload": {"n": 1}}"#, Ok(Some(r#"{"n": 1}"#))),
     (r#"{"success": true, "error": "", "validation_failure_message": null, "payload": 7}"#, Ok(Some("7"))),
     (r#"{"success": true}"#, Ok(None)),

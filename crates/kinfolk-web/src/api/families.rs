@@ -139,7 +139,7 @@ async fn timeline(
     }
     let course = |task: Task| {
         let runs = runs.remove(&task.id).unwrap_or_default();
-        CourseForm::new(task, runs)
+        CourseForm::new(&task, runs)
     };
     Ok(Json(Timeline { next: page.next.map(|id| id.0), tasks: page.tasks.into_iter().map(course).collect() }))
 }

@@ -122,9 +122,9 @@ fn ahead(schedule: &Schedule, now: Timestamp) -> Vec<(String, Moment)> {
     ticks
 }
 
-/// What the next change of clocks means for a schedule; empty where there is none in the next half year.
+/// What the next change of clocks means for a schedule; empty where there is none in the next 230 days: summer time lasts 217.
 fn clocks(schedule: &Schedule, now: Timestamp) -> String {
-    const AHEAD: std::time::Duration = std::time::Duration::from_secs(183 * 24 * 3_600);
+    const AHEAD: std::time::Duration = std::time::Duration::from_secs(230 * 24 * 3_600);
     let Ok(zone) = jiff::tz::TimeZone::get(&schedule.zone) else { return String::new() };
     let Some(change) = zone.following(now.to_jiff()).next() else { return String::new() };
     if Timestamp::from(change.timestamp()) > now.plus(AHEAD) {

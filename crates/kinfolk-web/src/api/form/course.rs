@@ -148,7 +148,7 @@ pub(crate) struct CourseForm {
 }
 
 impl CourseForm {
-    pub(crate) fn new(task: Task, runs: Vec<RunForm>) -> Self {
+    pub(crate) fn new(task: &Task, runs: Vec<RunForm>) -> Self {
         Self {
             task: task.id.0,
             parent: task.parent.map(|parent| parent.0),

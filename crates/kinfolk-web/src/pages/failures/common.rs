@@ -59,7 +59,7 @@ fn facts(task: &Task) -> Vec<String> {
                 Value::Object(inner) => {
                     facts.extend(inner.iter().filter_map(|(below, value)| {
                         said(value).map(|said| format!("payload.{name}.{below} = {said}"))
-                    }))
+                    }));
                 }
                 value => facts.extend(said(value).map(|said| format!("payload.{name} = {said}"))),
             }
