@@ -17,7 +17,7 @@ pub(crate) struct Args {
     ids: Vec<TaskId>,
 
     /// The whole family of each: its root, and all that came of it
-    #[arg(long, requires = "ids")]
+    #[arg(long, conflicts_with_all = bulk::BY_FILTER)]
     family: bool,
 
     #[command(flatten)]

@@ -19,7 +19,7 @@ pub(crate) struct Args {
     ids: Vec<TaskId>,
 
     /// Of the whole family of each: what failed or was cancelled runs again, its parents wait again
-    #[arg(long, requires = "ids")]
+    #[arg(long, conflicts_with_all = bulk::BY_FILTER)]
     family: bool,
 
     #[command(flatten)]
