@@ -8,6 +8,7 @@ mod extract;
 mod families;
 mod filter;
 mod form;
+mod minutes;
 mod replay;
 mod site;
 mod tasks;
@@ -38,6 +39,7 @@ fn described() -> OpenApiRouter<Shared> {
         .merge(families::routes())
         .merge(site::routes())
         .merge(trouble::routes())
+        .merge(minutes::routes())
         .merge(audit::routes())
         .merge(live::routes())
 }

@@ -36,6 +36,8 @@ async fn bad_input_is_answered_with_its_status_and_changes_nothing() {
             ("/api/v1/failures?span_ms=0", 400, "input"),
             ("/api/v1/failures?span_ms=99999999999999", 400, "input"),
             ("/api/v1/held?queue=a%20b", 400, "input"),
+            ("/api/v1/minutes?span_ms=0", 400, "input"),
+            ("/api/v1/minutes?span_ms=21600001", 400, "input"),
             ("/api/v1/tasks/12345/runs", 404, "not_found"),
             ("/api/v1/families/12345/timeline", 404, "not_found"),
             ("/api/v1/nowhere", 404, "not_found"),

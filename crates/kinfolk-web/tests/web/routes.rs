@@ -86,6 +86,8 @@ async fn everything_around_tasks_is_told() {
             "failures?span_ms=60000",
             "held",
             "held?queue=mail",
+            "minutes",
+            "minutes?span_ms=21600000",
             "me",
             "audit",
             "active?commands=greet,send",
