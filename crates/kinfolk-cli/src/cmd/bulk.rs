@@ -91,13 +91,13 @@ pub(crate) async fn delete(args: Args, session: &Session) -> Result<(), Fault> {
 
 /// Does it to all that match.
 pub(crate) async fn run(action: Action, options: &BulkOptions, session: &Session) -> Result<(), Fault> {
-    let store = session.open().await?;
-    let filter = options.which.filter(store.as_ref()).await?;
-    if filter == Filter::default() && !options.all {
+    if options.which == FilterOptions::default() && !options.all {
         let how =
             "name tasks by number, or by a filter such as `--state failed --command NAME`; `--all` means all of them";
         return Err(Fault::input(how));
     }
+    let store = session.open().await?;
+    let filter = options.which.filter(store.as_ref()).await?;
     let word = action.as_str();
     if options.dry_run {
         let matches = match action.narrowed(&filter) {

@@ -13,7 +13,7 @@ use crate::session::quoted;
 use crate::span;
 
 /// Which tasks are meant.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Debug, Default, PartialEq)]
 pub(crate) struct FilterOptions {
     /// In this state: pending, running, waiting, completed, failed or cancelled; may be given several times
     #[arg(long, value_name = "STATE", value_delimiter = ',')]
@@ -85,7 +85,7 @@ pub(crate) struct FilterOptions {
 }
 
 /// A moment, as people give it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum When {
     At(Timestamp),
     Ago(Duration),

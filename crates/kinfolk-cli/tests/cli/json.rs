@@ -45,7 +45,7 @@ impl<'a> Forms<'a> {
         let apart: &[&str] = match name {
             "demo" => &["packed", "retries", "tasks"],
             // A minute may end while they are done.
-            "minutes" => &["started", "failed", "waited_ms", "waited_max_ms", "ran_ms", "ran_max_ms"],
+            "minutes" => &["started", "failed", "retried", "waited_ms", "waited_max_ms", "ran_ms", "ran_max_ms"],
             _ => &[],
         };
         let normal: Vec<Value> = found.iter().map(|document| self.normal("", document, apart)).collect();
