@@ -350,7 +350,7 @@ async fn an_sql_handler_whose_task_is_gone_is_told_and_undone() {
     let token = uuid::Uuid::new_v4();
     for meant in [
         "",
-        "insert into kinfolk.intent (task_id, token, kind, command, payload) values (77, '{token}', 'child', 'work', '{}');",
+        "insert into kinfolk.intent (task_id, token, kind, id, command, payload) values (77, '{token}', 'child', nextval('kinfolk.task_id'), 'work', '{}');",
     ] {
         let finish =
             format!("{} select kinfolk.finish(77, '{token}', null)", meant.replace("{token}", &token.to_string()));
