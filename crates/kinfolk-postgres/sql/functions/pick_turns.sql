@@ -85,7 +85,8 @@ begin
     join kinfolk.task t on t.id = g.id;
     while v_left > 0 loop
         select l.* into v_line
-        from kinfolk.next_turns(p_queue, v_commands, v_size, p_lanes, v_top_room, v_child_room, v_passed, v_seek) l;
+        from kinfolk.next_turns(p_queue, v_commands, v_size, p_lanes, nullif(least(v_top_room, v_left), v_left),
+            nullif(least(v_child_room, v_left), v_left), v_passed, v_seek) l;
         left_out := left_out or v_line.left_out;
         v_passed := v_passed || v_line.passed;
         if v_line.ids is null then
@@ -128,7 +129,7 @@ end
 $$;
 
 -- The next tasks of one priority in the order of turns, locked; without those that a claim has taken or passed over, and no
--- more of a lane than it has room for. Only as many values are looked at as tasks are asked for. What stands behind the last
+-- more of a lane than it has room for (null: for all). Only as many values are looked at as tasks are asked for. What stands behind the last
 -- row read of a line is not known: they end there. `passed`: those that are in other hands. Reads `task_turn`.
 create or replace function kinfolk.next_turns(
     p_queue integer, p_commands integer[], p_size integer, p_lanes kinfolk.lane[], p_top_room integer,
@@ -143,7 +144,7 @@ declare
     v_lanes kinfolk.lane[] := array(
         select l.lane
         from unnest(p_lanes) as l(lane)
-        where case l.lane when 'top' then p_top_room > 0 when 'child' then p_child_room > 0 else true end);
+        where case l.lane when 'top' then coalesce(p_top_room > 0, true) when 'child' then coalesce(p_child_room > 0, true) else true end);
     v_values record;
     v_depth integer;
 begin
@@ -202,8 +203,8 @@ begin
         select o.id, o.value, o.pos
         from ordered o
         where o.is_first
-            and o.tops <= p_top_room
-            and o.children <= p_child_room
+            and coalesce(o.tops <= p_top_room, true)
+            and coalesce(o.children <= p_child_room, true)
         order by o.pos
         limit p_size
     ),
