@@ -12,7 +12,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, GenericClient, Transaction};
 
 use crate::error::store_error;
-use crate::schema::{CODE, DROP_CODE, GRANTS, LACKING, MIGRATIONS, ROLES, SCHEMA, VERSION};
+use crate::schema::{DROP_CODE, GRANTS, LACKING, MIGRATIONS, ROLES, SCHEMA, VERSION, code};
 use crate::store::{PgStore, begin};
 
 /// Try-lock of the migrators, in the engine's class of advisory locks.
@@ -131,7 +131,7 @@ async fn lacks_code<C: GenericClient>(client: &C) -> Answer<bool> {
         .await
         .map_err(|fault| store_error(&fault))?;
     let lacking: Vec<(&str, &str)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
-    let code = made_by(CODE);
+    let code = made_by(code());
     match lacking.iter().find(|what| !code.contains_key(*what)) {
         Some((kind, name)) => {
             Err(half_made(&format!("{kind} kinfolk.{name} is missing, or does not belong to kinfolk_owner")))
@@ -146,14 +146,14 @@ fn half_made(detail: &str) -> StoreError {
 
 /// Kinds and names of what a schema of this version consists of, and how often each is there.
 fn needed() -> BTreeMap<(&'static str, &'static str), i32> {
-    let mut needed = made_by(SCHEMA);
-    needed.extend(made_by(CODE));
+    let mut needed = made_by(SCHEMA.iter().copied());
+    needed.extend(made_by(code()));
     needed
 }
 
-fn made_by(files: &[(&str, &'static str)]) -> BTreeMap<(&'static str, &'static str), i32> {
+fn made_by(files: impl Iterator<Item = (&'static str, &'static str)>) -> BTreeMap<(&'static str, &'static str), i32> {
     let mut made = BTreeMap::new();
-    for line in files.iter().flat_map(|(_, sql)| sql.lines()) {
+    for line in files.flat_map(|(_, sql)| sql.lines()) {
         let Some(rest) = line.strip_prefix("create ") else { continue };
         let rest = rest.strip_prefix("or replace ").unwrap_or(rest);
         let Some((kind, name)) = rest.split_once(" kinfolk.") else { continue };
@@ -186,7 +186,7 @@ fn steps(found: &Found) -> Vec<Migration> {
             steps.push(step(version, name, &[sql, &note(version..=version)]));
         }
     }
-    let code: Vec<&str> = CODE.iter().map(|(_, sql)| *sql).collect();
+    let code: Vec<&str> = code().map(|(_, sql)| sql).collect();
     steps.push(step(
         VERSION,
         "functions, views and rights",
@@ -212,6 +212,8 @@ fn note(versions: std::ops::RangeInclusive<i32>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::{Path, PathBuf};
+
     use super::*;
 
     #[test]
@@ -232,12 +234,18 @@ mod tests {
 
     #[test]
     fn every_sql_file_is_applied() {
-        let applied: Vec<&str> = SCHEMA.iter().chain(CODE).map(|(path, _)| *path).collect();
+        let applied: Vec<&str> = SCHEMA.iter().copied().chain(code()).map(|(path, _)| path).collect();
+        let sql = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/sql"));
         for folder in ["schema", "functions", "views"] {
-            for entry in std::fs::read_dir(format!("{}/sql/{folder}", env!("CARGO_MANIFEST_DIR"))).unwrap() {
-                let path = format!("{folder}/{}", entry.unwrap().file_name().to_string_lossy());
-                assert!(applied.contains(&path.as_str()), "{path} is not in schema.rs");
+            for path in files_below(&sql.join(folder)) {
+                let path = path.strip_prefix(sql).unwrap().to_str().unwrap();
+                assert!(applied.contains(&path), "{path} is not in schema.rs");
             }
         }
+    }
+
+    fn files_below(folder: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
     }
 }

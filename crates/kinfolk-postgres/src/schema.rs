@@ -38,194 +38,106 @@ pub(crate) const SCHEMA: &[(&str, &str)] = files![
 pub(crate) const MIGRATIONS: &[(i32, &str, &str)] =
     &[(1, "the first tables", ""), (2, "who migrated", include_str!("../sql/migrations/0002_who_migrated.sql"))];
 
-/// Everything that is replaced as a whole: views and functions.
-pub(crate) const CODE: &[(&str, &str)] = files![
-    "limits.sql",
-    "functions/clock.sql",
-    "functions/server_started_at.sql",
-    "functions/schema_version.sql",
-    "functions/span.sql",
-    "functions/refuse.sql",
-    "functions/require_read_committed.sql",
-    "functions/require_name.sql",
-    "functions/require_policy.sql",
-    "functions/refuse_queue.sql",
-    "functions/require_tasks.sql",
-    "functions/require_settles.sql",
-    "functions/failures.sql",
-    "functions/json_bytes.sql",
-    "functions/merged.sql",
-    "functions/retry_delay.sql",
-    "functions/holds.sql",
-    "functions/payload_of.sql",
-    "functions/folded.sql",
-    "views/tasks.sql",
-    "views/errors.sql",
-    "views/registration.sql",
-    "functions/notify_queues.sql",
-    "functions/lock_families.sql",
-    "functions/lock_starts.sql",
-    "functions/wake.sql",
-    "functions/take_ids.sql",
-    "functions/find_handler.sql",
-    "functions/lock_groups.sql",
-    "functions/slot_pages.sql",
-    "functions/key_rooms.sql",
-    "functions/release_slots.sql",
-    "functions/ready_keys.sql",
-    "functions/task_keys.sql",
-    "functions/declare_groups.sql",
-    "functions/enter_running.sql",
-    "functions/asked_commands.sql",
-    "functions/require_commands.sql",
-    "functions/changed_command.sql",
-    "functions/keep_commands.sql",
-    "functions/carry_out_registration.sql",
-    "functions/register_commands.sql",
-    "functions/add_duplicate.sql",
-    "functions/enqueue_keyed.sql",
-    "functions/reject.sql",
-    "functions/enqueue_rows.sql",
-    "functions/register_worker.sql",
-    "functions/heartbeat.sql",
-    "functions/leave.sql",
-    "functions/strike_delay.sql",
-    "functions/recover.sql",
-    "functions/lay_in.sql",
-    "functions/fold.sql",
-    "functions/promote.sql",
-    "functions/promote_orphans.sql",
-    "functions/open_due.sql",
-    "functions/make_follow_up.sql",
-    "functions/open_follow_ups.sql",
-    "functions/rooms.sql",
-    "functions/pick.sql",
-    "functions/pick_suspect.sql",
-    "functions/admission.sql",
-    "functions/admit_page.sql",
-    "functions/pick_keyed.sql",
-    "functions/pick_turns.sql",
-    "functions/note_started.sql",
-    "functions/claim.sql",
-    "functions/failing_function.sql",
-    "functions/queue_hook.sql",
-    "functions/tell_errors.sql",
-    "functions/settle.sql",
-    "functions/settle_rest.sql",
-    "functions/settle_made.sql",
-    "functions/make_all.sql",
-    "functions/make_children.sql",
-    "functions/ended.sql",
-    "functions/take_turns.sql",
-    "functions/record.sql",
-    "functions/suspend.sql",
-    "functions/expire.sql",
-    "functions/signal.sql",
-    "functions/history.sql",
-    "functions/cancel.sql",
-    "functions/acquit.sql",
-    "functions/joins_again.sql",
-    "functions/retry_family.sql",
-    "functions/revived_with.sql",
-    "functions/begin_afresh.sql",
-    "functions/revive.sql",
-    "functions/retry.sql",
-    "functions/set_group.sql",
-    "functions/set_queue.sql",
-    "functions/set_limits.sql",
-    "functions/pause.sql",
-    "functions/statuses.sql",
-    "functions/is_active_one.sql",
-    "functions/refresh_statuses.sql",
-    "functions/check_slots.sql",
-    "functions/audit.sql",
-    "functions/audit_log.sql",
-    "functions/change_mark.sql",
-    "functions/prune_audit.sql",
-    "functions/errors.sql",
-    "functions/prune_errors.sql",
-    "functions/read_notes.sql",
-    "functions/wrong_note.sql",
-    "functions/note_minutes.sql",
-    "functions/minutes.sql",
-    "functions/prune_minutes.sql",
-    "functions/prune.sql",
-    "functions/sweep.sql",
-    "functions/schedules.sql",
-    "functions/fire.sql",
-    "functions/register_command.sql",
-    "functions/enqueue_short.sql",
-    "functions/enqueue_task.sql",
-    "functions/refuse_insert.sql",
-    "functions/enqueue.sql",
-    "functions/try_enqueue.sql",
-    "functions/require_items.sql",
-    "functions/enqueue_items.sql",
-    "functions/enqueue_many.sql",
-    "functions/try_enqueue_many.sql",
-    "functions/named_in.sql",
-    "functions/enter.sql",
-    "functions/current_task.sql",
-    "functions/intend.sql",
-    "functions/spawn.sql",
-    "functions/slow_down.sql",
-    "functions/endings.sql",
-    "functions/require_done.sql",
-    "functions/complete.sql",
-    "functions/hasten_all.sql",
-    "functions/hasten.sql",
-    "functions/finish.sql",
-    "functions/run_function.sql",
-    "functions/open_envelope.sql",
-    "functions/call_function.sql",
-    "functions/call_handler.sql",
-    "functions/log_error.sql",
-    "functions/send_key.sql",
-    "functions/begin_send.sql",
-    "functions/end_send.sql",
-    "functions/claim_chosen.sql",
-    "functions/process_tasks.sql",
-    "functions/get_task.sql",
-    "functions/get_attempts.sql",
-    "functions/get_tasks.sql",
-    "functions/require_filter.sql",
-    "functions/filter_range.sql",
-    "functions/looked_at.sql",
-    "functions/look_end.sql",
-    "functions/has_at.sql",
-    "functions/pending_of.sql",
-    "functions/in_states.sql",
-    "functions/parents_in.sql",
-    "functions/candidates.sql",
-    "functions/sift.sql",
-    "functions/find_tasks.sql",
-    "functions/runs.sql",
-    "functions/list_tasks.sql",
-    "functions/count_matching.sql",
-    "functions/failed_tasks.sql",
-    "functions/open_facts.sql",
-    "functions/held_facts.sql",
-    "functions/pending_facts.sql",
-    "functions/run_now.sql",
-    "functions/lock_bulk.sql",
-    "functions/bulk_one.sql",
-    "functions/bulk_delete.sql",
-    "functions/bulk.sql",
-    "functions/family.sql",
-    "functions/ended_tasks.sql",
-    "functions/count_tasks.sql",
-    "functions/more_than_counted.sql",
-    "functions/active_fan_outs.sql",
-    "functions/stats.sql",
-    "functions/lists.sql",
-    "functions/groups.sql",
-    "functions/explain.sql",
-    "functions/check_invariants.sql",
-    "functions/whole_seconds.sql",
-    "functions/horizon_holders.sql",
-    "functions/doctor_suspects.sql",
-    "functions/doctor.sql",
-];
+/// Functions by folder of `sql/functions`: a folder a subject, a function a file of its name. No function needs another one to be
+/// there before it, since bodies are not checked while they are made.
+macro_rules! functions {
+    ($($folder:ident: $($function:ident)+;)+) => {
+        &[$($((
+            concat!("functions/", stringify!($folder), "/", stringify!($function), ".sql"),
+            include_str!(concat!("../sql/functions/", stringify!($folder), "/", stringify!($function), ".sql")),
+        )),+),+]
+    };
+}
+
+/// Everything that is replaced as a whole, in this order: the views call functions, and many functions answer rows of views.
+pub(crate) fn code() -> impl Iterator<Item = (&'static str, &'static str)> {
+    [LIMITS, CALLED_BY_VIEWS, VIEWS, FUNCTIONS].into_iter().flatten().copied()
+}
+
+const LIMITS: &[(&str, &str)] = files!["limits.sql"];
+
+const CALLED_BY_VIEWS: &[(&str, &str)] = functions! {
+    base:
+        clock server_started_at schema_version span micros refuse require_read_committed require_name require_policy
+        refuse_queue failure_cancelled failure_lost failure_poison failure_folded failure_children
+        failure_skipped_child failure_skipped_follow_up failure_refused json_bytes json_longer_than notify_queues
+        is_full;
+    unique:
+        holds payload_of merged merged_all laid_in folded add_duplicate enqueue_keyed lay_in lay_sibling fold_away
+        fold lock_starts promote promote_orphans;
+};
+
+const VIEWS: &[(&str, &str)] = files!["views/tasks.sql", "views/errors.sql", "views/registration.sql"];
+
+const FUNCTIONS: &[(&str, &str)] = functions! {
+    produce:
+        enqueue enqueue_many try_enqueue try_enqueue_many refuse_insert enqueue_task enqueue_short enqueue_items
+        enqueue_rows reject require_items require_tasks require_given require_dues require_keys keys_given
+        unknown_group take_ids in_use wake;
+    schedule:
+        put_schedule pause_schedule remove_schedule due_schedules fire;
+    register:
+        register_command register_commands carry_out_registration keep_commands asked_commands require_commands
+        changed_command find_own_handler;
+    groups:
+        declarations declared_groups groups_given group_given require_groups require_setting is_whole
+        lock_declarations shape_of changed_declarations hold_still declare_groups leave_group erase_group open_parked
+        free_idle enter_running carry_over rein_in group_of set_group remove_group slow_down slow_down_for slow_downs
+        slow_down_all lock_groups mark_group mark_some;
+    claim:
+        claim open_due note_started pick begin_at pick_suspect may_run_suspect next_wake wait_for_admission flush;
+    admission:
+        lock_admission try_lock_groups wait_for_groups declared_by has_open has_keyed_work without_groups pick_keyed
+        line_up next_marks marks_behind marks_for go_on_behind next_size admit_page admit_one_by_one needs_of reserve
+        mark_keys unmark_keys awaited_groups waiting_lines key_rooms keeps_room rate_interval rate_starts spend_starts;
+    slots:
+        slot_page key_number take_slots slot_writes_max spread_slots release_slots free_slots note_freed take_notes
+        drop_slots drop_reservations holders_of holds_key holds_slot has_slot;
+    turns:
+        pick_turns next_turns next_values next_level value_behind first_value sort_in turn_lines;
+    limits:
+        rooms admit admit_all open_limited notify_limited set_queue set_limits sort_lanes require_limits;
+    settle:
+        settle settle_rest settle_made settle_refused require_settles require_made require_locked wait_for_children
+        wait_for_family cancel_with retry_delay tell_errors failing_function queue_hook;
+    family:
+        lock_families family_keys try_lock_families try_lock_family lock_family_of lock_follow_up_keys lock_suspended
+        lock_settled make_all resolve_made sort_made why_not give_keys inherited_keys make_spawned make_siblings
+        make_children make_keyed make_follow_up join_follow_up end_of_root open_follow_ups skip_follow_ups ended
+        note_ends verdict_of settle_owners root_ended open_next open_held skip_rest gate_in_family end_pending
+        members_below cancel_members;
+    durable:
+        record write_checkpoints write_checkpoint require_checkpoints refuse_checkpoint require_steps step_name
+        suspend require_suspend require_awaited park await_again make_awaited expire signal take_signal report history
+        results results_by_index;
+    worker:
+        register_worker heartbeat leave wait_for_tasks recover strike_delay note_minutes read_notes wrong_note;
+    handlers:
+        find_handler enter handling depart drop_intents named_in handled current_task current_keys has_failed_siblings
+        has_pending_children intend require_makeable spawn spawn_sibling follow_up in_order hasten hasten_all snooze
+        retry_after give_up end_handler failure_of run_task run_function begin_procedure end_procedure call_handler
+        call_function open_envelope finish finish_made complete require_done begin_send end_send send_key log_error
+        process_tasks process_round process_task begin_round claimable claim_chosen;
+    operate:
+        pause resume acquit cancel run_now bulk bulk_one bulk_delete lock_bulk audit put_status remove_status
+        refresh_statuses is_active;
+    retry:
+        retry retry_family revive revived_with revivable begin_afresh joins_again reopening reopen recount reorder;
+    upkeep:
+        sweep is_stuck has_open_child resume_signalled mark_lost prune prune_keys prune_rates remove_family
+        remove_tasks prune_audit prune_errors prune_minutes;
+    find:
+        list_tasks find_tasks count_matching require_filter filter_range candidates in_states pending_of parents_in
+        sift has_at looked_at look_end;
+    inspect:
+        get_task get_tasks get_attempts runs require_task children tally progress failed_tasks errors audit_log
+        minutes change_mark stats count_tasks ended_tasks more_than_counted active_fan_outs pending_facts open_facts
+        held_facts queues commands workers schedules statuses groups keys held_keys next_key slots_of setting_shown;
+    explain:
+        explain why_waiting why_pending why_family why_keys count_before shown;
+    check:
+        check_invariants check_durable check_slots lost_keys doctor doctor_suspects horizon_holders whole_seconds;
+};
 
 /// What goes before an older version is brought along.
 pub(crate) const DROP_CODE: &str = include_str!("../sql/drop_code.sql");

@@ -14,7 +14,7 @@ use tokio_postgres::{AsyncMessage, Client, SimpleQueryMessage};
 
 use crate::connect::PgOptions;
 use crate::error::store_error;
-use crate::schema::{CODE, ROLES, SCHEMA};
+use crate::schema::{ROLES, SCHEMA, code};
 use crate::store::PgStore;
 use crate::values::Moment;
 
@@ -58,7 +58,7 @@ pub async fn wipe(store: &PgStore) -> Answer<()> {
 /// line) becomes a call that a walker can stop a session at. Nothing else differs.
 pub async fn install_points(store: &PgStore) -> Answer<()> {
     let client = store.raw_client().await?;
-    let functions = CODE.iter().filter(|(_, sql)| sql.contains(POINT)).map(|(_, sql)| with_points(sql));
+    let functions = code().filter(|(_, sql)| sql.contains(POINT)).map(|(_, sql)| with_points(sql));
     let sql: Vec<String> = std::iter::once(POINTS.to_owned()).chain(functions).collect();
     client.batch_execute(&sql.join(";\n")).await.map_err(|fault| store_error(&fault))
 }
@@ -74,7 +74,7 @@ fn with_points(sql: &str) -> String {
 
 /// Every marked point in the engine's functions.
 pub fn points() -> Vec<&'static str> {
-    let lines = CODE.iter().flat_map(|(_, sql)| sql.lines());
+    let lines = code().flat_map(|(_, sql)| sql.lines());
     lines.filter_map(|line| line.trim_start().strip_prefix(POINT)).collect()
 }
 
@@ -105,7 +105,7 @@ const SINCE_THEN: &str = ",\n    migrated_by text not null default session_user"
 /// Builds the tables as the first version of all had them.
 pub async fn version_one(store: &PgStore) -> Answer<()> {
     let client = store.raw_client().await?;
-    let version = CODE.iter().find(|(path, _)| path.ends_with("schema_version.sql")).map_or("", |(_, sql)| sql);
+    let version = code().find(|(path, _)| path.ends_with("schema_version.sql")).map_or("", |(_, sql)| sql);
     let tables: Vec<String> = SCHEMA.iter().map(|(_, sql)| sql.replace(SINCE_THEN, "")).collect();
     let sql = [
         "begin",

@@ -3,7 +3,7 @@
 -- `handler`: the function or procedure (`handler_kind`) in this database that runs them, as `schema.name`, if one does; or what the
 -- program `kinfolk` brings along (`handler_kind` is `built_in`): `db_function`, `email`, `sms`, `http`;
 -- `before_handler` and `after_handler` are called around it; `on_success` and `on_error` are told how an attempt ended.
--- `envelope`: an answer with a boolean `success` is an envelope, see `open_envelope.sql`.
+-- `envelope`: an answer with a boolean `success` is an envelope, see `open_envelope`.
 -- `max_attempts` is null where none were declared: see `sort_made`.
 -- `grouped`: it has groups (`command_group`); where it has none, nobody looks.
 

@@ -1,4 +1,4 @@
--- The door through which commands are registered: an insert here, which a trigger carries out (`register_commands.sql`).
+-- The door through which commands are registered: an insert here, which a trigger carries out (`carry_out_registration`).
 -- Nothing is kept in it.
 --
 -- Why a view: the engine's functions run as their owner, so none of them can see who calls it. The default of a column

@@ -1,0 +1,20 @@
+-- Those of these groups of which some key is waited for. Reads the heads of their parts of `task_parked`.
+create or replace function kinfolk.awaited_groups(p_groups integer[]) returns integer[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    return array(
+        select g.id
+        from (select distinct u as id from unnest(p_groups) u) g
+        cross join lateral (
+            select
+            from kinfolk.task t
+            where t.parked_group = g.id
+                and t.gate = 'limit'
+            -- Said so that no other index on the gate is thought of.
+            order by t.parked_group, t.parked_key
+            limit 1
+        ) w);
+end
+$$;

@@ -1,0 +1,37 @@
+-- Takes the admission locks of all groups of the commands of a claim, before any row. Where they are not free at once, the
+-- claim goes on with those of its commands that have no groups, if one of them has an open task; else it waits, but not for long.
+-- Answers the commands to go on with; the groups, null where there are none; whether some commands were left out;
+-- which of the commands have groups, which have a total, and whether a group holds slots for families.
+create or replace function kinfolk.lock_admission(
+    p_queue integer, p_commands text[],
+    out commands text[], out groups integer[], out busy boolean, out grouped integer[], out total integer[], out holds boolean
+)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_plain text[];
+    v_had integer[];
+begin
+    commands := p_commands;
+    busy := false;
+    select d.groups, d.grouped, d.total, d.holds into groups, grouped, total, holds from kinfolk.declared_by(p_commands) d;
+    if groups is null or kinfolk.try_lock_groups(groups) then
+        v_had := groups;
+    else
+        v_plain := kinfolk.without_groups(p_commands);
+        if not kinfolk.has_open(p_queue, v_plain) and kinfolk.wait_for_groups(groups) then
+            v_had := groups;
+        end if;
+    end if;
+    if v_had is not null then
+        -- They may have been declared otherwise before the locks were had.
+        select d.groups, d.grouped, d.total, d.holds into groups, grouped, total, holds from kinfolk.declared_by(p_commands) d;
+    end if;
+    if v_had is distinct from groups then
+        commands := kinfolk.without_groups(p_commands);
+        groups := null;
+        busy := true;
+    end if;
+end
+$$;

@@ -1,0 +1,39 @@
+-- Keeps room of all its keys for a task from the next claim on, unless one of its groups keeps some for another. One that
+-- can't start now makes way, in all its groups: what is in other hands there, they are about to remove.
+create or replace function kinfolk.reserve(p_task bigint) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_groups integer[];
+    v_keys text[];
+    v_others bigint[];
+begin
+    select array_agg(cg.group_id), array_agg(coalesce(t.keys ->> cg.name, ''))
+    into v_groups, v_keys
+    from kinfolk.task t
+    join kinfolk.command_group cg on cg.command_id = t.command_id
+    where t.id = p_task
+        and (cg.name = 'total' or t.keys ? cg.name);
+    v_others := array(select distinct r.task_id from kinfolk.reserved r where r.group_id = any (v_groups));
+    if exists (select from unnest(v_others) o where o = p_task or kinfolk.keeps_room(o, kinfolk.clock())) then
+        return;
+    end if;
+    with gone as (
+        delete from kinfolk.reserved r
+        where r.group_id in (
+            select o.group_id
+            from kinfolk.reserved o
+            where o.task_id = any (v_others)
+            for update skip locked)
+        returning r.group_id, r.key
+    )
+    insert into kinfolk.freed (group_id, keys, tasks)
+    select g.group_id, array[g.key], '{}'
+    from gone g;
+    insert into kinfolk.reserved (group_id, key, task_id)
+    select n.group_id, n.key, p_task
+    from unnest(v_groups, v_keys) as n(group_id, key)
+    on conflict do nothing;
+end
+$$;

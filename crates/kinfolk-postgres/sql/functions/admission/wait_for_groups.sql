@@ -1,0 +1,15 @@
+-- Waits for those locks, but not for long: someone may have claimed in a transaction that stays open. Answers whether they
+-- were had.
+create or replace function kinfolk.wait_for_groups(p_groups integer[]) returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set lock_timeout = '1s'
+as $$
+begin
+    perform kinfolk.lock_groups(p_groups);
+    return true;
+exception
+    when lock_not_available then
+        return false;
+end
+$$;

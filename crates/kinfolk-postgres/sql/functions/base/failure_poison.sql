@@ -1,0 +1,5 @@
+-- The failure of a task that lost too many workers. The words are those of every store.
+
+create or replace function kinfolk.failure_poison(strikes integer) returns jsonb
+language sql immutable parallel safe
+as $$ select jsonb_build_object('kind', 'poison', 'message', format('took down the worker that ran it %s times', strikes)) $$;

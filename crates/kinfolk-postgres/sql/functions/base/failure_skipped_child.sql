@@ -1,0 +1,5 @@
+-- The failure of an in-order child that was skipped, since one before it failed. The words are those of every store.
+
+create or replace function kinfolk.failure_skipped_child() returns jsonb
+language sql immutable parallel safe
+as $$ select '{"kind": "skipped", "message": "an earlier child failed"}'::jsonb $$;

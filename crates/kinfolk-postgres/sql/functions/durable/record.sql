@@ -1,0 +1,70 @@
+-- Writes checkpoints of running attempts, given as one array a property, `p_of` saying for each which attempt it is of (1 is the
+-- first). Answers for each attempt `written` or `stale`: each is fenced by task and token, and a stale one does not disturb the
+-- rest. What was written before by the very same call is left as it is; under the same key something else is refused, with the
+-- whole call.
+--
+-- Locks the tasks by number, and waits for nothing after that. Reads `checkpoint` by its keys.
+
+create or replace function kinfolk.record(
+    p_ids bigint[],
+    p_tokens uuid[],
+    p_of integer[],
+    p_branches text[],
+    p_names text[],
+    p_occurrences integer[],
+    p_kinds text[],
+    p_digests text[],
+    p_values jsonb[]
+) returns table (nth integer, answer text)
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_held integer[];
+begin
+    perform kinfolk.require_read_committed();
+    perform kinfolk.require_checkpoints(p_branches, p_names, p_occurrences, p_kinds, p_digests, p_values);
+    if not (kinfolk.is_full(p_ids, cardinality(p_ids)) and kinfolk.is_full(p_tokens, cardinality(p_ids))
+        and kinfolk.is_full(p_of, cardinality(p_names))
+        and coalesce((select bool_and(o between 1 and cardinality(p_ids)) from unnest(p_of) o), true))
+    then
+        raise exception using errcode = 'KF001', message = 'each checkpoint must say which of the attempts it is of';
+    end if;
+    -- point: record.begun
+    with held as materialized (
+        select g.nth
+        from (
+            select u.*
+            from unnest(p_ids, p_tokens) with ordinality as u(id, token, nth)
+            order by u.id, u.nth
+        ) g
+        cross join lateral (
+            select
+            from kinfolk.task t
+            where t.id = g.id
+                and t.token = g.token
+                and t.worker_id is not null
+            for update
+        ) t
+    )
+    select array_agg(h.nth::integer) into v_held from held h;
+    -- point: record.locked
+    perform kinfolk.write_checkpoints(array_agg(p_ids[g.of] order by g.nth), array_agg(g.branch order by g.nth),
+        array_agg(g.name order by g.nth), array_agg(g.occurrence order by g.nth), array_agg(g.kind order by g.nth),
+        array_agg(g.digest order by g.nth), array_agg(g.value order by g.nth))
+    from unnest(p_of, p_branches, p_names, p_occurrences, p_kinds, p_digests, p_values)
+        with ordinality as g(of, branch, name, occurrence, kind, digest, value, nth)
+    where g.of = any (v_held)
+    having count(*) > 0;
+    return query
+    select g.nth::integer, case when g.nth = any (v_held) then 'written' else 'stale' end
+    from unnest(p_ids) with ordinality as g(id, nth);
+end
+$$;

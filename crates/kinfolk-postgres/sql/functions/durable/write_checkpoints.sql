@@ -1,0 +1,71 @@
+-- Writes checkpoints of tasks that the caller has locked, one array a property, each task's in the order given, and counts them
+-- as its steps.
+create or replace function kinfolk.write_checkpoints(
+    p_tasks bigint[], p_branches text[], p_names text[], p_occurrences integer[], p_kinds text[], p_digests text[],
+    p_values jsonb[]
+) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_written record;
+begin
+    if cardinality(p_names) = 1 then
+        perform kinfolk.write_checkpoint(p_tasks[1], p_branches[1], p_names[1], p_occurrences[1], p_kinds[1], p_digests[1],
+            p_values[1]);
+        return;
+    end if;
+    with given as materialized (
+        select g.*, c.kind as old_kind, c.digest as old_digest, c.value as old_value,
+            row_number() over same as copy, first_value(g.kind) over same as first_kind,
+            first_value(g.digest) over same as first_digest, first_value(g.value) over same as first_value
+        from unnest(p_tasks, p_branches, p_names, p_occurrences, p_kinds, p_digests, p_values)
+            with ordinality as g(task_id, branch, name, occurrence, kind, digest, value, nth)
+        left join lateral (
+            select c.kind, c.digest, c.value
+            from kinfolk.checkpoint c
+            where c.task_id = g.task_id
+                and c.branch = g.branch
+                and c.name = g.name
+                and c.occurrence = g.occurrence
+            offset 0
+        ) c on true
+        window same as (partition by g.task_id, g.branch, g.name, g.occurrence order by g.nth)
+    ),
+    fresh as materialized (
+        select g.*, row_number() over (partition by g.task_id order by g.nth) as step
+        from given g
+        where g.old_kind is null
+            and g.copy = 1
+    ),
+    counted as (
+        update kinfolk.task t
+        set steps = t.steps + n.many
+        from (select f.task_id, count(*)::integer as many from fresh f group by f.task_id) n
+        where t.id = n.task_id
+        returning t.steps
+    ),
+    written as (
+        insert into kinfolk.checkpoint (task_id, seq, branch, name, occurrence, kind, digest, value)
+        select f.task_id, t.steps + f.step - 1, f.branch, f.name, f.occurrence, f.kind, f.digest, f.value
+        from fresh f
+        -- As it was before this statement, each by its number.
+        cross join lateral (select t.steps from kinfolk.task t where t.id = f.task_id offset 0) t
+    )
+    select c.task_id, c.branch, c.name, c.occurrence, (select max(n.steps) from counted n) as steps
+    into v_written
+    from (select) always
+    left join lateral (
+        select g.task_id, g.branch, g.name, g.occurrence
+        from given g
+        where (g.old_kind is not null and (g.old_kind, g.old_digest, g.old_value) <> (g.kind, g.digest, g.value))
+            or (g.copy > 1 and (g.first_kind, g.first_digest, g.first_value) <> (g.kind, g.digest, g.value))
+        order by g.nth
+        limit 1
+    ) c on true;
+    if v_written.task_id is not null then
+        perform kinfolk.refuse_checkpoint(v_written.task_id, v_written.branch, v_written.name, v_written.occurrence);
+    end if;
+    perform kinfolk.require_steps(v_written.steps);
+end
+$$;

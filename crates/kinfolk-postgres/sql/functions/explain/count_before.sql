@@ -1,0 +1,55 @@
+-- How many open tasks of its queue stand before a task, counted no further than a page. Reads `task_ready` and `task_suspect` by
+-- command, and on a queue with a fair key the lines that `sort_in` has made.
+create or replace function kinfolk.count_before(p_task kinfolk.task) returns bigint
+language sql stable
+as $$
+    select count(*)
+    from (
+        select
+        from kinfolk.command c
+        cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
+        cross join lateral (
+            (
+                select
+                from kinfolk.task t
+                where t.queue_id = p_task.queue_id
+                    and t.lane = l.lane
+                    and t.command_id = c.id
+                    and t.state = 'pending'
+                    and t.gate = 'open'
+                    and not t.suspect
+                    and (t.priority, t.place, t.id) < (p_task.priority, p_task.place, p_task.id)
+                limit kinfolk.page_max()
+            )
+            union all
+            (
+                select
+                from kinfolk.task t
+                where t.queue_id = p_task.queue_id
+                    and t.lane = l.lane
+                    and t.command_id = c.id
+                    and t.state = 'pending'
+                    and t.gate = 'open'
+                    and t.suspect
+                    and (t.priority, t.place, t.id) < (p_task.priority, p_task.place, p_task.id)
+                limit kinfolk.page_max()
+            )
+        ) before
+        union all
+        select
+        from kinfolk.turn_lines(p_task.queue_id) l
+        cross join lateral (
+            select
+            from kinfolk.task t
+            where t.parked_group = -p_task.queue_id
+                and t.parked_key = l.value
+                and t.queue_id = p_task.queue_id
+                and t.command_id = l.command_id
+                and t.lane = l.lane
+                and t.gate = 'limit'
+                and (t.priority, t.place, t.id) < (p_task.priority, p_task.place, p_task.id)
+            limit kinfolk.page_max()
+        ) before
+        limit kinfolk.page_max()
+    ) counted
+$$;

@@ -1,0 +1,80 @@
+-- Asks for the end of tasks whose family the caller has locked whole, and locks them in the order given. Answers how many had
+-- not ended, and of those that have now, and have a parent: their fan-outs, which children of them they are, and whether they
+-- were held behind the gate `after`; the caller has them counted.
+create or replace function kinfolk.cancel_members(
+    p_ids bigint[], p_now timestamptz,
+    out many integer, out fan_outs bigint[], out children integer[], out was_after boolean[]
+)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+    v_held record;
+begin
+    with held as materialized (
+        select t.*
+        from unnest(p_ids) as g(id)
+        cross join lateral (
+            select t.id, t.state, t.fan_out_id, t.nth, t.gate = 'after' as was_after, t.worker_id, t.parked,
+                t.state = 'pending' or (t.state = 'waiting' and t.outcome is null) as is_idle
+            from kinfolk.task t
+            where t.id = g.id
+                and t.state < 'completed'
+            for update
+        ) t
+    ),
+    known as (
+        select h.*, h.is_idle and not (h.parked and exists (
+                select
+                from kinfolk.fan_out f
+                where f.task_id = h.id
+                    and f.completed + f.failed + f.cancelled < f.total)) as is_over
+        from held h
+    )
+    select count(*)::integer as many,
+        array_agg(k.id) filter (where k.is_over) as over,
+        array_agg(k.fan_out_id) filter (where k.is_over and k.fan_out_id is not null) as fan_outs,
+        array_agg(k.nth) filter (where k.is_over and k.fan_out_id is not null) as children,
+        array_agg(k.was_after) filter (where k.is_over and k.fan_out_id is not null) as was_after,
+        array_agg(k.id) filter (where k.state <> 'pending' or not k.is_over) as asked,
+        array_agg(k.id) filter (where k.is_idle and not k.is_over) as waiting,
+        array_agg(distinct k.worker_id) filter (where k.state = 'running') as workers
+    into v_held
+    from known k;
+    -- point: cancel.rows_locked
+    p_now := coalesce(p_now, kinfolk.clock());
+    many := v_held.many;
+    fan_outs := v_held.fan_outs;
+    children := v_held.children;
+    was_after := v_held.was_after;
+
+    update kinfolk.task t
+    set
+        state = case when t.state = 'pending' then 'waiting'::kinfolk.state else t.state end,
+        gate = null,
+        parked_group = null,
+        parked_key = null,
+        signals = null,
+        cancel_requested_at = coalesce(t.cancel_requested_at, p_now),
+        outcome = case when t.state <> 'running' then 'cancelled'::kinfolk.state end,
+        failure = case when t.state = 'running' then t.failure end,
+        result = null
+    from unnest(v_held.asked) as g(id)
+    where t.id = g.id;
+    if v_held.waiting is not null then
+        update kinfolk.fan_out f
+        set waits = true
+        from unnest(v_held.waiting) as g(id)
+        where f.task_id = g.id;
+    end if;
+    -- What waits for its children from now on starts no more: nothing is kept for it.
+    perform kinfolk.drop_reservations(v_held.waiting);
+    perform pg_notify('kinfolk', 'c:' || w) from unnest(v_held.workers) w;
+    if v_held.over is not null then
+        perform kinfolk.end_pending(v_held.over, kinfolk.failure_cancelled(), p_now);
+    end if;
+end
+$$;

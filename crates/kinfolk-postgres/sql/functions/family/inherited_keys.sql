@@ -1,0 +1,10 @@
+-- The keys of a task that takes those of its maker too, where its command has groups for them and it gives none itself.
+create or replace function kinfolk.inherited_keys(p_command integer, p_keys jsonb, p_maker jsonb) returns jsonb
+language sql stable
+as $$
+    select nullif(coalesce((
+            select jsonb_object_agg(m.name, m.key)
+            from jsonb_each(p_maker) as m(name, key)
+            join kinfolk.command_group cg on cg.command_id = p_command and cg.name = m.name), '{}')
+        || coalesce(p_keys, '{}'), '{}')
+$$;

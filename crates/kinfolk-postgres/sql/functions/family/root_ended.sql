@@ -1,0 +1,28 @@
+-- Tells the follow-ups that wait for families how those have ended: their roots are terminal now. The follow-ups are opened,
+-- or cancelled, by a claim on their queue, which is woken for it. Locks their entries in the order of the primary key.
+create or replace function kinfolk.root_ended(p_roots bigint[], p_states kinfolk.state[]) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_queues integer[];
+begin
+    perform
+    from kinfolk.follow_up f
+    where f.root_id = any (p_roots)
+    order by f.task_id, f.root_id
+    for update;
+    if not found then
+        return;
+    end if;
+    with marked as (
+        update kinfolk.follow_up f
+        set ended = e.state
+        from unnest(p_roots, p_states) as e(root_id, state)
+        where f.root_id = e.root_id
+        returning f.queue_id
+    )
+    select array_agg(distinct m.queue_id) into v_queues from marked m;
+    perform kinfolk.notify_queues(v_queues, false);
+end
+$$;

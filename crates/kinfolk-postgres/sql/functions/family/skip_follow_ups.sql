@@ -1,0 +1,29 @@
+-- Cancels follow-ups, which the caller has locked, each because of the family that did not complete.
+create or replace function kinfolk.skip_follow_ups(p_tasks bigint[], p_spoilers bigint[], p_now timestamptz) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_keyed bigint[];
+begin
+    if p_tasks is null then
+        return;
+    end if;
+    -- Not by the key being there: of two indexes that would fit, the wrong one might be taken.
+    v_keyed := array(select t.id from kinfolk.task t where t.id = any (p_tasks) and t.unique_scope is not null order by t.id);
+    perform kinfolk.lay_in(k.id) from unnest(v_keyed) as k(id);
+    insert into kinfolk.late (queue_id, task_id)
+    select t.queue_id, t.id
+    from kinfolk.task t
+    where t.id = any (v_keyed);
+    update kinfolk.task t
+    set
+        state = 'cancelled',
+        gate = null,
+        finished_at = p_now,
+        failure = kinfolk.failure_skipped_follow_up(s.root_id),
+        unique_held = t.unique_held and t.unique_scope = 'window'
+    from unnest(p_tasks, p_spoilers) as s(task_id, root_id)
+    where t.id = s.task_id;
+end
+$$;

@@ -1,0 +1,16 @@
+-- Has those tasks of a command that hold slots of a group for their families hold slots of another one instead, which takes its
+-- place. The caller has the admission locks of both, and the tasks do not move.
+create or replace function kinfolk.carry_over(p_command integer, p_from integer, p_to integer) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform kinfolk.mark_keys(0, array[p_from, p_to], kinfolk.clock());
+    perform kinfolk.take_slots(array_agg(p_to), array_agg(h.key), array_agg(h.task_id), false)
+    from kinfolk.slot s
+    cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)
+    join kinfolk.task t on t.id = h.task_id
+    where s.group_id = p_from
+        and t.command_id = p_command;
+end
+$$;

@@ -1,0 +1,10 @@
+-- Whether a value of JSON is a whole number that the engine can count to, or nothing.
+create or replace function kinfolk.is_whole(p_number jsonb) returns boolean
+language sql immutable
+as $$
+    select case coalesce(jsonb_typeof(p_number), 'null')
+        when 'null' then true
+        when 'number' then abs(p_number::numeric) < 1e18 and p_number::numeric % 1 = 0
+        else false
+    end
+$$;

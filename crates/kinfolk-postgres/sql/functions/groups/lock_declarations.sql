@@ -1,0 +1,60 @@
+-- Locks the admission of all that a registration with these groups may change, before any row; nothing where it changes
+-- nothing. Answers which of the commands have to be declared anew, in their order.
+--
+-- Where groups come, go, or hold slots otherwise, what runs has to be counted anew (`enter_running`), and nobody may begin or end
+-- meanwhile. Nobody begins: a claim of a command with groups has the locks of all of these until it commits. One of a command
+-- without groups has nothing but the shared lock of its queue; so where a command gets its first groups, the queues are
+-- locked whole, and who looks there meanwhile is woken. Nobody ends: see `hold_still`.
+create or replace function kinfolk.lock_declarations(p_names text[], p_groups jsonb[]) returns integer[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_changed integer[];
+    v_is_moved boolean;
+    v_groups integer[];
+    v_queues integer[];
+begin
+    if cardinality(p_groups) = 0 or not exists (select from unnest(p_groups) g where g is not null) then
+        return '{}';
+    end if;
+    perform kinfolk.require_groups(g) from unnest(p_groups) g where g is not null;
+    if kinfolk.changed_declarations(p_names, p_groups) = '{}' then
+        return '{}';
+    end if;
+    perform kinfolk.lock_groups('{0}');
+    -- As it is with that lock in hand: nobody else declares or removes a group now.
+    v_changed := kinfolk.changed_declarations(p_names, p_groups);
+    v_is_moved := exists (
+        select
+        from unnest(v_changed) n
+        left join kinfolk.command c on c.name = p_names[n]
+        where kinfolk.shape_of(p_groups[n]) <> kinfolk.shape_of(coalesce(kinfolk.declared_groups(c.id), '{}')));
+    if v_is_moved and exists (
+        select
+        from unnest(v_changed) n
+        join kinfolk.command c on c.name = p_names[n]
+        where not c.grouped)
+    then
+        v_queues := array(select q.id from kinfolk.queue q order by q.id);
+        perform pg_advisory_xact_lock(1263160902, q) from unnest(v_queues) q;
+        perform kinfolk.notify_queues(v_queues, false);
+    end if;
+    v_groups := array(
+        select cg.group_id
+        from kinfolk.command c
+        join kinfolk.command_group cg on cg.command_id = c.id
+        where c.name = any (p_names)
+        union
+        select g.id
+        from unnest(p_groups) as d(groups)
+        cross join lateral jsonb_object_keys(d.groups) as k(name)
+        join kinfolk.slot_group g on g.name = k.name and g.command_id is null);
+    perform kinfolk.lock_groups(v_groups);
+    if v_is_moved then
+        perform kinfolk.hold_still(p_names, v_groups);
+    end if;
+    -- point: declare_groups.locked
+    return v_changed;
+end
+$$;

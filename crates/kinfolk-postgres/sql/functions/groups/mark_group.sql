@@ -1,0 +1,34 @@
+-- The same for all its keys.
+create or replace function kinfolk.mark_group(p_group integer) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_keys text[];
+begin
+    with recursive awaited as (
+        (
+            select t.parked_key as key
+            from kinfolk.task t
+            where t.parked_group = p_group
+                and t.gate = 'limit'
+            order by t.parked_group, t.parked_key
+            limit 1
+        )
+        union all
+        select n.key
+        from awaited a
+        cross join lateral (
+            select t.parked_key as key
+            from kinfolk.task t
+            where t.parked_group = p_group
+                and t.parked_key > a.key
+                and t.gate = 'limit'
+            order by t.parked_group, t.parked_key
+            limit 1
+        ) n
+    )
+    select array_agg(a.key) into v_keys from awaited a;
+    perform kinfolk.mark_some(p_group, v_keys);
+end
+$$;

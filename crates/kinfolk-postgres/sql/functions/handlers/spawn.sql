@@ -1,0 +1,41 @@
+-- What a handler in SQL calls to leave tasks behind. Each answers the number of the task, which is there once the
+-- attempt has ended well, and only then; under a unique key that another task holds by then, it never is.
+--
+-- A child: the handler's task waits for it, and fails if it fails. What is null comes from the command, but the
+-- priority from the parent. `keys`: in the groups of its command; `inherit_keys`: also those of the handler's task, where its command has
+-- groups for them.
+create or replace function kinfolk.spawn(
+    command text,
+    payload jsonb default '{}',
+    queue text default null,
+    priority integer default null,
+    due timestamptz default null,
+    delay interval default null,
+    unique_key text default null,
+    unique_scope text default 'pending',
+    unique_window interval default null,
+    on_duplicate text default 'keep',
+    max_attempts integer default null,
+    timeout interval default null,
+    trace text default null,
+    keys jsonb default null,
+    inherit_keys boolean default false,
+    scheduled_at timestamptz default null,
+    parent_id bigint default null
+) returns bigint
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if num_nonnulls(scheduled_at, parent_id) > 0 then
+        raise exception using errcode = 'KF001',
+            message = case when parent_id is null then 'scheduled_at is called due here' else 'a parent can not be given' end,
+            hint = case
+                when parent_id is null then format('write due => %L', scheduled_at)
+                else 'leave it out: the parent is the task that is handled; kinfolk.spawn_sibling makes a child of its parent'
+            end;
+    end if;
+    return kinfolk.intend('child', command, payload, queue, priority, due, delay, unique_key, unique_scope,
+        unique_window, on_duplicate, max_attempts, timeout, trace, null, keys, inherit_keys);
+end
+$$;

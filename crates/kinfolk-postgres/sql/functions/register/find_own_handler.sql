@@ -1,0 +1,25 @@
+-- The same for a role that registers it: who may not call a function may not have a worker call it. A name without a schema is that of
+-- something the program `kinfolk` brings along; which functions that calls, the payload says, and the worker's rights decide.
+create or replace function kinfolk.find_own_handler(p_caller name, p_name text, p_hook boolean, out call_name text, out kind text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_found record;
+begin
+    if p_name is null or p_name = '' then
+        return;
+    elsif not p_hook and p_name in ('db_function', 'email', 'sms', 'http') then
+        call_name := p_name;
+        kind := 'built_in';
+        return;
+    end if;
+    select f.* into v_found from kinfolk.find_handler(p_name, p_hook) f;
+    if not has_function_privilege(p_caller, v_found.routine, 'execute') then
+        raise exception using errcode = '42501', message = format('%I may not execute %s', p_caller, v_found.call_name),
+            hint = 'who registers a handler must be allowed to execute it';
+    end if;
+    call_name := v_found.call_name;
+    kind := v_found.kind;
+end
+$$;

@@ -1,0 +1,52 @@
+-- The same for a caller that knows the tasks' commands and keys, and whether each is over (where that is null, all are).
+create or replace function kinfolk.free_slots(
+    p_tasks bigint[], p_commands integer[], p_keys jsonb[], p_over boolean[]
+) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_sort = off
+as $$
+declare
+    v_noted record;
+    v_awaited integer[];
+begin
+    with declared as materialized (
+        select d.* from kinfolk.declarations(p_commands) d
+    ),
+    -- In parts that fit a page of the table: larger values would be compressed, or stored elsewhere.
+    noted as (
+        insert into kinfolk.freed (group_id, keys, tasks)
+        select d.group_id, array_agg(coalesce(g.keys ->> d.name, '')), array_agg(g.id)
+        from unnest(p_tasks, p_commands, p_keys, p_over) with ordinality as g(id, command_id, keys, is_over, nth)
+        join declared d on d.command_id = g.command_id
+        where (d.name = 'total' or g.keys ? d.name)
+            and (coalesce(g.is_over, true) or not d.hold)
+        group by d.group_id, g.nth / 128
+        returning group_id, id
+    )
+    select array_agg(n.group_id) as groups, array_agg(n.id) as ids into v_noted from noted n;
+    -- point: slots.released
+    v_awaited := kinfolk.awaited_groups(v_noted.groups);
+    if v_awaited <> '{}' then
+        perform kinfolk.notify_queues(array_agg(distinct w.queue_id), false)
+        from unnest(v_noted.groups, v_noted.ids) as n(group_id, id)
+        join kinfolk.freed f on f.group_id = n.group_id and f.id = n.id
+        cross join lateral (select distinct u as key from unnest(f.keys) u) k
+        cross join lateral (
+            select t.queue_id
+            from kinfolk.task t
+            where t.parked_group = n.group_id
+                and t.parked_key = k.key
+                and t.gate = 'limit'
+            order by t.parked_group, t.parked_key, t.queue_id
+            limit 1
+        ) first
+        cross join lateral kinfolk.waiting_lines(n.group_id, k.key) w
+        where n.group_id = any (v_awaited);
+    end if;
+end
+$$;

@@ -1,0 +1,102 @@
+-- The next tasks of one priority in the order of turns, locked; without those that a claim has taken or passed over, and no
+-- more of a lane than it has room for (null: for all). Only as many values are looked at as tasks are asked for. What stands behind the last
+-- row read of a line is not known: they end there. `passed`: those that are in other hands. Reads `task_turn`.
+create or replace function kinfolk.next_turns(
+    p_queue integer, p_commands integer[], p_size integer, p_lanes kinfolk.lane[], p_top_room integer,
+    p_child_room integer, p_passed bigint[], p_turn text,
+    out ids bigint[], out commands integer[], out keys jsonb[], out turns text[], out keyed boolean, out left_out boolean,
+    out passed bigint[]
+)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_lanes kinfolk.lane[] := array(
+        select l.lane
+        from unnest(p_lanes) as l(lane)
+        where case l.lane when 'top' then coalesce(p_top_room > 0, true) when 'child' then coalesce(p_child_room > 0, true) else true end);
+    v_values record;
+    v_depth integer;
+begin
+    select array_agg(n.priority) as priorities, array_agg(n.value) as values, count(*) as many
+    into v_values
+    from kinfolk.next_values(p_queue, p_commands, p_size, v_lanes, p_passed, p_turn) n;
+    v_depth := case when v_values.many >= p_size then 1 else 1 + 2 * p_size / greatest(v_values.many, 1) end;
+
+    with stream as materialized (
+        select row_number() over () as nth, v.priority, v.value, c.id as command_id, l.lane
+        from unnest(v_values.priorities, v_values.values) as v(priority, value)
+        cross join unnest(p_commands) as c(id)
+        cross join unnest(v_lanes) as l(lane)
+    ),
+    head as materialized (
+        select s.nth, s.priority, s.lane, coalesce(s.value collate "C" <= p_turn, false) as is_late,
+            s.value collate "C" as value, t.id,
+            row_number() over (partition by s.priority, s.value order by t.place, t.id) as round
+        from stream s
+        cross join lateral (
+            select t.id, t.place
+            from kinfolk.task t
+            where t.queue_id = p_queue
+                and t.command_id = s.command_id
+                and t.lane = s.lane
+                and t.priority = s.priority
+                and t.parked_key = s.value
+                and t.gate = 'limit'
+                and t.parked_group < 0
+                and t.id <> all (p_passed)
+            order by t.place, t.id
+            limit v_depth
+        ) t
+    ),
+    -- Whoever stands behind the last row read of a line comes in a later round than that one.
+    edge as materialized (
+        select h.priority, max(h.round) + 1 as round, h.is_late, h.value
+        from head h
+        group by h.nth, h.priority, h.is_late, h.value
+        having count(*) >= v_depth
+        order by 1, 2, 3, 4
+        limit 1
+    ),
+    ordered as materialized (
+        select h.id, h.value, h.priority = min(h.priority) over () as is_first, row_number() over turn_order as pos,
+            count(*) filter (where h.lane = 'top') over turn_order as tops,
+            count(*) filter (where h.lane = 'child') over turn_order as children
+        from head h
+        where not exists (
+            select
+            from edge e
+            where (h.priority, h.round, h.is_late, h.value) >= (e.priority, e.round, e.is_late, e.value))
+        window turn_order as (order by h.priority, h.round, h.is_late, h.value)
+    ),
+    chosen as materialized (
+        select o.id, o.value, o.pos
+        from ordered o
+        where o.is_first
+            and coalesce(o.tops <= p_top_room, true)
+            and coalesce(o.children <= p_child_room, true)
+        order by o.pos
+        limit p_size
+    ),
+    locked as materialized (
+        select c.id as chosen, c.pos, c.value, t.id, t.command_id, t.keys, t.starts_keyed
+        from chosen c
+        left join lateral (
+            select t.id, t.command_id, t.keys, t.unique_held and t.runs = 0 as starts_keyed
+            from kinfolk.task t
+            where t.id = c.id
+                and t.state::text = 'pending'
+                and t.parked_group = -p_queue
+            for update skip locked
+        ) t on true
+    )
+    select array_agg(k.id order by k.pos) filter (where k.id is not null),
+        array_agg(k.command_id order by k.pos) filter (where k.id is not null),
+        array_agg(k.keys order by k.pos) filter (where k.id is not null),
+        array_agg(k.value order by k.pos) filter (where k.id is not null),
+        coalesce(bool_or(k.starts_keyed), false), coalesce(bool_or(k.id is null), false),
+        coalesce(array_agg(k.chosen) filter (where k.id is null), '{}')
+    into ids, commands, keys, turns, keyed, left_out, passed
+    from locked k;
+end
+$$;

@@ -1,0 +1,48 @@
+-- The next values in the order of turns, as many as asked for: of each priority those behind `p_turn`, then the others. None
+-- that has but tasks that were passed over. Steps from one to the next in `task_turn`.
+create or replace function kinfolk.next_values(
+    p_queue integer, p_commands integer[], p_many integer, p_lanes kinfolk.lane[], p_passed bigint[], p_turn text
+) returns table (priority integer, value text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    return query
+    with recursive turn as (
+        (
+            select l.priority, v.value, v.is_late
+            from kinfolk.next_level(p_queue, p_commands, p_lanes, p_passed, -2147483649) l
+            cross join lateral kinfolk.first_value(p_queue, p_commands, p_lanes, p_passed, p_turn, l.priority) v
+        )
+        union all
+        select n.priority, n.value, n.is_late
+        from turn t
+        cross join lateral (
+            (
+                select t.priority, v.value, t.is_late
+                from kinfolk.value_behind(p_queue, p_commands, p_lanes, p_passed, t.priority, t.value) v
+                where not t.is_late
+                    or v.value collate "C" <= p_turn
+            )
+            union all
+            (
+                select t.priority, v.value, true
+                from kinfolk.value_behind(p_queue, p_commands, p_lanes, p_passed, t.priority, null) v
+                where not t.is_late
+                    and v.value collate "C" <= p_turn
+            )
+            union all
+            (
+                select l.priority, v.value, v.is_late
+                from kinfolk.next_level(p_queue, p_commands, p_lanes, p_passed, t.priority) l
+                cross join lateral kinfolk.first_value(p_queue, p_commands, p_lanes, p_passed, p_turn, l.priority) v
+            )
+            limit 1
+        ) n
+    )
+    select t.priority, t.value
+    from turn t
+    limit p_many;
+end
+$$;
