@@ -38,14 +38,14 @@ impl Catalogue {
     /// Everything as it is in the file.
     pub(crate) fn load(conn: &Connection) -> Result<Self> {
         let mut catalogue = Self { groups: KnownGroups::load(conn)?, ..Self::default() };
-        let mut statement = conn.prepare_cached(include_str!("../sql/catalogue/queues.sql"))?;
+        let mut statement = conn.prepare_cached(include_str!("../sql/register/queues.sql"))?;
         let mut rows = statement.query(())?;
         while let Some(row) = rows.next()? {
             let known = queue(row)?;
             catalogue.queue_names.insert(known.id, known.queue.name.clone());
             catalogue.queues.insert(known.queue.name.clone(), known);
         }
-        let mut statement = conn.prepare_cached(include_str!("../sql/catalogue/commands.sql"))?;
+        let mut statement = conn.prepare_cached(include_str!("../sql/register/commands.sql"))?;
         let mut rows = statement.query(())?;
         while let Some(row) = rows.next()? {
             let mut known = command(row)?;
@@ -178,7 +178,7 @@ fn command(row: &Row<'_>) -> Result<KnownCommand> {
 
 /// Makes a queue with this policy, and gives back its number.
 pub(crate) fn make_queue(conn: &Connection, name: &QueueName, policy: &Policy) -> Result<i64> {
-    let mut statement = conn.prepare_cached(include_str!("../sql/catalogue/make_queue.sql"))?;
+    let mut statement = conn.prepare_cached(include_str!("../sql/register/make_queue.sql"))?;
     let keep = &policy.retention;
     let id = statement.query_row(
         (

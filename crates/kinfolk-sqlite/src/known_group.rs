@@ -41,13 +41,13 @@ impl KnownGroups {
     /// Everything as it is in the file.
     pub(crate) fn load(conn: &Connection) -> Result<Self> {
         let mut known = Self::default();
-        let mut statement = conn.prepare_cached(include_str!("../sql/catalogue/groups.sql"))?;
+        let mut statement = conn.prepare_cached(include_str!("../sql/register/groups.sql"))?;
         let mut rows = statement.query(())?;
         while let Some(row) = rows.next()? {
             let group = group(row)?;
             known.groups.insert(group.id, group);
         }
-        let mut statement = conn.prepare_cached(include_str!("../sql/catalogue/declared.sql"))?;
+        let mut statement = conn.prepare_cached(include_str!("../sql/register/declared.sql"))?;
         let mut rows = statement.query(())?;
         while let Some(row) = rows.next()? {
             let (command_id, id): (i64, i64) = (row.get(0)?, row.get(2)?);
@@ -114,7 +114,7 @@ impl KnownGroup {
         if !self.has_settings {
             return Ok(None);
         }
-        let mut statement = conn.prepare_cached(include_str!("../sql/group/setting.sql"))?;
+        let mut statement = conn.prepare_cached(include_str!("../sql/groups/setting.sql"))?;
         let mut rows = statement.query((self.id, key))?;
         Ok(rows.next()?.map(|row| setting_from(row, 0)).transpose()?)
     }

@@ -5,26 +5,34 @@
 //! does not disturb its neighbours; what was asked for while a commit was on its way shares the next one. Several
 //! processes may share a file: each has its own writer, and SQLite lets one of them write at a time.
 //!
-//! The verbs are in `verb`, one file each, and speak SQL from `sql/<verb>/`. What follows from the end of an attempt
+//! The verbs are in `verb`, one file each. What several verbs need is in a folder of its subject (`admission`, `family`, …), and
+//! so is what is only looked at; the SQL is in `sql`, in folders of the same names. What follows from the end of an attempt
 //! is decided in `kinfolk_core::decide`, never here. Nobody but the writer thread ever writes, and a caller never sees
 //! SQLite's "busy": it waits its turn, and after [`Options::busy_timeout`] is told `StoreError::Busy`.
 
+mod admission;
 mod catalogue;
+mod check;
 mod clock;
 mod connect;
-mod ended_page;
+mod durable;
 mod error;
-mod fan_out;
+mod explain;
+mod family;
+mod find;
+mod inspect;
 mod known_group;
+mod limits;
 mod locks;
-mod look;
 mod mark;
 mod migrate;
 mod options;
 mod readers;
 mod rows;
 mod session;
+mod slots;
 mod store;
+mod turns;
 mod verb;
 mod wake;
 mod watch;

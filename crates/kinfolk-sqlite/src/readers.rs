@@ -60,7 +60,7 @@ impl Readers {
     }
 
     fn snapshot<'a>(&self, conn: &'a Connection, shared: &'a Shared) -> Result<Snapshot<'a>> {
-        let mut statement = conn.prepare_cached(include_str!("../sql/store/read.sql"))?;
+        let mut statement = conn.prepare_cached(include_str!("../sql/base/read.sql"))?;
         let (clock, version): (i64, i64) =
             statement.query_row((), |row| Ok((row.get("clock")?, row.get("catalogue")?)))?;
         shared.clock.raise(Timestamp::from_micros(clock));

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use kinfolk_core::{TaskId, Timestamp, WorkerId};
 use rusqlite::{CachedStatement, Connection};
 
+use crate::admission::park;
 use crate::catalogue::Catalogue;
 use crate::error::Result;
-use crate::fan_out::{FanOut, FanOuts};
+use crate::family::fan_out::{FanOut, FanOuts};
 use crate::locks::Locks;
-use crate::verb::park;
 
 /// One request inside the writer's transaction.
 pub(crate) struct Session<'a> {

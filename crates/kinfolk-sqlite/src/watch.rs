@@ -141,12 +141,12 @@ impl Watch {
 
     fn look(&mut self, tell: impl Fn(&Shared, Change<'_>)) -> Result<()> {
         self.seen = self.mark()?;
-        let mut statement = self.conn.prepare_cached(include_str!("../sql/store/read.sql"))?;
+        let mut statement = self.conn.prepare_cached(include_str!("../sql/base/read.sql"))?;
         let cancels = statement.query_row((), |row| row.get("cancels"))?;
         if std::mem::replace(&mut self.cancels, cancels) != cancels {
             tell(&self.shared, Change::Cancel);
         }
-        let mut statement = self.conn.prepare_cached(include_str!("../sql/store/wakes.sql"))?;
+        let mut statement = self.conn.prepare_cached(include_str!("../sql/base/wakes.sql"))?;
         let mut rows = statement.query(())?;
         while let Some(row) = rows.next()? {
             let (name, wakes, waker): (String, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
@@ -162,7 +162,7 @@ impl Watch {
 
     /// Has the tasks of dead processes recovered.
     fn bury(&self) -> Result<()> {
-        let mut statement = self.conn.prepare_cached(include_str!("../sql/store/workers.sql"))?;
+        let mut statement = self.conn.prepare_cached(include_str!("../sql/base/workers.sql"))?;
         let workers: Vec<WorkerId> =
             statement.query_map((), |row| Ok(worker_from(row.get(0)?)))?.collect::<rusqlite::Result<_>>()?;
         self.shared.locks.sweep(&workers);

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use crate::catalogue::Catalogue;
 use crate::connect::patiently;
 use crate::error::{Fault, Result};
-use crate::fan_out::FanOuts;
+use crate::family::fan_out::FanOuts;
 use crate::migrate;
 use crate::session::{News, Session};
 use crate::store::Shared;
@@ -266,7 +266,7 @@ impl Writer {
             return Ok(());
         }
         migrate::refuse_newer(&self.conn)?;
-        let mut statement = self.conn.prepare_cached(include_str!("../sql/store/read.sql"))?;
+        let mut statement = self.conn.prepare_cached(include_str!("../sql/base/read.sql"))?;
         let (clock, last_task, version): (i64, i64, i64) =
             statement.query_row((), |row| Ok((row.get("clock")?, row.get("last_task")?, row.get("catalogue")?)))?;
         self.shared.clock.raise(Timestamp::from_micros(clock));
@@ -282,14 +282,14 @@ impl Writer {
     /// Writes what other processes need to know of this commit.
     fn sign(&mut self, news: &News) -> Result<()> {
         let now = self.shared.clock.now().as_micros();
-        self.conn.prepare_cached(include_str!("../sql/store/write.sql"))?.execute((
+        self.conn.prepare_cached(include_str!("../sql/base/write.sql"))?.execute((
             now,
             self.last_task,
             i64::from(news.catalogue),
             i64::from(!news.cancels.is_empty()),
         ))?;
         self.catalogue_version += i64::from(news.catalogue);
-        let mut wake = self.conn.prepare_cached(include_str!("../sql/store/wake.sql"))?;
+        let mut wake = self.conn.prepare_cached(include_str!("../sql/base/wake.sql"))?;
         for queue in &news.queues {
             wake.execute((queue, self.shared.waker))?;
         }

@@ -19,8 +19,19 @@ use kinfolk_core::{
 };
 
 use super::SqliteStore;
-use crate::look::activity::Activity;
-use crate::look::{activity, check, doctor, durable, explain, failures, family, groups, held, list, stats, tasks};
+use crate::check;
+use crate::check::doctor;
+use crate::explain;
+use crate::find::list;
+use crate::inspect::activity;
+use crate::inspect::activity::Activity;
+use crate::inspect::durable;
+use crate::inspect::failures;
+use crate::inspect::family;
+use crate::inspect::groups;
+use crate::inspect::held;
+use crate::inspect::stats;
+use crate::inspect::tasks;
 use crate::verb::{audit, errors, minute, schedule};
 
 #[async_trait]

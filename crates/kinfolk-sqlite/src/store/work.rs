@@ -14,11 +14,12 @@ use kinfolk_core::{
 };
 
 use super::{SqliteStore, closed};
-use crate::look::activity::turned;
-use crate::look::lost;
+use crate::admission::rate;
+use crate::check::lost;
+use crate::inspect::activity::turned;
 use crate::verb::minute as minutes;
 use crate::verb::{
-    claim, expire, prune, rate, record, recover, report, schedule, settle, signal, status, suspend, sweep, worker,
+    claim, expire, prune, record, recover, report, schedule, settle, signal, status, suspend, sweep, worker,
 };
 use crate::wake::Hub;
 use crate::writer::Verb;

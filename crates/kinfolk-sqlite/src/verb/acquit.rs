@@ -3,10 +3,11 @@
 use kinfolk_core::task::Task;
 use kinfolk_core::{StoreError, TaskId};
 
+use crate::admission::park;
 use crate::error::Result;
-use crate::look::tasks;
+use crate::family::whereabouts;
+use crate::inspect::tasks;
 use crate::session::Session;
-use crate::verb::{park, whereabouts};
 
 /// A suspect has no strikes any more, and waits no longer on their account. Others stay as they are.
 pub(crate) fn acquit(session: &mut Session<'_>, id: TaskId) -> Result<Task> {
@@ -16,7 +17,7 @@ pub(crate) fn acquit(session: &mut Session<'_>, id: TaskId) -> Result<Task> {
         return Err(StoreError::WrongState { task: id, state: task.state, remedy }.into());
     }
     park::forget_suspicion(session, id.0)?;
-    let mut statement = session.sql(include_str!("../../sql/acquit/task.sql"))?;
+    let mut statement = session.sql(include_str!("../../sql/operate/acquit/task.sql"))?;
     if statement.execute((id.0, session.micros()))? > 0 {
         session.news.queues.insert(task.kin.queue_id);
     }

@@ -12,20 +12,26 @@ use crate::session::Session;
 pub(crate) fn write(session: &Session<'_>, entry: &Audit) -> Result<()> {
     let Audit { who, what, subject, tasks } = entry;
     let tasks = i64::try_from(*tasks).unwrap_or(i64::MAX);
-    session.sql(include_str!("../../sql/audit/insert.sql"))?.execute((session.micros(), who, what, subject, tasks))?;
+    session.sql(include_str!("../../sql/operate/audit/insert.sql"))?.execute((
+        session.micros(),
+        who,
+        what,
+        subject,
+        tasks,
+    ))?;
     Ok(())
 }
 
 /// Removes one page of what is past its time.
 pub(crate) fn prune(session: &mut Session<'_>) -> Result<()> {
     let until = session.now.minus(AUDIT_KEPT).as_micros();
-    session.sql(include_str!("../../sql/audit/prune.sql"))?.execute((until, SWEEP_PAGE))?;
+    session.sql(include_str!("../../sql/operate/audit/prune.sql"))?.execute((until, SWEEP_PAGE))?;
     Ok(())
 }
 
 /// A page, newest first.
 pub(crate) fn page(snapshot: &Snapshot<'_>, before: Option<i64>, limit: usize) -> Result<Vec<Audited>> {
-    let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/audit/page.sql"))?;
+    let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/operate/audit/page.sql"))?;
     let rows = statement.query_map((before.unwrap_or(i64::MAX), limit.min(PAGE_MAX)), |row| {
         let audit = Audit {
             who: row.get(2)?,

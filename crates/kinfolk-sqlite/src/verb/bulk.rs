@@ -7,10 +7,11 @@ use kinfolk_core::task::Task;
 use kinfolk_core::{State, StoreError, TaskId};
 
 use crate::error::{Fault, Result};
-use crate::look::list::{self, Sifted};
-use crate::look::tasks;
+use crate::family::whereabouts;
+use crate::find::list::{self, Sifted};
+use crate::inspect::tasks;
 use crate::session::Session;
-use crate::verb::{cancel, prune, retry, retry_family, whereabouts};
+use crate::verb::{cancel, prune, retry, retry_family};
 
 /// Does it to one page of what matches, the oldest first.
 pub(crate) fn bulk(session: &mut Session<'_>, action: Action, filter: &Filter) -> Result<BulkPage> {

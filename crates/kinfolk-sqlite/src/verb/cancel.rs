@@ -8,11 +8,14 @@ use kinfolk_core::operate::Cancelled;
 use kinfolk_core::settle::Failure;
 use kinfolk_core::{Gate, State, TaskId};
 
+use crate::admission::park;
+use crate::durable::verdict;
 use crate::error::Result;
+use crate::family;
+use crate::family::whereabouts;
+use crate::family::whereabouts::Whereabouts;
 use crate::rows::{failure_text, worker_from};
 use crate::session::Session;
-use crate::verb::whereabouts::Whereabouts;
-use crate::verb::{family, park, verdict, whereabouts};
 
 /// Asks for the end of a task and its descendants.
 pub(crate) fn cancel(session: &mut Session<'_>, id: TaskId) -> Result<Cancelled> {
@@ -33,13 +36,13 @@ fn member(session: &mut Session<'_>, task: &Whereabouts) -> Result<()> {
         State::Pending if open.is_empty() => {
             park::leave(session, id, true)?;
             let failure = failure_text(&Failure::cancelled())?;
-            let mut statement = session.sql(include_str!("../../sql/cancel/pending.sql"))?;
+            let mut statement = session.sql(include_str!("../../sql/operate/cancel/pending.sql"))?;
             statement.execute((id, session.micros(), failure))?;
             family::left_line(session, task)?;
             return family::ended(session, &task.kin, State::Cancelled);
         }
         State::Running => {
-            session.sql(include_str!("../../sql/cancel/running.sql"))?.execute((id, session.micros()))?;
+            session.sql(include_str!("../../sql/operate/cancel/running.sql"))?.execute((id, session.micros()))?;
             session.news.cancels.extend(task.worker.map(worker_from));
             return open.into_iter().try_for_each(|fan_out_id| children(session, fan_out_id));
         }
@@ -50,7 +53,7 @@ fn member(session: &mut Session<'_>, task: &Whereabouts) -> Result<()> {
         _ => verdict::stop_waiting(session, id)?,
     }
     // It has nothing more to say, and ends with its last child.
-    session.sql(include_str!("../../sql/cancel/waiting.sql"))?.execute((id, session.micros()))?;
+    session.sql(include_str!("../../sql/operate/cancel/waiting.sql"))?.execute((id, session.micros()))?;
     for fan_out_id in open {
         let mut fan_out = session.fan_out(fan_out_id)?;
         fan_out.waits = true;
@@ -63,9 +66,9 @@ fn member(session: &mut Session<'_>, task: &Whereabouts) -> Result<()> {
 /// Asks for the end of all children of a fan-out.
 pub(crate) fn children(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
     in_line(session, fan_out_id)?;
-    let mut statement = session.sql(include_str!("../../sql/cancel/running_children.sql"))?;
+    let mut statement = session.sql(include_str!("../../sql/operate/cancel/running_children.sql"))?;
     if statement.execute((fan_out_id, session.micros()))? > 0 {
-        let mut statement = session.sql(include_str!("../../sql/cancel/workers.sql"))?;
+        let mut statement = session.sql(include_str!("../../sql/operate/cancel/workers.sql"))?;
         let workers = statement.query_map([fan_out_id], |row| Ok(worker_from(row.get(0)?)))?;
         session.news.cancels.extend(workers.collect::<rusqlite::Result<Vec<_>>>()?);
     }
@@ -89,7 +92,7 @@ pub(crate) fn children(session: &mut Session<'_>, fan_out_id: i64) -> Result<()>
 fn in_line(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
     let mut fan_out = session.fan_out(fan_out_id)?;
     let (mut nths, mut held) = (Vec::new(), 0);
-    let mut statement = session.sql(include_str!("../../sql/cancel/in_line.sql"))?;
+    let mut statement = session.sql(include_str!("../../sql/operate/cancel/in_line.sql"))?;
     let mut rows = statement.query([fan_out_id])?;
     while let Some(row) = rows.next()? {
         if fan_out.awaited.is_some() {
@@ -99,7 +102,7 @@ fn in_line(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
     }
     leave_keys(session, fan_out_id)?;
     let failure = failure_text(&Failure::cancelled())?;
-    let mut statement = session.sql(include_str!("../../sql/cancel/pending_children.sql"))?;
+    let mut statement = session.sql(include_str!("../../sql/operate/cancel/pending_children.sql"))?;
     fan_out.tally.cancelled += statement.execute((fan_out_id, session.micros(), failure))? as u64;
     fan_out.held -= held;
     session.fan_outs.put(fan_out_id, fan_out);
@@ -109,7 +112,7 @@ fn in_line(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
 
 /// Those of the pending children of a fan-out that have something to do with keys leave them.
 fn leave_keys(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
-    let mut statement = session.sql(include_str!("../../sql/cancel/keyed.sql"))?;
+    let mut statement = session.sql(include_str!("../../sql/operate/cancel/keyed.sql"))?;
     let keyed: Vec<i64> = statement.query_map([fan_out_id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     keyed.into_iter().try_for_each(|id| park::leave(session, id, true))
 }

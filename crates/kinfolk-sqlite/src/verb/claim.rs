@@ -11,13 +11,17 @@ use kinfolk_core::limits::{CLAIM_BATCH_MAX, SWEEP_PAGE};
 use kinfolk_core::{Claim, Claimed, ClaimedTask, Json, StoreError, TaskId, Timestamp, Token};
 use rusqlite::{OptionalExtension, Row};
 
+use crate::admission::line::{self, From, Taken};
+use crate::admission::rate;
+use crate::admission::reserve;
+use crate::durable::verdict;
 use crate::error::Result;
+use crate::family::Lane;
+use crate::family::follow_up;
+use crate::limits::{self, Room};
 use crate::rows::{keys, span_from};
 use crate::session::Session;
-use crate::verb::admit::{self, Room};
-use crate::verb::family::Lane;
-use crate::verb::line::{self, From, Taken};
-use crate::verb::{follow_up, rate, reserve, status, verdict, worker};
+use crate::verb::{status, worker};
 
 /// What one round of a claim took, and whether it left off before it had looked at all it might take: it has parked as many
 /// tasks as one transaction should.
@@ -67,7 +71,7 @@ pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Round> {
         follow_up::open(session, queue.id)?;
     }
     let mut room = Room::of(session, queue)?;
-    if admit::admit(session, queue.id, &mut room)? || look.follow_ups {
+    if limits::admit(session, queue.id, &mut room)? || look.follow_ups {
         look = Look::at(session, queue.id, claim)?;
         next = next_due(session, queue.id)?;
     }
@@ -150,7 +154,7 @@ impl Behind {
     }
 
     fn look(session: &Session<'_>, queue_id: i64) -> Result<Self> {
-        let mut statement = session.sql(include_str!("../../sql/park/look.sql"))?;
+        let mut statement = session.sql(include_str!("../../sql/admission/park/look.sql"))?;
         let (marks, wakes_at): (bool, Option<i64>) =
             statement.query_row([queue_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(Self { marks, may_take_suspect: false, wakes_at: wakes_at.map(Timestamp::from_micros) })
@@ -200,13 +204,13 @@ fn take(session: &mut Session<'_>, claim: &Claim, line: &[Taken], room: &Room, f
         } else {
             let sql = match parked {
                 false => include_str!("../../sql/claim/take_kin.sql"),
-                true => include_str!("../../sql/park/take.sql"),
+                true => include_str!("../../sql/admission/park/take.sql"),
             };
             let (lane, slot) = held.unwrap_or((lane, false));
             session.sql(sql)?.execute((id, session.micros(), worker, token, lane.as_str(), slot, keyed))?;
         }
         if held.is_some() && lane == Lane::Top {
-            admit::open_family(session, id)?;
+            limits::open_family(session, id)?;
         }
         let mut rows = taken.query([id])?;
         while let Some(row) = rows.next()? {

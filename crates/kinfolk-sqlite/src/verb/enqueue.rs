@@ -20,7 +20,7 @@ const OPEN_END: i64 = i64::MAX;
 
 /// Enqueues tasks in this order, made by a task that has these keys; one answer each.
 pub(crate) fn enqueue(session: &mut Session<'_>, tasks: &[NewTask], maker: &Keys) -> Result<Vec<Enqueued>> {
-    let mut insert = session.sql(include_str!("../../sql/enqueue/insert.sql"))?;
+    let mut insert = session.sql(include_str!("../../sql/produce/insert.sql"))?;
     tasks.iter().map(|task| one(session, &mut insert, task, maker)).collect()
 }
 
@@ -38,7 +38,7 @@ fn one(session: &mut Session<'_>, insert: &mut CachedStatement<'_>, task: &NewTa
         Err(why) => return Ok(Enqueued::Rejected(why)),
     };
     if let Some(unique) = &task.unique
-        && let Some(holder) = holder(session, include_str!("../../sql/enqueue/holder.sql"), command.id, &unique.key)?
+        && let Some(holder) = holder(session, include_str!("../../sql/produce/holder.sql"), command.id, &unique.key)?
     {
         return joined(session, &holder, task, unique.on_duplicate);
     }
@@ -113,7 +113,7 @@ fn keys_of(session: &Session<'_>, task: &NewTask, command: &KnownCommand, maker:
     keys
 }
 
-/// Writes a new task with `sql/enqueue/insert.sql`, or a child with `sql/enqueue/insert_child.sql`. Its number.
+/// Writes a new task with `sql/produce/insert.sql`, or a child with `sql/produce/insert_child.sql`. Its number.
 pub(crate) fn put(
     session: &mut Session<'_>,
     insert: &mut CachedStatement<'_>,
@@ -196,7 +196,7 @@ fn inline(payload: &Json) -> Option<&str> {
 
 fn put_large(session: &Session<'_>, id: TaskId, payload: &Json) -> Result<()> {
     if inline(payload).is_none() {
-        session.sql(include_str!("../../sql/enqueue/put_large.sql"))?.execute((id.0, payload.as_str()))?;
+        session.sql(include_str!("../../sql/produce/put_large.sql"))?.execute((id.0, payload.as_str()))?;
     }
     Ok(())
 }
@@ -247,9 +247,9 @@ pub(crate) fn joined(
         let too_large = InputError::TooLarge { what: "payload", bytes: payload.bytes(), max: PAYLOAD_BYTES_MAX };
         return Err(too_large.into());
     }
-    session.sql(include_str!("../../sql/enqueue/replace.sql"))?.execute((holder.id.0, inline(&payload)))?;
+    session.sql(include_str!("../../sql/produce/replace.sql"))?.execute((holder.id.0, inline(&payload)))?;
     match inline(&payload) {
-        Some(_) => drop(session.sql(include_str!("../../sql/prune/payload.sql"))?.execute([holder.id.0])?),
+        Some(_) => drop(session.sql(include_str!("../../sql/upkeep/prune/payload.sql"))?.execute([holder.id.0])?),
         None => put_large(session, holder.id, &payload)?,
     }
     Ok(Enqueued::Merged(holder.id))

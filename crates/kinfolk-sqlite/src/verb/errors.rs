@@ -12,20 +12,22 @@ use crate::session::Session;
 /// Writes that an attempt has failed.
 pub(crate) fn write(session: &Session<'_>, task: TaskId, command_id: i64, attempt: u16, failure: &str) -> Result<()> {
     let at = session.micros();
-    session.sql(include_str!("../../sql/errors/insert.sql"))?.execute((at, task.0, command_id, attempt, failure))?;
+    session
+        .sql(include_str!("../../sql/settle/errors/insert.sql"))?
+        .execute((at, task.0, command_id, attempt, failure))?;
     Ok(())
 }
 
 /// Removes one page of what is past its time.
 pub(crate) fn prune(session: &mut Session<'_>) -> Result<()> {
     let until = session.now.minus(ERRORS_KEPT).as_micros();
-    session.sql(include_str!("../../sql/errors/prune.sql"))?.execute((until, SWEEP_PAGE))?;
+    session.sql(include_str!("../../sql/settle/errors/prune.sql"))?.execute((until, SWEEP_PAGE))?;
     Ok(())
 }
 
 /// A page, newest first.
 pub(crate) fn page(snapshot: &Snapshot<'_>, before: Option<i64>, limit: usize) -> Result<Vec<LoggedError>> {
-    let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/errors/page.sql"))?;
+    let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/settle/errors/page.sql"))?;
     let mut rows = statement.query((before.unwrap_or(i64::MAX), limit.min(PAGE_MAX)))?;
     let mut entries = Vec::new();
     while let Some(row) = rows.next()? {

@@ -4,7 +4,7 @@ use kinfolk_core::durable::{FanOut, Verdict};
 use kinfolk_core::{FanOutId, StoreError, TaskId, Token};
 
 use crate::error::Result;
-use crate::look::durable;
+use crate::inspect::durable;
 use crate::session::Session;
 use crate::verb::{cancel, record};
 

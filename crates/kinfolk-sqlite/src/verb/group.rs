@@ -3,14 +3,15 @@
 use kinfolk_core::{GroupName, GroupRef, GroupSpec, Groups, Setting, StoreError};
 use rusqlite::OptionalExtension;
 
+use crate::admission::park;
+use crate::admission::rate;
 use crate::error::Result;
 use crate::known_group::{columns, setting_from};
 use crate::session::Session;
-use crate::verb::{park, rate};
 
 /// Makes the groups that a command declares exactly these.
 pub(crate) fn declare(session: &mut Session<'_>, command_id: i64, groups: &Groups) -> Result<()> {
-    let mut statement = session.sql(include_str!("../../sql/group/of_command.sql"))?;
+    let mut statement = session.sql(include_str!("../../sql/groups/of_command.sql"))?;
     let before: Vec<(String, i64, bool)> = statement
         .query_map([command_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<rusqlite::Result<_>>()?;
@@ -28,10 +29,10 @@ pub(crate) fn declare(session: &mut Session<'_>, command_id: i64, groups: &Group
     }
     for (name, spec) in &groups.0 {
         let group_id = put(session, (!spec.shared).then_some(command_id), name, spec)?;
-        let mut statement = session.sql(include_str!("../../sql/group/declare.sql"))?;
+        let mut statement = session.sql(include_str!("../../sql/groups/declare.sql"))?;
         statement.execute((command_id, name.as_str(), group_id))?;
         for (_, (task, key)) in carried.iter().filter(|(of, _)| of == name.as_str()) {
-            session.sql(include_str!("../../sql/slot/take.sql"))?.execute((group_id, key, task))?;
+            session.sql(include_str!("../../sql/slots/take.sql"))?.execute((group_id, key, task))?;
         }
     }
     session.news.catalogue = true;
@@ -40,7 +41,7 @@ pub(crate) fn declare(session: &mut Session<'_>, command_id: i64, groups: &Group
 
 /// Who of a command's tasks holds slots of a group for its family, and of which keys.
 fn held_for_families(session: &Session<'_>, command_id: i64, group_id: i64) -> Result<Vec<(i64, String)>> {
-    let mut statement = session.sql(include_str!("../../sql/group/held_for_families.sql"))?;
+    let mut statement = session.sql(include_str!("../../sql/groups/held_for_families.sql"))?;
     let held = statement.query_map((group_id, command_id), |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(held.collect::<rusqlite::Result<_>>()?)
 }
@@ -52,15 +53,15 @@ fn count_running(session: &Session<'_>) -> Result<()> {
     let uncounted: Vec<(i64, String, i64)> =
         statement.query_map((), |row| Ok((row.get(2)?, row.get(3)?, row.get(0)?)))?.collect::<rusqlite::Result<_>>()?;
     for (group_id, key, task) in uncounted {
-        session.sql(include_str!("../../sql/slot/take.sql"))?.execute((group_id, key, task))?;
-        session.sql(include_str!("../../sql/group/count.sql"))?.execute([task])?;
+        session.sql(include_str!("../../sql/slots/take.sql"))?.execute((group_id, key, task))?;
+        session.sql(include_str!("../../sql/groups/count.sql"))?.execute([task])?;
     }
     Ok(())
 }
 
 /// Makes a group, or changes what it is declared as; what waits for it is looked at again. Its number.
 fn put(session: &mut Session<'_>, command_id: Option<i64>, name: &GroupName, spec: &GroupSpec) -> Result<i64> {
-    let mut statement = session.sql(include_str!("../../sql/group/find.sql"))?;
+    let mut statement = session.sql(include_str!("../../sql/groups/find.sql"))?;
     let known = statement.query_row((command_id, name.as_str()), |row| {
         let Setting { limit, rate } = setting_from(row, 1)?;
         let id: i64 = row.get(0)?;
@@ -68,15 +69,15 @@ fn put(session: &mut Session<'_>, command_id: Option<i64>, name: &GroupName, spe
     });
     let (slots, count, per, burst) = columns(spec.limit, spec.rate);
     let Some((id, before)) = known.optional()? else {
-        let mut statement = session.sql(include_str!("../../sql/group/make.sql"))?;
+        let mut statement = session.sql(include_str!("../../sql/groups/make.sql"))?;
         let columns = (command_id, name.as_str(), slots, count, per, burst, spec.hold);
         return Ok(statement.query_row(columns, |row| row.get(0))?);
     };
     if before != *spec {
-        let mut statement = session.sql(include_str!("../../sql/group/change.sql"))?;
+        let mut statement = session.sql(include_str!("../../sql/groups/change.sql"))?;
         statement.execute((id, slots, count, per, burst, spec.hold))?;
         if before.hold && !spec.hold {
-            session.sql(include_str!("../../sql/group/let_go.sql"))?.execute([id])?;
+            session.sql(include_str!("../../sql/groups/let_go.sql"))?.execute([id])?;
         }
         rate::rein_in(session, id, None)?;
         park::wake_group(session, id)?;
@@ -86,12 +87,12 @@ fn put(session: &mut Session<'_>, command_id: Option<i64>, name: &GroupName, spe
 
 /// A command declares a group no longer. One that nobody declares goes.
 fn undeclare(session: &mut Session<'_>, command_id: i64, group_id: i64, shared: bool) -> Result<()> {
-    session.sql(include_str!("../../sql/group/undeclare.sql"))?.execute((command_id, group_id))?;
-    if !shared || !session.sql(include_str!("../../sql/group/is_declared.sql"))?.exists([group_id])? {
+    session.sql(include_str!("../../sql/groups/undeclare.sql"))?.execute((command_id, group_id))?;
+    if !shared || !session.sql(include_str!("../../sql/groups/is_declared.sql"))?.exists([group_id])? {
         return remove(session, group_id);
     }
-    session.sql(include_str!("../../sql/group/leave_slots.sql"))?.execute((group_id, command_id))?;
-    session.sql(include_str!("../../sql/group/leave_reserved.sql"))?.execute((group_id, command_id))?;
+    session.sql(include_str!("../../sql/groups/leave_slots.sql"))?.execute((group_id, command_id))?;
+    session.sql(include_str!("../../sql/groups/leave_reserved.sql"))?.execute((group_id, command_id))?;
     park::open(session, group_id, Some(command_id))?;
     park::wake_group(session, group_id)
 }
@@ -100,12 +101,12 @@ fn undeclare(session: &mut Session<'_>, command_id: i64, group_id: i64, shared: 
 fn remove(session: &mut Session<'_>, group_id: i64) -> Result<()> {
     park::open(session, group_id, None)?;
     for sql in [
-        include_str!("../../sql/group/remove_command_group.sql"),
-        include_str!("../../sql/group/remove_slot.sql"),
-        include_str!("../../sql/group/remove_slot_setting.sql"),
-        include_str!("../../sql/group/remove_spent.sql"),
-        include_str!("../../sql/group/remove_reserved.sql"),
-        include_str!("../../sql/group/remove.sql"),
+        include_str!("../../sql/groups/remove_command_group.sql"),
+        include_str!("../../sql/groups/remove_slot.sql"),
+        include_str!("../../sql/groups/remove_slot_setting.sql"),
+        include_str!("../../sql/groups/remove_spent.sql"),
+        include_str!("../../sql/groups/remove_reserved.sql"),
+        include_str!("../../sql/groups/remove.sql"),
     ] {
         session.sql(sql)?.execute([group_id])?;
     }
@@ -130,16 +131,16 @@ pub(crate) fn set_group(
     let (slots, count, per, burst) = columns(setting.limit, setting.rate);
     session.news.catalogue = true;
     let Some(key) = key else {
-        let mut statement = session.sql(include_str!("../../sql/group/set.sql"))?;
+        let mut statement = session.sql(include_str!("../../sql/groups/set.sql"))?;
         statement.execute((group_id, slots, count, per, burst))?;
         rate::rein_in(session, group_id, None)?;
         rate::lift(session, group_id, None)?;
         return park::wake_group(session, group_id);
     };
     if setting.is_empty() {
-        session.sql(include_str!("../../sql/group/unset_key.sql"))?.execute((group_id, key))?;
+        session.sql(include_str!("../../sql/groups/unset_key.sql"))?.execute((group_id, key))?;
     } else {
-        let mut statement = session.sql(include_str!("../../sql/group/set_key.sql"))?;
+        let mut statement = session.sql(include_str!("../../sql/groups/set_key.sql"))?;
         statement.execute((group_id, key, slots, count, per, burst))?;
     }
     rate::rein_in(session, group_id, Some(key))?;

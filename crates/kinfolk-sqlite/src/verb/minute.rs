@@ -16,7 +16,7 @@ use crate::verb::worker;
 /// Adds what a worker did since its last note to this minute, unless that was done already.
 pub(crate) fn note(session: &mut Session<'_>, worker: WorkerId, number: u64, notes: &[Note]) -> Result<()> {
     let number = i64::try_from(number).unwrap_or(i64::MAX);
-    let mut taken = session.sql(include_str!("../../sql/minute/noted.sql"))?;
+    let mut taken = session.sql(include_str!("../../sql/worker/minute/noted.sql"))?;
     if taken.execute((worker.0.as_bytes(), number))? == 0 {
         return match worker::exists(session, worker)? {
             true => Ok(()),
@@ -24,7 +24,7 @@ pub(crate) fn note(session: &mut Session<'_>, worker: WorkerId, number: u64, not
         };
     }
     let minute = Minute::of(session.now).as_micros();
-    let mut add = session.sql(include_str!("../../sql/minute/add.sql"))?;
+    let mut add = session.sql(include_str!("../../sql/worker/minute/add.sql"))?;
     for Note { queue, command, figures } in notes {
         let known = session.catalogue.queue(queue).ok_or_else(|| StoreError::not_found("queue", queue))?;
         let what = session.catalogue.command(command).ok_or_else(|| StoreError::not_found("command", command))?;
@@ -54,7 +54,7 @@ fn whole(count: u64) -> i64 {
 /// The minutes that began in the span until now.
 pub(crate) fn minutes(snapshot: &Snapshot<'_>, back: Duration) -> Result<Vec<Minute>> {
     let since = snapshot.now.minus(back).as_micros();
-    let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/minute/since.sql"))?;
+    let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/worker/minute/since.sql"))?;
     let mut rows = statement.query([since])?;
     let mut minutes = Vec::new();
     while let Some(row) = rows.next()? {
@@ -89,6 +89,6 @@ fn figures(row: &Row<'_>) -> rusqlite::Result<Figures> {
 /// Removes one page of what is past its time.
 pub(crate) fn prune(session: &mut Session<'_>) -> Result<()> {
     let until = session.now.minus(MINUTES_KEPT).as_micros();
-    session.sql(include_str!("../../sql/minute/prune.sql"))?.execute((until, SWEEP_PAGE))?;
+    session.sql(include_str!("../../sql/worker/minute/prune.sql"))?.execute((until, SWEEP_PAGE))?;
     Ok(())
 }

@@ -1,43 +1,27 @@
-//! What the writer does, one verb a file. Every verb runs in the writer's transaction.
+//! What the writer does, one verb a file; what they share is in the folders beside this one. Every verb runs in the writer's transaction.
 
 pub(crate) mod acquit;
-pub(crate) mod admit;
 pub(crate) mod audit;
 pub(crate) mod bulk;
 pub(crate) mod cancel;
 pub(crate) mod claim;
-pub(crate) mod ended;
 pub(crate) mod enqueue;
-pub(crate) mod entry;
 pub(crate) mod errors;
 pub(crate) mod expire;
-pub(crate) mod family;
-pub(crate) mod follow_up;
 pub(crate) mod group;
-pub(crate) mod line;
-pub(crate) mod make;
 pub(crate) mod minute;
-pub(crate) mod park;
 pub(crate) mod prune;
 pub(crate) mod queue;
-pub(crate) mod rate;
 pub(crate) mod record;
 pub(crate) mod recover;
 pub(crate) mod register;
-pub(crate) mod reopen;
 pub(crate) mod report;
-pub(crate) mod reserve;
 pub(crate) mod retry;
 pub(crate) mod retry_family;
-pub(crate) mod rooms;
 pub(crate) mod schedule;
 pub(crate) mod settle;
 pub(crate) mod signal;
-pub(crate) mod slot;
 pub(crate) mod status;
 pub(crate) mod suspend;
 pub(crate) mod sweep;
-pub(crate) mod turns;
-pub(crate) mod verdict;
-pub(crate) mod whereabouts;
 pub(crate) mod worker;

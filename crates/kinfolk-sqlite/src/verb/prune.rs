@@ -6,8 +6,8 @@ use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::{State, Timestamp};
 use rusqlite::CachedStatement;
 
-use crate::ended_page;
 use crate::error::Result;
+use crate::family::ended_page;
 use crate::session::Session;
 use crate::verb::{audit, errors, minute};
 
@@ -53,13 +53,14 @@ pub(crate) fn remove(session: &mut Session<'_>, roots: &[i64]) -> Result<(u64, u
 
 /// Removes one page of the keys whose rate is whole again, and that nobody waits for. Whether there may be more.
 pub(crate) fn prune_rates(session: &mut Session<'_>) -> Result<bool> {
-    let gone = session.sql(include_str!("../../sql/rate/prune.sql"))?.execute((session.micros(), SWEEP_PAGE))?;
+    let gone =
+        session.sql(include_str!("../../sql/admission/rate/prune.sql"))?.execute((session.micros(), SWEEP_PAGE))?;
     Ok(gone >= SWEEP_PAGE)
 }
 
 /// The first page of the roots that ended in a state up to a moment: when they ended, and their numbers.
 fn ended_before(session: &Session<'_>, queue_id: i64, state: State, moment: Timestamp) -> Result<Vec<(i64, i64)>> {
-    let mut statement = session.sql(include_str!("../../sql/prune/past.sql"))?;
+    let mut statement = session.sql(include_str!("../../sql/upkeep/prune/past.sql"))?;
     let rows = statement
         .query_map((queue_id, state.as_str(), moment.as_micros(), SWEEP_PAGE), |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -80,12 +81,12 @@ impl<'a> Sweep<'a> {
     fn new(session: &Session<'a>) -> Result<Self> {
         Ok(Self {
             left: SWEEP_PAGE,
-            fan_outs: session.sql(include_str!("../../sql/prune/fan_outs.sql"))?,
-            attempts: session.sql(include_str!("../../sql/prune/attempts.sql"))?,
-            checkpoints: session.sql(include_str!("../../sql/prune/checkpoints.sql"))?,
-            signals: session.sql(include_str!("../../sql/prune/signals.sql"))?,
-            payload: session.sql(include_str!("../../sql/prune/payload.sql"))?,
-            task: session.sql(include_str!("../../sql/prune/task.sql"))?,
+            fan_outs: session.sql(include_str!("../../sql/upkeep/prune/fan_outs.sql"))?,
+            attempts: session.sql(include_str!("../../sql/upkeep/prune/attempts.sql"))?,
+            checkpoints: session.sql(include_str!("../../sql/upkeep/prune/checkpoints.sql"))?,
+            signals: session.sql(include_str!("../../sql/upkeep/prune/signals.sql"))?,
+            payload: session.sql(include_str!("../../sql/upkeep/prune/payload.sql"))?,
+            task: session.sql(include_str!("../../sql/upkeep/prune/task.sql"))?,
         })
     }
 
@@ -111,7 +112,7 @@ impl<'a> Sweep<'a> {
 
     /// Removes the children of a fan-out, and it when all have gone: then true. Its counts stay those of what is left.
     fn children(&mut self, session: &mut Session<'_>, fan_out_id: i64) -> Result<bool> {
-        let mut statement = session.sql(include_str!("../../sql/prune/children.sql"))?;
+        let mut statement = session.sql(include_str!("../../sql/upkeep/prune/children.sql"))?;
         let page: Vec<(i64, String)> = statement
             .query_map((fan_out_id, self.left), |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<rusqlite::Result<_>>()?;
@@ -133,7 +134,7 @@ impl<'a> Sweep<'a> {
             return Ok(false);
         }
         session.fan_outs.forget(fan_out_id);
-        session.sql(include_str!("../../sql/prune/fan_out.sql"))?.execute([fan_out_id])?;
+        session.sql(include_str!("../../sql/upkeep/prune/fan_out.sql"))?.execute([fan_out_id])?;
         Ok(true)
     }
 

@@ -2,10 +2,11 @@
 
 use kinfolk_core::{Policy, QueueName, StoreError};
 
+use crate::admission::park;
 use crate::catalogue::make_queue;
 use crate::error::Result;
+use crate::limits;
 use crate::session::Session;
-use crate::verb::{admit, park};
 
 /// Makes a queue, or changes its policy. A new limit counts what is at work already; it interrupts nothing.
 pub(crate) fn set(session: &mut Session<'_>, name: &QueueName, policy: &Policy) -> Result<()> {
@@ -15,14 +16,14 @@ pub(crate) fn set(session: &mut Session<'_>, name: &QueueName, policy: &Policy) 
     let Some(before) = before else { return Ok(()) };
     match (before.family_limit, policy.family_limit) {
         (None, Some(_)) => {
-            session.sql(include_str!("../../sql/queue/start_families.sql"))?.execute([id])?;
+            session.sql(include_str!("../../sql/limits/start_families.sql"))?.execute([id])?;
             mark_anew(session, id)?;
         }
-        (Some(_), None) => admit::admit_all(session, id)?,
+        (Some(_), None) => limits::admit_all(session, id)?,
         _ => {}
     }
     if before.child_limit.is_none() && policy.child_limit.is_some() {
-        session.sql(include_str!("../../sql/queue/start_children.sql"))?.execute([id])?;
+        session.sql(include_str!("../../sql/limits/start_children.sql"))?.execute([id])?;
     }
     if before.fair != policy.fair {
         sort(session, id, policy)?;
@@ -34,14 +35,14 @@ pub(crate) fn set(session: &mut Session<'_>, name: &QueueName, policy: &Policy) 
 /// The tasks of a queue take turns by another key, or by none; the turn begins anew.
 fn sort(session: &Session<'_>, queue_id: i64, policy: &Policy) -> Result<()> {
     let path = policy.fair.as_ref().map(|name| format!("$.\"{name}\""));
-    session.sql(include_str!("../../sql/fair/sort.sql"))?.execute((queue_id, path))?;
-    session.sql(include_str!("../../sql/fair/move_cursor.sql"))?.execute((queue_id, None::<String>))?;
+    session.sql(include_str!("../../sql/turns/sort.sql"))?.execute((queue_id, path))?;
+    session.sql(include_str!("../../sql/turns/move_cursor.sql"))?.execute((queue_id, None::<String>))?;
     Ok(())
 }
 
 /// Tasks of a queue have come into other lanes: whoever waits behind a key is looked for there.
 fn mark_anew(session: &mut Session<'_>, queue_id: i64) -> Result<()> {
-    session.sql(include_str!("../../sql/park/unmark_queue.sql"))?.execute([queue_id])?;
+    session.sql(include_str!("../../sql/admission/park/unmark_queue.sql"))?.execute([queue_id])?;
     let groups: Vec<i64> = session.catalogue.groups().all().iter().map(|group| group.id).collect();
     groups.into_iter().try_for_each(|group_id| park::wake_group(session, group_id))
 }
@@ -49,7 +50,7 @@ fn mark_anew(session: &mut Session<'_>, queue_id: i64) -> Result<()> {
 /// Takes nothing more from a queue; the first who asked is kept.
 pub(crate) fn pause(session: &mut Session<'_>, name: &QueueName, by: Option<&str>) -> Result<()> {
     let id = queue_id(session, name)?;
-    session.sql(include_str!("../../sql/queue/pause.sql"))?.execute((id, session.micros(), by))?;
+    session.sql(include_str!("../../sql/limits/pause.sql"))?.execute((id, session.micros(), by))?;
     session.news.catalogue = true;
     Ok(())
 }
@@ -57,7 +58,7 @@ pub(crate) fn pause(session: &mut Session<'_>, name: &QueueName, by: Option<&str
 /// Takes from a queue again.
 pub(crate) fn resume(session: &mut Session<'_>, name: &QueueName) -> Result<()> {
     let id = queue_id(session, name)?;
-    session.sql(include_str!("../../sql/queue/resume.sql"))?.execute([id])?;
+    session.sql(include_str!("../../sql/limits/resume.sql"))?.execute([id])?;
     session.news.catalogue = true;
     session.news.queues.insert(id);
     Ok(())

@@ -17,14 +17,14 @@ fn one(session: &Session<'_>, record: &Record) -> Result<Recorded> {
     let Some(before) = fence(session, record.task, record.token)? else { return Ok(Recorded::Stale) };
     let steps = write(session, record.task, before, &record.checkpoints)?;
     if steps != before {
-        session.sql(include_str!("../../sql/record/steps.sql"))?.execute((record.task.0, steps))?;
+        session.sql(include_str!("../../sql/durable/record/steps.sql"))?.execute((record.task.0, steps))?;
     }
     Ok(Recorded::Written)
 }
 
 /// How many checkpoints a running task has; `None` when the token does not hold.
 pub(crate) fn fence(session: &Session<'_>, task: TaskId, token: Token) -> Result<Option<u32>> {
-    let mut statement = session.sql(include_str!("../../sql/record/fence.sql"))?;
+    let mut statement = session.sql(include_str!("../../sql/durable/record/fence.sql"))?;
     Ok(statement.query_row((task.0, token.0.as_bytes()), |row| row.get(0)).optional()?)
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn write<'c>(
     before: u32,
     checkpoints: impl IntoIterator<Item = &'c Checkpoint>,
 ) -> Result<u32> {
-    let mut put = session.sql(include_str!("../../sql/record/put.sql"))?;
+    let mut put = session.sql(include_str!("../../sql/durable/record/put.sql"))?;
     let mut steps = before;
     for Checkpoint { key, kind, digest, value } in checkpoints {
         let kind = kind.as_str();
@@ -65,7 +65,7 @@ pub(crate) fn recorded(session: &Session<'_>, task: TaskId, key: &Key, kind: Ste
 
 /// The kind, the digest and the value recorded under a key.
 fn find(session: &Session<'_>, task: TaskId, key: &Key) -> Result<Option<(String, String, String)>> {
-    let mut statement = session.sql(include_str!("../../sql/record/one.sql"))?;
+    let mut statement = session.sql(include_str!("../../sql/durable/record/one.sql"))?;
     let found = statement
         .query_row((task.0, &key.branch, &key.name, key.occurrence), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
     Ok(found.optional()?)
@@ -77,7 +77,7 @@ fn clash(task: TaskId, key: &Key) -> InputError {
 
 /// What a task has recorded, in the order of writing.
 pub(crate) fn all(conn: &rusqlite::Connection, task: TaskId) -> Result<Vec<Checkpoint>> {
-    let mut statement = conn.prepare_cached(include_str!("../../sql/record/all.sql"))?;
+    let mut statement = conn.prepare_cached(include_str!("../../sql/durable/record/all.sql"))?;
     let mut rows = statement.query([task.0])?;
     let mut checkpoints = Vec::new();
     while let Some(row) = rows.next()? {

@@ -12,11 +12,11 @@ use crate::verb::{settle, worker};
 /// Recovers one page of the tasks of lost workers. A lease is judged only by a worker that is itself steady; a dead
 /// process needs no judge.
 pub(crate) fn recover(session: &mut Session<'_>, judge: WorkerId) -> Result<Recovered> {
-    let mut statement = session.sql(include_str!("../../sql/recover/judge.sql"))?;
+    let mut statement = session.sql(include_str!("../../sql/worker/recover/judge.sql"))?;
     let steady: Option<bool> =
         statement.query_row((judge.0.as_bytes(), session.micros()), |row| row.get(0)).optional()?;
     let steady = steady.ok_or(StoreError::LeaseLost { worker: judge })?;
-    let mut statement = session.sql(include_str!("../../sql/recover/others.sql"))?;
+    let mut statement = session.sql(include_str!("../../sql/worker/recover/others.sql"))?;
     let others: Vec<(WorkerId, bool)> = statement
         .query_map((judge.0.as_bytes(), session.micros()), |row| Ok((worker_from(row.get(0)?), row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;

@@ -68,6 +68,6 @@ fn put(session: &mut Session<'_>, command: &Command, queue_id: i64) -> Result<i6
         command.timeout.map(span),
         command.retry.max_strikes,
     );
-    let mut statement = session.sql(include_str!("../../sql/catalogue/make_command.sql"))?;
+    let mut statement = session.sql(include_str!("../../sql/register/make_command.sql"))?;
     Ok(statement.query_row(columns, |row| row.get(0))?)
 }

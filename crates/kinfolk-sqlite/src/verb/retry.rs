@@ -4,10 +4,11 @@ use kinfolk_core::task::Task;
 use kinfolk_core::{Gate, State, StoreError, TaskId};
 
 use crate::error::Result;
-use crate::look::tasks;
+use crate::family;
+use crate::family::whereabouts::{self, Whereabouts};
+use crate::inspect::tasks;
 use crate::session::Session;
-use crate::verb::whereabouts::{self, Whereabouts};
-use crate::verb::{family, retry_family};
+use crate::verb::retry_family;
 
 /// Lets a failed or cancelled task run again, and with it what is below it. One whose parent has ended or awaited it is not
 /// alone in that.

@@ -7,11 +7,12 @@
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::{Gate, Retried, State, StoreError, TaskId};
 
+use crate::durable::reopen;
 use crate::error::Result;
+use crate::family::whereabouts;
+use crate::family::whereabouts::Whereabouts;
 use crate::session::Session;
-use crate::verb::reopen;
-use crate::verb::whereabouts::Whereabouts;
-use crate::verb::{retry, whereabouts};
+use crate::verb::retry;
 
 /// The shelf of a task that waits.
 const WAITING: &str = "waiting";

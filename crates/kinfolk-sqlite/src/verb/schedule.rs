@@ -5,9 +5,10 @@ use kinfolk_core::{Enqueued, Json, Keys, NewTask, Schedule, ScheduleName, StoreE
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::error::{Result, unreadable};
+use crate::family::whereabouts;
 use crate::rows::moment_or_none;
 use crate::session::Session;
-use crate::verb::{enqueue, whereabouts};
+use crate::verb::enqueue;
 
 /// Makes or changes a schedule, armed for its next tick.
 pub(crate) fn put(session: &mut Session<'_>, schedule: &Schedule) -> Result<Schedule> {

@@ -7,11 +7,11 @@ use kinfolk_core::{Made, Outcome, Rejection, Retry, Settle, Settled, State, Task
 use rusqlite::CachedStatement;
 
 use crate::error::Result;
+use crate::family::ended::Ended;
+use crate::family::follow_up;
+use crate::family::make::{self, Maker};
 use crate::rows::failure_text;
 use crate::session::Session;
-use crate::verb::ended::Ended;
-use crate::verb::follow_up;
-use crate::verb::make::{self, Maker};
 
 /// Records how attempts ended; one answer each, and a stale one does not disturb the rest.
 pub(crate) fn settle(session: &mut Session<'_>, settles: &[Settle]) -> Result<Vec<Settled>> {

@@ -8,10 +8,10 @@ use kinfolk_core::{FanOutId, InputError, Json, Outcome, Settled, State, WaitedFo
 use rusqlite::CachedStatement;
 
 use crate::error::Result;
-use crate::fan_out::Awaited;
+use crate::family::ended::Ended;
+use crate::family::fan_out::Awaited;
+use crate::family::make::{self, Maker};
 use crate::session::Session;
-use crate::verb::ended::Ended;
-use crate::verb::make::{self, Maker};
 use crate::verb::{record, settle};
 
 /// Suspends handlers; one answer each, and a stale one does not disturb the rest.
@@ -96,7 +96,7 @@ fn wait(
     task.slot_is_free(session);
     let keyed = task.give_back(session, false)?;
     if there {
-        session.sql(include_str!("../../sql/suspend/go_on.sql"))?.execute((
+        session.sql(include_str!("../../sql/durable/suspend/go_on.sql"))?.execute((
             task.id.0,
             steps,
             keyed,
@@ -116,7 +116,7 @@ fn wait(
         [] => None,
         names => Some(Json::of(names)?),
     };
-    let mut statement = session.sql(include_str!("../../sql/suspend/suspend.sql"))?;
+    let mut statement = session.sql(include_str!("../../sql/durable/suspend/suspend.sql"))?;
     statement.execute((task.id.0, steps, timer, signals.as_ref().map(Json::as_str), keyed, session.micros()))?;
     if timer.is_some() {
         // Whoever sleeps until the next due time learns of this one.
@@ -134,7 +134,7 @@ fn awaited_by(session: &mut Session<'_>, task: &Ended, fan_out_id: i64) -> Resul
 
 /// Whether a signal is kept that the task waits for.
 fn is_signalled(session: &Session<'_>, suspend: &Suspend) -> Result<bool> {
-    let mut kept = session.sql(include_str!("../../sql/signal/kept.sql"))?;
+    let mut kept = session.sql(include_str!("../../sql/durable/signal/kept.sql"))?;
     for name in &suspend.signals {
         if kept.exists((suspend.task.0, name.as_str()))? {
             return Ok(true);

@@ -4,10 +4,14 @@ use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::{State, Tally, TaskId};
 use rusqlite::Connection;
 
+use crate::admission::park;
+use crate::check::lost;
+use crate::durable::reopen;
+use crate::durable::verdict;
 use crate::error::Result;
-use crate::look::lost;
+use crate::family;
+use crate::family::whereabouts;
 use crate::session::Session;
-use crate::verb::{family, park, reopen, verdict, whereabouts};
 
 /// Fan-outs of more children are not counted anew while one of them is open: a page of tasks must not cost a million rows.
 const COUNTED_MAX: u64 = 100;
@@ -15,7 +19,7 @@ const COUNTED_MAX: u64 = 100;
 /// A page of the tasks that wait, behind a given one: those of them that should not, and where the next page goes on (0
 /// is from the start). Only looks, so that nobody is held up for nothing.
 pub(crate) fn stuck(conn: &Connection, behind: i64) -> Result<(Vec<i64>, i64)> {
-    let mut statement = conn.prepare_cached(include_str!("../../sql/sweep/waiting.sql"))?;
+    let mut statement = conn.prepare_cached(include_str!("../../sql/upkeep/sweep/waiting.sql"))?;
     let waiting: Vec<(i64, bool, bool)> = statement
         .query_map((behind, SWEEP_PAGE), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<rusqlite::Result<_>>()?;
@@ -31,9 +35,9 @@ pub(crate) fn stuck(conn: &Connection, behind: i64) -> Result<(Vec<i64>, i64)> {
 
 /// Whether what a task waits for seems to have come, or its counts to be wrong.
 fn has_come(conn: &Connection, id: i64, suspended: bool) -> Result<bool> {
-    let mut statement = conn.prepare_cached(include_str!("../../sql/sweep/fan_outs.sql"))?;
+    let mut statement = conn.prepare_cached(include_str!("../../sql/upkeep/sweep/fan_outs.sql"))?;
     let mut rows = statement.query([id])?;
-    let mut open_child = conn.prepare_cached(include_str!("../../sql/sweep/open_child.sql"))?;
+    let mut open_child = conn.prepare_cached(include_str!("../../sql/upkeep/sweep/open_child.sql"))?;
     let (mut any, mut open) = (false, false);
     while let Some(row) = rows.next()? {
         any = true;
@@ -99,7 +103,7 @@ fn count_anew(session: &mut Session<'_>, fan_out_id: i64, waits: bool) -> Result
 }
 
 fn recount(conn: &Connection, fan_out_id: i64) -> Result<Tally> {
-    let mut statement = conn.prepare_cached(include_str!("../../sql/sweep/recount.sql"))?;
+    let mut statement = conn.prepare_cached(include_str!("../../sql/upkeep/sweep/recount.sql"))?;
     Ok(statement.query_row([fan_out_id], |row| {
         Ok(Tally { total: row.get(0)?, completed: row.get(1)?, failed: row.get(2)?, cancelled: row.get(3)? })
     })?)

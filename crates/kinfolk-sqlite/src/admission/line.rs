@@ -1,0 +1,289 @@
+//! The line of a claim: the stretches of all its commands and lanes, the first suspects, and those behind keys that may have
+//! room, merged in the order of priority, place and number. What has no room is passed over.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+
+use rusqlite::CachedStatement;
+
+use crate::admission::entry::{Entry, Fate};
+use crate::admission::park::{self, Mark};
+use crate::error::Result;
+use crate::family::Lane;
+use crate::limits::Room;
+use crate::session::Session;
+use crate::turns::{Turn, Turns};
+use crate::verb::claim::Look;
+
+/// Where a task stands: its priority, place and number.
+type Stand = (i64, i64, i64);
+
+const BEFORE_ALL: Stand = (i64::MIN, i64::MIN, i64::MIN);
+/// Tasks read ahead of each command at least, when a worker has many.
+const READ_AHEAD_MIN: usize = 8;
+const LANES: [Lane; 3] = [Lane::Top, Lane::Root, Lane::Child];
+
+/// A task to take, the lane it stood in, and what it has of keys: most have none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    pub(crate) id: i64,
+    pub(crate) lane: Lane,
+    /// It holds slots of keys.
+    pub(crate) keyed: bool,
+    /// It waited behind a key.
+    pub(crate) parked: bool,
+}
+
+/// Where the head of a line comes from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    Stretch(usize),
+    /// Behind a key that still had room when the one before it was looked at.
+    Behind(usize),
+    /// Its turn has come.
+    Turn,
+}
+
+/// What a claim may take from: a queue, and commands with and without groups.
+pub(crate) struct From<'c> {
+    pub(crate) queue_id: i64,
+    pub(crate) commands: &'c BTreeSet<i64>,
+    pub(crate) limit: usize,
+    /// Its tasks take turns.
+    pub(crate) fair: bool,
+    /// Some of the commands have groups.
+    pub(crate) grouped: bool,
+}
+
+/// The tasks to take, and what was found of keys, if a task of a command with groups was come across.
+pub(crate) fn pick<'a>(
+    session: &mut Session<'a>,
+    from: &From<'_>,
+    look: &Look,
+    mut room: Room,
+) -> Result<(Vec<Taken>, Option<Entry<'a>>)> {
+    if from.limit == 0 || from.commands.is_empty() {
+        return Ok((Vec::new(), None));
+    }
+    let mut entry: Option<Entry<'a>> = None;
+    let mut line = Line::new(session, from, look, &room)?;
+    let mut may_take_suspect = look.may_take_suspect;
+    let mut taken = Vec::with_capacity(from.limit);
+    while taken.len() < from.limit
+        && entry.as_ref().is_none_or(|entry| !entry.is_over())
+        && let Some((stand, source)) = line.next(&room)?
+    {
+        let head = line.head(stand, source);
+        // A lane that is full stays so: the rest of its stretches is not read.
+        if room.left(head.lane) == 0 || (head.suspect && !may_take_suspect) {
+            line.pass_over(session, source)?;
+            continue;
+        }
+        let mut fate = Fate::Starts { keyed: false, parked: false };
+        if from.grouped && !session.catalogue.groups_of(head.command_id).is_empty() {
+            let entry = match &mut entry {
+                Some(entry) => entry,
+                None => entry.insert(Entry::new(session)?),
+            };
+            let looked = entry.look(session, &head)?;
+            fate = looked.fate;
+            if let Some((key, rides)) = looked.next {
+                let (group_id, key) = entry.rooms.name(key);
+                line.look_behind(session, &head, group_id, key, rides)?;
+            }
+        }
+        if let Fate::Starts { keyed, parked } = fate {
+            room.take(head.lane);
+            may_take_suspect &= !head.suspect;
+            line.has_had_its_turn(source);
+            taken.push(Taken { id: stand.2, lane: head.lane, keyed, parked });
+        }
+        if room.left(head.lane) > 0 {
+            line.advance(source)?;
+        }
+    }
+    line.end(session, from.queue_id)?;
+    Ok((taken, entry))
+}
+
+/// The heads of all stretches, merged.
+struct Line<'a> {
+    statements: Statements<'a>,
+    stretches: Vec<Stretch>,
+    behind: Vec<Mark>,
+    heads: BinaryHeap<Reverse<(Stand, Source)>>,
+    /// On a queue whose tasks take turns: what is open.
+    turns: Option<Turns<'a>>,
+    /// Who was looked at last in its turn, and whose turn was the last that was taken.
+    turn: Turn,
+    last_turn: Option<String>,
+}
+
+impl<'a> Line<'a> {
+    fn new(session: &Session<'a>, from: &From<'_>, look: &Look, room: &Room) -> Result<Self> {
+        let read_ahead = from.limit.div_ceil(from.commands.len()).max(READ_AHEAD_MIN).min(from.limit);
+        let statements = Statements {
+            top: session.sql(include_str!("../../sql/claim/line.sql"))?,
+            other: session.sql(include_str!("../../sql/claim/lane.sql"))?,
+            suspect: session.sql(include_str!("../../sql/claim/suspect.sql"))?,
+            marked: session.sql(include_str!("../../sql/admission/park/marked.sql"))?,
+        };
+        let turns = if from.fair { Some(Turns::new(session, from.queue_id, from.commands)?) } else { None };
+        let mut line = Self {
+            statements,
+            stretches: Vec::new(),
+            behind: Vec::new(),
+            heads: BinaryHeap::new(),
+            turns,
+            turn: Turn::nobodys(),
+            last_turn: None,
+        };
+        for lane in LANES.into_iter().filter(|lane| room.left(*lane) > 0) {
+            let page = read_ahead.min(room.left(lane));
+            for &command_id in from.commands {
+                let mut read = |sort, suspect, read_ahead| {
+                    let mark = Mark { queue_id: from.queue_id, command_id, suspect, lane, stand: BEFORE_ALL };
+                    line.read(Stretch::new(mark, sort, read_ahead))
+                };
+                if !from.fair && (lane == Lane::Top || look.lanes) {
+                    read(Sort::Open, false, page)?;
+                }
+                if !from.fair && look.suspects && look.may_take_suspect {
+                    read(Sort::Open, true, 1)?;
+                }
+                if look.marks && !session.catalogue.groups_of(command_id).is_empty() {
+                    read(Sort::Marked, false, page)?;
+                    if look.may_take_suspect {
+                        read(Sort::Marked, true, 1)?;
+                    }
+                }
+            }
+        }
+        Ok(line)
+    }
+
+    fn read(&mut self, stretch: Stretch) -> Result<()> {
+        self.stretches.push(stretch);
+        self.advance(Source::Stretch(self.stretches.len() - 1))
+    }
+
+    /// The next one. Inside a priority, turns come behind those that waited behind a key.
+    fn next(&mut self, room: &Room) -> Result<Option<(Stand, Source)>> {
+        if let Some(turns) = &mut self.turns
+            && let Some(priority) = turns.peek(room)?
+            && self.heads.peek().is_none_or(|Reverse(((waits, ..), _))| *waits > priority)
+        {
+            self.turn = turns.next().unwrap_or_else(Turn::nobodys);
+            return Ok(Some((self.turn.mark.stand, Source::Turn)));
+        }
+        Ok(self.heads.pop().map(|Reverse(head)| head))
+    }
+
+    /// Where a head stands, and what is known of it.
+    fn head(&self, stand: Stand, source: Source) -> Mark {
+        match source {
+            Source::Stretch(number) => Mark { stand, ..self.stretches[number].mark },
+            Source::Behind(number) => self.behind[number],
+            Source::Turn => self.turn.mark,
+        }
+    }
+
+    /// A head is taken; if it was its turn, the next claim goes on behind its value.
+    fn has_had_its_turn(&mut self, source: Source) {
+        if source == Source::Turn {
+            self.last_turn = Some(std::mem::take(&mut self.turn.value));
+        }
+    }
+
+    /// The next one of a stretch.
+    fn advance(&mut self, source: Source) -> Result<()> {
+        if let Source::Stretch(number) = source {
+            let next = self.stretches[number].next(&mut self.statements)?;
+            self.heads.extend(next.map(|stand| Reverse((stand, source))));
+        }
+        Ok(())
+    }
+
+    /// The one behind a task that waited behind a key, which has room for more.
+    fn look_behind(&mut self, session: &Session<'_>, head: &Mark, group_id: i64, key: &str, rides: bool) -> Result<()> {
+        if let Some(next) = park::next(session.conn, head, group_id, key, rides)? {
+            self.heads.push(Reverse((next.stand, Source::Behind(self.behind.len()))));
+            self.behind.push(next);
+        }
+        Ok(())
+    }
+
+    /// A head that this claim can't take: whoever waits behind a key with room is looked at by the next.
+    fn pass_over(&self, session: &mut Session<'_>, source: Source) -> Result<()> {
+        match source {
+            Source::Stretch(_) | Source::Turn => Ok(()),
+            Source::Behind(number) => self.behind[number].put(session),
+        }
+    }
+
+    /// This claim takes no more.
+    fn end(self, session: &mut Session<'_>, queue_id: i64) -> Result<()> {
+        if let Some(value) = &self.last_turn {
+            session.sql(include_str!("../../sql/turns/move_cursor.sql"))?.execute((queue_id, value))?;
+        }
+        self.heads.iter().try_for_each(|Reverse((_, source))| self.pass_over(session, *source))
+    }
+}
+
+struct Statements<'a> {
+    top: CachedStatement<'a>,
+    other: CachedStatement<'a>,
+    suspect: CachedStatement<'a>,
+    marked: CachedStatement<'a>,
+}
+
+/// What the tasks of a stretch have in common.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Open,
+    /// They wait behind keys that may have room.
+    Marked,
+}
+
+/// The tasks of one sort and command in one lane, read a few at a time.
+struct Stretch {
+    /// What is known of all of them; its stand is the last one that was read.
+    mark: Mark,
+    sort: Sort,
+    read_ahead: usize,
+    ready: VecDeque<Stand>,
+    ended: bool,
+}
+
+impl Stretch {
+    fn new(mark: Mark, sort: Sort, read_ahead: usize) -> Self {
+        Self { mark, sort, read_ahead, ready: VecDeque::new(), ended: false }
+    }
+
+    fn next(&mut self, statements: &mut Statements<'_>) -> Result<Option<Stand>> {
+        if self.ready.is_empty() && !self.ended {
+            let Mark { queue_id, command_id, suspect, lane, stand: (priority, place, id) } = self.mark;
+            let (word, page) = (lane.as_str(), self.read_ahead);
+            let mut rows = match (self.sort, suspect, lane) {
+                (Sort::Open, false, Lane::Top) => {
+                    statements.top.query((queue_id, command_id, priority, place, id, page))?
+                }
+                (Sort::Open, false, _) => {
+                    statements.other.query((queue_id, command_id, priority, place, id, page, word))?
+                }
+                (Sort::Open, true, _) => {
+                    statements.suspect.query((queue_id, command_id, priority, place, id, page, word))?
+                }
+                (Sort::Marked, ..) => {
+                    statements.marked.query((queue_id, command_id, priority, place, id, page, word, suspect))?
+                }
+            };
+            while let Some(row) = rows.next()? {
+                self.ready.push_back(park::stand(row, 0)?);
+            }
+            self.ended = self.ready.len() < self.read_ahead;
+            self.mark.stand = *self.ready.back().unwrap_or(&self.mark.stand);
+        }
+        Ok(self.ready.pop_front())
+    }
+}
