@@ -142,8 +142,8 @@ macro_rules! every_contract {
                 a_few_are_not_held_up_by_many, values_take_turns, turns_go_on_over_claims,
                 tasks_without_the_key_have_their_turn, priority_goes_before_turns, a_full_tenant_passes_its_turn,
                 a_claim_of_many_is_many_claims_of_one, a_family_without_room_costs_no_turn,
-                who_waits_for_its_turn_is_open, a_queue_becomes_fair_with_all_that_is_in_it,
-                each_queue_is_fair_by_itself, a_total_has_no_keys_to_take_turns,
+                a_suspect_comes_in_its_turn, a_suspect_that_must_wait_costs_no_turn, who_waits_for_its_turn_is_open,
+                a_queue_becomes_fair_with_all_that_is_in_it, each_queue_is_fair_by_itself, a_total_has_no_keys_to_take_turns,
             ]
             failures: [
                 failures_that_say_the_same_are_one_cause, only_what_failed_in_the_span_is_counted,

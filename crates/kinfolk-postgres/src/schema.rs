@@ -94,7 +94,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         slot_page key_number take_slots slot_writes_max spread_slots release_slots free_slots note_freed take_notes
         drop_slots drop_reservations holders_of holds_key holds_slot has_slot;
     turns:
-        pick_turns next_turns next_values next_level value_behind first_value sort_in turn_lines;
+        pick_turns may_take_suspect open_lines next_turns next_values next_level value_behind first_value sort_in turn_lines;
     limits:
         rooms admit admit_all open_limited notify_limited set_queue set_limits sort_lanes require_limits;
     settle:

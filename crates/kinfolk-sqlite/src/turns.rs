@@ -2,8 +2,8 @@
 //! keeps the others waiting.
 //!
 //! A claim goes on behind the value whose turn was last: one task of each value, then the second of each, and so on. Only as
-//! many values are looked at as the claim takes tasks. A task without room in its lane is passed over, and its value keeps
-//! its turn.
+//! many values are looked at as the claim takes tasks. A task without room in its lane, or a suspect that the worker may not
+//! take, is passed over, and its value keeps its turn.
 
 use std::collections::BTreeSet;
 
@@ -41,6 +41,25 @@ impl Turn {
     pub(crate) const fn nobodys() -> Self {
         let (stand, lane) = ((i64::MIN, i64::MIN, i64::MIN), Lane::Top);
         Self { mark: Mark { queue_id: 0, command_id: 0, suspect: false, lane, stand }, value: String::new() }
+    }
+}
+
+/// Which tasks a claim may still take.
+#[derive(Clone, Copy)]
+struct Open {
+    tops: bool,
+    children: bool,
+    suspects: bool,
+}
+
+impl Open {
+    fn has(self, mark: &Mark) -> bool {
+        let in_lane = match mark.lane {
+            Lane::Top => self.tops,
+            Lane::Root => true,
+            Lane::Child => self.children,
+        };
+        in_lane && (self.suspects || !mark.suspect)
     }
 }
 
@@ -84,14 +103,16 @@ impl<'a> Turns<'a> {
         })
     }
 
-    /// The priority of the next one in a lane that has room.
-    pub(crate) fn peek(&mut self, room: &Room) -> Result<Option<i64>> {
+    /// The priority of the next one that may be taken: its lane has room, and it is no suspect where none may be.
+    pub(crate) fn peek(&mut self, room: &Room, may_take_suspect: bool) -> Result<Option<i64>> {
+        let open =
+            Open { tops: room.left(Lane::Top) > 0, children: room.left(Lane::Child) > 0, suspects: may_take_suspect };
         // Lanes fill up between two looks.
-        while let Some(turn) = self.ready.take_if(|turn| room.left(turn.mark.lane) == 0) {
-            self.ready = self.instead_of(&turn, room)?;
+        while let Some(turn) = self.ready.take_if(|turn| !open.has(&turn.mark)) {
+            self.ready = self.instead_of(&turn, open)?;
         }
         if self.ready.is_none() {
-            self.ready = self.read(room)?;
+            self.ready = self.read(open)?;
         }
         Ok(self.ready.as_ref().map(|turn| turn.mark.stand.0))
     }
@@ -103,13 +124,13 @@ impl<'a> Turns<'a> {
         Some(turn)
     }
 
-    fn read(&mut self, room: &Room) -> Result<Option<Turn>> {
+    fn read(&mut self, open: Open) -> Result<Option<Turn>> {
         loop {
             if self.level.is_none() && !self.next_level()? {
                 return Ok(None);
             }
             if let Some(value) = self.next_value()? {
-                if let Some(turn) = self.first_of(value, BEFORE_ALL, room)? {
+                if let Some(turn) = self.first_of(value, BEFORE_ALL, open)? {
                     return Ok(Some(turn));
                 }
                 continue;
@@ -121,19 +142,19 @@ impl<'a> Turns<'a> {
             }
             *nth %= ring.len();
             let (value, behind) = ring[*nth].clone();
-            if let Some(turn) = self.first_of(value, behind, room)? {
+            if let Some(turn) = self.first_of(value, behind, open)? {
                 return Ok(Some(turn));
             }
         }
     }
 
     /// The next one of the same value, in its place.
-    fn instead_of(&mut self, turn: &Turn, room: &Room) -> Result<Option<Turn>> {
+    fn instead_of(&mut self, turn: &Turn, open: Open) -> Result<Option<Turn>> {
         let Some(level) = &mut self.level else { return Ok(None) };
         let Some(at) = level.ring.iter().position(|(value, _)| *value == turn.value) else { return Ok(None) };
         level.nth = at;
         let (_, place, id) = turn.mark.stand;
-        self.first_of(turn.value.clone(), (place, id), room)
+        self.first_of(turn.value.clone(), (place, id), open)
     }
 
     /// Begins the next priority; false when there is none.
@@ -179,14 +200,14 @@ impl<'a> Turns<'a> {
         Ok(None)
     }
 
-    /// The first task of a value behind a given one, in a lane that has room. The value keeps its place in the ring, or
+    /// The first task of a value behind a given one that may be taken. The value keeps its place in the ring, or
     /// leaves it.
-    fn first_of(&mut self, value: String, after: (i64, i64), room: &Room) -> Result<Option<Turn>> {
+    fn first_of(&mut self, value: String, after: (i64, i64), open: Open) -> Result<Option<Turn>> {
         let Some(level) = &mut self.level else { return Ok(None) };
         let mut first: Option<((i64, i64), Mark)> = None;
         for &command_id in &level.commands {
-            let (tops, children) = (room.left(Lane::Top) > 0, room.left(Lane::Child) > 0);
-            let next = (self.queue_id, command_id, self.priority, &value, after.0, after.1, tops, children);
+            let Open { tops, children, suspects } = open;
+            let next = (self.queue_id, command_id, self.priority, &value, after.0, after.1, tops, children, suspects);
             let found = self.statements.next.query_row(next, |row| {
                 let (place, id) = (row.get(0)?, row.get(1)?);
                 let (lane, suspect) = (park::lane_from(row, 2)?, row.get(3)?);

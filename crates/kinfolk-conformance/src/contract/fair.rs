@@ -119,6 +119,48 @@ pub async fn a_family_without_room_costs_no_turn(w: &World) {
     assert_eq!(tenants(w, &[1, 9]).await, "bcbc");
 }
 
+/// Some tasks of a tenant, which a worker took and was lost with: they are suspects.
+async fn suspects_of(w: &World, tenant: &str, many: usize) -> Vec<TaskId> {
+    let made = of(w, tenant, many).await;
+    let worker = w.worker().await;
+    assert_eq!(w.claim_ids(worker, many).await, made);
+    w.lose_all().await;
+    made
+}
+
+/// A suspect comes when it is the turn of its value, and not before.
+pub async fn a_suspect_comes_in_its_turn(w: &World) {
+    fair(w).await;
+    for claims in [&[1, 1, 1, 1][..], &[2, 2], &[4]] {
+        let suspect = suspects_of(w, "b", 1).await;
+        let others = [of(w, "a", 1).await, of(w, "c", 2).await].concat();
+        let worker = w.worker().await;
+        let mut came = Vec::new();
+        for limit in claims {
+            came.extend(w.claim(worker, *limit).await);
+        }
+        assert_eq!(ids(&came), [others[1], others[0], suspect[0], others[2]], "claims of {claims:?}");
+        for task in &came {
+            w.done(task).await;
+        }
+    }
+}
+
+/// A suspect that its worker may not take costs its value no turn: the next task of that value comes.
+pub async fn a_suspect_that_must_wait_costs_no_turn(w: &World) {
+    fair(w).await;
+    let suspects = suspects_of(w, "b", 3).await;
+    let [a, b, c] = [of(w, "a", 3).await, of(w, "b", 1).await, of(w, "c", 1).await];
+    let ada = w.worker().await;
+    let came = w.claim(ada, 9).await;
+    assert_eq!(ids(&came), [c[0], a[0], suspects[0], a[1], b[0], a[2]]);
+    assert!(w.claim(ada, 9).await.is_empty(), "it runs a suspect already");
+    let bob = w.worker().await;
+    assert_eq!(w.claim_ids(bob, 9).await, [suspects[1]]);
+    w.done(&came[2]).await;
+    assert_eq!(w.claim_ids(ada, 9).await, [suspects[2]]);
+}
+
 /// Those that wait for their turn are open, and the first of them is the oldest.
 pub async fn who_waits_for_its_turn_is_open(w: &World) {
     fair(w).await;

@@ -78,15 +78,18 @@ pub struct Fan {
     pub wake_at: Option<u32>,
 }
 
+/// How many of the latest claims are spoken of.
+const CLAIMED: usize = 8;
+
 pub(super) fn deed() -> impl Strategy<Value = Deed> {
-    let back = 0..8usize;
+    let back = 0..CLAIMED;
     prop_oneof![
         3 => (back.clone(), prop::collection::vec(step(), 1..3)).prop_map(|(back, steps)| Deed::Record { back, steps }),
         6 => prop::collection::vec((back.clone(), pause()), 1..3).prop_map(Deed::Suspend),
         4 => (back.clone(), 0..3usize).prop_map(|(back, fan_out)| Deed::Expire { back, fan_out }),
         2 => (back.clone(), 0..4u8, 0..2u8).prop_map(|(back, key, name)| Deed::TakeSignal { back, key, name }),
         1 => (back, 0..9u64).prop_map(|(back, done)| Deed::Report { back, done }),
-        3 => (0..40usize, 0..2u8, (0..9u8).prop_map(|n| Json::of(&n).expect("a number is JSON")))
+        3 => (0..CLAIMED * 2, 0..2u8, (0..9u8).prop_map(|n| Json::of(&n).expect("a number is JSON")))
             .prop_map(|(task, name, value)| Deed::Signal { task, name, value }),
     ]
 }
@@ -182,7 +185,9 @@ impl Player<'_> {
                 self.same("report", &model, &store)
             }
             Deed::Signal { task, name, value } => {
-                let (task, name) = (self.nth(*task), signal_name(*name));
+                // Handlers that wait are among what was claimed of late; the rest goes to any task.
+                let claimed = self.attempt(*task).filter(|_| *task < CLAIMED);
+                let (task, name) = (claimed.map_or(self.nth(*task), |task| task.id), signal_name(*name));
                 let store = self.store.signal(task, &name, value).await;
                 let model = self.model.signal(task, &name, value).await;
                 self.same("signal", &model, &store)

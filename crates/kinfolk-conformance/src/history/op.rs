@@ -41,6 +41,8 @@ pub enum Op {
         groups: Option<Groups>,
     },
     Enqueue(Vec<Ask>),
+    /// All of them or none.
+    EnqueueAll(Vec<Ask>),
     /// Time passes.
     Advance(Duration),
     RegisterWorker {
@@ -173,7 +175,8 @@ fn op() -> impl Strategy<Value = Op> {
     let task = 0..40usize;
     prop_oneof![
         2 => register(),
-        9 => prop::collection::vec(ask(), 1..4).prop_map(Op::Enqueue),
+        7 => prop::collection::vec(ask(), 1..4).prop_map(Op::Enqueue),
+        2 => prop::collection::vec(ask(), 1..4).prop_map(Op::EnqueueAll),
         6 => span().prop_map(Op::Advance),
         2 => (worker.clone(), 1..8u8, prop_oneof![Just(10u64), Just(30)])
             .prop_map(|(worker, commands, lease_s)| Op::RegisterWorker { worker, commands, lease_s }),
@@ -215,8 +218,9 @@ fn register() -> impl Strategy<Value = Op> {
 
 fn registration(command: usize) -> impl Strategy<Value = Op> {
     let groups = prop::option::weighted(0.4, groups());
-    (0..QUEUES, -1..2i32, (1..4u16).prop_map(Some), prop_oneof![Just(0u32), Just(1_000), Just(7_000)], 1..4u16, groups)
-        .prop_map(move |(queue, priority, max_attempts, base_ms, max_strikes, groups)| Op::Register {
+    let attempts = prop::option::weighted(0.7, 1..4u16);
+    (0..QUEUES, -1..2i32, attempts, prop_oneof![Just(0u32), Just(1_000), Just(7_000)], 1..4u16, groups).prop_map(
+        move |(queue, priority, max_attempts, base_ms, max_strikes, groups)| Op::Register {
             command,
             queue,
             priority,
@@ -224,7 +228,8 @@ fn registration(command: usize) -> impl Strategy<Value = Op> {
             base_ms,
             max_strikes,
             groups,
-        })
+        },
+    )
 }
 
 fn close() -> impl Strategy<Value = Close> {

@@ -108,7 +108,8 @@ impl Player<'_> {
     pub(super) async fn apply(&mut self, op: &Op) -> Result<(), Difference> {
         match op {
             Op::Register { .. } => self.register(op).await,
-            Op::Enqueue(asks) => self.enqueue(asks).await,
+            Op::Enqueue(asks) => self.enqueue(asks, false).await,
+            Op::EnqueueAll(asks) => self.enqueue(asks, true).await,
             Op::Advance(span) => {
                 self.advance(*span).await;
                 Ok(())
@@ -189,14 +190,20 @@ impl Player<'_> {
         Ok(())
     }
 
-    async fn enqueue(&mut self, asks: &[Ask]) -> Result<(), Difference> {
+    async fn enqueue(&mut self, asks: &[Ask], whole: bool) -> Result<(), Difference> {
         let tasks: Vec<_> = asks.iter().map(|ask| new_task(ask, self.now, &self.known)).collect();
-        let store = self.store.enqueue(&tasks).await;
+        let store = match whole {
+            true => self.store.enqueue_all(&tasks).await,
+            false => self.store.enqueue(&tasks).await,
+        };
         let created = store.iter().flatten().filter_map(created).collect::<Vec<_>>();
         self.model.number_next(created.iter().copied());
         self.tasks.extend(created);
-        let model = self.model.enqueue(&tasks).await;
-        self.same("enqueue", &model, &store)
+        let model = match whole {
+            true => self.model.enqueue_all(&tasks).await,
+            false => self.model.enqueue(&tasks).await,
+        };
+        self.same(if whole { "enqueue_all" } else { "enqueue" }, &model, &store)
     }
 
     async fn claim(&mut self, op: &Op) -> Result<(), Difference> {

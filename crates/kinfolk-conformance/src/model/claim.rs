@@ -55,15 +55,15 @@ impl Engine {
         let mut rooms = HashMap::new();
         let (mut line, mut turn) = (self.line(mine), self.latest_turn(&claim.queue));
         while taken.len() < claim.limit.min(CLAIM_BATCH_MAX) {
-            let has_room = |row: &Row| match row.task.parent {
-                Some(_) => children > 0,
-                None => row.at_work || families > 0,
+            let has_room = |row: &Row| {
+                let in_lane = match row.task.parent {
+                    Some(_) => children > 0,
+                    None => row.at_work || families > 0,
+                };
+                in_lane && (suspects > 0 || !row.task.suspect)
             };
             let Some(id) = self.next_in_line(&claim.queue, &mut line, &mut turn, has_room) else { break };
             let row = &self.tasks[&id];
-            if row.task.suspect && suspects == 0 {
-                continue;
-            }
             let needs = self.needs(id);
             if let Err(behind) = self.look_at(id, &needs, &mut rooms) {
                 parked.extend(behind.map(|key| (id, key)));

@@ -115,7 +115,7 @@ create index task_parked on kinfolk.task
     where gate = 'limit' and parked_group is not null;
 
 -- What waits for its turn, by the values of the fair key.
-create index task_turn on kinfolk.task (queue_id, command_id, lane, priority, parked_key, place, id)
+create index task_turn on kinfolk.task (queue_id, command_id, lane, suspect, priority, parked_key, place, id)
     where gate = 'limit' and parked_group < 0;
 
 -- What makes a command active, beside the tasks that run or are ready.

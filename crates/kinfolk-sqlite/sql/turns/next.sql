@@ -1,5 +1,7 @@
--- next: the next open task of a command that has this value, behind a given one, in a lane that has room.
--- params: 1 queue_id, 2 command_id, 3 priority, 4 value, 5 place, 6 id, 7 whether top has room, 8 whether child has
+-- next: the next open task of a command that has this value, behind a given one, in a lane that has room; no suspect where
+-- the worker may not take one.
+-- params: 1 queue_id, 2 command_id, 3 priority, 4 value, 5 place, 6 id, 7 whether top has room, 8 whether child has,
+--         9 whether a suspect may be taken
 -- index:  task_fair_idx
 select place,
        id,
@@ -14,5 +16,6 @@ where shelf = 'turn'
   and (place, id) > (?5, ?6)
   and (?7 or lane <> 'top')
   and (?8 or lane <> 'child')
+  and (?9 or suspect = 0)
 order by place, id
 limit 1

@@ -71,7 +71,7 @@ pub(crate) fn pick<'a>(
     let mut taken = Vec::with_capacity(from.limit);
     while taken.len() < from.limit
         && entry.as_ref().is_none_or(|entry| !entry.is_over())
-        && let Some((stand, source)) = line.next(&room)?
+        && let Some((stand, source)) = line.next(&room, may_take_suspect)?
     {
         let head = line.head(stand, source);
         // A lane that is full stays so: the rest of its stretches is not read.
@@ -168,9 +168,9 @@ impl<'a> Line<'a> {
     }
 
     /// The next one. Inside a priority, turns come behind those that waited behind a key.
-    fn next(&mut self, room: &Room) -> Result<Option<(Stand, Source)>> {
+    fn next(&mut self, room: &Room, may_take_suspect: bool) -> Result<Option<(Stand, Source)>> {
         if let Some(turns) = &mut self.turns
-            && let Some(priority) = turns.peek(room)?
+            && let Some(priority) = turns.peek(room, may_take_suspect)?
             && self.heads.peek().is_none_or(|Reverse(((waits, ..), _))| *waits > priority)
         {
             self.turn = turns.next().unwrap_or_else(Turn::nobodys);

@@ -133,7 +133,7 @@ begin
     if not pg_try_advisory_xact_lock_shared(1263160902, v_queue_id) then
         v_queue_id := null;
     end if;
-    select q.id, q.paused_at, q.family_limit, q.child_limit, q.fair, q.turn,
+    select q.id, q.paused_at, q.family_limit, q.child_limit, q.fair,
         exists (select from kinfolk.command c where c.name = any (p_commands) and c.grouped) as is_grouped
     into v_queue
     from kinfolk.queue q
@@ -247,12 +247,11 @@ begin
 
         if v_groups is not null or v_queue.fair is not null then
             if v_queue.fair is not null then
-                -- Someone else may have moved it before the lock was had.
-                v_queue.turn := (select q.turn from kinfolk.queue q where q.id = v_queue.id);
                 v_left := kinfolk.sort_in(v_queue.id, p_commands, v_queue.fair) or v_left;
                 p_low_priority := '{}';
                 p_low_place := '{}';
                 p_low_id := '{}';
+                v_suspects := false;
             end if;
             select p.ids, p.tops, p.keyed, p.short, p.more, p.left_out or v_left
             into v_ids, v_tops, v_keyed, v_short, v_more, v_left
@@ -267,7 +266,7 @@ begin
             if v_queue.fair is not null and not v_more then
                 select v_ids || p.ids, v_tops || p.tops, v_keyed or p.keyed, p.more, p.left_out or v_left
                 into v_ids, v_tops, v_keyed, v_more, v_left
-                from kinfolk.pick_turns(v_queue.id, p_commands, v_limit, v_lanes, v_rooms, v_ids, v_queue.turn, v_now) p;
+                from kinfolk.pick_turns(p_worker, v_queue.id, p_commands, v_limit, v_lanes, v_rooms, v_ids, v_now) p;
             end if;
             v_picked := v_ids;
         elsif v_beside or cardinality(p_commands) > 1 then

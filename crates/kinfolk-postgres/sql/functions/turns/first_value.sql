@@ -1,6 +1,6 @@
 -- The value that has the first turn of a priority. `is_late`: all that come behind `p_turn` have nobody.
 create or replace function kinfolk.first_value(
-    p_queue integer, p_commands integer[], p_lanes kinfolk.lane[], p_passed bigint[], p_turn text, p_priority integer
+    p_queue integer, p_lines kinfolk.line[], p_passed bigint[], p_turn text, p_priority integer
 ) returns table (value text, is_late boolean)
 language sql stable
 as $$
@@ -8,12 +8,12 @@ as $$
     from (
         (
             select v.value, false as is_late
-            from kinfolk.value_behind(p_queue, p_commands, p_lanes, p_passed, p_priority, p_turn) v
+            from kinfolk.value_behind(p_queue, p_lines, p_passed, p_priority, p_turn) v
         )
         union all
         (
             select v.value, true
-            from kinfolk.value_behind(p_queue, p_commands, p_lanes, p_passed, p_priority, null) v
+            from kinfolk.value_behind(p_queue, p_lines, p_passed, p_priority, null) v
         )
     ) v
     limit 1

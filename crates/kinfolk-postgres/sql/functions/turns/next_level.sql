@@ -1,18 +1,18 @@
 -- The next priority behind this one in which someone waits for a turn.
 create or replace function kinfolk.next_level(
-    p_queue integer, p_commands integer[], p_lanes kinfolk.lane[], p_passed bigint[], p_behind bigint
+    p_queue integer, p_lines kinfolk.line[], p_passed bigint[], p_behind bigint
 ) returns table (priority integer)
 language sql stable
 as $$
     select t.priority
-    from unnest(p_commands) as c(id)
-    cross join unnest(p_lanes) as l(lane)
+    from unnest(p_lines) as l
     cross join lateral (
         select t.priority
         from kinfolk.task t
         where t.queue_id = p_queue
-            and t.command_id = c.id
+            and t.command_id = l.command_id
             and t.lane = l.lane
+            and t.suspect = l.suspect
             and t.priority > p_behind
             and t.gate = 'limit'
             and t.parked_group < 0

@@ -1,9 +1,9 @@
--- The next tasks of one priority in the order of turns, locked; without those that a claim has taken or passed over, and no
--- more of a lane than it has room for (null: for all). Only as many values are looked at as tasks are asked for. What stands behind the last
--- row read of a line is not known: they end there. `passed`: those that are in other hands. Reads `task_turn`.
+-- The next tasks of one priority in the order of turns, locked; without those that a claim has taken or passed over, no more of
+-- a lane than it has room for (null: for all), and one suspect at most. Only as many values are looked at as tasks are asked
+-- for. What stands behind the last row read of a line is not known: they end there. `passed`: those that are in other hands. Reads `task_turn`.
 create or replace function kinfolk.next_turns(
-    p_queue integer, p_commands integer[], p_size integer, p_lanes kinfolk.lane[], p_top_room integer,
-    p_child_room integer, p_passed bigint[], p_turn text,
+    p_queue integer, p_lines kinfolk.line[], p_size integer, p_top_room integer, p_child_room integer,
+    p_passed bigint[], p_turn text,
     out ids bigint[], out commands integer[], out keys jsonb[], out turns text[], out keyed boolean, out left_out boolean,
     out passed bigint[]
 )
@@ -11,26 +11,21 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_lanes kinfolk.lane[] := array(
-        select l.lane
-        from unnest(p_lanes) as l(lane)
-        where case l.lane when 'top' then coalesce(p_top_room > 0, true) when 'child' then coalesce(p_child_room > 0, true) else true end);
     v_values record;
     v_depth integer;
 begin
     select array_agg(n.priority) as priorities, array_agg(n.value) as values, count(*) as many
     into v_values
-    from kinfolk.next_values(p_queue, p_commands, p_size, v_lanes, p_passed, p_turn) n;
+    from kinfolk.next_values(p_queue, p_lines, p_size, p_passed, p_turn) n;
     v_depth := case when v_values.many >= p_size then 1 else 1 + 2 * p_size / greatest(v_values.many, 1) end;
 
     with stream as materialized (
-        select row_number() over () as nth, v.priority, v.value, c.id as command_id, l.lane
+        select row_number() over () as nth, v.priority, v.value, l.command_id, l.lane, l.suspect
         from unnest(v_values.priorities, v_values.values) as v(priority, value)
-        cross join unnest(p_commands) as c(id)
-        cross join unnest(v_lanes) as l(lane)
+        cross join unnest(p_lines) as l
     ),
     head as materialized (
-        select s.nth, s.priority, s.lane, coalesce(s.value collate "C" <= p_turn, false) as is_late,
+        select s.nth, s.priority, s.lane, s.suspect, coalesce(s.value collate "C" <= p_turn, false) as is_late,
             s.value collate "C" as value, t.id,
             row_number() over (partition by s.priority, s.value order by t.place, t.id) as round
         from stream s
@@ -40,6 +35,7 @@ begin
             where t.queue_id = p_queue
                 and t.command_id = s.command_id
                 and t.lane = s.lane
+                and t.suspect = s.suspect
                 and t.priority = s.priority
                 and t.parked_key = s.value
                 and t.gate = 'limit'
@@ -61,7 +57,8 @@ begin
     ordered as materialized (
         select h.id, h.value, h.priority = min(h.priority) over () as is_first, row_number() over turn_order as pos,
             count(*) filter (where h.lane = 'top') over turn_order as tops,
-            count(*) filter (where h.lane = 'child') over turn_order as children
+            count(*) filter (where h.lane = 'child') over turn_order as children,
+            count(*) filter (where h.suspect) over turn_order as suspects
         from head h
         where not exists (
             select
@@ -75,6 +72,7 @@ begin
         where o.is_first
             and coalesce(o.tops <= p_top_room, true)
             and coalesce(o.children <= p_child_room, true)
+            and o.suspects <= 1
         order by o.pos
         limit p_size
     ),

@@ -1,7 +1,7 @@
 -- The next values in the order of turns, as many as asked for: of each priority those behind `p_turn`, then the others. None
 -- that has but tasks that were passed over. Steps from one to the next in `task_turn`.
 create or replace function kinfolk.next_values(
-    p_queue integer, p_commands integer[], p_many integer, p_lanes kinfolk.lane[], p_passed bigint[], p_turn text
+    p_queue integer, p_lines kinfolk.line[], p_many integer, p_passed bigint[], p_turn text
 ) returns table (priority integer, value text)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -12,8 +12,8 @@ begin
     with recursive turn as (
         (
             select l.priority, v.value, v.is_late
-            from kinfolk.next_level(p_queue, p_commands, p_lanes, p_passed, -2147483649) l
-            cross join lateral kinfolk.first_value(p_queue, p_commands, p_lanes, p_passed, p_turn, l.priority) v
+            from kinfolk.next_level(p_queue, p_lines, p_passed, -2147483649) l
+            cross join lateral kinfolk.first_value(p_queue, p_lines, p_passed, p_turn, l.priority) v
         )
         union all
         select n.priority, n.value, n.is_late
@@ -21,22 +21,22 @@ begin
         cross join lateral (
             (
                 select t.priority, v.value, t.is_late
-                from kinfolk.value_behind(p_queue, p_commands, p_lanes, p_passed, t.priority, t.value) v
+                from kinfolk.value_behind(p_queue, p_lines, p_passed, t.priority, t.value) v
                 where not t.is_late
                     or v.value collate "C" <= p_turn
             )
             union all
             (
                 select t.priority, v.value, true
-                from kinfolk.value_behind(p_queue, p_commands, p_lanes, p_passed, t.priority, null) v
+                from kinfolk.value_behind(p_queue, p_lines, p_passed, t.priority, null) v
                 where not t.is_late
                     and v.value collate "C" <= p_turn
             )
             union all
             (
                 select l.priority, v.value, v.is_late
-                from kinfolk.next_level(p_queue, p_commands, p_lanes, p_passed, t.priority) l
-                cross join lateral kinfolk.first_value(p_queue, p_commands, p_lanes, p_passed, p_turn, l.priority) v
+                from kinfolk.next_level(p_queue, p_lines, p_passed, t.priority) l
+                cross join lateral kinfolk.first_value(p_queue, p_lines, p_passed, p_turn, l.priority) v
             )
             limit 1
         ) n

@@ -6,13 +6,13 @@
 -- be open. They are shown as open. Claims on such a queue go one after another, by the queue's admission lock.
 --
 -- Locks the tasks whose turn it is, and takes their slots, as `pick_keyed` does for other queues: one of each value,
--- from the one after `p_turn` on, then the second of each. A task that is parked behind a full key has had its turn; a lane
--- without room is not looked at. `p_taken`: what this claim has already. `turn`: the value of the last one taken. What is in
--- other hands is passed over. Pages grow as they do in `pick_keyed`.
+-- from the one after the queue's last turn on, then the second of each. A task that is parked behind a full key has had its
+-- turn. A lane without room is not looked at, nor are suspects while the worker may take none: they cost their value no turn.
+-- `p_taken`: what this claim has already. What is in other hands is passed over. Pages grow as they do in `pick_keyed`.
 create or replace function kinfolk.pick_turns(
-    p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[], p_taken bigint[],
-    p_turn text, p_now timestamptz,
-    out ids bigint[], out tops bigint[], out keyed boolean, out more boolean, out left_out boolean, out turn text
+    p_worker uuid, p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[],
+    p_taken bigint[], p_now timestamptz,
+    out ids bigint[], out tops bigint[], out keyed boolean, out more boolean, out left_out boolean
 )
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -21,13 +21,16 @@ declare
     v_left integer := p_limit - cardinality(p_taken);
     v_size integer := v_left;
     v_passed bigint[] := p_taken;
-    v_seek text := p_turn;
+    v_turn text := (select q.turn from kinfolk.queue q where q.id = p_queue);
+    v_seek text := v_turn;
+    v_last text := v_turn;
     v_top_room integer := coalesce(p_rooms[array_position(p_lanes, 'top')], 0);
     v_child_room integer := coalesce(p_rooms[array_position(p_lanes, 'child')], 0);
     v_commands integer[] := array(select c.id from kinfolk.command c where c.name = any (p_commands));
     v_behind_groups integer[] := '{}';
     v_behind_keys text[] := '{}';
     v_bounced bigint[] := '{}';
+    v_may_suspect boolean;
     v_line record;
     v_page record;
 begin
@@ -36,15 +39,15 @@ begin
     keyed := false;
     more := false;
     left_out := false;
-    turn := p_turn;
     select v_top_room - count(*) filter (where t.lane = 'top'), v_child_room - count(*) filter (where t.lane = 'child')
     into v_top_room, v_child_room
     from unnest(p_taken) as g(id)
     join kinfolk.task t on t.id = g.id;
+    v_may_suspect := v_left > 0 and kinfolk.may_take_suspect(p_worker, p_queue, v_commands, p_lanes, p_taken);
     while v_left > 0 loop
         select l.* into v_line
-        from kinfolk.next_turns(p_queue, v_commands, v_size, p_lanes, nullif(least(v_top_room, v_left), v_left),
-            nullif(least(v_child_room, v_left), v_left), v_passed, v_seek) l;
+        from kinfolk.next_turns(p_queue, kinfolk.open_lines(v_commands, p_lanes, v_top_room, v_child_room, v_may_suspect), v_size,
+            nullif(least(v_top_room, v_left), v_left), nullif(least(v_child_room, v_left), v_left), v_passed, v_seek) l;
         left_out := left_out or v_line.left_out;
         v_passed := v_passed || v_line.passed;
         if v_line.ids is null then
@@ -54,8 +57,8 @@ begin
         end if;
         v_seek := v_line.turns[cardinality(v_line.turns)];
         select a.* into v_page
-        from kinfolk.admit_page(v_line.ids, v_line.commands, v_line.keys, null, null, v_top_room, v_child_room, false,
-            v_left, true, p_now) a;
+        from kinfolk.admit_page(v_line.ids, v_line.commands, v_line.keys, null, null, v_top_room, v_child_room,
+            v_may_suspect, v_left, true, p_now) a;
         ids := ids || v_page.taken;
         v_passed := v_passed || v_page.taken;
         tops := tops || v_page.tops;
@@ -63,11 +66,12 @@ begin
         v_left := v_left - cardinality(v_page.taken);
         v_top_room := v_top_room - cardinality(v_page.tops);
         v_child_room := v_child_room - v_page.children;
+        v_may_suspect := v_may_suspect and not v_page.suspect;
         v_behind_groups := v_behind_groups || v_page.behind_groups;
         v_behind_keys := v_behind_keys || v_page.behind_keys;
         v_bounced := v_bounced || v_page.bounced;
         if v_page.taken <> '{}' then
-            turn := v_line.turns[array_position(v_line.ids, v_page.taken[cardinality(v_page.taken)])];
+            v_last := v_line.turns[array_position(v_line.ids, v_page.taken[cardinality(v_page.taken)])];
         end if;
         exit when v_page.taken = '{}' and v_page.behind_groups = '{}';
         if cardinality(v_behind_groups) >= 2 * kinfolk.claim_batch_max() then
@@ -80,8 +84,8 @@ begin
     if v_behind_groups <> '{}' then
         perform kinfolk.unmark_keys(p_queue, v_commands, v_behind_groups, v_behind_keys, p_now);
     end if;
-    if turn is distinct from p_turn then
-        update kinfolk.queue q set turn = pick_turns.turn where q.id = p_queue;
+    if v_last is distinct from v_turn then
+        update kinfolk.queue q set turn = v_last where q.id = p_queue;
     end if;
 end
 $$;

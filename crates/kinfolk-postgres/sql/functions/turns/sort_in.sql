@@ -1,7 +1,7 @@
 -- The first step of a claim on a queue with a fair key (`pick_turns`).
 --
--- Lines up the open tasks of these commands, and says whether there may be more of them. Reads `task_ready`; passes
--- over rows that someone else holds.
+-- Lines up the open tasks of these commands, suspects too, and says whether there may be more of them. Reads `task_ready` and
+-- `task_suspect`; passes over rows that someone else holds.
 create or replace function kinfolk.sort_in(p_queue integer, p_commands text[], p_fair text) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -29,13 +29,33 @@ begin
         ) t
         where c.name = any (p_commands)
         limit v_most
+    ),
+    suspected as materialized (
+        select t.id
+        from kinfolk.command c
+        cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
+        cross join lateral (
+            select t.id
+            from kinfolk.task t
+            where t.queue_id = p_queue
+                and t.lane = l.lane
+                and t.command_id = c.id
+                and t.state = 'pending'
+                and t.gate = 'open'
+                and t.suspect
+            order by t.priority, t.place, t.id
+            limit v_most
+            for update skip locked
+        ) t
+        where c.name = any (p_commands)
+        limit v_most
     )
     update kinfolk.task t
     set
         gate = 'limit',
         parked_group = -p_queue,
         parked_key = coalesce(t.keys ->> p_fair, '')
-    from arrived a
+    from (select a.id from arrived a union all select s.id from suspected s) a
     where t.id = a.id;
     get diagnostics v_many = row_count;
     return v_many >= v_most;

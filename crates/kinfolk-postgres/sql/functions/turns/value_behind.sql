@@ -1,19 +1,19 @@
 -- The next value of a priority behind this one, or the first of all: null.
 create or replace function kinfolk.value_behind(
-    p_queue integer, p_commands integer[], p_lanes kinfolk.lane[], p_passed bigint[], p_priority integer, p_value text
+    p_queue integer, p_lines kinfolk.line[], p_passed bigint[], p_priority integer, p_value text
 ) returns table (value text)
 language sql stable
 as $$
     select t.value
-    from unnest(p_commands) as c(id)
-    cross join unnest(p_lanes) as l(lane)
+    from unnest(p_lines) as l
     cross join lateral (
         (
             select t.parked_key as value
             from kinfolk.task t
             where t.queue_id = p_queue
-                and t.command_id = c.id
+                and t.command_id = l.command_id
                 and t.lane = l.lane
+                and t.suspect = l.suspect
                 and t.priority = p_priority
                 and t.parked_key > p_value
                 and t.gate = 'limit'
@@ -28,8 +28,9 @@ as $$
             from kinfolk.task t
             where p_value is null
                 and t.queue_id = p_queue
-                and t.command_id = c.id
+                and t.command_id = l.command_id
                 and t.lane = l.lane
+                and t.suspect = l.suspect
                 and t.priority = p_priority
                 and t.gate = 'limit'
                 and t.parked_group < 0

@@ -1,0 +1,15 @@
+-- The lines of these commands that a claim may still take from: those of lanes with room, and those of suspects where it may
+-- take one.
+create or replace function kinfolk.open_lines(
+    p_commands integer[], p_lanes kinfolk.lane[], p_top_room integer, p_child_room integer, p_may_suspect boolean
+) returns kinfolk.line[]
+language sql immutable
+as $$
+    select array(
+        select row(c.id, l.lane, s.suspect)::kinfolk.line
+        from unnest(p_commands) as c(id)
+        cross join unnest(p_lanes) as l(lane)
+        cross join (values (false), (true)) as s(suspect)
+        where case l.lane when 'top' then p_top_room > 0 when 'child' then p_child_room > 0 else true end
+            and (p_may_suspect or not s.suspect))
+$$;
