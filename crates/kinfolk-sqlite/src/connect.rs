@@ -9,8 +9,8 @@ use rusqlite::{Connection, OpenFlags};
 use crate::error::{Fault, Result, is_busy};
 use crate::options::Options;
 
-/// The oldest SQLite that does not lose data when the write-ahead log starts over, and that can change a constraint.
-const SQLITE_OLDEST: i32 = 3_053_000;
+/// The oldest SQLite that does not lose data when the write-ahead log starts over.
+const SQLITE_OLDEST: i32 = 3_051_003;
 /// Statements kept prepared on each connection; more than there are.
 const STATEMENTS: usize = 256;
 /// Memory for pages on each connection, in KiB.
@@ -69,7 +69,7 @@ fn refuse_old_sqlite(version: i32) -> Result<()> {
         return Err(Fault::Store(StoreError::Unsupported {
             store: "sqlite",
             ability: "this SQLite is too old, and can corrupt a file in WAL mode",
-            remedy: "link SQLite 3.53.0 or newer",
+            remedy: "link SQLite 3.51.3 or newer",
         }));
     }
     Ok(())
