@@ -33,7 +33,7 @@ async fn the_readme_enqueues_from_sql_what_a_rust_worker_runs() -> Result<()> {
     let kinfolk = Kinfolk::open(bed.url()).await?;
     let greet = |_: Ctx, payload: Json| async move { Ok::<_, TaskError>(format!("Hello, {payload}!")) };
     let worker = kinfolk.worker().handler("greet", greet).start().await?;
-    wait_drained(&**kinfolk.store(), Duration::from_secs(10)).await?;
+    wait_drained(&**kinfolk.store(), Duration::from_secs(120)).await?;
     worker.stop().await?;
     let tasks = all_tasks(&**kinfolk.store()).await?;
     ensure!(!tasks.is_empty(), "the README's SQL enqueued nothing");

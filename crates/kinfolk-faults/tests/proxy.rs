@@ -20,7 +20,7 @@ async fn the_answer_to_the_second_insert_is_lost_after_its_commit() -> Result<()
     let insert = format!("insert into {table} values ($1)");
     client.execute(&insert, &[&1]).await?;
     assert!(client.execute(&insert, &[&2]).await.is_err(), "the answer came through");
-    proxy.wait_lost(1, Duration::from_secs(5)).await?;
+    proxy.wait_lost(1, Duration::from_secs(120)).await?;
     assert!(client.is_closed());
 
     let rows = admin.query(&format!("select number from {table} order by 1"), &[]).await?;
@@ -44,7 +44,7 @@ async fn in_an_explicit_transaction_it_is_the_answer_to_the_commit_that_is_lost(
     let tx = client.transaction().await?;
     tx.execute(&format!("insert into {table} values (7)"), &[]).await?;
     assert!(tx.commit().await.is_err(), "the answer to the commit came through");
-    proxy.wait_lost(1, Duration::from_secs(5)).await?;
+    proxy.wait_lost(1, Duration::from_secs(120)).await?;
 
     let row = admin.query_one(&format!("select count(*) from {table}"), &[]).await?;
     admin.batch_execute(&format!("drop table {table}")).await?;

@@ -94,7 +94,8 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         slot_page key_number take_slots slot_writes_max spread_slots release_slots free_slots note_freed take_notes
         drop_slots drop_reservations holders_of holds_key holds_slot has_slot;
     turns:
-        pick_turns may_take_suspect open_lines next_turns next_values next_level value_behind first_value sort_in turn_lines;
+        pick_turns may_take_suspect open_lines next_turns next_values next_level value_behind first_value sort_in
+        turn_lines;
     limits:
         rooms admit admit_all open_limited notify_limited set_queue set_limits sort_lanes require_limits;
     settle:
@@ -127,8 +128,8 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         sweep is_stuck has_open_child resume_signalled mark_lost prune prune_keys prune_rates remove_family
         remove_tasks prune_audit prune_errors prune_minutes;
     find:
-        list_tasks find_tasks count_matching require_filter filter_range candidates in_states pending_of parents_in
-        sift has_at looked_at look_end;
+        list_tasks find_tasks count_matching require_filter is_of_kind is_time filter_range candidates in_states
+        pending_of parents_in sift has_at looked_at look_end;
     inspect:
         get_task get_tasks get_attempts runs require_task children tally progress failed_tasks errors audit_log
         minutes change_mark stats count_tasks ended_tasks more_than_counted active_fan_outs pending_facts open_facts

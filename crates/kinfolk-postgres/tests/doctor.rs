@@ -11,7 +11,7 @@ use kinfolk_postgres::testing::TestDatabase;
 use kinfolk_postgres::{PgOptions, PgStore};
 
 /// Far longer than anything here takes.
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(120);
 
 async fn finding(store: &PgStore, subject: &str) -> Finding {
     let all = store.doctor().await.unwrap();

@@ -53,7 +53,7 @@ async fn someone_waits(database: &TestDatabase) {
     let waiting =
         "select 1::text from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
     let seen = async { while database.texts(waiting).await.is_empty() {} };
-    tokio::time::timeout(Duration::from_secs(30), seen).await.expect("someone waits for a lock");
+    tokio::time::timeout(Duration::from_secs(120), seen).await.expect("someone waits for a lock");
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use kinfolk_core::*;
 use kinfolk_postgres::{enqueue_in, testing};
 
 async fn heard(source: &mut Box<dyn WakeSource>) -> Wake {
-    tokio::time::timeout(Duration::from_secs(20), source.next()).await.expect("a wake-up")
+    tokio::time::timeout(Duration::from_secs(120), source.next()).await.expect("a wake-up")
 }
 
 /// Whether nothing comes before a wake-up that is sent now for the worker alone.

@@ -66,7 +66,14 @@ async fn beside_plain(
     output.figure(figure.note(note))
 }
 
-async fn round(scratch: &Scratch, engine: &Engine, shape: Shape, n: usize, args: &BenchArgs) -> anyhow::Result<Sample> {
+/// How fast `n` tasks of a shape are drained, which are enqueued first.
+pub(super) async fn round(
+    scratch: &Scratch,
+    engine: &Engine,
+    shape: Shape,
+    n: usize,
+    args: &BenchArgs,
+) -> anyhow::Result<Sample> {
     engine.enqueue_shape(shape, n).await?;
     scratch.calm().await?;
     let took = engine.drain_of(&[shape.command()], n, args.capacity).await?;

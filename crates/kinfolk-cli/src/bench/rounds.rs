@@ -49,8 +49,12 @@ pub(super) async fn interleave(
 impl Rounds {
     /// The rounds summed up.
     pub(super) fn comparison(&self) -> Comparison {
-        let rates: Vec<_> = self.0.iter().map(|(bare, ours)| (bare.rate, ours.rate)).collect();
-        Comparison::of(&rates)
+        Comparison::of(&self.rates())
+    }
+
+    /// Baseline and engine of each round, both per second.
+    pub(super) fn rates(&self) -> Vec<(f64, f64)> {
+        self.0.iter().map(|(bare, ours)| (bare.rate, ours.rate)).collect()
     }
 
     /// Median and 99th percentile of the engine's single times over all rounds, in milliseconds.

@@ -23,7 +23,7 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 struct Entry<'a> {
-    entry: i64,
+    id: i64,
     written_at: Timestamp,
     task: TaskId,
     command: &'a str,
@@ -38,7 +38,7 @@ struct Entry<'a> {
 impl<'a> From<&'a LoggedError> for Entry<'a> {
     fn from(logged: &'a LoggedError) -> Self {
         Self {
-            entry: logged.id,
+            id: logged.id,
             written_at: logged.at,
             task: logged.task,
             command: logged.command.as_str(),
@@ -63,7 +63,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
         let mut table = Table::new(&columns).numbers(&[0, 2, 4]);
         for view in &views {
             table.row(vec![
-                table::text(view.entry),
+                table::text(view.id),
                 table::text(relative(now, view.written_at)),
                 table::text(view.task),
                 table::text(view.command),

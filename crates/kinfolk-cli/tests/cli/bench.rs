@@ -34,7 +34,7 @@ fn every_scenario_prints_its_figures_as_lines_of_json(db: &Db) {
     expected.extend(server.then_some("groups-mixed-buffers"));
     expected.push("flat");
     expected.extend(server.then_some(["buffers", "wal"]).into_iter().flatten());
-    expected.push("horizon");
+    expected.extend(["horizon", "horizon-drain", "horizon-groups"]);
     assert_eq!(names, expected);
     for figure in &figures {
         assert_eq!(figure["store"], if server { "postgres" } else { "sqlite" });

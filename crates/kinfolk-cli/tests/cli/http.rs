@@ -44,6 +44,7 @@ fn the_examples_of_the_documentation_work(db: &Db) {
     let audit = shell(&format!("curl -fsS {address}/api/v1/audit"));
     assert!(audit.contains("\"what\":\"pause\"") && audit.contains("\"subject\":\"queue default\""), "{audit}");
     assert!(db.ok(&["audit"]).contains("queue default"));
+    crate::json::an_audit_has_its_form(db);
     let graph = db.ok(&["graph", "1", "--format", "mermaid"]);
     assert!(graph.starts_with("flowchart TD"), "{graph}");
     running.stop();

@@ -220,7 +220,7 @@ pub async fn the_doctor_always_names_a_remedy(w: &World) {
 
 pub(super) async fn wake(source: &mut dyn WakeSource, wanted: impl Fn(&Wake) -> bool) {
     let wait = async { while !wanted(&source.next().await) {} };
-    tokio::time::timeout(Duration::from_secs(10), wait).await.expect("a wake-up within ten seconds");
+    tokio::time::timeout(Duration::from_secs(120), wait).await.expect("a wake-up within two minutes");
 }
 
 /// A worker that waits is woken by a task on its queue, and by a request to cancel what it runs; the model, which has no

@@ -37,7 +37,7 @@ use kinfolk_faults::process::Process;
 use kinfolk_faults::victim::Orders;
 
 /// No single wait in these tests takes longer unless something is broken.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The file in which victims on this bed note what they ran.
 fn ledger(bed: &Bed) -> PathBuf {

@@ -18,7 +18,7 @@ use tokio_postgres::Client;
 /// More points than any call passes.
 const STEPS_MAX: i32 = 60;
 /// A session that does nothing for so long hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// One call of a pair, ready to be made on its session.
 pub(crate) type Call =

@@ -8,7 +8,7 @@ use kinfolk_postgres::testing::TestDatabase;
 use kinfolk_runner::SqlCommands;
 
 /// The longest any test waits for anything.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) struct Lab {
     pub(crate) database: TestDatabase,

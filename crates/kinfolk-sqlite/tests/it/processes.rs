@@ -17,7 +17,7 @@ use crate::support::{
 const ROLE: &str = "KINFOLK_TEST_ROLE";
 const FILE: &str = "KINFOLK_TEST_FILE";
 /// Far longer than anything here takes.
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(120);
 
 /// Another process; it dies with this value.
 struct Other {

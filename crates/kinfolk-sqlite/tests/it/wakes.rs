@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use crate::support::{Place, claim, enqueue, ids, queue, register, task, worker};
 
-/// Far longer than any wake-up takes, and shorter than a worker's poll.
-const SOON: Duration = Duration::from_secs(5);
+/// Far longer than any wake-up takes, also on a busy machine. Nothing but a wake-up ends these waits.
+const SOON: Duration = Duration::from_secs(120);
 
 async fn listen(store: &SqliteStore, worker: WorkerId) -> Box<dyn WakeSource> {
     store.wakes(worker, &[queue()]).await.unwrap().unwrap()

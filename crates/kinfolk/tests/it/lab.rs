@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tokio::sync::Notify;
 
 /// The longest any test waits for anything.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A store, a handle on it, and what its workers reported.
 pub(crate) struct Lab {

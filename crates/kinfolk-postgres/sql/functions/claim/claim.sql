@@ -381,7 +381,8 @@ begin
         -- One whose lease has ended may be removed at this moment, and with it what is written here: that is not waited for.
         perform from kinfolk.worker w where w.id = p_worker for key share skip locked;
         if not found then
-            perform kinfolk.refuse('KF004', format('worker %s has no lease', p_worker), 'register anew');
+            raise exception using errcode = 'KF004', message = format('worker %s has no lease', p_worker),
+                hint = 'register anew';
         elsif v_idle is null then
             insert into kinfolk.worker_queue (queue_id, worker_id, idle)
             values (v_queue.id, p_worker, v_taken < v_limit)

@@ -17,6 +17,9 @@ declare
     v_reasons text[];
     v_details jsonb[];
 begin
+    if explain.task is null then
+        raise exception using errcode = 'KF001', message = 'task is null', hint = 'give the number of a task';
+    end if;
     select t.* into v_task from kinfolk.task t where t.id = explain.task;
     if not found then
         raise exception using errcode = 'KF002', message = format('there is no task %s', explain.task);

@@ -7,11 +7,11 @@ set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
 declare
+    v_is_right constant boolean := kinfolk.require_filter(p_filter);
     v_look constant integer := kinfolk.look_max();
     v_filter jsonb;
     v_set bigint[];
 begin
-    perform kinfolk.require_filter(p_filter);
     v_filter := p_filter - array['before', 'after'];
     v_set := kinfolk.candidates(v_filter);
     if v_set is null and (p_filter ->> 'has_children')::boolean then

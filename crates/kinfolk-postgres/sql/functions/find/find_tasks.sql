@@ -8,12 +8,12 @@ set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
 declare
+    v_is_right constant boolean := kinfolk.require_filter(p_filter);
     v_limit integer := least(greatest(coalesce((p_filter ->> 'limit')::numeric, 50), 1), kinfolk.page_max())::integer;
     v_look constant integer := kinfolk.look_max();
     v_set bigint[];
     v_last bigint;
 begin
-    perform kinfolk.require_filter(p_filter);
     v_set := kinfolk.candidates(p_filter);
     if v_set is null and (p_filter ->> 'has_children')::boolean then
         v_set := kinfolk.parents_in(p_filter, v_look);

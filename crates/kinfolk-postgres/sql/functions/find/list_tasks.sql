@@ -5,7 +5,10 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
+declare
+    v_page record;
 begin
-    return query select t.* from kinfolk.find_tasks(p_filter) p cross join lateral kinfolk.get_tasks(p.ids) t;
+    v_page := kinfolk.find_tasks(p_filter);
+    return query select t.* from kinfolk.get_tasks(v_page.ids) t;
 end
 $$;

@@ -13,12 +13,15 @@ declare
     v_now timestamptz;
 begin
     perform kinfolk.require_read_committed();
+    if p_task is null then
+        raise exception using errcode = 'KF001', message = 'p_task is null', hint = 'give the number of a task';
+    end if;
     select t.state, t.queue_id, t.suspect into v_task from kinfolk.task t where t.id = p_task for update;
     if not found then
-        perform kinfolk.refuse('KF002', format('there is no task %s', p_task));
+        raise exception using errcode = 'KF002', message = format('there is no task %s', p_task);
     elsif v_task.state >= 'completed' then
-        perform kinfolk.refuse('KF003', format('task %s is %s', p_task, v_task.state),
-            'a task that has ended is no suspect; retry it to run it again', v_task.state::text);
+        raise exception using errcode = 'KF003', message = format('task %s is %s', p_task, v_task.state),
+            hint = 'a task that has ended is no suspect; retry it to run it again', detail = v_task.state::text;
     elsif v_task.suspect then
         v_now := kinfolk.clock();
         update kinfolk.task t

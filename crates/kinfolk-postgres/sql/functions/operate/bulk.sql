@@ -17,9 +17,10 @@ declare
 begin
     perform kinfolk.require_read_committed();
     if p_action is null or p_action not in ('cancel', 'retry', 'run_now', 'delete') then
-        perform kinfolk.refuse('KF001', format('unknown action %L', p_action), 'there are cancel, retry, run_now and delete');
+        raise exception using errcode = 'KF001', message = format('unknown action %L', p_action),
+            hint = 'there are cancel, retry, run_now and delete';
     end if;
-    select f.ids, f.next into v_page from kinfolk.find_tasks(p_filter || '{"order": "oldest"}') f;
+    v_page := kinfolk.find_tasks(p_filter || '{"order": "oldest"}');
     next := v_page.next;
     if p_action = 'delete' then
         select d.done, d.skipped, coalesce(d.next, bulk.next)

@@ -13,12 +13,15 @@ declare
     v_now timestamptz;
 begin
     perform kinfolk.require_read_committed();
+    if p_task is null then
+        raise exception using errcode = 'KF001', message = 'p_task is null', hint = 'give the number of a task';
+    end if;
     select t.state, t.queue_id into v_task from kinfolk.task t where t.id = p_task for update;
     if not found then
-        perform kinfolk.refuse('KF002', format('there is no task %s', p_task));
+        raise exception using errcode = 'KF002', message = format('there is no task %s', p_task);
     elsif v_task.state <> 'pending' then
-        perform kinfolk.refuse('KF003', format('task %s is %s', p_task, v_task.state),
-            'only a pending task can be told to run now', v_task.state::text);
+        raise exception using errcode = 'KF003', message = format('task %s is %s', p_task, v_task.state),
+            hint = 'only a pending task can be told to run now', detail = v_task.state::text;
     end if;
     -- point: run_now.locked
     v_now := kinfolk.clock();

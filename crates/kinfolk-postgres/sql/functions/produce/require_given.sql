@@ -20,8 +20,9 @@ begin
     if octet_length(p_payload::text) > 308
         and jsonb_path_exists(p_payload, 'strict $.** ? (@.type() == "number" && (@ >= 1e308 || @ <= -1e308))')
     then
-        perform kinfolk.refuse('KF001', 'the payload has a number that is too large for programs to read it as a number',
-            'send it as a string');
+        raise exception using errcode = 'KF001',
+            message = 'the payload has a number that is too large for programs to read it as a number',
+            hint = 'send it as a string';
     end if;
     if p_due is not null and not (p_due > '0001-01-01' and p_due < '9999-01-01') then
         raise exception using errcode = 'KF001', message = format('due is %s, which is out of range', p_due),
