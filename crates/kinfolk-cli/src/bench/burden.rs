@@ -177,21 +177,15 @@ impl Engine {
         let size = self.kinfolk().tally(root).await?.total;
         let child = store.children(root, size / 2, 1).await?.pop().context("a child of the large family")?;
         let fan_out = child.fan_out.context("the fan-out of a child")?;
-        let newest = async |command: &str, state| {
-            let filter =
-                Filter { command: Some(CommandName::new(command)?), state: vec![state], limit: 1, ..Filter::default() };
-            let found = store.list(&filter).await?.tasks.pop();
-            anyhow::Ok(found.with_context(|| format!("a task of {command} that is {state}"))?.id.to_string())
-        };
         let now = store.now().await?;
         Ok(vec![
             ("{root}", root.to_string()),
             ("{child}", child.id.to_string()),
             ("{fan_out}", fan_out.to_string()),
-            ("{completed}", newest(NOOP, State::Completed).await?),
-            ("{failed}", newest(FAILS, State::Failed).await?),
-            ("{later}", newest(NOOP, State::Pending).await?),
-            ("{parked}", newest(GROUPED, State::Pending).await?),
+            ("{completed}", self.newest(NOOP, State::Completed).await?),
+            ("{failed}", self.newest(FAILS, State::Failed).await?),
+            ("{later}", self.newest(NOOP, State::Pending).await?),
+            ("{parked}", self.newest(GROUPED, State::Pending).await?),
             ("{queue}", QUEUE.to_owned()),
             ("{still}", STILL.to_owned()),
             ("{command}", NOOP.to_owned()),
@@ -203,5 +197,18 @@ impl Engine {
             ("{hour}", now.minus(Duration::from_secs(3_600)).to_string()),
             ("{now}", now.to_string()),
         ])
+    }
+    /// The newest task of a command in a state. A page looks at so many tasks only, so it can take several.
+    async fn newest(&self, command: &str, state: State) -> anyhow::Result<String> {
+        let command = CommandName::new(command)?;
+        let mut filter = Filter { command: Some(command.clone()), state: vec![state], limit: 1, ..Filter::default() };
+        loop {
+            let page = self.kinfolk().store().list(&filter).await?;
+            if let Some(task) = page.tasks.first() {
+                return Ok(task.id.to_string());
+            }
+            let next = page.next.with_context(|| format!("no task of {command} is {state}"))?;
+            filter = filter.next_page(next);
+        }
     }
 }

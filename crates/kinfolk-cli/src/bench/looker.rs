@@ -45,11 +45,8 @@ impl Looker {
         let begun = Instant::now();
         let answer = ask(self.address, &path).await?;
         let took = begun.elapsed();
-        anyhow::ensure!(
-            answer.starts_with("HTTP/1.1 200"),
-            "GET {path}: {}",
-            answer.lines().next().unwrap_or_default()
-        );
+        let status = answer.lines().next().unwrap_or_default();
+        anyhow::ensure!([" 200 ", " 303 "].iter().any(|fine| status.contains(fine)), "GET {path}: {status}");
         let (_, body) = answer.split_once("\r\n\r\n").context("an answer has a body")?;
         Ok((took, body.to_owned()))
     }

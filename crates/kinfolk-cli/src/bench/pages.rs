@@ -1,6 +1,8 @@
 //! What is shown must not get slower with what there is: every page, every filter and every reading route of the HTTP API, in a
 //! store full of tasks beside a small one; and a worker must not notice that someone looks.
 
+use std::time::Duration;
+
 use anyhow::Context as _;
 use serde_json::Value;
 
@@ -18,6 +20,8 @@ use super::stats::{per_second, percentile_ms};
 const SMALL: usize = 1_000;
 /// How much of the speed in a small store is to be left.
 const BAR: f64 = 0.1;
+/// How often an address is asked for in a round. The fastest answer counts: what else the machine does only adds to it.
+const ASKED: usize = 3;
 /// How long an answer may take, in milliseconds.
 const WITHIN_MS: f64 = 200.0;
 
@@ -129,7 +133,10 @@ impl Store {
 
     /// How long an answer takes.
     async fn ask(&self, address: &str) -> anyhow::Result<Sample> {
-        let (took, _) = self.looker.ask(address).await?;
+        let mut took = Duration::MAX;
+        for _ in 0..ASKED {
+            took = took.min(self.looker.ask(address).await?.0);
+        }
         Ok(Sample { rate: per_second(1, took), times: vec![took] })
     }
 
