@@ -232,6 +232,7 @@ macro_rules! every_contract {
                 a_listing_is_newest_first, filters_narrow_a_listing, pages_follow_each_other_without_gap,
                 a_full_last_page_has_no_next, the_size_of_a_page_has_bounds, what_does_not_exist_is_none,
                 counts_are_by_queue_command_and_state, counts_of_what_has_ended_have_a_bound,
+                counts_of_what_is_open_have_a_bound,
                 active_fan_outs_and_families_are_counted, the_head_of_each_line_is_shown, only_live_workers_count,
                 commands_are_shown_as_registered, names_sort_by_their_bytes, every_process_sees_the_same,
                 the_doctor_always_names_a_remedy, a_waiting_worker_is_woken, moments_are_kept_to_the_microsecond,

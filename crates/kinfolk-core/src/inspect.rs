@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ids::TaskId;
+use crate::limits::LOOK_MAX;
 use crate::name::{CommandName, QueueName};
 use crate::state::State;
 use crate::time::Timestamp;
@@ -14,13 +15,13 @@ pub use crate::filter::{Filter, Matches, Order, Page, PayloadIs};
 pub struct Stats {
     /// The store's clock.
     pub now: Timestamp,
-    /// Tasks by queue, command and state, sorted; only those that exist. What is pending, running or waiting is counted to
-    /// the last one; what has completed, among the newest [`crate::limits::LOOK_MAX`] tasks; what has failed or was
-    /// cancelled, as many of those that ended last.
+    /// Tasks by queue, command and state, sorted; only those that exist. What is pending or waiting is counted up to
+    /// [`LOOK_MAX`] for each command on each queue; what runs, among so many in all; what has completed, among
+    /// the newest so many tasks; what has failed or was cancelled, among as many of those that ended last.
     pub counts: Vec<Count>,
     /// The states in which there may be more tasks than were counted.
     pub more: Vec<State>,
-    /// Fan-outs with open children that their tasks wait for.
+    /// Fan-outs with open children that their tasks wait for; of so many tasks that wait.
     pub fan_outs: u64,
     /// Families that have such a fan-out.
     pub families: u64,
@@ -28,6 +29,19 @@ pub struct Stats {
     pub oldest_open: Vec<(QueueName, Timestamp)>,
     /// Workers with a live lease.
     pub workers: u64,
+}
+
+impl Stats {
+    /// Keeps counts to what is counted. Where one goes further, there are more tasks in its state.
+    pub fn cut_counts(&mut self) {
+        let most = LOOK_MAX as u64;
+        for count in self.counts.iter_mut().filter(|count| count.tasks > most) {
+            count.tasks = most;
+            self.more.push(count.state);
+        }
+        self.more.sort_unstable();
+        self.more.dedup();
+    }
 }
 
 /// How many tasks of one command on one queue are in one state.

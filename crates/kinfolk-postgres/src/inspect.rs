@@ -189,6 +189,7 @@ impl Inspect for PgStore {
                 stats.oldest_open.push((QueueName::new(queue)?, place.0));
             }
         }
+        stats.cut_counts();
         Ok(stats)
     }
 

@@ -65,7 +65,7 @@ async fn a_task_without_kin_touches_none_of_the_indexes_of_families() {
     store.settle(&tasks.iter().map(done).collect::<Vec<_>>()).await.unwrap();
     let used =
         "select c.relname::text from pg_class c where c.relname in ('task_fan_out', 'task_after', 'task_at_work',
-        'task_slot', 'task_revived', 'task_limited', 'task_waiting', 'task_backoff', 'task_held', 'fan_out')
+        'task_slot', 'task_revived', 'task_limited', 'task_waiting', 'task_backoff', 'task_held', 'task_later', 'fan_out')
         and pg_relation_size(c.oid) > case when c.relkind = 'i' then 8192 else 0 end";
     assert_eq!(database.texts(used).await, Vec::<String>::new(), "an empty index has its first page only");
 }

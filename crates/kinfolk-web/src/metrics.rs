@@ -62,9 +62,11 @@ pub(crate) async fn show(visit: Visit) -> Result<Response, Problem> {
 
 fn gauges(stats: &Stats, workers: &[WorkerView]) -> String {
     let mut text = String::new();
-    family(&mut text, "kinfolk_tasks", "Tasks in the store.");
-    // A count that ends somewhere is no measure.
-    for count in stats.counts.iter().filter(|count| !stats.more.contains(&count.state)) {
+    family(&mut text, "kinfolk_tasks", "Tasks in the store; what is open up to 10,000 for each queue and command.");
+    // A count of what has ended is no measure where it does not go back to the first task. A line that is longer than what is
+    // counted is long all the same.
+    let counts = stats.counts.iter().filter(|count| !count.state.is_terminal() || !stats.more.contains(&count.state));
+    for count in counts {
         let (queue, command, state) = (&count.queue, &count.command, count.state.as_str());
         line(
             &mut text,

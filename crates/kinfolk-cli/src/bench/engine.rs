@@ -22,7 +22,7 @@ use super::scratch::Scratch;
 /// What the worker handles, and does nothing about.
 pub(super) const NOOP: &str = "bench.noop";
 /// What no worker handles here.
-const OTHER: &str = "bench.other";
+pub(super) const OTHER: &str = "bench.other";
 /// What a function in the database handles, by doing nothing.
 pub(super) const SQL_NOOP: &str = "bench.sql";
 /// What spawns, or awaits, as many children as its payload says.

@@ -6,6 +6,7 @@
 
 mod bare_postgres;
 mod bare_sqlite;
+mod burden;
 mod durable;
 mod engine;
 mod families;
@@ -16,6 +17,8 @@ mod grouped;
 mod groups;
 mod horizon;
 mod load;
+mod looker;
+mod pages;
 mod rounds;
 mod scratch;
 mod site;
@@ -52,7 +55,8 @@ pub(crate) struct BenchArgs {
     #[arg(long, default_value_t = 1_000, value_parser = at_least_one)]
     capacity: usize,
     /// Tasks of each kind that lie in the store in `flat`: finished, scheduled for later, of a command that the worker
-    /// does not handle; and a tenth of that on a paused queue. In `serial`: tasks that wait behind a family at work.
+    /// does not handle; and a tenth of that on a paused queue. In `serial`: tasks that wait behind a family at work. In
+    /// `pages`: all tasks, a tenth of them in one family.
     #[arg(long, default_value_t = 1_000_000, value_parser = at_least_one)]
     load: usize,
     /// Tasks that wait behind full keys in `groups`. A full run takes 1,000,000.
@@ -82,6 +86,9 @@ pub(crate) enum Scenario {
     Flow,
     /// Tasks with keys in groups beside tasks without, tasks behind full keys, and what others notice of them.
     Groups,
+    /// Every page and every reading route of the HTTP API in a store full of tasks beside a small one, and a drain while
+    /// pages are open.
+    Pages,
     /// A steady load under a snapshot that is held open.
     Horizon,
     /// All of them.
@@ -138,6 +145,9 @@ async fn measure(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow
     }
     if wanted(Scenario::Flat) {
         flat::flat(args, sites, output).await?;
+    }
+    if wanted(Scenario::Pages) {
+        pages::pages(args, sites, output).await?;
     }
     if wanted(Scenario::Horizon) {
         horizon::horizon(args, sites, output).await?;

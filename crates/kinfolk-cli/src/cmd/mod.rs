@@ -201,8 +201,9 @@ pub(crate) fn log_level(command: &Command, verbose: u8) -> &'static str {
     match (command, verbose) {
         // A line in the middle of progress bars helps nobody.
         (Command::Demo(_) | Command::Watch(_), 0) => "off",
-        // The first one asks for the bare loop's statements; logs would be measured along.
-        (Command::Bench(_), 1) | (_, 0) => "warn",
+        // The first one asks for the bare loop's statements; logs would be measured along, also of tasks that fail on purpose.
+        (Command::Bench(_), 0 | 1) => "error",
+        (_, 0) => "warn",
         (_, 1) => "info",
         (_, 2) => "debug",
         _ => "trace",

@@ -122,6 +122,22 @@ pub async fn counts_of_what_has_ended_have_a_bound(w: &World) {
     assert_eq!(stats.more, [State::Completed]);
 }
 
+/// Of what is open, counts see so many tasks of each command on each queue, whatever keeps them; they say that there are more.
+pub async fn counts_of_what_is_open_have_a_bound(w: &World) {
+    w.enqueue_many("export", 3).await;
+    w.enqueue_many("mail", LOOK_MAX - 1).await;
+    w.create(later(3_600)).await;
+    let counted = async || {
+        let stats = w.store.stats().await.unwrap();
+        let counted: Vec<_> = stats.counts.iter().map(|count| (count.command.clone(), count.tasks)).collect();
+        (counted, stats.more)
+    };
+    let full = vec![(command("export"), 3), (command("mail"), LOOK_MAX as u64)];
+    assert_eq!(counted().await, (full.clone(), vec![]));
+    w.create(later(3_600)).await;
+    assert_eq!(counted().await, (full, vec![State::Pending]), "not due, but pending");
+}
+
 /// Fan-outs are active while their task waits for open children, and so are the families that have one.
 pub async fn active_fan_outs_and_families_are_counted(w: &World) {
     let active = async || {

@@ -105,7 +105,7 @@ impl Engine {
         }
         let (fan_outs, families) = self.waited_for();
         let count = |((queue, command, state), tasks)| Count { queue, command, state, tasks };
-        Stats {
+        let mut stats = Stats {
             now: self.now,
             counts: counts.into_iter().map(count).collect(),
             oldest_open: heads.into_iter().map(|(queue, (_, place))| (queue, place)).collect(),
@@ -113,7 +113,9 @@ impl Engine {
             more,
             fan_outs,
             families,
-        }
+        };
+        stats.cut_counts();
+        stats
     }
 
     /// The states of which a count does not see all tasks. (What has failed or was cancelled is never that many in a test.)

@@ -82,6 +82,9 @@ create index task_struck on kinfolk.task (id) where strikes > 0;
 
 create index task_due on kinfolk.task (queue_id, due, id) where gate = 'time';
 
+-- The same by command, for those who count. A suspended task is none of them.
+create index task_later on kinfolk.task (queue_id, command_id) where gate = 'time' and state = 'pending';
+
 create index task_running on kinfolk.task (worker_id, id) where state = 'running';
 
 create index task_asked on kinfolk.task (worker_id, id) where state = 'running' and cancel_requested_at is not null;
@@ -119,9 +122,9 @@ create index task_turn on kinfolk.task (queue_id, command_id, lane, suspect, pri
     where gate = 'limit' and parked_group < 0;
 
 -- What makes a command active, beside the tasks that run or are ready.
-create index task_waiting on kinfolk.task (command_id) where state = 'waiting';
+create index task_waiting on kinfolk.task (command_id, queue_id) where state = 'waiting';
 
 create index task_backoff on kinfolk.task (command_id) where gate = 'time' and runs > 0;
 
 -- The state is said so that no look at who waits behind one key goes through all that wait.
-create index task_held on kinfolk.task (command_id) where gate in ('limit', 'after') and state = 'pending';
+create index task_held on kinfolk.task (command_id, queue_id) where gate in ('limit', 'after') and state = 'pending';

@@ -1,8 +1,10 @@
--- due: what waits for its time on a queue, whatever its command: they do not stand by command.
--- params: 1 queue_id, 2 page
--- index:  task_due_idx, alone
+-- due: what is pending and waits for its time on a queue, of a range of commands.
+-- params: 1 queue_id, 2 least command_id, 3 largest command_id, 4 page
+-- index:  task_later_idx, alone
 select id
 from task
 where queue_id = ?1
+  and command_id between ?2 and ?3
   and gate = 'time'
-limit ?2
+  and state = 'pending'
+limit ?4

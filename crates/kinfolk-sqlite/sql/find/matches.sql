@@ -1,16 +1,17 @@
--- matches: whether one task matches a filter; what is null there is any. Its payload is looked at elsewhere.
--- params: 1 id, 2 states, with commas between them, 3 queue_id, 4 command_id, 5 parent, 6 root, 7 has_children, 8 fan_out,
+-- matches: which of these tasks match a filter, in their order; what is null there is any. Payloads are looked at elsewhere.
+-- params: 1 ids, a JSON array, 2 states, with commas between them, 3 queue_id, 4 command_id, 5 parent, 6 root, 7 has_children, 8 fan_out,
 --         9 roots, 10 unique, 11 key (a JSON object), 12 created_after, 13 created_before, 14 finished_after,
 --         15 finished_before, 16 failure_kind, 17 failure_text
 -- index:  by number; fan_out_task_idx
-select 1
-from task
-where id = ?1
-  and (?2 is null or instr(?2, state) > 0)
+select task.id
+from json_each(?1) as asked
+cross join task
+    on task.id = asked.value
+where (?2 is null or instr(?2, state) > 0)
   and (?3 is null or queue_id = ?3)
   and (?4 is null or command_id = ?4)
   and (?5 is null or parent_id = ?5)
-  and (?6 is null or coalesce(root_id, id) = ?6)
+  and (?6 is null or coalesce(root_id, task.id) = ?6)
   and (
       ?7 is null
       or ?7 = exists (

@@ -1,70 +1,92 @@
--- counts: how many tasks are pending, running or waiting, by queue, command and state; every branch reads one index alone, and
--- together they hold each task once. (Tasks to be tried again are both behind the gate time and on a shelf. Suspended ones that have a
--- timer are too: they do not count as pending, and are taken off again. Of those that take turns only those in other lanes are
--- nowhere else.)
--- params: none
--- index:  task_ready_idx, task_suspect_idx, task_due_idx, task_shelf_idx; running tasks by
---         task_running_idx
-select queue_id,
-       command_id,
-       'pending' as state,
-       count(*) as tasks
-from task
-where gate = 'open'
-  and suspect = 0
-  and lane = 'top'
-group by queue_id, command_id
-union all
-select queue_id,
-       command_id,
-       'pending',
-       count(*)
-from task
-where gate = 'open'
-  and suspect = 1
-group by queue_id, command_id
-union all
+-- counts: how many tasks of each command on each queue are pending or waiting, each sort of them counted so far. Suspended tasks
+-- that have a timer wait: they do not count as pending. Those that take turns are among those of the lane top, or on their shelf:
+-- the shelf is looked at only where that can change the count, since those of the lane top stand on it too.
+-- params: 1 page
+-- index:  task_ready_idx, task_suspect_idx, task_later_idx, task_shelf_idx, each alone but for those that take turns
+with ready as materialized (
+    select queue.id as queue_id,
+           command.id as command_id,
+           (
+               select count(*)
+               from (
+                   select 1
+                   from task
+                   where queue_id = queue.id
+                     and command_id = command.id
+                     and gate = 'open'
+                     and (suspect = 0 and lane = 'top')
+                   limit ?1
+               )
+           ) as tasks
+    from queue
+    cross join command
+)
 select queue_id,
        command_id,
        'pending',
-       count(*)
-from task
-where gate = 'time'
-group by queue_id, command_id
+       tasks + (
+           select count(*)
+           from (
+               select 1
+               from task
+               where queue_id = ready.queue_id
+                 and lane in ('top', 'root', 'child')
+                 and command_id = ready.command_id
+                 and gate = 'open'
+                 and suspect = 1
+               limit ?1
+           )
+       ) + (
+           select count(*)
+           from (
+               select 1
+               from task
+               where queue_id = ready.queue_id
+                 and command_id = ready.command_id
+                 and gate = 'time'
+                 and state = 'pending'
+               limit ?1
+           )
+       ) + (
+           select count(*)
+           from (
+               select 1
+               from task
+               where shelf in ('root', 'child', 'after', 'limit', 'key')
+                 and shelf is not null
+                 and queue_id = ready.queue_id
+                 and command_id = ready.command_id
+               limit ?1
+           )
+       ) + iif(tasks >= ?1, 0, (
+           select count(*)
+           from (
+               select 1
+               from task
+               where shelf = 'turn'
+                 and shelf is not null
+                 and queue_id = ready.queue_id
+                 and command_id = ready.command_id
+                 and lane <> 'top'
+                 and suspect = 0
+               limit ?1
+           )
+       )) as tasks
+from ready
 union all
 select queue_id,
        command_id,
-       'pending',
-       -count(*)
-from task
-where shelf = 'asleep'
-  and shelf is not null
-group by queue_id, command_id
-union all
-select queue_id,
-       command_id,
-       'running',
-       count(*)
-from task
-where worker is not null
-group by queue_id, command_id
-union all
-select queue_id,
-       command_id,
-       iif(shelf in ('waiting', 'outside', 'asleep'), 'waiting', 'pending'),
-       count(*)
-from task
-where shelf in ('root', 'child', 'after', 'limit', 'key', 'waiting', 'outside', 'asleep')
-  and shelf is not null
-group by shelf, queue_id, command_id
-union all
-select queue_id,
-       command_id,
-       'pending',
-       count(*)
-from task
-where shelf = 'turn'
-  and shelf is not null
-  and lane <> 'top'
-  and suspect = 0
-group by queue_id, command_id
+       'waiting',
+       (
+           select count(*)
+           from (
+               select 1
+               from task
+               where shelf in ('waiting', 'outside', 'asleep')
+                 and shelf is not null
+                 and queue_id = ready.queue_id
+                 and command_id = ready.command_id
+               limit ?1
+           )
+       )
+from ready

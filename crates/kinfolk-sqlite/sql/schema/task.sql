@@ -105,6 +105,10 @@ where gate = 'open' and suspect = 1;
 create index task_due_idx on task (queue_id, due, id, command_id)
 where gate = 'time';
 
+-- The same by command, for those who count. A suspended task is none of them.
+create index task_later_idx on task (queue_id, command_id)
+where gate = 'time' and state = 'pending';
+
 -- What a worker has, its suspects apart.
 create index task_running_idx on task (worker, suspect)
 where worker is not null;

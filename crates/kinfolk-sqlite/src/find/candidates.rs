@@ -63,6 +63,27 @@ pub(crate) fn choose(conn: &Connection, catalogue: &Catalogue, filter: &Filter) 
     }))
 }
 
+/// How many tasks match a filter that asks for nothing but states that an index has to the task, counted so far; `None` for any
+/// other. Without a look at a task: where one of them is asked for by every page there are.
+pub(crate) fn count(conn: &Connection, catalogue: &Catalogue, filter: &Filter) -> Result<Option<usize>> {
+    let ended = |state: &State| matches!(state, State::Failed | State::Cancelled);
+    let spans = filter.finished_after.is_none() && filter.finished_before.is_none();
+    let plain = Filter {
+        state: filter.state.clone(),
+        finished_after: filter.finished_after,
+        finished_before: filter.finished_before,
+        order: filter.order,
+        limit: filter.limit,
+        ..Filter::default()
+    };
+    if *filter != plain || filter.state.is_empty() || !(spans || filter.state.iter().all(ended)) {
+        return Ok(None);
+    }
+    let mut set = Set { conn, catalogue, ids: BTreeSet::new() };
+    set.by_state(filter)?;
+    Ok(Some(set.ids.len()))
+}
+
 /// The numbers between which a page lies, both excluded. Nobody below a task has a smaller number than it.
 pub(crate) fn bounds(filter: &Filter) -> (i64, i64) {
     let above = [filter.parent, filter.root.map(|root| TaskId(root.0.saturating_sub(1))), filter.after];
@@ -124,7 +145,7 @@ impl Set<'_> {
         let page = LOOK_MAX + 1;
         for queue in queues {
             if !self.gather(sql!("open"), params![queue, least, largest, page])?
-                || !self.gather(sql!("due"), params![queue, page])?
+                || !self.gather(sql!("due"), params![queue, least, largest, page])?
             {
                 return Ok(false);
             }

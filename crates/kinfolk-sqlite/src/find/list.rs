@@ -14,8 +14,10 @@ use crate::find::candidates::{self, Candidates};
 use crate::inspect::tasks;
 use crate::readers::Snapshot;
 
-/// A count looks at this many tasks, where no set of candidates is small enough: ten times as many as it counts.
-const COUNT_LOOK: usize = 10 * LOOK_MAX;
+/// A count looks at this many tasks, where no set of candidates is small enough: twice as many as it counts.
+const COUNT_LOOK: usize = 2 * LOOK_MAX;
+/// Candidates that are looked at by one statement.
+const AT_ONCE: usize = 500;
 
 /// A page of tasks.
 pub(crate) fn list(snapshot: &Snapshot<'_>, filter: &Filter) -> Result<Page> {
@@ -35,6 +37,9 @@ pub(crate) fn list(snapshot: &Snapshot<'_>, filter: &Filter) -> Result<Page> {
 /// How many tasks match, wherever a page begins.
 pub(crate) fn count(snapshot: &Snapshot<'_>, filter: &Filter) -> Result<Matches> {
     let all = Filter { before: None, after: None, ..filter.clone() };
+    if let Some(tasks) = candidates::count(snapshot.conn, &snapshot.catalogue, &all)? {
+        return Ok(Matches { tasks: tasks.min(LOOK_MAX) as u64, more: tasks > LOOK_MAX });
+    }
     let Sifted { found, stopped_at } = sift(snapshot.conn, &snapshot.catalogue, &all, LOOK_MAX + 1, COUNT_LOOK)?;
     let more = found.len() > LOOK_MAX || stopped_at.is_some();
     Ok(Matches { tasks: found.len().min(LOOK_MAX) as u64, more })
@@ -66,26 +71,21 @@ pub(crate) fn sift(
             if filter.order == Order::Newest {
                 ids.reverse();
             }
-            for id in ids {
-                if sifted.found.len() < most && test.passes(id)? {
-                    sifted.found.push(id);
-                }
+            for page in ids.chunks(AT_ONCE) {
+                test.sift(page, most, &mut sifted.found)?;
             }
         }
         Candidates::Walk(sql) => {
             let mut statement = conn.prepare_cached(sql)?;
-            let mut rows = statement.query(params![after, before, look])?;
-            let (mut looked, mut last) = (0, None);
-            while sifted.found.len() < most
-                && let Some(row) = rows.next()?
-            {
-                let id = row.get(0)?;
-                (looked, last) = (looked + 1, Some(id));
-                if test.passes(id)? {
-                    sifted.found.push(id);
-                }
+            let mut rows = statement.query_map(params![after, before, look], |row| row.get(0))?;
+            let mut looked = 0;
+            while sifted.found.len() < most {
+                let page: Vec<i64> = rows.by_ref().take(AT_ONCE).collect::<rusqlite::Result<_>>()?;
+                let Some(last) = page.last() else { break };
+                looked += page.len();
+                test.sift(&page, most, &mut sifted.found)?;
+                sifted.stopped_at = Some(*last).filter(|_| looked == look);
             }
-            sifted.stopped_at = last.filter(|_| looked == look);
         }
     }
     Ok(sifted)
@@ -122,10 +122,11 @@ impl<'a> Test<'a> {
         }))
     }
 
-    fn passes(&mut self, id: i64) -> Result<bool> {
+    /// Adds those of a page that match, in its order, until there are so many.
+    fn sift(&mut self, page: &[i64], most: usize, found: &mut Vec<i64>) -> Result<()> {
         let filter = self.filter;
-        let there = self.matches.exists(params![
-            id,
+        let mut rows = self.matches.query(params![
+            format!("{page:?}"),
             self.states,
             self.queue,
             self.command,
@@ -143,12 +144,21 @@ impl<'a> Test<'a> {
             filter.failure_kind.map(|kind| kind.as_str()),
             filter.failure_text,
         ])?;
-        match &filter.payload {
-            Some(wanted) if there => {
-                let payload: String = self.payload.query_row([id], |row| row.get(0))?;
-                Ok(wanted.holds(&Json::trusted(payload)))
+        while found.len() < most
+            && let Some(row) = rows.next()?
+        {
+            let id = row.get(0)?;
+            let wanted = match &filter.payload {
+                Some(wanted) => {
+                    let payload: String = self.payload.query_row([id], |row| row.get(0))?;
+                    wanted.holds(&Json::trusted(payload))
+                }
+                None => true,
+            };
+            if wanted {
+                found.push(id);
             }
-            _ => Ok(there),
         }
+        Ok(())
     }
 }

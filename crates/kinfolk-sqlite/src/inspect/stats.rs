@@ -16,9 +16,11 @@ use crate::rows;
 pub(crate) fn stats(snapshot: &Snapshot<'_>) -> Result<Stats> {
     let catalogue = &snapshot.catalogue;
     let mut tasks: BTreeMap<(i64, i64, State), i64> = BTreeMap::new();
-    let mut live = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/counts.sql"))?;
+    let page = LOOK_MAX + 1;
+    let mut open = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/counts.sql"))?;
+    let mut running = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/running.sql"))?;
     let mut ended = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/ended.sql"))?;
-    for mut rows in [live.query(())?, ended.query([LOOK_MAX])?] {
+    for mut rows in [open.query([page])?, running.query([page])?, ended.query([LOOK_MAX])?] {
         while let Some(row) = rows.next()? {
             let state: String = row.get(2)?;
             *tasks.entry((row.get(0)?, row.get(1)?, state.parse()?)).or_default() += row.get::<_, i64>(3)?;
@@ -34,9 +36,11 @@ pub(crate) fn stats(snapshot: &Snapshot<'_>) -> Result<Stats> {
     let pending = tasks.keys().filter(|(_, _, state)| *state == State::Pending).map(|&(q, c, _)| (q, c));
     let oldest_open = heads(snapshot, catalogue, pending)?;
     let mut active = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/active.sql"))?;
-    let (fan_outs, families) = active.query_row((), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (fan_outs, families) = active.query_row([LOOK_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let (now, workers, more) = (snapshot.now, alive(snapshot)?, more_than_counted(snapshot)?);
-    Ok(Stats { now, counts, more, fan_outs, families, oldest_open, workers })
+    let mut stats = Stats { now, counts, more, fan_outs, families, oldest_open, workers };
+    stats.cut_counts();
+    Ok(stats)
 }
 
 /// The states in which there are more tasks than are counted.

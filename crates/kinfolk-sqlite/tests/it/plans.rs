@@ -117,7 +117,7 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
     "find/root.sql" => ["COVERING INDEX fan_out_root_idx", "COVERING INDEX task_child_idx"],
     "find/open.sql" => ["COVERING INDEX task_ready_idx"],
     "find/suspects.sql" => ["COVERING INDEX task_suspect_idx"],
-    "find/due.sql" => ["COVERING INDEX task_due_idx"],
+    "find/due.sql" => ["COVERING INDEX task_later_idx"],
     "find/shelf.sql" => ["COVERING INDEX task_shelf_idx"],
     "find/running.sql" => ["COVERING INDEX task_running_idx"],
     "find/ended.sql" => ["COVERING INDEX task_finished_idx"],
@@ -140,9 +140,9 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
         "COVERING INDEX task_ready_idx",
         "COVERING INDEX task_shelf_idx",
         "COVERING INDEX task_suspect_idx",
-        "COVERING INDEX task_due_idx",
-        "INDEX task_running_idx"
+        "COVERING INDEX task_later_idx"
     ],
+    "inspect/running.sql" => ["INDEX task_running_idx"],
     "inspect/ended.sql" => ["#", "INDEX task_not_completed_idx"],
     "inspect/more.sql" => ["#", "COVERING INDEX task_not_completed_idx"],
     "inspect/active.sql" => ["INDEX task_shelf_idx", "INDEX fan_out_open_idx"],

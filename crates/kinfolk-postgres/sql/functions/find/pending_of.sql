@@ -1,6 +1,6 @@
--- The pending tasks of queues and of a command (null: of all), at most so many. Those that wait for their time do not stand by command, and those
--- that are held not by queue: of these others may be among them, so that no more than the limit is read.
--- Reads `task_ready`, `task_suspect`, `task_due` and `task_held`.
+-- The pending tasks of queues and of a command (null: of all), at most so many. Those that are held do not stand by queue first: of
+-- these others may be among them, so that no more than the limit is read.
+-- Reads `task_ready`, `task_suspect`, `task_later` and `task_held`.
 
 create or replace function kinfolk.pending_of(p_queues integer[], p_command integer, p_page integer) returns bigint[]
 language plpgsql stable
@@ -37,7 +37,11 @@ begin
             select d.id
             from unnest(p_queues) as q(id)
             cross join lateral (
-                select t.id from kinfolk.task t where t.queue_id = q.id and t.gate = 'time' limit p_page
+                select t.id
+                from kinfolk.task t
+                where t.queue_id = q.id and (p_command is null or t.command_id = p_command)
+                    and t.gate = 'time' and t.state = 'pending'
+                limit p_page
             ) d
             union all
             select t.id

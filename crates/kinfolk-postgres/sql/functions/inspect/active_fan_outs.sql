@@ -1,5 +1,5 @@
--- How many fan-outs have open children that their tasks wait for, and in how many families. Locks nothing; reads `task_waiting` and
--- `fan_out_task`.
+-- How many fan-outs have open children that their tasks wait for, and in how many families; of `look_max` tasks that wait. Locks
+-- nothing; reads `task_waiting` and `fan_out_task`.
 
 create or replace function kinfolk.active_fan_outs()
 returns table (fan_outs bigint, families bigint)
@@ -9,8 +9,7 @@ set enable_seqscan = off
 set jit = off
 as $$
     select count(*), count(distinct f.root_id)
-    from kinfolk.task t
+    from (select t.id from kinfolk.task t where t.state = 'waiting' limit kinfolk.look_max()) t
     join kinfolk.fan_out f on f.task_id = t.id
-    where t.state = 'waiting'
-        and f.completed + f.failed + f.cancelled < f.total
+    where f.completed + f.failed + f.cancelled < f.total
 $$;
