@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::draft::Draft;
 use crate::enqueue::Enqueue;
-use crate::task::{Task, command_of};
+use crate::task::Task;
 use crate::wait::Settlements;
 use crate::worker::{Worker, WorkerBuilder};
 
@@ -52,7 +52,7 @@ impl Kinfolk {
 
     /// Makes the command of a typed task known, with its groups.
     pub async fn register_task<T: Task>(&self) -> Result<(), StoreError> {
-        self.register(&[command_of::<T>()?]).await
+        self.register(&[T::command().build()?]).await
     }
 
     /// A worker on this store, to be configured and started.

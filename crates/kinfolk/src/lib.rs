@@ -4,26 +4,22 @@
 //! today and on PostgreSQL tomorrow.
 //!
 //! ```no_run
-//! use kinfolk::{Ctx, Kinfolk, Task, TaskError};
+//! use kinfolk::{Kinfolk, Task, TaskError};
 //! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Serialize, Deserialize)]
+//! #[derive(Serialize, Deserialize, Task)]
+//! #[task(command = "greet", output = String)]
 //! struct Greet {
 //!     name: String,
 //! }
 //!
-//! impl Task for Greet {
-//!     const COMMAND: &'static str = "greet";
-//!     type Output = String;
-//!
-//!     async fn run(self, _ctx: Ctx) -> Result<String, TaskError> {
-//!         Ok(format!("Hello, {}!", self.name))
-//!     }
+//! async fn greet(job: Greet) -> Result<String, TaskError> {
+//!     Ok(format!("Hello, {}!", job.name))
 //! }
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let kinfolk = Kinfolk::open("sqlite:tasks.db").await?;
-//! let worker = kinfolk.worker().task::<Greet>().start().await?;
+//! let worker = kinfolk.worker().handle(greet).start().await?;
 //! let id = kinfolk.enqueue_task(&Greet { name: "cousin".into() }).await?.id()?;
 //! println!("{}", kinfolk.result::<Greet>(id).await?);
 //! worker.stop().await?;
@@ -48,13 +44,17 @@
 
 mod backoff;
 mod ctx;
+#[doc(hidden)]
+pub mod derived;
 mod done;
 mod draft;
 mod durable;
 mod enqueue;
+pub mod extract;
 mod family;
 mod handler;
 mod kinfolk;
+mod layer;
 mod made;
 mod observe;
 mod open;
@@ -72,28 +72,33 @@ mod worker;
 
 pub use kinfolk_core as core;
 pub use kinfolk_core::{
-    ChildOrder, Command, CommandName, Due, Enqueued, Event, Explanation, Failure, FailureKind, GroupName, GroupRef,
-    GroupSpec, GroupView, Groups, InputError, Json, KeyFilter, KeyView, Keys, Missed, NewTask, OnDuplicate, Overlap,
-    Policy, Progress, Queue, QueueName, Rate, Reason, Rejection, Retention, Retried, RetryPolicy, Run, Schedule,
-    ScheduleName, Setting, State, Status, StatusName, Store, StoreError as Error, Tally, Task as TaskView, TaskId,
-    Timestamp, Unique, UniqueScope, WorkerId,
+    ChildOrder, Command, CommandBuilder, CommandName, Due, Enqueued, Event, Explanation, Failure, FailureKind,
+    GroupName, GroupRef, GroupSpec, GroupView, Groups, InputError, Json, KeyFilter, KeyView, Keys, Missed, NewTask,
+    OnDuplicate, Overlap, Policy, Progress, Queue, QueueName, Rate, Reason, Rejection, Retention, Retried, Retry,
+    RetryPolicy, Run, Schedule, ScheduleName, Setting, State, Status, StatusName, Store, StoreError as Error, Tally,
+    Task as TaskView, TaskId, Timestamp, Unique, UniqueScope, WorkerId,
 };
 
 pub use crate::ctx::Ctx;
-pub use crate::done::{Done, IntoDone};
+pub use crate::done::{Done, Ending, IntoDone};
 pub use crate::durable::{
     Call, CallError, FanOut, FanOutError, FanOutStream, Random, Replay, ReplayEnd, Results, Sub, SubFailure, SubResult,
 };
 pub use crate::enqueue::Enqueue;
 pub use crate::family::{FollowUp, Make, MakeError};
-pub use crate::handler::IntoCommand;
+pub use crate::handler::{Handler, IntoCommand};
 pub use crate::kinfolk::Kinfolk;
+pub use crate::layer::Next;
 pub use crate::open::{Address, open};
 pub use crate::source::CommandSource;
 pub use crate::task::Task;
-pub use crate::task_error::TaskError;
+pub use crate::task_error::{HandlerError, IntoTaskError, TaskError};
 pub use crate::wait::ResultError;
 pub use crate::worker::{Worker, WorkerBuilder, WorkerHandle};
+
+/// `#[derive(Task)]`.
+#[cfg(feature = "derive")]
+pub use kinfolk_macros::Task;
 
 #[cfg(feature = "postgres")]
 pub use crate::durable::{NewStep, OpenStep};

@@ -10,7 +10,6 @@ use kinfolk_core::{Failure, InputError, State, StoreError, TaskId};
 use tokio::sync::Notify;
 
 use crate::backoff::Backoff;
-use crate::done::IntoDone;
 use crate::kinfolk::Kinfolk;
 use crate::task::Task;
 
@@ -66,7 +65,7 @@ impl Kinfolk {
     }
 
     /// Waits until a typed task is terminal and gives its result.
-    pub async fn result<T: Task>(&self, id: TaskId) -> Result<<T::Output as IntoDone>::Value, ResultError> {
+    pub async fn result<T: Task>(&self, id: TaskId) -> Result<T::Output, ResultError> {
         let task = self.wait(id).await?;
         match (task.state, task.result, task.failure) {
             (State::Completed, result, _) => result

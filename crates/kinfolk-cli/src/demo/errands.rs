@@ -17,48 +17,32 @@ const ITEMS: [&str; 6] = ["lamps", "desks", "blankets", "teapots", "clocks", "mi
 const CALLS: usize = 6;
 
 /// Calls a supplier and orders something.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "shop.call_supplier", output = String, queue = "shop.calls", groups(supplier = 1))]
 struct CallSupplier {
+    #[task(key)]
     supplier: String,
     item: String,
 }
 
-impl Task for CallSupplier {
-    const COMMAND: &'static str = "shop.call_supplier";
-    type Output = String;
-
-    fn command() -> Result<Command, InputError> {
-        let groups = Some(Groups::of([("supplier", 1)])?);
-        Ok(Command { queue: QueueName::new(QUEUE)?, groups, ..Command::new(CommandName::new(Self::COMMAND)?) })
-    }
-
-    async fn run(self, _ctx: Ctx) -> Result<String, TaskError> {
-        tokio::time::sleep(Duration::from_millis(2_500)).await;
-        Ok(format!("{} will send {}", self.supplier, self.item))
-    }
+async fn call_supplier(job: CallSupplier) -> Result<String, TaskError> {
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    Ok(format!("{} will send {}", job.supplier, job.item))
 }
 
 /// Counts what is in the till.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "shop.count_till", output = u32, queue = "shop.calls")]
 struct CountTill {}
 
-impl Task for CountTill {
-    const COMMAND: &'static str = "shop.count_till";
-    type Output = u32;
-
-    fn command() -> Result<Command, InputError> {
-        Ok(Command { queue: QueueName::new(QUEUE)?, ..Command::new(CommandName::new(Self::COMMAND)?) })
-    }
-
-    async fn run(self, _ctx: Ctx) -> Result<u32, TaskError> {
-        tokio::time::sleep(Duration::from_millis(700)).await;
-        Ok(217)
-    }
+async fn count_till(_job: CountTill) -> Result<u32, TaskError> {
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    Ok(217)
 }
 
 /// Adds the handlers of errands to a worker.
 pub(super) fn handlers(worker: WorkerBuilder) -> WorkerBuilder {
-    worker.task::<CallSupplier>().task::<CountTill>().queue(QUEUE, 4)
+    worker.handle(call_supplier).handle(count_till).queue(QUEUE, 4)
 }
 
 /// Has the till counted by a schedule. The commands are known: the worker has registered them.

@@ -57,12 +57,12 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// Adds the shop's handlers to a worker.
 pub(crate) fn handlers(worker: WorkerBuilder) -> WorkerBuilder {
     worker
-        .task::<workflow::ProcessOrder>()
-        .task::<shop::ValidateOrder>()
-        .task::<shop::PackItem>()
-        .task::<shop::SendNotification>()
-        .task::<shop::SendInvoice>()
-        .task::<shop::FinalizeOrder>()
+        .handle(workflow::process_order)
+        .handle(shop::validate_order)
+        .handle(shop::pack_item)
+        .handle(shop::send_notification)
+        .handle(shop::send_invoice)
+        .handle(shop::finalize_order)
 }
 
 /// Runs one day, or day after day until it is told to stop.
