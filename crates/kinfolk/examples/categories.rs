@@ -15,12 +15,12 @@ struct CheckCategory {
     broken: u32,
 }
 
-async fn check_category(job: CheckCategory, ctx: Ctx) -> Result<String, TaskError> {
-    let products = (0..job.products).map(|number| CheckProduct { number, broken: number < job.broken });
+async fn check_category(task: CheckCategory, ctx: Ctx) -> Result<String, TaskError> {
+    let products = (0..task.products).map(|number| CheckProduct { number, broken: number < task.broken });
     let checked = ctx.fan_out_tasks(products).threshold(0.9).max_attempts(1).await?;
     let (variants, broken) = checked.partition();
     let total: u32 = variants.into_iter().sum();
-    Ok(format!("{}: {total} variants are in order, {} products are not", job.name, broken.len()))
+    Ok(format!("{}: {total} variants are in order, {} products are not", task.name, broken.len()))
 }
 
 #[derive(Serialize, Deserialize, Task)]
@@ -30,10 +30,10 @@ struct CheckProduct {
     broken: bool,
 }
 
-async fn check_product(job: CheckProduct, ctx: Ctx) -> Result<u32, TaskError> {
+async fn check_product(task: CheckProduct, ctx: Ctx) -> Result<u32, TaskError> {
     // Between one and five variants, and only the product knows how many.
-    let variants = 1 + job.number % 5;
-    let checked = ctx.fan_out::<()>((0..variants).map(|n| Sub::new("check_variant", &(job.broken && n == 0))));
+    let variants = 1 + task.number % 5;
+    let checked = ctx.fan_out::<()>((0..variants).map(|n| Sub::new("check_variant", &(task.broken && n == 0))));
     Ok(u32::try_from(checked.fail_fast().await?.len())?)
 }
 

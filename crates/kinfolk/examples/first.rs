@@ -9,8 +9,8 @@ struct Greet {
     name: String,
 }
 
-async fn greet(job: Greet, ctx: Ctx) -> Result<String, TaskError> {
-    Ok(format!("Hello, {}! This is attempt {} of {}.", job.name, ctx.attempt(), ctx.max_attempts()))
+async fn greet(task: Greet, ctx: Ctx) -> Result<String, TaskError> {
+    Ok(format!("Hello, {}! This is attempt {} of {}.", task.name, ctx.attempt(), ctx.max_attempts()))
 }
 
 #[tokio::main]

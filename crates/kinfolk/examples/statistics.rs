@@ -38,7 +38,7 @@ fn office() -> Result<Connection, rusqlite::Error> {
 #[task(command = "collect", output = i64, queue = "analytics", unique)]
 struct Collect;
 
-async fn collect(_job: Collect, ctx: Ctx) -> Result<i64, TaskError> {
+async fn collect(_task: Collect, ctx: Ctx) -> Result<i64, TaskError> {
     let changes = office()?.query_row("select count(*) from change", [], |row| row.get(0))?;
     if changes > 0 {
         ctx.follow_up_task(&Derive).await?;
@@ -51,7 +51,7 @@ async fn collect(_job: Collect, ctx: Ctx) -> Result<i64, TaskError> {
 #[task(command = "derive", output = i64, queue = "analytics")]
 struct Derive;
 
-async fn derive(_job: Derive, ctx: Ctx) -> Result<i64, TaskError> {
+async fn derive(_task: Derive, ctx: Ctx) -> Result<i64, TaskError> {
     let last: i64 = office()?.query_row("select max(enterprise) from change", [], |row| row.get(0))?;
     let batches = (last + BATCH - 1) / BATCH;
     for number in 1..=batches {
@@ -71,15 +71,15 @@ struct Batch {
     batches: i64,
 }
 
-async fn derive_batch(job: Batch) -> Result<usize, TaskError> {
+async fn derive_batch(task: Batch) -> Result<usize, TaskError> {
     const STAGE: &str = "
         insert or replace into staged
         select id, case when turnover < 500 then 'small' when turnover < 900 then 'medium' else 'large' end, turnover
         from enterprise join change on enterprise.id = change.enterprise
         where id > ?1 and id <= ?2";
-    let staged = office()?.execute(STAGE, [(job.number - 1) * BATCH, job.number * BATCH])?;
+    let staged = office()?.execute(STAGE, [(task.number - 1) * BATCH, task.number * BATCH])?;
     tokio::time::sleep(Duration::from_millis(20)).await;
-    println!("batch {} of {}: {staged} units", job.number, job.batches);
+    println!("batch {} of {}: {staged} units", task.number, task.batches);
     Ok(staged)
 }
 
@@ -88,7 +88,7 @@ async fn derive_batch(job: Batch) -> Result<usize, TaskError> {
 #[task(command = "flush", queue = "analytics", unique)]
 struct Flush;
 
-async fn flush(_job: Flush) -> Result<(), TaskError> {
+async fn flush(_task: Flush) -> Result<(), TaskError> {
     let flush = "
         begin immediate;
         insert or replace into unit select unit, size, turnover from staged;
@@ -105,7 +105,7 @@ async fn flush(_job: Flush) -> Result<(), TaskError> {
 #[task(command = "report", queue = "analytics", unique)]
 struct Report;
 
-async fn report(_job: Report) -> Result<(), TaskError> {
+async fn report(_task: Report) -> Result<(), TaskError> {
     let sums = "
         begin immediate;
         delete from report;

@@ -20,8 +20,8 @@ struct ProcessMessage {
     message: String,
 }
 
-async fn process_message(job: ProcessMessage) -> Result<(), TaskError> {
-    let _inside = [Inside::enter("tenant", &job.tenant), Inside::enter("message", &job.message)];
+async fn process_message(task: ProcessMessage) -> Result<(), TaskError> {
+    let _inside = [Inside::enter("tenant", &task.tenant), Inside::enter("message", &task.message)];
     // Until the desk opens, nobody gets past it.
     drop(DESK.acquire().await);
     tokio::time::sleep(Duration::from_millis(20)).await;
@@ -35,12 +35,12 @@ struct SendReceipt {
     number: u32,
 }
 
-async fn send_receipt(job: SendReceipt, ctx: Ctx) -> Result<u32, TaskError> {
-    if job.number == 1 {
+async fn send_receipt(task: SendReceipt, ctx: Ctx) -> Result<u32, TaskError> {
+    if task.number == 1 {
         // "429 Too Many Requests": nothing more is sent until then, by any worker.
         ctx.slow_down_for("provider", Duration::from_secs(2)).await?;
     }
-    Ok(job.number)
+    Ok(task.number)
 }
 
 #[tokio::main]

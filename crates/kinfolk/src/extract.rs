@@ -71,7 +71,7 @@ impl FromAttempt for Ctx {
 /// #[task(command = "send_letter")]
 /// struct SendLetter;
 ///
-/// async fn send_letter(_job: SendLetter, State(_mailer): State<Mailer>) -> Result<(), TaskError> {
+/// async fn send_letter(_task: SendLetter, State(_mailer): State<Mailer>) -> Result<(), TaskError> {
 ///     Ok(())
 /// }
 /// # let _worker = |kinfolk: Kinfolk| kinfolk.worker().state(Mailer).handle(send_letter);

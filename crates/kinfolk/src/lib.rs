@@ -13,8 +13,8 @@
 //!     name: String,
 //! }
 //!
-//! async fn greet(job: Greet) -> Result<String, TaskError> {
-//!     Ok(format!("Hello, {}!", job.name))
+//! async fn greet(task: Greet) -> Result<String, TaskError> {
+//!     Ok(format!("Hello, {}!", task.name))
 //! }
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {

@@ -29,8 +29,8 @@ use serde::de::DeserializeOwned;
 ///     }
 /// }
 ///
-/// async fn send_invoice(job: SendInvoice, ctx: Ctx) -> Result<(), TaskError> {
-///     println!("attempt {} for customer {}", ctx.attempt(), job.customer);
+/// async fn send_invoice(task: SendInvoice, ctx: Ctx) -> Result<(), TaskError> {
+///     println!("attempt {} for customer {}", ctx.attempt(), task.customer);
 ///     Ok(())
 /// }
 /// # let _worker = |kinfolk: kinfolk::Kinfolk| kinfolk.worker().handle(send_invoice);

@@ -25,9 +25,9 @@ struct CallSupplier {
     item: String,
 }
 
-async fn call_supplier(job: CallSupplier) -> Result<String, TaskError> {
+async fn call_supplier(task: CallSupplier) -> Result<String, TaskError> {
     tokio::time::sleep(Duration::from_millis(2_500)).await;
-    Ok(format!("{} will send {}", job.supplier, job.item))
+    Ok(format!("{} will send {}", task.supplier, task.item))
 }
 
 /// Counts what is in the till.
@@ -35,7 +35,7 @@ async fn call_supplier(job: CallSupplier) -> Result<String, TaskError> {
 #[task(command = "shop.count_till", output = u32, queue = "shop.calls")]
 struct CountTill {}
 
-async fn count_till(_job: CountTill) -> Result<u32, TaskError> {
+async fn count_till(_task: CountTill) -> Result<u32, TaskError> {
     tokio::time::sleep(Duration::from_millis(700)).await;
     Ok(217)
 }

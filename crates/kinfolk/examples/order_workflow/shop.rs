@@ -93,12 +93,12 @@ pub(crate) async fn charge(ctx: &Ctx, order: &Order) -> Result<String, TaskError
 #[task(command = "shop.validate_order", output = Order, queue = "shop.orders", attempts = 4, backoff = "200ms..1s")]
 pub(crate) struct ValidateOrder(pub(crate) Order);
 
-pub(crate) async fn validate_order(job: ValidateOrder) -> Result<Order, TaskError> {
-    takes(job.0.number, 60..180).await;
+pub(crate) async fn validate_order(task: ValidateOrder) -> Result<Order, TaskError> {
+    takes(task.0.number, 60..180).await;
     // What no retry can mend is a validation failure: it fails at once and says why.
-    match job.0.mail.contains('@') {
-        true => Ok(job.0),
-        false => Err(TaskError::validation(format!("not a mail address: {:?}", job.0.mail))),
+    match task.0.mail.contains('@') {
+        true => Ok(task.0),
+        false => Err(TaskError::validation(format!("not a mail address: {:?}", task.0.mail))),
     }
 }
 
@@ -107,8 +107,8 @@ pub(crate) async fn validate_order(job: ValidateOrder) -> Result<Order, TaskErro
 #[task(command = "shop.pack_item", output = String, queue = "shop.packing", attempts = 4, backoff = "200ms..1s")]
 pub(crate) struct PackItem(pub(crate) (u32, Item));
 
-pub(crate) async fn pack_item(job: PackItem, ctx: Ctx) -> Result<String, TaskError> {
-    let PackItem((number, item)) = job;
+pub(crate) async fn pack_item(task: PackItem, ctx: Ctx) -> Result<String, TaskError> {
+    let PackItem((number, item)) = task;
     let seed = number + item.name.len() as u32;
     match item.shelf {
         Shelf::Full | Shelf::Smudged(_) => takes(seed, 150..450).await,
@@ -147,11 +147,11 @@ impl SendNotification {
     }
 }
 
-pub(crate) async fn send_notification(job: SendNotification) -> Result<String, TaskError> {
-    takes(job.text.len() as u32, 100..260).await;
-    match job.to.ends_with(".invalid") {
+pub(crate) async fn send_notification(task: SendNotification) -> Result<String, TaskError> {
+    takes(task.text.len() as u32, 100..260).await;
+    match task.to.ends_with(".invalid") {
         true => Err(TaskError::new("550 mailbox unavailable").do_not_retry()),
-        false => Ok(format!("notification to {}", job.to)),
+        false => Ok(format!("notification to {}", task.to)),
     }
 }
 
@@ -170,9 +170,9 @@ impl SendInvoice {
     }
 }
 
-pub(crate) async fn send_invoice(job: SendInvoice) -> Result<String, TaskError> {
-    takes(job.order, 120..300).await;
-    Ok(format!("invoice for {}", job.receipt))
+pub(crate) async fn send_invoice(task: SendInvoice) -> Result<String, TaskError> {
+    takes(task.order, 120..300).await;
+    Ok(format!("invoice for {}", task.receipt))
 }
 
 /// Hands the parcels to the carrier.
@@ -182,8 +182,8 @@ pub(crate) struct FinalizeOrder {
     pub(crate) number: u32,
 }
 
-pub(crate) async fn finalize_order(job: FinalizeOrder) -> Result<(), TaskError> {
-    takes(job.number, 40..120).await;
+pub(crate) async fn finalize_order(task: FinalizeOrder) -> Result<(), TaskError> {
+    takes(task.number, 40..120).await;
     Ok(())
 }
 

@@ -12,9 +12,9 @@ use super::shop::{self, FinalizeOrder, Order, PackItem, SendInvoice, SendNotific
 #[task(command = "shop.process_order", output = Shipped, queue = "shop.orders", attempts = 4, backoff = "200ms..1s")]
 pub(crate) struct ProcessOrder(pub(crate) Order);
 
-pub(crate) async fn process_order(job: ProcessOrder, ctx: Ctx) -> Result<Shipped, TaskError> {
+pub(crate) async fn process_order(task: ProcessOrder, ctx: Ctx) -> Result<Shipped, TaskError> {
     // One sub-task, and its answer. Until that is there the order waits in the database, without a worker.
-    let order = ctx.call_task(&ValidateOrder(job.0)).await?;
+    let order = ctx.call_task(&ValidateOrder(task.0)).await?;
 
     // A sub-task for each item, side by side; the first that fails for good fails the order.
     ctx.progress(1, 4, format!("packing {} items", order.items.len())).await?;

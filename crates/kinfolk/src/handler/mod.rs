@@ -56,9 +56,9 @@ pub(crate) use self::table::{Handlers, Run, of_function};
 ///     }
 /// }
 ///
-/// async fn send_invoice(job: SendInvoice, ctx: Ctx, State(_app): State<App>) -> Result<String, AppError> {
+/// async fn send_invoice(task: SendInvoice, ctx: Ctx, State(_app): State<App>) -> Result<String, AppError> {
 ///     std::fs::write("/dev/null", format!("attempt {}", ctx.attempt()))?;
-///     if job.customer == 0 { Err(AppError::Gone(0)) } else { Ok("sent".to_owned()) }
+///     if task.customer == 0 { Err(AppError::Gone(0)) } else { Ok("sent".to_owned()) }
 /// }
 /// # let _worker = |kinfolk: Kinfolk| kinfolk.worker().state(App).handle(send_invoice);
 /// ```
@@ -83,7 +83,7 @@ pub(crate) use self::table::{Handlers, Run, of_function};
 /// # #[derive(Serialize, Deserialize, Task)]
 /// # #[task(command = "send_invoice")]
 /// # struct SendInvoice;
-/// async fn send_text(_job: SendInvoice) -> Result<String, TaskError> {
+/// async fn send_text(_task: SendInvoice) -> Result<String, TaskError> {
 ///     Ok("the output is ()".to_owned())
 /// }
 /// # let _worker = |kinfolk: Kinfolk| kinfolk.worker().handle(send_text);

@@ -169,7 +169,7 @@ async fn a_result_that_is_too_large_fails_its_own_attempt_and_no_other() {
 #[task(command = "patient", output = u32)]
 struct Patient;
 
-async fn patient(_job: Patient, ctx: Ctx) -> Result<Done<u32>, TaskError> {
+async fn patient(_task: Patient, ctx: Ctx) -> Result<Done<u32>, TaskError> {
     match ctx.kinfolk().store().attempts(ctx.task()).await?.len() {
         0 => Ok(Done::snooze(Duration::from_millis(1))),
         _ => Ok(Done::value(7)),

@@ -139,9 +139,9 @@ struct Batch {
     number: u32,
 }
 
-async fn batch(job: Batch, ctx: Ctx) -> Result<u32, TaskError> {
+async fn batch(task: Batch, ctx: Ctx) -> Result<u32, TaskError> {
     assert_eq!(ctx.trace(), Some("00-abc-def-01"), "the trace of the family goes along");
-    Ok(job.number)
+    Ok(task.number)
 }
 
 async fn typed_children_bring_their_keys_and_options_say_the_rest(lab: &Lab) {

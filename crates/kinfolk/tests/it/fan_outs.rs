@@ -266,9 +266,9 @@ async fn options_of_a_child_go_before_those_of_the_fan_out_the_command_and_the_p
 #[task(command = "halve", output = u64)]
 struct Halve(u64);
 
-async fn halve(job: Halve) -> Result<u64, TaskError> {
-    match job.0 % 2 {
-        0 => Ok(job.0 / 2),
+async fn halve(task: Halve) -> Result<u64, TaskError> {
+    match task.0 % 2 {
+        0 => Ok(task.0 / 2),
         _ => Err(TaskError::validation("odd")),
     }
 }

@@ -25,8 +25,8 @@ impl Task for Sum {
     }
 }
 
-async fn sum(job: Sum) -> Result<i64, TaskError> {
-    match job.terms.iter().try_fold(0_i64, |sum, term| sum.checked_add(*term)) {
+async fn sum(task: Sum) -> Result<i64, TaskError> {
+    match task.terms.iter().try_fold(0_i64, |sum, term| sum.checked_add(*term)) {
         Some(sum) => Ok(sum),
         None => Err(TaskError::validation("the sum does not fit")),
     }

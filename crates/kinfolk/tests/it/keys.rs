@@ -29,8 +29,8 @@ struct ProcessMessage {
     message: Option<String>,
 }
 
-async fn process_message(job: ProcessMessage) -> Result<String, TaskError> {
-    Ok(job.tenant)
+async fn process_message(task: ProcessMessage) -> Result<String, TaskError> {
+    Ok(task.tenant)
 }
 
 fn message(tenant: &str, message: Option<&str>) -> ProcessMessage {

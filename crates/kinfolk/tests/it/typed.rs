@@ -56,9 +56,9 @@ fn bill_of(number: u32, tenant: &str) -> Bill {
     Bill { number, tenant: tenant.to_owned(), through: None }
 }
 
-async fn bill(State(ledger): State<Ledger>, ctx: Ctx, job: Bill, of: Tenant, rebate: State<Rebate>) -> Answer<String> {
-    let sum = ledger.0.fetch_add(job.number - rebate.0.0, Ordering::SeqCst);
-    Ok(format!("{} {} {sum} at attempt {}", of.0, job.tenant, ctx.attempt()))
+async fn bill(State(ledger): State<Ledger>, ctx: Ctx, task: Bill, of: Tenant, rebate: State<Rebate>) -> Answer<String> {
+    let sum = ledger.0.fetch_add(task.number - rebate.0.0, Ordering::SeqCst);
+    Ok(format!("{} {} {sum} at attempt {}", of.0, task.tenant, ctx.attempt()))
 }
 
 type Answer<T> = Result<T, TaskError>;
@@ -110,8 +110,8 @@ impl HandlerError for AppError {
 #[task(command = "send", attempts = 2, backoff = "1ms..1ms")]
 struct Send(String);
 
-async fn send(job: Send, ctx: Ctx) -> Result<Done<()>, AppError> {
-    match job.0.as_str() {
+async fn send(task: Send, ctx: Ctx) -> Result<Done<()>, AppError> {
+    match task.0.as_str() {
         "closed" => Err(AppError::Closed),
         "busy" => Err(AppError::Busy),
         "refused" => Err(TaskError::validation("no such customer"))?,
@@ -123,8 +123,8 @@ async fn send(job: Send, ctx: Ctx) -> Result<Done<()>, AppError> {
 async fn an_error_type_says_whether_and_when_a_task_is_tried_again(lab: &Lab) {
     let worker = lab.worker().handle(send).start().await.unwrap();
     let enqueue = |what: &str| {
-        let job = Send(what.to_owned());
-        async move { lab.kinfolk.enqueue_task(&job).await.unwrap().id().unwrap() }
+        let task = Send(what.to_owned());
+        async move { lab.kinfolk.enqueue_task(&task).await.unwrap().id().unwrap() }
     };
     let closed = lab.ended(enqueue("closed").await).await;
     assert_eq!((closed.state, closed.attempt), (TaskState::Failed, 1));
