@@ -35,7 +35,7 @@
 //! - [`Groups`] and [`Keys`] say how many tasks of one tenant, or of whatever else, may run at once and start in a span of
 //!   time; [`Kinfolk::explain`] says why a task is not running.
 //! - [`TaskError`] and [`Done`] say how an attempt ended.
-//! - `kinfolk::pg::enqueue_in` enqueues in a PostgreSQL transaction of your own; `Ctx::commit` settles in one.
+//! - [`Enqueue::in_tx`] enqueues in a transaction of your own; `Ctx::commit` settles in one, on PostgreSQL.
 //! - [`Event`] is the closed list of what the library reports; logs and metrics are made from it.
 //!
 //! A task is run at least once. Every write of a worker is fenced by the token of its claim, so an attempt that was given
@@ -53,13 +53,16 @@ mod enqueue;
 pub mod extract;
 mod family;
 mod handler;
+mod in_tx;
 mod kinfolk;
 mod layer;
+mod look;
 mod made;
 mod observe;
 mod open;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod schedule;
 mod slow_down;
 mod source;
 mod status;
@@ -71,12 +74,13 @@ mod wait;
 mod worker;
 
 pub use kinfolk_core as core;
+pub use kinfolk_core::filter::Filter;
 pub use kinfolk_core::{
     ChildOrder, Command, CommandBuilder, CommandName, Due, Enqueued, Event, Explanation, Failure, FailureKind,
     GroupName, GroupRef, GroupSpec, GroupView, Groups, InputError, Json, KeyFilter, KeyView, Keys, Missed, NewTask,
     OnDuplicate, Overlap, Policy, Progress, Queue, QueueName, Rate, Reason, Rejection, Retention, Retried, Retry,
-    RetryPolicy, Run, Schedule, ScheduleName, Setting, State, Status, StatusName, Store, StoreError as Error, Tally,
-    Task as TaskView, TaskId, Timestamp, Unique, UniqueScope, WorkerId,
+    RetryPolicy, Run, Schedule as ScheduleView, ScheduleName, Setting, State, Status, StatusName, Store,
+    StoreError as Error, Tally, Task as TaskView, TaskId, Timestamp, Unique, UniqueScope, WorkerId,
 };
 
 pub use crate::ctx::Ctx;
@@ -84,12 +88,14 @@ pub use crate::done::{Done, Ending, IntoDone};
 pub use crate::durable::{
     Call, CallError, FanOut, FanOutError, FanOutStream, Random, Replay, ReplayEnd, Results, Sub, SubFailure, SubResult,
 };
-pub use crate::enqueue::Enqueue;
+pub use crate::enqueue::{Enqueue, EnqueueMany};
 pub use crate::family::{FollowUp, Make, MakeError};
 pub use crate::handler::{Handler, IntoCommand};
+pub use crate::in_tx::EnqueueIn;
 pub use crate::kinfolk::Kinfolk;
 pub use crate::layer::Next;
 pub use crate::open::{Address, open};
+pub use crate::schedule::Schedule;
 pub use crate::source::CommandSource;
 pub use crate::task::Task;
 pub use crate::task_error::{HandlerError, IntoTaskError, TaskError};

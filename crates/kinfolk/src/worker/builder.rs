@@ -12,6 +12,7 @@ use crate::ctx::Ctx;
 use crate::done::{Ending, IntoDone};
 use crate::handler::{Handler, IntoCommand, of_function};
 use crate::layer::{Layer, Next};
+use crate::schedule::Schedule;
 use crate::source::CommandSource;
 use crate::task_error::TaskError;
 
@@ -137,6 +138,21 @@ impl WorkerBuilder {
         let declared = CommandName::new(command.as_ref()).and_then(|name| Ok((name, Groups::of(groups)?)));
         match declared {
             Ok((name, groups)) => drop(self.handlers.groups.insert(name, groups)),
+            Err(fault) => self.mistaken(fault),
+        }
+        self
+    }
+
+    /// Declare a schedule: it is made, or changed, when the worker starts. One that is there as it is declared here stays armed as
+    /// it was, and one that an operator has paused stays paused. What is no longer declared stays too, and `kinfolk doctor`
+    /// tells of it.
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        match schedule.build() {
+            Ok(twice) if self.schedules.iter().any(|other| other.name == twice.name) => {
+                let words = format!("two schedules are called {}; name one of them", twice.name);
+                self.mistaken(InputError::Other(words));
+            }
+            Ok(schedule) => self.schedules.push(schedule),
             Err(fault) => self.mistaken(fault),
         }
         self

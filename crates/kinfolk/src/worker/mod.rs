@@ -29,7 +29,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use kinfolk_core::{Command, CommandName, Event, InputError, QueueName, StoreError};
+use kinfolk_core::{Command, CommandName, Event, InputError, QueueName, Schedule, StoreError};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
@@ -42,6 +42,7 @@ use self::state::{Lane, Looks, Options, Shared, Stops};
 use crate::handler::Handlers;
 use crate::kinfolk::Kinfolk;
 use crate::observe::Observer;
+use crate::schedule;
 
 /// How many attempts run at once on a queue for which nothing else was said.
 const CAPACITY: usize = 100;
@@ -76,6 +77,7 @@ impl Worker {
             queues: BTreeMap::new(),
             capacity: None,
             handlers: Handlers::default(),
+            schedules: Vec::new(),
             observer: Observer::default(),
             options: Options {
                 name: format!("{} process {}", host(), std::process::id()),
@@ -112,6 +114,7 @@ pub struct WorkerBuilder {
     queues: BTreeMap<QueueName, usize>,
     capacity: Option<usize>,
     handlers: Handlers,
+    schedules: Vec<Schedule>,
     observer: Observer,
     options: Options,
     mistake: Option<InputError>,
@@ -141,6 +144,10 @@ impl WorkerBuilder {
         spec.check()?;
         let registered = Instant::now();
         shared.store().register_worker(&spec).await?;
+        if let Err(fault) = shared.declare().await {
+            let _ = shared.store().leave(spec.id).await;
+            return Err(fault);
+        }
         shared.roster.enter(spec.id);
         shared.observer.emit(&Event::WorkerStarted { worker: spec.id });
         let heart = Heart::new(Arc::clone(&shared), registered);
@@ -164,11 +171,14 @@ impl WorkerBuilder {
             None => Vec::new(),
         };
         let registered = register_commands(&self.kinfolk, &self.handlers, &sourced).await?;
+        schedule::put_all(&self.kinfolk, &self.schedules).await?;
         let mut queues = self.queues;
         if queues.is_empty() {
             queues.extend(registered.into_iter().map(|command| (command.queue, CAPACITY)));
         }
-        Ok(shared(self.kinfolk, self.options, self.handlers, self.observer, queues, self.capacity, sourced))
+        let declared = self.schedules.into_iter().map(|schedule| schedule.name).collect();
+        let shared = shared(self.kinfolk, self.options, self.handlers, self.observer, queues, self.capacity, sourced);
+        Ok(Shared { declared, ..shared })
     }
 
     /// A worker that the store has never heard of, for one queue.
@@ -221,6 +231,7 @@ fn shared(
         renamed: Notify::new(),
         recover: Notify::new(),
         stirred: Notify::new(),
+        declared: Vec::new(),
         has_statuses: AtomicBool::new(true),
         is_told: AtomicBool::new(false),
     }

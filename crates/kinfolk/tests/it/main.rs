@@ -6,6 +6,7 @@ mod committing;
 mod crashes;
 mod durable;
 mod endings;
+mod enqueueing;
 mod events;
 mod examples;
 mod families;
