@@ -411,7 +411,7 @@ macro_rules! every_contract {
                 a_plan_without_ticks_only_arms_the_next, overlapping_ticks_follow_the_rule,
                 catching_up_does_not_overlap_itself, a_tick_respects_a_unique_key,
                 a_failing_task_does_not_disarm_its_schedule, changing_a_schedule_keeps_its_last_tick,
-                a_schedule_can_not_be_handed_a_past, due_schedules_come_by_tick_then_name,
+                a_schedule_can_not_be_handed_a_past, a_schedule_that_code_no_longer_declares_is_told, due_schedules_come_by_tick_then_name,
                 a_removed_schedule_leaves_its_tasks, an_unknown_schedule_is_not_found, a_schedule_can_be_put_paused,
                 a_schedule_for_an_unknown_queue_or_group_is_refused, a_tick_that_makes_no_task_is_told,
             ]

@@ -111,6 +111,7 @@ macro_rules! hand_on {
             pause(queue: &$crate::QueueName, by: Option<&str>) -> ();
             resume(queue: &$crate::QueueName) -> ();
             put_schedule(schedule: &$crate::Schedule) -> $crate::Schedule;
+            declare_schedules(names: &[$crate::ScheduleName]) -> ();
             pause_schedule(name: &$crate::ScheduleName, paused: bool) -> ();
             remove_schedule(name: &$crate::ScheduleName) -> ();
             audit(entry: &$crate::audit::Audit) -> ();

@@ -12,6 +12,7 @@ pub mod audit;
 pub mod cause;
 pub mod claim;
 pub mod command;
+pub mod command_builder;
 pub mod crash;
 pub mod decide;
 pub mod durable;
@@ -46,6 +47,7 @@ pub mod worker;
 
 pub use claim::{Claim, Claimed, ClaimedTask};
 pub use command::{Command, SqlHandler};
+pub use command_builder::CommandBuilder;
 pub use durable::{
     Await, Checkpoint, ChildResult, FanOut, History, Key, NewFanOut, ReadBy, Record, Recorded, Report, Rule, Signalled,
     StepKind, Suspend, Taken, Verdict,

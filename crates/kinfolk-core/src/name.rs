@@ -10,6 +10,22 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::error::InputError;
 use crate::limits::NAME_BYTES_MAX;
 
+/// Whether a text can be a name. For those who know it before the program runs.
+pub const fn is_name(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    if bytes.is_empty() || bytes.len() > NAME_BYTES_MAX {
+        return false;
+    }
+    let mut at = 0;
+    while at < bytes.len() {
+        if !(bytes[at].is_ascii_alphanumeric() || matches!(bytes[at], b'_' | b'-' | b'.' | b':' | b'/')) {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
 fn checked(kind: &'static str, text: &str) -> Result<Arc<str>, InputError> {
     let bad = |why| InputError::Name { kind, name: text.chars().take(NAME_BYTES_MAX).collect(), why };
     if text.is_empty() {
@@ -18,7 +34,7 @@ fn checked(kind: &'static str, text: &str) -> Result<Arc<str>, InputError> {
     if text.len() > NAME_BYTES_MAX {
         return Err(bad("it is longer than 128 bytes"));
     }
-    if !text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:/".contains(c)) {
+    if !is_name(text) {
         return Err(bad("only letters, digits and _ - . : / may stand in it"));
     }
     Ok(text.into())

@@ -17,6 +17,7 @@ use crate::ids::TaskId;
 use crate::limits::{CATCH_UP_MAX, CRON_BYTES_MAX};
 use crate::name::ScheduleName;
 use crate::time::Timestamp;
+use crate::worker::WorkerView;
 
 /// A tick that is fired within this span of its moment was not missed.
 pub const GRACE: Duration = Duration::from_secs(60);
@@ -44,6 +45,8 @@ pub struct Schedule {
     pub last_at: Option<Timestamp>,
     /// The task of that tick.
     pub last_task: Option<TaskId>,
+    /// When a worker that started last said that it declares this schedule; none for one that no code declares.
+    pub declared_at: Option<Timestamp>,
 }
 
 /// What happens to ticks that nobody was there to fire.
@@ -110,7 +113,14 @@ impl Schedule {
             next_at: None,
             last_at: None,
             last_task: None,
+            declared_at: None,
         }
+    }
+
+    /// Whether the other one, as it was asked for, would do the same.
+    pub fn does_as(&self, other: &Self) -> bool {
+        let asked = |of: &Self| (of.cron.clone(), of.zone.clone(), of.task.clone(), of.missed, of.overlap);
+        asked(self) == asked(other)
     }
 
     /// Checks everything and arms the schedule for its first tick after `now`.
@@ -163,6 +173,17 @@ impl Schedule {
         let zone = TimeZone::get(&self.zone).map_err(|_| InputError::TimeZone(self.zone.clone()))?;
         Ok((cron, zone))
     }
+}
+
+/// The schedules that code once declared, where all these live workers of their commands started later, and did not declare them
+/// any more.
+pub fn undeclared<'a>(schedules: &'a [Schedule], alive: &[&WorkerView]) -> Vec<&'a ScheduleName> {
+    let left = schedules.iter().filter(|schedule| {
+        let able = alive.iter().filter(|worker| worker.commands.contains(&schedule.task.command));
+        let first = able.map(|worker| worker.started_at).min();
+        matches!((schedule.declared_at, first), (Some(declared), Some(first)) if first > declared)
+    });
+    left.map(|schedule| &schedule.name).collect()
 }
 
 fn next_tick(cron: &Cron, zone: &TimeZone, after: Timestamp) -> Option<Timestamp> {

@@ -309,6 +309,10 @@ pub trait Operate: Send + Sync {
     /// command, a queue or a group that is not there is refused.
     async fn put_schedule(&self, schedule: &Schedule) -> Answer<Schedule>;
 
+    /// Note that a worker that has just started declares these schedules; one that is not there is passed over. What no live
+    /// worker of its command declares any more is told by [`Inspect::doctor`].
+    async fn declare_schedules(&self, names: &[ScheduleName]) -> Answer<()>;
+
     /// Switch a schedule off or on again. Ticks that pass while it is off are not missed: it is armed anew.
     async fn pause_schedule(&self, name: &ScheduleName, paused: bool) -> Answer<()>;
 

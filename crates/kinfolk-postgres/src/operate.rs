@@ -35,6 +35,7 @@ const PUT_STATUS: &str = "select kinfolk.put_status($1, $2)";
 const REMOVE_STATUS: &str = "select kinfolk.remove_status($1)";
 const PUT_SCHEDULE: &str = "select * from kinfolk.put_schedule($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, \
     $14, $15, $16, $17, $18, $19, $20, $21)";
+const DECLARE_SCHEDULES: &str = "select kinfolk.declare_schedules($1)";
 const PAUSE_SCHEDULE: &str = "select kinfolk.pause_schedule($1, $2, $3)";
 const AUDIT: &str = "select kinfolk.audit($1, $2, $3, $4)";
 const REMOVE_SCHEDULE: &str = "select kinfolk.remove_schedule($1)";
@@ -186,6 +187,12 @@ impl Operate for PgStore {
     async fn remove_status(&self, name: &StatusName) -> Answer<()> {
         let row = self.row(REMOVE_STATUS, &[(&name.as_str(), Type::TEXT)]).await?;
         found(row.get(0), "status", name)
+    }
+
+    async fn declare_schedules(&self, names: &[ScheduleName]) -> Answer<()> {
+        let names: Vec<&str> = names.iter().map(ScheduleName::as_str).collect();
+        self.rows(DECLARE_SCHEDULES, &[(&names, Type::TEXT_ARRAY)]).await?;
+        Ok(())
     }
 
     async fn put_schedule(&self, schedule: &Schedule) -> Answer<Schedule> {

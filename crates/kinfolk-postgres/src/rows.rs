@@ -325,6 +325,7 @@ pub(crate) fn schedule(row: &Row) -> Answer<Schedule> {
         next_at: maybe_moment(row, 6)?,
         last_at: maybe_moment(row, 7)?,
         last_task: get::<Option<i64>>(row, 8)?.map(TaskId),
+        declared_at: maybe_moment(row, 23)?,
         task: scheduled_task(row)?,
     })
 }

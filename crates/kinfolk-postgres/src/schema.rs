@@ -75,7 +75,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         enqueue_rows reject require_items require_tasks require_given require_dues require_keys keys_given
         unknown_group take_ids in_use wake;
     schedule:
-        put_schedule pause_schedule remove_schedule due_schedules fire;
+        put_schedule declare_schedules pause_schedule remove_schedule due_schedules fire;
     register:
         register_command register_commands carry_out_registration keep_commands asked_commands require_commands
         changed_command find_own_handler;
@@ -137,7 +137,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     explain:
         explain why_waiting why_pending why_family why_keys count_before shown;
     check:
-        check_invariants check_durable check_slots lost_keys doctor doctor_suspects horizon_holders whole_seconds;
+        check_invariants check_durable check_slots lost_keys doctor doctor_suspects doctor_schedules horizon_holders whole_seconds;
 };
 
 /// What goes before an older version is brought along.

@@ -20,6 +20,7 @@ mod error;
 mod explain;
 mod family;
 mod find;
+mod in_transaction;
 mod inspect;
 mod known_group;
 mod limits;
@@ -39,6 +40,7 @@ mod watch;
 mod writer;
 
 pub use clock::SystemClock;
+pub use in_transaction::enqueue_in;
 pub use migrate::{file_version, pending_migrations};
 pub use options::{Options, Synchronous};
 pub use store::SqliteStore;

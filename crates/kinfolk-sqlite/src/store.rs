@@ -25,6 +25,8 @@ mod operate;
 mod produce;
 mod work;
 
+pub(crate) use self::produce::check_batch;
+
 /// The embedded store. Cheap to clone; the file is closed when the last clone is dropped.
 #[derive(Clone)]
 pub struct SqliteStore(Arc<Inner>);

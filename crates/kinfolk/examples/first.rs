@@ -3,18 +3,14 @@
 use kinfolk::{Ctx, Kinfolk, Task, TaskError};
 use serde::{Deserialize, Serialize};
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "greet", output = String)]
 struct Greet {
     name: String,
 }
 
-impl Task for Greet {
-    const COMMAND: &'static str = "greet";
-    type Output = String;
-
-    async fn run(self, ctx: Ctx) -> Result<String, TaskError> {
-        Ok(format!("Hello, {}! This is attempt {} of {}.", self.name, ctx.attempt(), ctx.max_attempts()))
-    }
+async fn greet(task: Greet, ctx: Ctx) -> Result<String, TaskError> {
+    Ok(format!("Hello, {}! This is attempt {} of {}.", task.name, ctx.attempt(), ctx.max_attempts()))
 }
 
 #[tokio::main]
@@ -23,7 +19,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let kinfolk = Kinfolk::open(&url).await?;
     kinfolk.migrate().await?;
 
-    let worker = kinfolk.worker().task::<Greet>().start().await?;
+    let worker = kinfolk.worker().handle(greet).start().await?;
     let mut greetings = Vec::new();
     for n in 1..=20 {
         greetings.push(kinfolk.enqueue_task(&Greet { name: format!("cousin {n}") }).await?.id()?);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use kinfolk::{Command, Ctx, InputError, Kinfolk, OnDuplicate, Policy, Task, TaskError, Unique};
+use kinfolk::{Ctx, Kinfolk, Policy, Task, TaskError};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
@@ -33,145 +33,87 @@ fn office() -> Result<Connection, rusqlite::Error> {
     Ok(office)
 }
 
-/// On the queue `analytics`, which is made serial below.
-fn on_analytics<T: Task>() -> Result<Command, InputError> {
-    Ok(Command { queue: "analytics".parse()?, ..Command::new(T::COMMAND.parse()?) })
-}
-
 /// Looks what has changed. However often it is asked for, one pending task is enough.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "collect", output = i64, queue = "analytics", unique)]
 struct Collect;
 
-impl Task for Collect {
-    const COMMAND: &'static str = "collect";
-    type Output = i64;
-
-    fn command() -> Result<Command, InputError> {
-        on_analytics::<Self>()
+async fn collect(_task: Collect, ctx: Ctx) -> Result<i64, TaskError> {
+    let changes = office()?.query_row("select count(*) from change", [], |row| row.get(0))?;
+    if changes > 0 {
+        ctx.follow_up_task(&Derive).await?;
     }
-
-    fn unique(&self) -> Option<Unique> {
-        Some(Unique::key("collect"))
-    }
-
-    async fn run(self, ctx: Ctx) -> Result<i64, TaskError> {
-        let changes = office()?.query_row("select count(*) from change", [], |row| row.get(0))?;
-        if changes > 0 {
-            ctx.follow_up_task(&Derive).await?;
-        }
-        Ok(changes)
-    }
+    Ok(changes)
 }
 
 /// Derives units from what has changed: by its children.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "derive", output = i64, queue = "analytics")]
 struct Derive;
 
-impl Task for Derive {
-    const COMMAND: &'static str = "derive";
-    type Output = i64;
-
-    fn command() -> Result<Command, InputError> {
-        on_analytics::<Self>()
+async fn derive(_task: Derive, ctx: Ctx) -> Result<i64, TaskError> {
+    let last: i64 = office()?.query_row("select max(enterprise) from change", [], |row| row.get(0))?;
+    let batches = (last + BATCH - 1) / BATCH;
+    for number in 1..=batches {
+        ctx.spawn_task(&Batch { number, batches }).await?;
     }
-
-    async fn run(self, ctx: Ctx) -> Result<i64, TaskError> {
-        let last: i64 = office()?.query_row("select max(enterprise) from change", [], |row| row.get(0))?;
-        let batches = (last + BATCH - 1) / BATCH;
-        for number in 1..=batches {
-            ctx.spawn_task(&Batch { number, batches }).await?;
-        }
-        // After all batches, and before whatever was enqueued later.
-        ctx.follow_up_task(&Flush).when_completed().await?;
-        ctx.follow_up_task(&Report).when_completed().await?;
-        Ok(batches)
-    }
+    // After all batches, and before whatever was enqueued later.
+    ctx.follow_up_task(&Flush).when_completed().await?;
+    ctx.follow_up_task(&Report).when_completed().await?;
+    Ok(batches)
 }
 
 /// Derives some units. It may run twice, so it writes what can be written twice.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "derive_batch", output = usize, queue = "analytics")]
 struct Batch {
     number: i64,
     batches: i64,
 }
 
-impl Task for Batch {
-    const COMMAND: &'static str = "derive_batch";
-    type Output = usize;
-
-    fn command() -> Result<Command, InputError> {
-        on_analytics::<Self>()
-    }
-
-    async fn run(self, _ctx: Ctx) -> Result<usize, TaskError> {
-        const STAGE: &str = "
-            insert or replace into staged
-            select id, case when turnover < 500 then 'small' when turnover < 900 then 'medium' else 'large' end, turnover
-            from enterprise join change on enterprise.id = change.enterprise
-            where id > ?1 and id <= ?2";
-        let staged = office()?.execute(STAGE, [(self.number - 1) * BATCH, self.number * BATCH])?;
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        println!("batch {} of {}: {staged} units", self.number, self.batches);
-        Ok(staged)
-    }
+async fn derive_batch(task: Batch) -> Result<usize, TaskError> {
+    const STAGE: &str = "
+        insert or replace into staged
+        select id, case when turnover < 500 then 'small' when turnover < 900 then 'medium' else 'large' end, turnover
+        from enterprise join change on enterprise.id = change.enterprise
+        where id > ?1 and id <= ?2";
+    let staged = office()?.execute(STAGE, [(task.number - 1) * BATCH, task.number * BATCH])?;
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    println!("batch {} of {}: {staged} units", task.number, task.batches);
+    Ok(staged)
 }
 
 /// Moves what was staged to where it is read, and forgets the changes it came from.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "flush", queue = "analytics", unique)]
 struct Flush;
 
-impl Task for Flush {
-    const COMMAND: &'static str = "flush";
-    type Output = ();
-
-    fn command() -> Result<Command, InputError> {
-        on_analytics::<Self>()
-    }
-
-    /// Two rounds that want it while it waits get one, after both.
-    fn unique(&self) -> Option<Unique> {
-        Some(Unique::key("flush").on_duplicate(OnDuplicate::Keep))
-    }
-
-    async fn run(self, _ctx: Ctx) -> Result<(), TaskError> {
-        let flush = "
-            begin immediate;
-            insert or replace into unit select unit, size, turnover from staged;
-            delete from change where enterprise in (select unit from staged);
-            delete from staged;
-            commit;";
-        office()?.execute_batch(flush)?;
-        println!("flushed");
-        Ok(())
-    }
+async fn flush(_task: Flush) -> Result<(), TaskError> {
+    let flush = "
+        begin immediate;
+        insert or replace into unit select unit, size, turnover from staged;
+        delete from change where enterprise in (select unit from staged);
+        delete from staged;
+        commit;";
+    office()?.execute_batch(flush)?;
+    println!("flushed");
+    Ok(())
 }
 
 /// Sums up all units.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "report", queue = "analytics", unique)]
 struct Report;
 
-impl Task for Report {
-    const COMMAND: &'static str = "report";
-    type Output = ();
-
-    fn command() -> Result<Command, InputError> {
-        on_analytics::<Self>()
-    }
-
-    fn unique(&self) -> Option<Unique> {
-        Some(Unique::key("report"))
-    }
-
-    async fn run(self, _ctx: Ctx) -> Result<(), TaskError> {
-        let sums = "
-            begin immediate;
-            delete from report;
-            insert into report select size, count(*), sum(turnover) from unit group by size;
-            commit;";
-        office()?.execute_batch(sums)?;
-        println!("reported");
-        Ok(())
-    }
+async fn report(_task: Report) -> Result<(), TaskError> {
+    let sums = "
+        begin immediate;
+        delete from report;
+        insert into report select size, count(*), sum(turnover) from unit group by size;
+        commit;";
+    office()?.execute_batch(sums)?;
+    println!("reported");
+    Ok(())
 }
 
 /// Enterprises report, once.
@@ -205,7 +147,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let serial = Policy { family_limit: Some(1), child_limit: Some(3), depth_limit: 1, ..Policy::default() };
     kinfolk.set_queue(&"analytics".parse()?, &serial).await?;
 
-    let worker = kinfolk.worker().task::<Collect>().task::<Derive>().task::<Batch>().task::<Flush>().task::<Report>();
+    let worker = kinfolk.worker().handle(collect).handle(derive).handle(derive_batch).handle(flush).handle(report);
     let worker = worker.start().await?;
     kinfolk.enqueue_task(&Collect).await?.id()?;
     worker.wait_idle().await;

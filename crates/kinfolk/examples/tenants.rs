@@ -7,62 +7,40 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use kinfolk::{Ctx, GroupSpec, Groups, InputError, Keys, Kinfolk, Rate, State, Task, TaskError, TaskId};
+use kinfolk::{Ctx, Kinfolk, State, Task, TaskError, TaskId};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "process-message", groups(tenant = 20, message = 1))]
 struct ProcessMessage {
+    #[task(key)]
     tenant: String,
+    #[task(key)]
     message: String,
 }
 
-impl Task for ProcessMessage {
-    const COMMAND: &'static str = "process-message";
-    type Output = ();
-
-    fn groups() -> Result<Groups, InputError> {
-        Groups::of([("tenant", 20), ("message", 1)])
-    }
-
-    fn keys(&self) -> Result<Keys, InputError> {
-        Keys::of([("tenant", &self.tenant), ("message", &self.message)])
-    }
-
-    async fn run(self, _ctx: Ctx) -> Result<(), TaskError> {
-        let _inside = [Inside::enter("tenant", &self.tenant), Inside::enter("message", &self.message)];
-        // Until the desk opens, nobody gets past it.
-        drop(DESK.acquire().await);
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        Ok(())
-    }
+async fn process_message(task: ProcessMessage) -> Result<(), TaskError> {
+    let _inside = [Inside::enter("tenant", &task.tenant), Inside::enter("message", &task.message)];
+    // Until the desk opens, nobody gets past it.
+    drop(DESK.acquire().await);
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    Ok(())
 }
 
 /// A group with a rate, and no limit on how many run at once. Others who send through the provider may share it.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "send-receipt", output = u32, groups(provider(rate = "10/s", shared)))]
 struct SendReceipt {
     number: u32,
 }
 
-impl Task for SendReceipt {
-    const COMMAND: &'static str = "send-receipt";
-    type Output = u32;
-
-    fn groups() -> Result<Groups, InputError> {
-        Groups::of([("provider", GroupSpec::rate(Rate::per_second(10)).shared())])
+async fn send_receipt(task: SendReceipt, ctx: Ctx) -> Result<u32, TaskError> {
+    if task.number == 1 {
+        // "429 Too Many Requests": nothing more is sent until then, by any worker.
+        ctx.slow_down_for("provider", Duration::from_secs(2)).await?;
     }
-
-    fn keys(&self) -> Result<Keys, InputError> {
-        Keys::of([("provider", "mail")])
-    }
-
-    async fn run(self, ctx: Ctx) -> Result<u32, TaskError> {
-        if self.number == 1 {
-            // "429 Too Many Requests": nothing more is sent until then, by any worker.
-            ctx.slow_down_for("provider", Duration::from_secs(2)).await?;
-        }
-        Ok(self.number)
-    }
+    Ok(task.number)
 }
 
 #[tokio::main]
@@ -70,7 +48,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let url = std::env::args().nth(1).unwrap_or("sqlite:tenants.db".into());
     let kinfolk = Kinfolk::open(&url).await?;
     kinfolk.migrate().await?;
-    let worker = kinfolk.worker().task::<ProcessMessage>().task::<SendReceipt>().start().await?;
+    let worker = kinfolk.worker().handle(process_message).handle(send_receipt).start().await?;
 
     // The second message of acme runs beside the first; the first message of beta is the same one, and waits.
     let mut tasks = Vec::new();

@@ -82,6 +82,12 @@ impl Ctx {
         self.attempt.task.trace.as_deref()
     }
 
+    /// The state of this type that the worker was given, if it was given one. An argument
+    /// [`State<S>`](crate::extract::State) is told at the start if there is none.
+    pub fn state<S: 'static>(&self) -> Option<&S> {
+        self.worker.handlers.given.get()
+    }
+
     /// The handle of the store this task came from: enqueue more through it.
     pub fn kinfolk(&self) -> &Kinfolk {
         &self.worker.kinfolk

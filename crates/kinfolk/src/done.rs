@@ -90,6 +90,42 @@ impl<T> Done<T> {
     }
 }
 
+/// How a handler ended that did not fail, with its type erased: what a layer gets and hands on.
+#[derive(Debug)]
+pub struct Ending(Ended);
+
+#[derive(Debug)]
+enum Ended {
+    Settle(Outcome),
+    Committed(State),
+}
+
+impl Ending {
+    /// The ending of a handler that returned this. An error if no store can keep the value.
+    pub fn of<R: IntoDone>(returned: R) -> Result<Self, TaskError> {
+        Ok(Self(match returned.into_done().0 {
+            How::Value(value) => Ended::Settle(Outcome::Done(result_of(&value)?)),
+            How::Snooze(span) => Ended::Settle(Outcome::Snooze(span)),
+            How::YieldPlace(span) => Ended::Settle(Outcome::YieldPlace(span)),
+            How::Release => Ended::Settle(Outcome::Release),
+            How::Committed(state, _) => Ended::Committed(state),
+        }))
+    }
+
+    /// Whether the task's work is done, rather than put off or given back.
+    pub fn is_done(&self) -> bool {
+        matches!(self.0, Ended::Settle(Outcome::Done(_)) | Ended::Committed(_))
+    }
+
+    /// The result, if there is one; that of a handler that has settled by itself is not known here.
+    pub fn result(&self) -> Option<&Json> {
+        match &self.0 {
+            Ended::Settle(Outcome::Done(result)) => result.as_ref(),
+            _ => None,
+        }
+    }
+}
+
 /// How an attempt ended, as its runner hands it to the settler.
 #[derive(Debug)]
 pub(crate) enum Verdict {
@@ -103,31 +139,25 @@ pub(crate) enum Verdict {
     Dropped,
 }
 
-impl Verdict {
-    pub(crate) fn of<R: IntoDone>(answer: Result<R, TaskError>) -> Self {
-        match answer.map(IntoDone::into_done) {
-            Ok(Done(How::Value(value))) => Self::Settle(result_of(&value)),
-            Ok(Done(How::Snooze(span))) => Self::Settle(Outcome::Snooze(span)),
-            Ok(Done(How::YieldPlace(span))) => Self::Settle(Outcome::YieldPlace(span)),
-            Ok(Done(How::Release)) => Self::Settle(Outcome::Release),
-            Ok(Done(How::Committed(state, _))) => Self::Committed(state),
-            Err(error) => Self::Settle(error.into_outcome()),
+impl From<Ending> for Verdict {
+    fn from(ending: Ending) -> Self {
+        match ending.0 {
+            Ended::Settle(outcome) => Self::Settle(outcome),
+            Ended::Committed(state) => Self::Committed(state),
         }
     }
 }
 
 /// A result as it is stored; `null` is none. One that no store can keep fails the attempt, for good: to run again would
 /// give the same.
-pub(crate) fn result_of<T: Serialize>(value: &T) -> Outcome {
+pub(crate) fn result_of<T: Serialize>(value: &T) -> Result<Option<Json>, TaskError> {
     let result = match serde_json::to_string(value) {
-        Ok(text) if text == "null" => return Outcome::Done(None),
+        Ok(text) if text == "null" => return Ok(None),
         Ok(text) => Json::parse(&text).map_err(|fault| fault.to_string()),
         Err(fault) => Err(fault.to_string()),
     };
-    match result {
-        Ok(result) => Outcome::Done(Some(result)),
-        Err(fault) => unrecordable(&format!("the result can't be kept: {fault}")),
-    }
+    let unkept = |fault| TaskError::new(format!("the result can't be kept: {fault}")).do_not_retry();
+    result.map(Some).map_err(unkept)
 }
 
 /// A failure for an outcome that a store would refuse.

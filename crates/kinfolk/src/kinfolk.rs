@@ -11,8 +11,8 @@ use kinfolk_core::{
 use serde::Serialize;
 
 use crate::draft::Draft;
-use crate::enqueue::Enqueue;
-use crate::task::{Task, command_of};
+use crate::enqueue::{Enqueue, EnqueueMany};
+use crate::task::Task;
 use crate::wait::Settlements;
 use crate::worker::{Worker, WorkerBuilder};
 
@@ -52,7 +52,7 @@ impl Kinfolk {
 
     /// Makes the command of a typed task known, with its groups.
     pub async fn register_task<T: Task>(&self) -> Result<(), StoreError> {
-        self.register(&[command_of::<T>()?]).await
+        self.register(&[T::command().build()?]).await
     }
 
     /// A worker on this store, to be configured and started.
@@ -68,9 +68,27 @@ impl Kinfolk {
         Enqueue::new(self, Draft::of_command(command.as_ref(), payload))
     }
 
-    /// A typed task. Await it to enqueue it.
-    pub fn enqueue_task<T: Task>(&self, task: &T) -> Enqueue<'_> {
+    /// A typed task. Await it to enqueue it, or wait for its result too:
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use kinfolk::{Kinfolk, Task};
+    /// # use serde::{Deserialize, Serialize};
+    /// # #[derive(Serialize, Deserialize, Task)]
+    /// # #[task(command = "greet", output = String)]
+    /// # struct Greet;
+    /// # async fn example(kinfolk: Kinfolk) -> Result<(), Box<dyn std::error::Error>> {
+    /// let greeting = kinfolk.enqueue_task(&Greet).wait(Duration::from_secs(5)).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn enqueue_task<T: Task>(&self, task: &T) -> Enqueue<'_, T::Output> {
         Enqueue::new(self, Draft::of_task(task))
+    }
+
+    /// Typed tasks, in this order, all or nothing, 10,000 at most. Await it to enqueue them: one answer each.
+    pub fn enqueue_tasks<T: Task>(&self, tasks: impl IntoIterator<Item = T>) -> EnqueueMany<'_> {
+        EnqueueMany::new(self, tasks.into_iter().map(|task| Draft::of_task(&task)))
     }
 
     /// Enqueues tasks in this order, all or nothing. One answer each. Where the command, the queue or a group of one of them is

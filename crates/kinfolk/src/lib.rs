@@ -4,26 +4,22 @@
 //! today and on PostgreSQL tomorrow.
 //!
 //! ```no_run
-//! use kinfolk::{Ctx, Kinfolk, Task, TaskError};
+//! use kinfolk::{Kinfolk, Task, TaskError};
 //! use serde::{Deserialize, Serialize};
 //!
-//! #[derive(Serialize, Deserialize)]
+//! #[derive(Serialize, Deserialize, Task)]
+//! #[task(command = "greet", output = String)]
 //! struct Greet {
 //!     name: String,
 //! }
 //!
-//! impl Task for Greet {
-//!     const COMMAND: &'static str = "greet";
-//!     type Output = String;
-//!
-//!     async fn run(self, _ctx: Ctx) -> Result<String, TaskError> {
-//!         Ok(format!("Hello, {}!", self.name))
-//!     }
+//! async fn greet(task: Greet) -> Result<String, TaskError> {
+//!     Ok(format!("Hello, {}!", task.name))
 //! }
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let kinfolk = Kinfolk::open("sqlite:tasks.db").await?;
-//! let worker = kinfolk.worker().task::<Greet>().start().await?;
+//! let worker = kinfolk.worker().handle(greet).start().await?;
 //! let id = kinfolk.enqueue_task(&Greet { name: "cousin".into() }).await?.id()?;
 //! println!("{}", kinfolk.result::<Greet>(id).await?);
 //! worker.stop().await?;
@@ -39,7 +35,7 @@
 //! - [`Groups`] and [`Keys`] say how many tasks of one tenant, or of whatever else, may run at once and start in a span of
 //!   time; [`Kinfolk::explain`] says why a task is not running.
 //! - [`TaskError`] and [`Done`] say how an attempt ended.
-//! - `kinfolk::pg::enqueue_in` enqueues in a PostgreSQL transaction of your own; `Ctx::commit` settles in one.
+//! - [`Enqueue::in_tx`] enqueues in a transaction of your own; `Ctx::commit` settles in one, on PostgreSQL.
 //! - [`Event`] is the closed list of what the library reports; logs and metrics are made from it.
 //!
 //! A task is run at least once. Every write of a worker is fenced by the token of its claim, so an attempt that was given
@@ -48,18 +44,25 @@
 
 mod backoff;
 mod ctx;
+#[doc(hidden)]
+pub mod derived;
 mod done;
 mod draft;
 mod durable;
 mod enqueue;
+pub mod extract;
 mod family;
 mod handler;
+mod in_tx;
 mod kinfolk;
+mod layer;
+mod look;
 mod made;
 mod observe;
 mod open;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod schedule;
 mod slow_down;
 mod source;
 mod status;
@@ -71,29 +74,37 @@ mod wait;
 mod worker;
 
 pub use kinfolk_core as core;
+pub use kinfolk_core::filter::Filter;
 pub use kinfolk_core::{
-    ChildOrder, Command, CommandName, Due, Enqueued, Event, Explanation, Failure, FailureKind, GroupName, GroupRef,
-    GroupSpec, GroupView, Groups, InputError, Json, KeyFilter, KeyView, Keys, Missed, NewTask, OnDuplicate, Overlap,
-    Policy, Progress, Queue, QueueName, Rate, Reason, Rejection, Retention, Retried, RetryPolicy, Run, Schedule,
-    ScheduleName, Setting, State, Status, StatusName, Store, StoreError as Error, Tally, Task as TaskView, TaskId,
-    Timestamp, Unique, UniqueScope, WorkerId,
+    ChildOrder, Command, CommandBuilder, CommandName, Due, Enqueued, Event, Explanation, Failure, FailureKind,
+    GroupName, GroupRef, GroupSpec, GroupView, Groups, InputError, Json, KeyFilter, KeyView, Keys, Missed, NewTask,
+    OnDuplicate, Overlap, Policy, Progress, Queue, QueueName, Rate, Reason, Rejection, Retention, Retried, Retry,
+    RetryPolicy, Run, Schedule as ScheduleView, ScheduleName, Setting, State, Status, StatusName, Store,
+    StoreError as Error, Tally, Task as TaskView, TaskId, Timestamp, Unique, UniqueScope, WorkerId,
 };
 
 pub use crate::ctx::Ctx;
-pub use crate::done::{Done, IntoDone};
+pub use crate::done::{Done, Ending, IntoDone};
 pub use crate::durable::{
     Call, CallError, FanOut, FanOutError, FanOutStream, Random, Replay, ReplayEnd, Results, Sub, SubFailure, SubResult,
 };
-pub use crate::enqueue::Enqueue;
+pub use crate::enqueue::{Enqueue, EnqueueMany};
 pub use crate::family::{FollowUp, Make, MakeError};
-pub use crate::handler::IntoCommand;
+pub use crate::handler::{Handler, IntoCommand};
+pub use crate::in_tx::EnqueueIn;
 pub use crate::kinfolk::Kinfolk;
+pub use crate::layer::Next;
 pub use crate::open::{Address, open};
+pub use crate::schedule::Schedule;
 pub use crate::source::CommandSource;
 pub use crate::task::Task;
-pub use crate::task_error::TaskError;
+pub use crate::task_error::{HandlerError, IntoTaskError, TaskError};
 pub use crate::wait::ResultError;
 pub use crate::worker::{Worker, WorkerBuilder, WorkerHandle};
+
+/// `#[derive(Task)]`.
+#[cfg(feature = "derive")]
+pub use kinfolk_macros::Task;
 
 #[cfg(feature = "postgres")]
 pub use crate::durable::{NewStep, OpenStep};

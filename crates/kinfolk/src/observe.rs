@@ -16,15 +16,18 @@ use metrics::{Counter, Histogram, counter, gauge, histogram};
 use tracing::field::Empty;
 use tracing::{Level, Span, debug, error, info, info_span, trace, warn};
 
-use crate::done::Verdict;
+use crate::ctx::Ctx;
+use crate::task_error::TaskError;
 use crate::worker::attempt::Attempt;
 
 type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
+type Hook = Arc<dyn Fn(&Ctx, &TaskError) + Send + Sync>;
 
 /// Reports events.
 #[derive(Clone, Default)]
 pub(crate) struct Observer {
     listeners: Vec<Listener>,
+    hooks: Vec<Hook>,
     meters: Arc<Mutex<HashMap<(CommandName, QueueName), Meters>>>,
 }
 
@@ -38,6 +41,10 @@ struct Meters {
 impl Observer {
     pub(crate) fn listen(&mut self, listener: impl Fn(&Event) + Send + Sync + 'static) {
         self.listeners.push(Arc::new(listener));
+    }
+
+    pub(crate) fn hook(&mut self, hook: impl Fn(&Ctx, &TaskError) + Send + Sync + 'static) {
+        self.hooks.push(Arc::new(hook));
     }
 
     /// The span of an attempt; the enqueuer's trace context goes along as `trace`.
@@ -58,10 +65,19 @@ impl Observer {
     }
 
     /// Adds to the span of an attempt how long its handler ran, and what went wrong.
-    pub(crate) fn close(&self, span: &Span, took: Duration, verdict: &Verdict) {
+    pub(crate) fn close(&self, span: &Span, took: Duration, fault: Option<&TaskError>) {
         span.record("took_ms", millis(took));
-        if let Verdict::Settle(Outcome::Failed { failure, .. }) = verdict {
+        if let Some(failure) = fault.map(TaskError::failure) {
             span.record("kind", failure.kind.as_str()).record("message", harmless(&failure.message));
+        }
+    }
+
+    /// Tells those who want the whole error of an attempt, before it is recorded.
+    pub(crate) fn failed(&self, ctx: &Ctx, fault: &TaskError) {
+        for hook in &self.hooks {
+            if catch_unwind(AssertUnwindSafe(|| hook(ctx, fault))).is_err() {
+                error!(target: "kinfolk", task = ctx.task().0, "a hook panicked");
+            }
         }
     }
 

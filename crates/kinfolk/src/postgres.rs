@@ -77,11 +77,7 @@ impl Ctx {
     /// If the fate of the commit is unknown because the connection broke, the answer is an error too: the worker records
     /// it only if the commit did not go through.
     pub async fn commit<T: Serialize>(&self, transaction: impl PgTransaction, result: T) -> Result<Done<T>, TaskError> {
-        let outcome = match result_of(&result) {
-            done @ Outcome::Done(_) => done,
-            Outcome::Failed { failure, .. } => return Err(TaskError::new(failure.message).do_not_retry()),
-            other => return Err(TaskError::new(format!("not a result: {other:?}"))),
-        };
+        let outcome = Outcome::Done(result_of(&result)?);
         let task = &self.attempt.task;
         let settle = Settle { made: self.attempt.made.close(), ..Settle::new(task.id, task.token, outcome) };
         let answers = settle_in(transaction.inner(), std::slice::from_ref(&settle)).await?;

@@ -1,10 +1,12 @@
 //! How an attempt ends badly.
 //!
 //! Any error becomes a [`TaskError`] by `?` and is then tried again as the command's policy says. What differs from that
-//! is said on the value: [`TaskError::retry_after`], [`TaskError::do_not_retry`], [`TaskError::validation`].
+//! is said on the value ([`TaskError::retry_after`], [`TaskError::do_not_retry`], [`TaskError::validation`]), or once for all
+//! errors of a program by its own type ([`HandlerError`]).
 
 use std::error::Error;
 use std::fmt;
+use std::ops::Deref;
 use std::time::Duration;
 
 use kinfolk_core::{Failure, FailureKind, Json, Outcome, Retry};
@@ -13,9 +15,12 @@ use serde::Serialize;
 use crate::durable::{CallError, FanOutError};
 use crate::family::MakeError;
 
+type Any = Box<dyn Error + Send + Sync>;
+
 /// Why an attempt failed, and whether and when the task may be tried again.
 ///
-/// It does not implement [`std::error::Error`] itself, so that every type that does can be turned into it.
+/// It does not implement [`std::error::Error`] itself, so that every type that does can be turned into it. It can be a part of
+/// an error type of yours all the same (with thiserror, `Task(#[from] TaskError)`): what it says is found among the causes.
 ///
 /// ```
 /// use std::time::Duration;
@@ -33,63 +38,160 @@ use crate::family::MakeError;
 /// # assert!(parse("x").is_err());
 /// # assert!(busy().to_string().contains("429") && gone().to_string().contains("closed"));
 /// ```
-pub struct TaskError {
+pub struct TaskError(Box<Told>);
+
+/// A whole error, as others hold it among their causes.
+#[derive(Debug)]
+struct Told {
+    said: Said,
+    cause: Option<Cause>,
+}
+
+/// What an error says, found by whoever looks through the causes of another one.
+#[derive(Debug)]
+struct Said {
     failure: Failure,
     retry: Retry,
-    cause: Option<Box<Cause>>,
+    error: Option<Any>,
 }
 
 /// What went wrong with sub-tasks, for a handler that wants to go on.
+#[derive(Debug)]
 enum Cause {
     FanOut(FanOutError),
     Call(CallError),
 }
 
+/// The error type of a program: what each of its cases means for the task, said once and not at every call.
+///
+/// ```
+/// use std::time::Duration;
+/// use kinfolk::{HandlerError, Retry};
+///
+/// #[derive(Debug, thiserror::Error)]
+/// enum AppError {
+///     #[error("customer {0} has left")]
+///     Gone(u64),
+///     #[error("the provider wants a rest of {0:?}")]
+///     Busy(Duration),
+///     #[error(transparent)]
+///     File(#[from] std::io::Error),
+///     #[error(transparent)]
+///     Task(#[from] kinfolk::TaskError),
+/// }
+///
+/// impl HandlerError for AppError {
+///     fn retry(&self) -> Retry {
+///         match self {
+///             Self::Gone(_) => Retry::Never,
+///             Self::Busy(rest) => Retry::After(*rest),
+///             _ => Retry::Policy,
+///         }
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say what its errors mean for a task",
+    note = "return `kinfolk::TaskError`, into which `?` turns any error, or write `impl kinfolk::HandlerError for {Self} {{}}`"
+)]
+pub trait HandlerError: Into<Box<dyn Error + Send + Sync>> {
+    /// Whether and when the task may be tried again. By policy, unless a [`TaskError`] among the causes says otherwise.
+    fn retry(&self) -> Retry {
+        Retry::Policy
+    }
+}
+
+/// What a handler may return as its error: a [`TaskError`], or whatever is a [`HandlerError`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't be the error of a handler",
+    note = "return `kinfolk::TaskError`, into which `?` turns any error, or write `impl kinfolk::HandlerError for {Self} {{}}`"
+)]
+pub trait IntoTaskError {
+    /// The same as a [`TaskError`].
+    fn into_task_error(self) -> TaskError;
+}
+
+impl IntoTaskError for TaskError {
+    fn into_task_error(self) -> TaskError {
+        self
+    }
+}
+
+impl<E: HandlerError> IntoTaskError for E {
+    fn into_task_error(self) -> TaskError {
+        let retry = self.retry();
+        let error = TaskError::from(self);
+        if retry == Retry::Policy { error } else { error.with_retry(retry) }
+    }
+}
+
+impl HandlerError for Any {}
+impl HandlerError for std::io::Error {}
+impl HandlerError for serde_json::Error {}
+impl HandlerError for kinfolk_core::StoreError {}
+
 impl TaskError {
     /// An error in words.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { failure: Failure::new(FailureKind::Error, message), retry: Retry::Policy, cause: None }
+        Self::of_kind(FailureKind::Error, message)
     }
 
     /// The payload or the business rules forbid it: the task fails at once and is never retried.
     pub fn validation(message: impl Into<String>) -> Self {
-        Self { failure: Failure::new(FailureKind::Validation, message), retry: Retry::Never, cause: None }
+        Self::of_kind(FailureKind::Validation, message).do_not_retry()
     }
 
     /// A failure as it will be kept, and whether and when the task may be tried again.
     pub fn of(failure: Failure, retry: Retry) -> Self {
-        Self { failure, retry, cause: None }
+        Self(Box::new(Told { said: Said { failure, retry, error: None }, cause: None }))
     }
 
     /// Try again after this span instead of the policy's, if the policy still allows an attempt.
     #[must_use]
     pub fn retry_after(self, span: Duration) -> Self {
-        Self { retry: Retry::After(span), ..self }
+        self.with_retry(Retry::After(span))
     }
 
     /// The task fails now, whatever attempts are left.
     #[must_use]
     pub fn do_not_retry(self) -> Self {
-        Self { retry: Retry::Never, ..self }
+        self.with_retry(Retry::Never)
+    }
+
+    /// Try again as this says.
+    #[must_use]
+    pub fn with_retry(mut self, retry: Retry) -> Self {
+        self.0.said.retry = retry;
+        self
     }
 
     /// Something more for a program, kept with the failure. A value that is not JSON is left out.
     #[must_use]
-    pub fn detail(self, detail: &impl Serialize) -> Self {
-        match Json::of(detail) {
-            Ok(detail) => Self { failure: self.failure.detail(detail), ..self },
-            Err(_) => self,
+    pub fn detail(mut self, detail: &impl Serialize) -> Self {
+        if let Ok(detail) = Json::of(detail) {
+            self.0.said.failure.detail = Some(detail);
         }
+        self
     }
 
     /// The failure as it will be kept.
     pub fn failure(&self) -> &Failure {
-        &self.failure
+        &self.0.said.failure
+    }
+
+    /// Whether and when the task may be tried again.
+    pub fn retry(&self) -> Retry {
+        self.0.said.retry
+    }
+
+    /// The error that this one was made of, if it was made of one.
+    pub fn error(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
+        self.0.said.error.as_deref()
     }
 
     /// What went wrong in the fan-out that this error comes from, if it comes from one.
     pub fn fan_out(&self) -> Option<&FanOutError> {
-        match self.cause.as_deref() {
+        match &self.0.cause {
             Some(Cause::FanOut(fault)) => Some(fault),
             _ => None,
         }
@@ -97,26 +199,38 @@ impl TaskError {
 
     /// What went wrong in the call that this error comes from, if it comes from one.
     pub fn call(&self) -> Option<&CallError> {
-        match self.cause.as_deref() {
+        match &self.0.cause {
             Some(Cause::Call(fault)) => Some(fault),
             _ => None,
         }
     }
 
     pub(crate) fn of_kind(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { failure: Failure::new(kind, message), retry: Retry::Policy, cause: None }
+        Self::of(Failure::new(kind, message), Retry::Policy)
     }
 
     /// What sub-tasks did not do, they would not do the next time either: they have had their attempts.
     fn of_cause(words: String, detail: &impl Serialize, cause: Cause) -> Self {
-        let error = Self::new(words).do_not_retry().detail(detail);
-        Self { cause: Some(Box::new(cause)), ..error }
+        let mut error = Self::new(words).do_not_retry().detail(detail);
+        error.0.cause = Some(cause);
+        error
+    }
+
+    /// An error with all that a [`TaskError`] among its causes says.
+    fn of_error(words: String, error: Any) -> Self {
+        let (kind, detail, retry) = match said_in(&*error) {
+            Some(said) => (said.failure.kind, said.failure.detail.clone(), said.retry),
+            None => (FailureKind::Error, None, Retry::Policy),
+        };
+        let failure = Failure { detail, ..Failure::new(kind, words) };
+        Self(Box::new(Told { said: Said { failure, retry, error: Some(error) }, cause: None }))
     }
 
     pub(crate) fn into_outcome(self) -> Outcome {
-        match self.failure.kind {
+        let Said { failure, retry, .. } = self.0.said;
+        match failure.kind {
             FailureKind::Cancelled => Outcome::Cancelled,
-            _ => Outcome::Failed { failure: self.failure, retry: self.retry },
+            _ => Outcome::Failed { failure, retry },
         }
     }
 }
@@ -141,7 +255,7 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for TaskError {
         };
         match error.downcast::<CallError>() {
             Ok(fault) => Self::of_cause(words, &fault.clone(), Cause::Call(*fault)),
-            Err(_) => Self::new(words),
+            Err(error) => Self::of_error(words, error),
         }
     }
 }
@@ -161,15 +275,52 @@ fn with_causes(error: &(dyn Error + 'static)) -> String {
     message
 }
 
-impl fmt::Display for TaskError {
+/// What a [`TaskError`] among the causes of an error says, the outermost one first.
+fn said_in<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Said> {
+    std::iter::successors(Some(error), |&error| error.source()).find_map(|error| error.downcast_ref())
+}
+
+/// So that an error type can have a [`TaskError`] among its sources.
+impl Deref for TaskError {
+    type Target = dyn Error + Send + Sync + 'static;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.said.fmt(f)
+    }
+}
+
+/// What it says is its cause, so that it is found even by an error that hides its source behind its own words.
+impl Error for Told {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.said)
+    }
+}
+
+impl fmt::Display for Said {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.failure.message)
     }
 }
 
+/// Its words hold those of all causes.
+impl Error for Said {}
+
+impl fmt::Display for TaskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 impl fmt::Debug for TaskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({}, retry: {:?})", self.failure.message, self.failure.kind, self.retry)
+        let Said { failure, retry, .. } = &self.0.said;
+        write!(f, "{} ({}, retry: {retry:?})", failure.message, failure.kind)
     }
 }
 
@@ -181,15 +332,50 @@ mod tests {
     #[error("could not send")]
     struct Outer(#[source] std::num::ParseIntError);
 
+    #[derive(Debug, thiserror::Error)]
+    enum App {
+        #[error("gone")]
+        Gone,
+        #[error(transparent)]
+        Task(#[from] TaskError),
+        #[error("while working")]
+        Work(#[source] Box<App>),
+    }
+
+    impl HandlerError for App {
+        fn retry(&self) -> Retry {
+            if matches!(self, Self::Gone) { Retry::Never } else { Retry::Policy }
+        }
+    }
+
     #[test]
     fn an_error_is_told_with_its_causes() {
         let fault: TaskError = Outer("x".parse::<u8>().unwrap_err()).into();
         assert_eq!(fault.to_string(), "could not send: invalid digit found in string");
+        assert!(fault.error().is_some_and(|error| error.is::<Outer>()), "and is kept itself");
     }
 
     #[test]
     fn text_and_foreign_error_types_become_errors_too() {
         assert_eq!(TaskError::from("plain").to_string(), "plain");
         assert_eq!(TaskError::from(format!("{}", 1)).to_string(), "1");
+    }
+
+    #[test]
+    fn an_error_type_says_what_its_cases_mean() {
+        let fault = App::Gone.into_task_error();
+        assert_eq!((fault.to_string().as_str(), fault.retry()), ("gone", Retry::Never));
+    }
+
+    #[test]
+    fn what_a_task_error_says_is_heard_through_other_errors() {
+        let refused = || App::from(TaskError::validation("no such tenant").detail(&7));
+        let (fault, deep) = (refused().into_task_error(), App::Work(Box::new(refused())).into_task_error());
+        assert_eq!(fault.to_string(), "no such tenant");
+        assert_eq!(deep.to_string(), "while working: no such tenant");
+        for fault in [fault, deep] {
+            assert_eq!((fault.retry(), fault.failure().kind), (Retry::Never, FailureKind::Validation));
+            assert_eq!(fault.failure().detail, Some(Json::of(&7).unwrap()));
+        }
     }
 }

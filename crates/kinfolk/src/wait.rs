@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kinfolk_core::{Failure, InputError, State, StoreError, TaskId};
+use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
 
 use crate::backoff::Backoff;
-use crate::done::IntoDone;
 use crate::kinfolk::Kinfolk;
 use crate::task::Task;
 
@@ -34,6 +34,14 @@ pub enum ResultError {
     Cancelled {
         /// Which task.
         task: TaskId,
+    },
+    /// The time is up, and the task has not ended. It goes on.
+    #[error("task {task} has not ended after {after:?}; it goes on")]
+    TimedOut {
+        /// Which task.
+        task: TaskId,
+        /// How long was waited.
+        after: Duration,
     },
     /// The result is not of the type it was asked as.
     #[error("the result of task {task} does not fit: {fault}")]
@@ -65,9 +73,24 @@ impl Kinfolk {
         }
     }
 
-    /// Waits until a typed task is terminal and gives its result.
-    pub async fn result<T: Task>(&self, id: TaskId) -> Result<<T::Output as IntoDone>::Value, ResultError> {
-        let task = self.wait(id).await?;
+    /// Waits until a typed task is terminal and gives its result. Put it under a timeout of your own if you can't wait for good,
+    /// or enqueue with [`crate::Enqueue::wait`].
+    pub async fn result<T: Task>(&self, id: TaskId) -> Result<T::Output, ResultError> {
+        self.result_within(id, None).await
+    }
+
+    pub(crate) async fn result_within<T: DeserializeOwned>(
+        &self,
+        id: TaskId,
+        timeout: Option<Duration>,
+    ) -> Result<T, ResultError> {
+        let task = match timeout {
+            None => self.wait(id).await?,
+            Some(after) => match tokio::time::timeout(after, self.wait(id)).await {
+                Ok(ended) => ended?,
+                Err(_) => return Err(ResultError::TimedOut { task: id, after }),
+            },
+        };
         match (task.state, task.result, task.failure) {
             (State::Completed, result, _) => result
                 .unwrap_or_else(kinfolk_core::Json::null)

@@ -7,10 +7,8 @@ const PAGES_WITH_PATHS: &[&str] = &["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/
 
 /// The programs that the README shows, and tests compile and run, each from its line with this beginning on. The second one
 /// is what the demo runs, too.
-const PROGRAMS: [(&str, &str); 2] = [
-    ("crates/kinfolk/examples/first.rs", "use "),
-    ("crates/kinfolk/examples/order_workflow/workflow.rs", "impl Task for "),
-];
+const PROGRAMS: [(&str, &str); 2] =
+    [("crates/kinfolk/examples/first.rs", "use "), ("crates/kinfolk/examples/order_workflow/workflow.rs", "#[derive(")];
 
 pub(super) fn check(tree: &mut Tree) {
     for index in tree.ending(".md") {

@@ -3,11 +3,7 @@
 
 use std::time::Duration;
 
-use kinfolk::core::inspect::Filter;
-use kinfolk::{
-    Command, CommandName, Ctx, Error, Groups, InputError, Json, Keys, Kinfolk, NewTask, QueueName, Schedule,
-    ScheduleName, State, Task, TaskError, WorkerBuilder,
-};
+use kinfolk::{CommandName, Error, Filter, Kinfolk, Schedule, State, Task, TaskError, WorkerBuilder};
 use serde::{Deserialize, Serialize};
 
 const QUEUE: &str = "shop.calls";
@@ -17,56 +13,34 @@ const ITEMS: [&str; 6] = ["lamps", "desks", "blankets", "teapots", "clocks", "mi
 const CALLS: usize = 6;
 
 /// Calls a supplier and orders something.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "shop.call_supplier", output = String, queue = "shop.calls", groups(supplier = 1))]
 struct CallSupplier {
+    #[task(key)]
     supplier: String,
     item: String,
 }
 
-impl Task for CallSupplier {
-    const COMMAND: &'static str = "shop.call_supplier";
-    type Output = String;
-
-    fn command() -> Result<Command, InputError> {
-        let groups = Some(Groups::of([("supplier", 1)])?);
-        Ok(Command { queue: QueueName::new(QUEUE)?, groups, ..Command::new(CommandName::new(Self::COMMAND)?) })
-    }
-
-    async fn run(self, _ctx: Ctx) -> Result<String, TaskError> {
-        tokio::time::sleep(Duration::from_millis(2_500)).await;
-        Ok(format!("{} will send {}", self.supplier, self.item))
-    }
+async fn call_supplier(task: CallSupplier) -> Result<String, TaskError> {
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    Ok(format!("{} will send {}", task.supplier, task.item))
 }
 
 /// Counts what is in the till.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "shop.count_till", output = u32, queue = "shop.calls")]
 struct CountTill {}
 
-impl Task for CountTill {
-    const COMMAND: &'static str = "shop.count_till";
-    type Output = u32;
-
-    fn command() -> Result<Command, InputError> {
-        Ok(Command { queue: QueueName::new(QUEUE)?, ..Command::new(CommandName::new(Self::COMMAND)?) })
-    }
-
-    async fn run(self, _ctx: Ctx) -> Result<u32, TaskError> {
-        tokio::time::sleep(Duration::from_millis(700)).await;
-        Ok(217)
-    }
+async fn count_till(_task: CountTill) -> Result<u32, TaskError> {
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    Ok(217)
 }
 
-/// Adds the handlers of errands to a worker.
-pub(super) fn handlers(worker: WorkerBuilder) -> WorkerBuilder {
-    worker.task::<CallSupplier>().task::<CountTill>().queue(QUEUE, 4)
-}
-
-/// Has the till counted by a schedule. The commands are known: the worker has registered them.
-pub(super) async fn begin(kinfolk: &Kinfolk) -> Result<(), Error> {
-    let task = NewTask::new(CommandName::new(CountTill::COMMAND)?, Json::of(&CountTill {})?);
-    let schedule = Schedule::new(ScheduleName::new("count-the-till")?, "*/20 * * * * *", task);
-    kinfolk.store().put_schedule(&schedule).await?;
-    Ok(())
+/// Adds the handlers of errands to a worker; day after day, the till is counted by a schedule.
+pub(super) fn handlers(worker: WorkerBuilder, once: bool) -> WorkerBuilder {
+    let worker = worker.handle(call_supplier).handle(count_till).queue(QUEUE, 4);
+    let count = Schedule::cron("*/20 * * * * *", "UTC").task(&CountTill {}).named("count-the-till");
+    if once { worker } else { worker.schedule(count) }
 }
 
 /// Makes calls come up, unless there are enough to make.
@@ -77,14 +51,11 @@ pub(super) async fn call(kinfolk: &Kinfolk, day: u32) -> Result<(), Error> {
     if kinfolk.store().list(&open).await?.tasks.len() >= CALLS {
         return Ok(());
     }
-    let mut calls = Vec::new();
-    for (place, item) in ITEMS.iter().enumerate() {
+    let calls = ITEMS.iter().enumerate().map(|(place, item)| {
         // Most calls go to one supplier, so that there is a line.
         let supplier = if place < 4 { SUPPLIERS[day as usize % 3] } else { SUPPLIERS[(day as usize + place) % 3] };
-        let payload = Json::of(&CallSupplier { supplier: supplier.to_owned(), item: (*item).to_owned() })?;
-        let keys = Keys::of([("supplier", supplier)])?;
-        calls.push(NewTask { keys, ..NewTask::new(command.clone(), payload) });
-    }
-    kinfolk.enqueue_many(&calls).await?;
+        CallSupplier { supplier: supplier.to_owned(), item: (*item).to_owned() }
+    });
+    kinfolk.enqueue_tasks(calls).await?;
     Ok(())
 }

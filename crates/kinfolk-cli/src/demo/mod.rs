@@ -57,12 +57,12 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// Adds the shop's handlers to a worker.
 pub(crate) fn handlers(worker: WorkerBuilder) -> WorkerBuilder {
     worker
-        .task::<workflow::ProcessOrder>()
-        .task::<shop::ValidateOrder>()
-        .task::<shop::PackItem>()
-        .task::<shop::SendNotification>()
-        .task::<shop::SendInvoice>()
-        .task::<shop::FinalizeOrder>()
+        .handle(workflow::process_order)
+        .handle(shop::validate_order)
+        .handle(shop::pack_item)
+        .handle(shop::send_notification)
+        .handle(shop::send_invoice)
+        .handle(shop::finalize_order)
 }
 
 /// Runs one day, or day after day until it is told to stop.
@@ -131,13 +131,12 @@ impl<'a> Demo<'a> {
             latest => Day { number: latest.map_or(1, |day| day.number + 1), orders },
         };
         let (told, events) = mpsc::unbounded_channel();
-        let worker = worker(kinfolk, move |event| drop(told.send(event.clone()))).await?;
+        let worker = worker(kinfolk, once, move |event| drop(told.send(event.clone()))).await?;
         greet(session, day, goes_on)?;
         if !goes_on {
             kinfolk.enqueue_many(&day.tasks()?).await?;
         }
         if !once {
-            errands::begin(kinfolk).await?;
             errands::call(kinfolk, day.number).await?;
         }
         let (screen, story) = (Screen::new(session.out), Story::default());
@@ -205,8 +204,12 @@ impl<'a> Demo<'a> {
 }
 
 /// A worker with all the shop's handlers. Its lease is short, so that a killed demo is soon taken over.
-async fn worker(kinfolk: &Kinfolk, told: impl Fn(&Event) + Send + Sync + 'static) -> Result<WorkerHandle, Fault> {
-    Ok(errands::handlers(handlers(kinfolk.worker()))
+async fn worker(
+    kinfolk: &Kinfolk,
+    once: bool,
+    told: impl Fn(&Event) + Send + Sync + 'static,
+) -> Result<WorkerHandle, Fault> {
+    Ok(errands::handlers(handlers(kinfolk.worker()), once)
         .queue("shop.orders", 8)
         .queue("shop.packing", 5)
         .queue("shop.mail", 3)

@@ -166,12 +166,39 @@ pub async fn changing_a_schedule_keeps_its_last_tick(w: &World) {
     assert_eq!(w.store.schedules().await.unwrap(), [changed]);
 }
 
+/// What code no longer declares is told by `doctor`, and by nothing else: it stays.
+pub async fn a_schedule_that_code_no_longer_declares_is_told(w: &World) {
+    let told = async || {
+        let findings = w.store.doctor().await.unwrap();
+        findings.into_iter().find(|finding| finding.subject == "schedules").map(|finding| finding.found)
+    };
+    let still = Some("what code declared is still declared".to_owned());
+    let by_hand = Schedule { name: schedule_name("by-hand"), ..hourly() };
+    w.store.put_schedule(&by_hand).await.unwrap();
+    w.store.put_schedule(&hourly()).await.unwrap();
+    let old = w.worker().await;
+    w.advance(1).await;
+    w.store.declare_schedules(&[hourly().name, schedule_name("unheard-of")]).await.unwrap();
+    let declared = w.store.schedules().await.unwrap().into_iter().map(|schedule| schedule.declared_at);
+    assert_eq!(declared.collect::<Vec<_>>(), [None, Some(w.now())]);
+    w.advance(1).await;
+    w.worker().await;
+    assert_eq!(told().await, still, "the worker that declared it lives");
+    w.store.leave(old).await.unwrap();
+    assert_eq!(told().await, Some("no longer declared by the workers of their commands: hourly".to_owned()));
+    w.store.put_schedule(&hourly()).await.unwrap();
+    assert!(told().await != still, "a person who changes it does not declare it");
+    w.store.declare_schedules(&[hourly().name]).await.unwrap();
+    assert_eq!(told().await, still);
+}
+
 /// What only the store may say of a schedule can't be handed in.
 pub async fn a_schedule_can_not_be_handed_a_past(w: &World) {
     let forged = Schedule {
         next_at: Some(w.now()),
         last_at: Some(w.now()),
         last_task: Some(kinfolk_core::TaskId(7)),
+        declared_at: Some(w.now()),
         ..hourly()
     };
     let kept = w.store.put_schedule(&forged).await.unwrap();

@@ -108,8 +108,16 @@ impl Engine {
         let before = self.schedules.get(&schedule.name);
         schedule.last_at = before.and_then(|before| before.last_at);
         schedule.last_task = before.and_then(|before| before.last_task);
+        schedule.declared_at = before.and_then(|before| before.declared_at);
         self.schedules.insert(schedule.name.clone(), schedule.clone());
         Ok(schedule)
+    }
+
+    pub(super) fn declare_schedules(&mut self, names: &[ScheduleName]) {
+        let now = self.now;
+        for schedule in self.schedules.values_mut().filter(|schedule| names.contains(&schedule.name)) {
+            schedule.declared_at = Some(now);
+        }
     }
 
     pub(super) fn pause_schedule(&mut self, name: &ScheduleName, paused: bool) -> Answer<()> {

@@ -9,11 +9,11 @@ use kinfolk_core::cause::Causes;
 use kinfolk_core::error_log::LoggedError;
 use kinfolk_core::filter::{Filter, Matches, Page};
 use kinfolk_core::held::Held;
-use kinfolk_core::inspect::{Finding, Stats, Violation};
+use kinfolk_core::inspect::{Finding, Health, Stats, Violation};
 use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::minute::{Minute, Note};
 use kinfolk_core::operate::{Action, BulkPage, Cancelled, Migrated, Migration};
-use kinfolk_core::schedule::{Fired, Plan};
+use kinfolk_core::schedule::{Fired, Plan, undeclared};
 use kinfolk_core::store::Answer;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
@@ -319,8 +319,17 @@ impl Inspect for Model {
         Ok(engine.looks)
     }
 
+    /// Of all that a store looks at, what can be known without a database.
     async fn doctor(&self) -> Answer<Vec<Finding>> {
-        Ok(Vec::new())
+        let (now, workers, schedules) = (self.now().await?, self.workers().await?, self.schedules().await?);
+        let alive: Vec<_> = workers.iter().filter(|worker| worker.lease_until >= now).collect();
+        let names: Vec<_> = undeclared(&schedules, &alive).into_iter().map(ToString::to_string).collect();
+        let found = match names.as_slice() {
+            [] => "what code declared is still declared".to_owned(),
+            names => format!("no longer declared by the workers of their commands: {}", names.join(", ")),
+        };
+        let health = if names.is_empty() { Health::Good } else { Health::Warning };
+        Ok(vec![Finding { subject: "schedules".to_owned(), health, found, remedy: String::new() }])
     }
 }
 
@@ -383,6 +392,11 @@ impl Operate for Model {
 
     async fn resume(&self, queue: &QueueName) -> Answer<()> {
         self.engine().resume(queue)
+    }
+
+    async fn declare_schedules(&self, names: &[ScheduleName]) -> Answer<()> {
+        self.engine().declare_schedules(names);
+        Ok(())
     }
 
     async fn put_schedule(&self, schedule: &Schedule) -> Answer<Schedule> {

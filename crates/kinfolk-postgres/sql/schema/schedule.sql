@@ -23,5 +23,6 @@ create table kinfolk.schedule (
     max_attempts integer,
     timeout_us bigint,
     trace text,
-    keys jsonb
+    keys jsonb,
+    declared_at timestamptz
 );

@@ -10,6 +10,7 @@ select name,
        paused,
        next_at,
        last_at,
-       last_task
+       last_task,
+       declared_at
 from schedule
 order by name

@@ -10,7 +10,8 @@ select name,
        paused,
        next_at,
        last_at,
-       last_task
+       last_task,
+       declared_at
 from schedule
 where paused = 0
   and next_at <= ?1

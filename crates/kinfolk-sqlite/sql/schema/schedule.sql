@@ -10,7 +10,8 @@ create table schedule (
     paused    integer not null,
     next_at   integer,
     last_at   integer,
-    last_task integer
+    last_task integer,
+    declared_at integer -- when a worker last said at its start that its code declares it
 ) strict, without rowid;
 
 create index schedule_due_idx on schedule (next_at, name)

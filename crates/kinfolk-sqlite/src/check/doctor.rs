@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kinfolk_core::inspect::{Finding, Health};
+use kinfolk_core::schedule::undeclared as undeclared_of;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{State, Timestamp, WorkerId};
 
@@ -12,6 +13,7 @@ use crate::inspect::stats;
 use crate::migrate;
 use crate::options::Synchronous;
 use crate::readers::Snapshot;
+use crate::verb::schedule;
 
 /// How far the machine's clock may be behind the file before it is worth a word.
 const LAG_MAX: Duration = Duration::from_secs(1);
@@ -35,6 +37,7 @@ pub(crate) fn doctor(snapshot: &Snapshot<'_>) -> Result<Vec<Finding>> {
         dead_workers(&workers, &lost),
         unhandled(snapshot, &workers, &lost)?,
         suspects(snapshot)?,
+        undeclared(snapshot, &workers, &lost)?,
     ])
 }
 
@@ -103,6 +106,18 @@ fn dead_workers(workers: &[WorkerView], lost: &[WorkerId]) -> Finding {
             warning("workers", found, "any running worker recovers their tasks; start one")
         }
     }
+}
+
+/// Schedules that code once declared, where all live workers of their commands started later and declared them no more.
+fn undeclared(snapshot: &Snapshot<'_>, workers: &[WorkerView], lost: &[WorkerId]) -> Result<Finding> {
+    let alive: Vec<&WorkerView> = workers.iter().filter(|worker| !lost.contains(&worker.id)).collect();
+    let schedules = schedule::all(snapshot.conn)?;
+    let names: Vec<_> = undeclared_of(&schedules, &alive).into_iter().map(ToString::to_string).collect();
+    if names.is_empty() {
+        return Ok(good("schedules", "what code declared is still declared".to_owned()));
+    }
+    let found = format!("no longer declared by the workers of their commands: {}", names.join(", "));
+    Ok(warning("schedules", found, "kinfolk schedule remove NAME ends one; or declare it again"))
 }
 
 fn unhandled(snapshot: &Snapshot<'_>, workers: &[WorkerView], lost: &[WorkerId]) -> Result<Finding> {

@@ -100,6 +100,11 @@ impl Operate for SqliteStore {
         self.write(Verb::Arrange, move |session| schedule::put(session, &schedule)).await
     }
 
+    async fn declare_schedules(&self, names: &[ScheduleName]) -> Answer<()> {
+        let names = names.to_vec();
+        self.write(Verb::Arrange, move |session| schedule::declare(session, &names)).await
+    }
+
     async fn pause_schedule(&self, name: &ScheduleName, paused: bool) -> Answer<()> {
         let name = name.clone();
         self.write(Verb::Arrange, move |session| schedule::pause(session, &name, paused)).await

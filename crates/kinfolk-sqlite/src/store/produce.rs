@@ -18,20 +18,20 @@ impl Produce for SqliteStore {
     }
 
     async fn enqueue(&self, tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
-        check(tasks)?;
+        check_batch(tasks)?;
         let tasks = tasks.to_vec();
         self.write(Verb::Enqueue, move |session| enqueue::enqueue(session, &tasks, &Keys::new())).await
     }
 
     async fn enqueue_all(&self, tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
-        check(tasks)?;
+        check_batch(tasks)?;
         let tasks = tasks.to_vec();
         self.write(Verb::Enqueue, move |session| enqueue::enqueue_all(session, &tasks)).await
     }
 }
 
 /// Refuses a call that no store would carry out.
-fn check(tasks: &[NewTask]) -> Answer<()> {
+pub(crate) fn check_batch(tasks: &[NewTask]) -> Answer<()> {
     if tasks.len() > ENQUEUE_BATCH_MAX {
         return Err(InputError::Batch { what: "tasks", given: tasks.len(), max: ENQUEUE_BATCH_MAX }.into());
     }

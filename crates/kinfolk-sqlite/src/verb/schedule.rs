@@ -29,6 +29,15 @@ pub(crate) fn put(session: &mut Session<'_>, schedule: &Schedule) -> Result<Sche
     find(session, &armed.name)
 }
 
+/// A worker that starts declares these schedules.
+pub(crate) fn declare(session: &mut Session<'_>, names: &[ScheduleName]) -> Result<()> {
+    let mut declare = session.sql(include_str!("../../sql/schedule/declare.sql"))?;
+    for name in names {
+        declare.execute((name.as_str(), session.micros()))?;
+    }
+    Ok(())
+}
+
 /// Switches a schedule off, or on again from now.
 pub(crate) fn pause(session: &mut Session<'_>, name: &ScheduleName, paused: bool) -> Result<()> {
     let schedule = find(session, name)?;
@@ -121,5 +130,6 @@ fn from_row(row: &Row<'_>) -> Result<Schedule> {
         next_at: moment_or_none(row, "next_at")?,
         last_at: moment_or_none(row, "last_at")?,
         last_task: row.get::<_, Option<i64>>("last_task")?.map(TaskId),
+        declared_at: moment_or_none(row, "declared_at")?,
     })
 }

@@ -17,12 +17,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     kinfolk.migrate().await?;
     let worker = kinfolk
         .worker()
-        .task::<ProcessOrder>()
-        .task::<shop::ValidateOrder>()
-        .task::<shop::PackItem>()
-        .task::<shop::SendNotification>()
-        .task::<shop::SendInvoice>()
-        .task::<shop::FinalizeOrder>()
+        .handle(workflow::process_order)
+        .handle(shop::validate_order)
+        .handle(shop::pack_item)
+        .handle(shop::send_notification)
+        .handle(shop::send_invoice)
+        .handle(shop::finalize_order)
         .start()
         .await?;
 

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use kinfolk::{Command, CommandName, Ctx, InputError, QueueName, RetryPolicy, Task, TaskError};
+use kinfolk::{Ctx, Task, TaskError};
 use serde::{Deserialize, Serialize};
 
 /// An order, as the web page sends it.
@@ -77,15 +77,6 @@ impl Order {
     }
 }
 
-/// A command on a queue of the shop, tried four times. The delays are short because nobody wants to wait for an example.
-pub(crate) fn command(command: &str, queue: &str) -> Result<Command, InputError> {
-    Ok(Command {
-        queue: QueueName::new(queue)?,
-        retry: RetryPolicy { max_attempts: Some(4), base_ms: 200, cap_ms: 1_000, ..RetryPolicy::default() },
-        ..Command::new(CommandName::new(command)?)
-    })
-}
-
 /// Charges the customer's card. The body of a step of the workflow, not a task of its own.
 pub(crate) async fn charge(ctx: &Ctx, order: &Order) -> Result<String, TaskError> {
     takes(order.number, 80..240).await;
@@ -98,66 +89,51 @@ pub(crate) async fn charge(ctx: &Ctx, order: &Order) -> Result<String, TaskError
 }
 
 /// Looks whether an order makes sense.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "shop.validate_order", output = Order, queue = "shop.orders", attempts = 4, backoff = "200ms..1s")]
 pub(crate) struct ValidateOrder(pub(crate) Order);
 
-impl Task for ValidateOrder {
-    const COMMAND: &'static str = "shop.validate_order";
-    type Output = Order;
-
-    fn command() -> Result<Command, InputError> {
-        command(Self::COMMAND, "shop.orders")
-    }
-
-    async fn run(self, _ctx: Ctx) -> Result<Order, TaskError> {
-        takes(self.0.number, 60..180).await;
-        // What no retry can mend is a validation failure: it fails at once and says why.
-        match self.0.mail.contains('@') {
-            true => Ok(self.0),
-            false => Err(TaskError::validation(format!("not a mail address: {:?}", self.0.mail))),
-        }
+pub(crate) async fn validate_order(task: ValidateOrder) -> Result<Order, TaskError> {
+    takes(task.0.number, 60..180).await;
+    // What no retry can mend is a validation failure: it fails at once and says why.
+    match task.0.mail.contains('@') {
+        true => Ok(task.0),
+        false => Err(TaskError::validation(format!("not a mail address: {:?}", task.0.mail))),
     }
 }
 
 /// Takes an item of an order from its shelf and packs it.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "shop.pack_item", output = String, queue = "shop.packing", attempts = 4, backoff = "200ms..1s")]
 pub(crate) struct PackItem(pub(crate) (u32, Item));
 
-impl Task for PackItem {
-    const COMMAND: &'static str = "shop.pack_item";
-    type Output = String;
-
-    fn command() -> Result<Command, InputError> {
-        command(Self::COMMAND, "shop.packing")
+pub(crate) async fn pack_item(task: PackItem, ctx: Ctx) -> Result<String, TaskError> {
+    let PackItem((number, item)) = task;
+    let seed = number + item.name.len() as u32;
+    match item.shelf {
+        Shelf::Full | Shelf::Smudged(_) => takes(seed, 150..450).await,
+        Shelf::Empty => {
+            takes(seed, 150..450).await;
+            return Err(TaskError::new(format!("out of stock: {}", item.name)).do_not_retry());
+        }
+        // Long work listens for a request to stop, so that a cancelled task ends at once and in good order.
+        Shelf::High => tokio::select! {
+            () = tokio::time::sleep(Duration::from_secs(600)) => {}
+            () = ctx.cancelled() => return Err("left on its shelf".into()),
+        },
     }
-
-    async fn run(self, ctx: Ctx) -> Result<String, TaskError> {
-        let PackItem((number, item)) = self;
-        let seed = number + item.name.len() as u32;
-        match item.shelf {
-            Shelf::Full | Shelf::Smudged(_) => takes(seed, 150..450).await,
-            Shelf::Empty => {
-                takes(seed, 150..450).await;
-                return Err(TaskError::new(format!("out of stock: {}", item.name)).do_not_retry());
-            }
-            // Long work listens for a request to stop, so that a cancelled task ends at once and in good order.
-            Shelf::High => tokio::select! {
-                () = tokio::time::sleep(Duration::from_secs(600)) => {}
-                () = ctx.cancelled() => return Err("left on its shelf".into()),
-            },
-        }
-        // Packed once: an attempt that comes after this has been recorded is told the same label.
-        let label = ctx.step("pack", async { Ok(format!("P-{}-{}", ctx.task(), ctx.attempt())) }).await?;
-        takes(seed, 50..150).await;
-        match item.shelf {
-            Shelf::Smudged(tries) if ctx.attempt() <= tries => Err("scanner: the label can't be read".into()),
-            _ => Ok(label),
-        }
+    // Packed once: an attempt that comes after this has been recorded is told the same label.
+    let label = ctx.step("pack", async { Ok(format!("P-{}-{}", ctx.task(), ctx.attempt())) }).await?;
+    takes(seed, 50..150).await;
+    match item.shelf {
+        Shelf::Smudged(tries) if ctx.attempt() <= tries => Err("scanner: the label can't be read".into()),
+        _ => Ok(label),
     }
 }
 
 /// Tells the customer.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "shop.send_notification", output = String, queue = "shop.mail", attempts = 4, backoff = "200ms..1s")]
 pub(crate) struct SendNotification {
     to: String,
     text: String,
@@ -171,25 +147,17 @@ impl SendNotification {
     }
 }
 
-impl Task for SendNotification {
-    const COMMAND: &'static str = "shop.send_notification";
-    type Output = String;
-
-    fn command() -> Result<Command, InputError> {
-        command(Self::COMMAND, "shop.mail")
-    }
-
-    async fn run(self, _ctx: Ctx) -> Result<String, TaskError> {
-        takes(self.text.len() as u32, 100..260).await;
-        match self.to.ends_with(".invalid") {
-            true => Err(TaskError::new("550 mailbox unavailable").do_not_retry()),
-            false => Ok(format!("notification to {}", self.to)),
-        }
+pub(crate) async fn send_notification(task: SendNotification) -> Result<String, TaskError> {
+    takes(task.text.len() as u32, 100..260).await;
+    match task.to.ends_with(".invalid") {
+        true => Err(TaskError::new("550 mailbox unavailable").do_not_retry()),
+        false => Ok(format!("notification to {}", task.to)),
     }
 }
 
 /// Writes the invoice.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "shop.send_invoice", output = String, queue = "shop.mail", attempts = 4, backoff = "200ms..1s")]
 pub(crate) struct SendInvoice {
     order: u32,
     receipt: String,
@@ -202,38 +170,21 @@ impl SendInvoice {
     }
 }
 
-impl Task for SendInvoice {
-    const COMMAND: &'static str = "shop.send_invoice";
-    type Output = String;
-
-    fn command() -> Result<Command, InputError> {
-        command(Self::COMMAND, "shop.mail")
-    }
-
-    async fn run(self, _ctx: Ctx) -> Result<String, TaskError> {
-        takes(self.order, 120..300).await;
-        Ok(format!("invoice for {}", self.receipt))
-    }
+pub(crate) async fn send_invoice(task: SendInvoice) -> Result<String, TaskError> {
+    takes(task.order, 120..300).await;
+    Ok(format!("invoice for {}", task.receipt))
 }
 
 /// Hands the parcels to the carrier.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "shop.finalize_order", queue = "shop.orders", attempts = 4, backoff = "200ms..1s")]
 pub(crate) struct FinalizeOrder {
     pub(crate) number: u32,
 }
 
-impl Task for FinalizeOrder {
-    const COMMAND: &'static str = "shop.finalize_order";
-    type Output = ();
-
-    fn command() -> Result<Command, InputError> {
-        command(Self::COMMAND, "shop.orders")
-    }
-
-    async fn run(self, _ctx: Ctx) -> Result<(), TaskError> {
-        takes(self.number, 40..120).await;
-        Ok(())
-    }
+pub(crate) async fn finalize_order(task: FinalizeOrder) -> Result<(), TaskError> {
+    takes(task.number, 40..120).await;
+    Ok(())
 }
 
 /// A wait whose length depends on the seed alone.

@@ -12,13 +12,14 @@ use std::task::{Context, Poll};
 
 use futures_util::task::AtomicWaker;
 use kinfolk_core::{
-    Await, Checkpoint, ChildResult, Failure, FanOut, FanOutId, History, Json, Key, NewFanOut, Outcome, Retry,
-    SignalName, StepKind, Suspend, Timestamp,
+    Await, Checkpoint, ChildResult, Failure, FanOut, FanOutId, History, Json, Key, NewFanOut, Retry, SignalName,
+    StepKind, Suspend, Timestamp,
 };
 
 use super::key::Spot;
 use crate::done::Verdict;
 use crate::made::Buffer;
+use crate::task_error::TaskError;
 use crate::worker::attempt::Attempt;
 
 /// The book of an attempt, opened by its first durable operation.
@@ -346,11 +347,11 @@ impl Book {
 
 /// How an attempt goes on that has come as far as it can: suspended, with everything that goes out with it, or failed for a
 /// mistake in its code.
-pub(crate) fn parked(attempt: &Attempt) -> Verdict {
+pub(crate) fn parked(attempt: &Attempt) -> Result<Verdict, TaskError> {
     let mistake = attempt.durable.try_book().and_then(|mut book| book.mistake.take());
     match mistake {
-        Some(failure) => Verdict::Settle(Outcome::Failed { failure, retry: Retry::Never }),
-        None => Verdict::Suspend(Box::new(suspension(attempt))),
+        Some(failure) => Err(TaskError::of(failure, Retry::Never)),
+        None => Ok(Verdict::Suspend(Box::new(suspension(attempt)))),
     }
 }
 

@@ -14,7 +14,6 @@ use super::fan_out::{Begun, call_terms};
 use super::results::{CallError, SubResult};
 use super::sub::{Children, Sub};
 use crate::ctx::Ctx;
-use crate::done::IntoDone;
 use crate::draft::{Draft, made_options, task_options};
 use crate::task::Task;
 use crate::task_error::TaskError;
@@ -39,7 +38,7 @@ impl Ctx {
     }
 
     /// Runs one typed sub-task and waits for its result, without a worker. Await it.
-    pub fn call_task<T: Task>(&self, task: &T) -> Call<'_, <T::Output as IntoDone>::Value> {
+    pub fn call_task<T: Task>(&self, task: &T) -> Call<'_, T::Output> {
         Call::new(self, Draft::of_sub_task(task))
     }
 }

@@ -22,7 +22,6 @@ use super::op::Op;
 use super::results::{FanOutError, Results, SubFailure, SubResult, failure_of};
 use super::sub::{Children, Sub, Terms};
 use crate::ctx::Ctx;
-use crate::done::IntoDone;
 use crate::family::MakeError;
 use crate::task::Task;
 use crate::task_error::TaskError;
@@ -53,7 +52,7 @@ impl Ctx {
     pub fn fan_out_tasks<'a, T: Task>(
         &'a self,
         tasks: impl IntoIterator<Item = T, IntoIter: Send + 'a>,
-    ) -> FanOut<'a, <T::Output as IntoDone>::Value> {
+    ) -> FanOut<'a, T::Output> {
         FanOut::new(self, Box::new(tasks.into_iter().map(|task| Sub::of(&task))))
     }
 }

@@ -64,7 +64,7 @@ impl WorkerBuilder {
         }
         let attempt = Attempt { durable: Durable::dry(), ..Attempt::new(claimed(task), 0) };
         let attempt = Arc::new(attempt);
-        let verdict = runner::drive(&shared, &attempt).await;
+        let verdict = runner::recorded(runner::drive(&shared, &attempt).await);
         let (unused, stopped) = match attempt.durable.try_book() {
             Some(mut book) => (book.unseen(), book.take_stopped()),
             None => (Vec::new(), Vec::new()),

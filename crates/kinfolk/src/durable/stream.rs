@@ -17,7 +17,6 @@ use super::fan_out::{Begun, Subs, fan_out_options};
 use super::results::SubResult;
 use super::sub::{Children, Sub, Terms};
 use crate::ctx::Ctx;
-use crate::done::IntoDone;
 use crate::task::Task;
 use crate::task_error::TaskError;
 
@@ -52,7 +51,7 @@ impl Ctx {
     pub fn fan_out_stream_tasks<'a, T: Task>(
         &'a self,
         tasks: impl IntoIterator<Item = T, IntoIter: Send + 'a>,
-    ) -> FanOutStream<'a, <T::Output as IntoDone>::Value> {
+    ) -> FanOutStream<'a, T::Output> {
         FanOutStream::new(self, Box::new(tasks.into_iter().map(|task| Sub::of(&task))))
     }
 }

@@ -118,6 +118,9 @@ impl Heart {
             tokio::time::sleep(backoff.pause(2)).await;
         }
         self.shared.roster.enter(spec.id);
+        if let Err(fault) = self.shared.declare().await {
+            self.shared.observer.trouble("declare_schedules", &fault);
+        }
         self.shared.observer.emit(&Event::WorkerStarted { worker: spec.id });
         self.shared.renamed.notify_one();
         self.shared.wake_all();

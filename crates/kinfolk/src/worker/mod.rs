@@ -6,6 +6,7 @@
 //! [`sweeper`], the [`scheduler`] and the [`pruner`].
 
 pub(crate) mod attempt;
+mod builder;
 mod catalogue;
 mod claimer;
 mod handle;
@@ -24,13 +25,11 @@ mod sweeper;
 mod wake;
 
 use std::collections::{BTreeMap, HashSet};
-use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use kinfolk_core::{Command, CommandName, Event, GroupSpec, Groups, InputError, QueueName, StoreError};
-use serde::de::DeserializeOwned;
+use kinfolk_core::{Command, CommandName, Event, InputError, QueueName, Schedule, StoreError};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
@@ -40,14 +39,10 @@ use self::heart::Heart;
 use self::recorder::Records;
 use self::settler::Inbox;
 use self::state::{Lane, Looks, Options, Shared, Stops};
-use crate::ctx::Ctx;
-use crate::done::IntoDone;
-use crate::handler::{Handlers, IntoCommand, of_function, of_task};
+use crate::handler::Handlers;
 use crate::kinfolk::Kinfolk;
 use crate::observe::Observer;
-use crate::source::CommandSource;
-use crate::task::{Task, command_of};
-use crate::task_error::TaskError;
+use crate::schedule;
 
 /// How many attempts run at once on a queue for which nothing else was said.
 const CAPACITY: usize = 100;
@@ -82,6 +77,7 @@ impl Worker {
             queues: BTreeMap::new(),
             capacity: None,
             handlers: Handlers::default(),
+            schedules: Vec::new(),
             observer: Observer::default(),
             options: Options {
                 name: format!("{} process {}", host(), std::process::id()),
@@ -118,139 +114,13 @@ pub struct WorkerBuilder {
     queues: BTreeMap<QueueName, usize>,
     capacity: Option<usize>,
     handlers: Handlers,
+    schedules: Vec<Schedule>,
     observer: Observer,
     options: Options,
     mistake: Option<InputError>,
 }
 
 impl WorkerBuilder {
-    /// Claim from this queue, and run at most so many of its tasks at once. Without any call of this, the worker claims
-    /// from the queues of its commands, a hundred tasks each.
-    pub fn queue(mut self, name: impl AsRef<str>, capacity: usize) -> Self {
-        match QueueName::new(name.as_ref()) {
-            Ok(name) if capacity > 0 => {
-                self.queues.insert(name, capacity);
-            }
-            Ok(name) => self.mistaken(InputError::Other(format!("queue {name} has no capacity; give it 1 or more"))),
-            Err(fault) => self.mistaken(fault),
-        }
-        self
-    }
-
-    /// Run at most so many tasks at once over all queues. Default: the sum of the queues.
-    pub fn capacity(mut self, total: usize) -> Self {
-        if total == 0 {
-            self.mistaken(InputError::Other("the worker has no capacity; give it 1 or more".to_owned()));
-        }
-        self.capacity = Some(total);
-        self
-    }
-
-    /// Handle a command with a function of context and payload. The command is a name, or a [`Command`] with defaults
-    /// of its own.
-    pub fn handler<P, R, F, W>(mut self, command: impl IntoCommand, function: F) -> Self
-    where
-        P: DeserializeOwned,
-        R: IntoDone,
-        F: Fn(Ctx, P) -> W + Send + Sync + 'static,
-        W: Future<Output = Result<R, TaskError>> + Send + 'static,
-    {
-        if let Err(fault) = self.handlers.add(command, of_function(function)) {
-            self.mistaken(fault);
-        }
-        self
-    }
-
-    /// Handle a typed task.
-    pub fn task<T: Task>(mut self) -> Self {
-        let added = command_of::<T>().and_then(|command| self.handlers.add(command, of_task::<T>()));
-        if let Err(fault) = added {
-            self.mistaken(fault);
-        }
-        self
-    }
-
-    /// Declare the groups of a command that this worker handles, each a name and a limit, a rate or a whole [`GroupSpec`]:
-    /// these and no others. A group of the name `total` is the command's own total.
-    ///
-    /// ```no_run
-    /// # use kinfolk::{Ctx, Kinfolk, TaskError};
-    /// # async fn process(_: Ctx, message: String) -> Result<(), TaskError> { Ok(()) }
-    /// # async fn example(kinfolk: Kinfolk) -> Result<(), kinfolk::Error> {
-    /// let worker = kinfolk.worker().handler("process-message", process);
-    /// let worker = worker.groups("process-message", [("tenant", 20), ("message", 1)]).start().await?;
-    /// kinfolk.enqueue("process-message", "hello").key("tenant", "acme").key("message", "msg-1").await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn groups<N: AsRef<str>, S: Into<GroupSpec>>(
-        mut self,
-        command: impl AsRef<str>,
-        groups: impl IntoIterator<Item = (N, S)>,
-    ) -> Self {
-        let declared = CommandName::new(command.as_ref()).and_then(|name| Ok((name, Groups::of(groups)?)));
-        match declared {
-            Ok((name, groups)) => drop(self.handlers.groups.insert(name, groups)),
-            Err(fault) => self.mistaken(fault),
-        }
-        self
-    }
-
-    /// Also handle the commands of this source, which may change while the worker runs.
-    pub fn commands_from(mut self, source: Arc<dyn CommandSource>) -> Self {
-        self.handlers.set_source(source);
-        self
-    }
-
-    /// The name shown to people. Default: the host and the process id.
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.options.name = name.into();
-        self
-    }
-
-    /// How long the worker is believed alive after a heartbeat. Default 30 s, at least 1 s.
-    pub fn lease(mut self, lease: Duration) -> Self {
-        self.options.lease = lease;
-        self
-    }
-
-    /// How often it renews its lease. Default 5 s; well below the lease.
-    pub fn heartbeat(mut self, every: Duration) -> Self {
-        self.options.heartbeat = every;
-        self
-    }
-
-    /// How often an idle queue is looked at when no wake-up comes. Default 1 s.
-    pub fn poll(mut self, every: Duration) -> Self {
-        self.options.poll = every;
-        self
-    }
-
-    /// How long a cancelled handler may go on before it is dropped. Default 10 s.
-    pub fn grace(mut self, grace: Duration) -> Self {
-        self.options.grace = grace;
-        self
-    }
-
-    /// How long a stopping worker lets its handlers go on before it gives their tasks back. Default 20 s.
-    pub fn stop_grace(mut self, grace: Duration) -> Self {
-        self.options.stop_grace = grace;
-        self
-    }
-
-    /// Whether this worker also recovers lost tasks, looks for what waits for nothing, fires schedules and prunes. Default yes; every fleet needs one that
-    /// does.
-    pub fn maintenance(mut self, maintenance: bool) -> Self {
-        self.options.maintenance = maintenance;
-        self
-    }
-
-    /// Be told of everything that happens. Called from many threads; be short.
-    pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
-        self.observer.listen(listener);
-        self
-    }
-
     /// Makes the commands known, and starts nothing.
     #[cfg(feature = "testing")]
     pub(crate) async fn register(&self) -> Result<(), StoreError> {
@@ -274,6 +144,10 @@ impl WorkerBuilder {
         spec.check()?;
         let registered = Instant::now();
         shared.store().register_worker(&spec).await?;
+        if let Err(fault) = shared.declare().await {
+            let _ = shared.store().leave(spec.id).await;
+            return Err(fault);
+        }
         shared.roster.enter(spec.id);
         shared.observer.emit(&Event::WorkerStarted { worker: spec.id });
         let heart = Heart::new(Arc::clone(&shared), registered);
@@ -284,6 +158,7 @@ impl WorkerBuilder {
         if let Some(mistake) = self.mistake {
             return Err(mistake.into());
         }
+        self.handlers.check_given()?;
         if self.options.heartbeat.is_zero() || self.options.heartbeat * 2 > self.options.lease {
             let (heartbeat, lease) = (self.options.heartbeat, self.options.lease);
             return Err(InputError::Other(format!(
@@ -296,11 +171,14 @@ impl WorkerBuilder {
             None => Vec::new(),
         };
         let registered = register_commands(&self.kinfolk, &self.handlers, &sourced).await?;
+        schedule::put_all(&self.kinfolk, &self.schedules).await?;
         let mut queues = self.queues;
         if queues.is_empty() {
             queues.extend(registered.into_iter().map(|command| (command.queue, CAPACITY)));
         }
-        Ok(shared(self.kinfolk, self.options, self.handlers, self.observer, queues, self.capacity, sourced))
+        let declared = self.schedules.into_iter().map(|schedule| schedule.name).collect();
+        let shared = shared(self.kinfolk, self.options, self.handlers, self.observer, queues, self.capacity, sourced);
+        Ok(Shared { declared, ..shared })
     }
 
     /// A worker that the store has never heard of, for one queue.
@@ -308,6 +186,7 @@ impl WorkerBuilder {
         match self.mistake {
             Some(mistake) => Err(mistake),
             None => {
+                self.handlers.check_given()?;
                 let queues = BTreeMap::from([(queue, 1)]);
                 Ok(shared(self.kinfolk, self.options, self.handlers, self.observer, queues, None, Vec::new()))
             }
@@ -352,6 +231,7 @@ fn shared(
         renamed: Notify::new(),
         recover: Notify::new(),
         stirred: Notify::new(),
+        declared: Vec::new(),
         has_statuses: AtomicBool::new(true),
         is_told: AtomicBool::new(false),
     }

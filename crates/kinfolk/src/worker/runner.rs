@@ -25,6 +25,7 @@ use super::state::Shared;
 use crate::ctx::Ctx;
 use crate::done::Verdict;
 use crate::durable::book::parked;
+use crate::layer;
 use crate::task_error::TaskError;
 
 /// Runs one attempt and hands its end to the settler.
@@ -33,36 +34,42 @@ pub(crate) async fn run(shared: Arc<Shared>, attempt: Arc<Attempt>) {
     let mut report = Report { shared, attempt, began: Instant::now(), verdict: None };
     report.shared.observer.started(&report.attempt, &report.shared.lanes[report.attempt.lane].queue);
     point("handler.before");
-    let verdict = drive(&report.shared, &report.attempt).instrument(span.clone()).await;
-    report.shared.observer.close(&span, report.began.elapsed(), &verdict);
+    let ended = drive(&report.shared, &report.attempt).instrument(span.clone()).await;
+    report.shared.observer.close(&span, report.began.elapsed(), ended.as_ref().err());
+    if let Err(fault) = &ended {
+        report.shared.observer.failed(&Ctx::new(&report.attempt, &report.shared), fault);
+    }
     point("handler.after");
     // Whatever the handler left behind should know that its attempt is over.
     report.attempt.calls.call(Call::Over);
-    report.verdict = Some(verdict);
+    report.verdict = Some(recorded(ended));
+}
+
+/// How an attempt is recorded that ended so.
+pub(crate) fn recorded(ended: Result<Verdict, TaskError>) -> Verdict {
+    ended.unwrap_or_else(|fault| Verdict::Settle(fault.into_outcome()))
 }
 
 /// Drives the handler to its end, or drops it.
-pub(crate) async fn drive(shared: &Arc<Shared>, attempt: &Arc<Attempt>) -> Verdict {
+pub(crate) async fn drive(shared: &Arc<Shared>, attempt: &Arc<Attempt>) -> Result<Verdict, TaskError> {
     let Some(handler) = shared.handlers.get(&attempt.task.command) else {
         // The store gave us what we did not ask for; someone else may have a handler.
-        return Verdict::Settle(Outcome::Release);
+        return Ok(Verdict::Settle(Outcome::Release));
     };
     let ctx = Ctx::new(attempt, shared);
     let work = AssertUnwindSafe(async {
         if attempt.task.steps > 0 {
             Box::pin(load(&ctx)).await?;
         }
-        Ok(handler(ctx).await)
+        layer::run(handler, ctx).await
     });
     let work = work.catch_unwind();
     tokio::pin!(work);
     let mut seen = None;
     // Ends with the handler, or when it has come as far as it can without what it waits for.
     let mut work = poll_fn(move |cx| match work.as_mut().poll(cx) {
-        Poll::Ready(Ok(ended)) => {
-            Poll::Ready(ended.unwrap_or_else(|fault: TaskError| Verdict::Settle(fault.into_outcome())))
-        }
-        Poll::Ready(Err(panic)) => Poll::Ready(panicked(&*panic)),
+        Poll::Ready(Ok(ended)) => Poll::Ready(ended.map(Verdict::from)),
+        Poll::Ready(Err(panic)) => Poll::Ready(Err(panicked(&*panic))),
         Poll::Pending => attempt.durable.poll_parked(&mut seen, cx).map(|()| parked(attempt)),
     });
     // Most short handlers are through at once: then nothing else has to be set up, and they need not carry room for it.
@@ -73,7 +80,11 @@ pub(crate) async fn drive(shared: &Arc<Shared>, attempt: &Arc<Attempt>) -> Verdi
 }
 
 /// Waits for the end of a handler at work, its deadline, or a call that ends it.
-async fn attend(shared: &Shared, attempt: &Attempt, mut work: impl Future<Output = Verdict> + Unpin) -> Verdict {
+async fn attend(
+    shared: &Shared,
+    attempt: &Attempt,
+    mut work: impl Future<Output = Result<Verdict, TaskError>> + Unpin,
+) -> Result<Verdict, TaskError> {
     let mut deadline = attempt.task.timeout.map(|timeout| Instant::now() + timeout);
     let mut heard = Call::None;
     loop {
@@ -86,14 +97,14 @@ async fn attend(shared: &Shared, attempt: &Attempt, mut work: impl Future<Output
                     heard = Call::Cancel;
                     deadline = Some(Instant::now() + shared.options.grace);
                 }
-                Call::Stop => return Verdict::Settle(Outcome::Release),
-                Call::Over => return Verdict::Dropped,
+                Call::Stop => return Ok(Verdict::Settle(Outcome::Release)),
+                Call::Over => return Ok(Verdict::Dropped),
             },
             ended = &mut work => return ended,
             () = at(deadline) => return match heard {
-                Call::None if attempt.unbegun.load(Ordering::Relaxed) => Verdict::Settle(Outcome::Release),
-                Call::None => timed_out(attempt),
-                _ => Verdict::Settle(Outcome::Cancelled),
+                Call::None if attempt.unbegun.load(Ordering::Relaxed) => Ok(Verdict::Settle(Outcome::Release)),
+                Call::None => Err(timed_out(attempt)),
+                _ => Ok(Verdict::Settle(Outcome::Cancelled)),
             },
         }
     }
@@ -114,19 +125,19 @@ async fn at(deadline: Option<Instant>) {
     }
 }
 
-fn timed_out(attempt: &Attempt) -> Verdict {
+fn timed_out(attempt: &Attempt) -> TaskError {
     let timeout = attempt.task.timeout.unwrap_or_default();
-    let fault = TaskError::of_kind(FailureKind::Timeout, format!("the attempt ran longer than {timeout:?}"));
-    Verdict::Settle(fault.into_outcome())
+    TaskError::of_kind(FailureKind::Timeout, format!("the attempt ran longer than {timeout:?}"))
 }
 
-fn panicked(panic: &(dyn Any + Send)) -> Verdict {
+/// The error of a handler that panicked with this.
+pub(crate) fn panicked(panic: &(dyn Any + Send)) -> TaskError {
     let words = panic
         .downcast_ref::<&str>()
         .map(|words| (*words).to_owned())
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a panic without words".to_owned());
-    Verdict::Settle(TaskError::of_kind(FailureKind::Panic, words).into_outcome())
+    TaskError::of_kind(FailureKind::Panic, words)
 }
 
 /// Reports the end of an attempt when it is dropped, so that even a handler that panics while it is being dropped is
@@ -140,7 +151,8 @@ struct Report {
 
 impl Drop for Report {
     fn drop(&mut self) {
-        let verdict = self.verdict.take().unwrap_or_else(|| panicked(&"the handler panicked while it was dropped"));
+        let dropped = || recorded(Err(panicked(&"the handler panicked while it was dropped")));
+        let verdict = self.verdict.take().unwrap_or_else(dropped);
         // Only work that is done leaves something behind.
         let made = self.attempt.made.close().filter(|_| matches!(verdict, Verdict::Settle(Outcome::Done(_))));
         let ended = Ended { attempt: Arc::clone(&self.attempt), verdict, made, took: self.began.elapsed() };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use kinfolk_core::{QueueName, Store, WorkerId, WorkerSpec};
+use kinfolk_core::{QueueName, ScheduleName, Store, StoreError, WorkerId, WorkerSpec};
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -56,6 +56,8 @@ pub(crate) struct Shared {
     pub(crate) renamed: Notify,
     /// Tasks were claimed or settled, so a status may have turned.
     pub(crate) stirred: Notify,
+    /// The schedules that the program declares.
+    pub(crate) declared: Vec<ScheduleName>,
     /// There are statuses to keep true, or may be: a worker that ends before its first look has turned some, too.
     pub(crate) has_statuses: AtomicBool,
     /// The store tells which queues have got something to claim.
@@ -148,6 +150,14 @@ impl Shared {
             commands: self.commands.now(),
             lease: self.options.lease,
         }
+    }
+
+    /// Says that this worker, which has just registered, declares its schedules.
+    pub(crate) async fn declare(&self) -> Result<(), StoreError> {
+        if self.declared.is_empty() {
+            return Ok(());
+        }
+        self.store().declare_schedules(&self.declared).await
     }
 
     pub(crate) fn wake_all(&self) {

@@ -165,25 +165,21 @@ async fn a_result_that_is_too_large_fails_its_own_attempt_and_no_other() {
     worker.stop().await.unwrap();
 }
 
-#[derive(serde::Serialize, serde::Deserialize)]
+#[derive(serde::Serialize, serde::Deserialize, kinfolk::Task)]
+#[task(command = "patient", output = u32)]
 struct Patient;
 
-impl kinfolk::Task for Patient {
-    const COMMAND: &'static str = "patient";
-    type Output = Done<u32>;
-
-    async fn run(self, ctx: Ctx) -> Result<Done<u32>, TaskError> {
-        match ctx.kinfolk().store().attempts(ctx.task()).await?.len() {
-            0 => Ok(Done::snooze(Duration::from_millis(1))),
-            _ => Ok(Done::value(7)),
-        }
+async fn patient(_task: Patient, ctx: Ctx) -> Result<Done<u32>, TaskError> {
+    match ctx.kinfolk().store().attempts(ctx.task()).await?.len() {
+        0 => Ok(Done::snooze(Duration::from_millis(1))),
+        _ => Ok(Done::value(7)),
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_typed_task_can_snooze_and_still_has_a_typed_result() {
     let lab = Lab::new().await;
-    let worker = lab.worker().task::<Patient>().start().await.unwrap();
+    let worker = lab.worker().handle(patient).start().await.unwrap();
     let id = lab.kinfolk.enqueue_task(&Patient).await.unwrap().id().unwrap();
     assert_eq!(within(lab.kinfolk.result::<Patient>(id)).await.unwrap(), 7);
     assert_eq!(endings(&lab, id).await, [Ending::Snoozed, Ending::Completed]);

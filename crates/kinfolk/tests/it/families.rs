@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kinfolk::core::operate::Cancelled;
-use kinfolk::{Ctx, FailureKind, Json, Policy, State, Tally, Task, TaskError, Unique};
+use kinfolk::{Ctx, FailureKind, Json, Policy, State, Tally, Task, TaskError};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Barrier;
 
@@ -132,23 +132,16 @@ async fn a_wide_fan_out_settles_and_plain_tasks_go_on_beside_it(lab: &Lab) {
     lab.check().await;
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "batch", output = u32)]
 struct Batch {
+    #[task(unique)]
     number: u32,
 }
 
-impl Task for Batch {
-    const COMMAND: &'static str = "batch";
-    type Output = u32;
-
-    fn unique(&self) -> Option<Unique> {
-        Some(Unique::key(self.number.to_string()))
-    }
-
-    async fn run(self, ctx: Ctx) -> Result<u32, TaskError> {
-        assert_eq!(ctx.trace(), Some("00-abc-def-01"), "the trace of the family goes along");
-        Ok(self.number)
-    }
+async fn batch(task: Batch, ctx: Ctx) -> Result<u32, TaskError> {
+    assert_eq!(ctx.trace(), Some("00-abc-def-01"), "the trace of the family goes along");
+    Ok(task.number)
 }
 
 async fn typed_children_bring_their_keys_and_options_say_the_rest(lab: &Lab) {
@@ -164,7 +157,7 @@ async fn typed_children_bring_their_keys_and_options_say_the_rest(lab: &Lab) {
         Ok(())
     };
     lab.kinfolk.set_queue(&"side".parse().unwrap(), &Policy::default()).await.unwrap();
-    let worker = lab.worker().queue("default", 9).queue("side", 9).handler("parent", parent).task::<Batch>();
+    let worker = lab.worker().queue("default", 9).queue("side", 9).handler("parent", parent).handle(batch);
     let worker = worker.start().await.unwrap();
     let enqueue = lab.kinfolk.enqueue("parent", &()).priority(4).trace("00-abc-def-01");
     let id = enqueue.await.unwrap().id().unwrap();

@@ -262,18 +262,14 @@ async fn options_of_a_child_go_before_those_of_the_fan_out_the_command_and_the_p
     lab.check().await;
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "halve", output = u64)]
 struct Halve(u64);
 
-impl Task for Halve {
-    const COMMAND: &'static str = "halve";
-    type Output = u64;
-
-    async fn run(self, _: Ctx) -> Result<u64, TaskError> {
-        match self.0 % 2 {
-            0 => Ok(self.0 / 2),
-            _ => Err(TaskError::validation("odd")),
-        }
+async fn halve(task: Halve) -> Result<u64, TaskError> {
+    match task.0 % 2 {
+        0 => Ok(task.0 / 2),
+        _ => Err(TaskError::validation("odd")),
     }
 }
 
@@ -282,7 +278,7 @@ async fn a_call_that_fails_is_told_with_its_cause_and_is_not_tried_again(lab: &L
         let half = ctx.call_task(&Halve(10)).await?;
         ctx.call_task(&Halve(half)).await
     };
-    let worker = lab.worker().handler("parent", parent).task::<Halve>().start().await.unwrap();
+    let worker = lab.worker().handler("parent", parent).handle(halve).start().await.unwrap();
     let id = lab.enqueue("parent").await;
     let task = lab.ended(id).await;
     let failure = task.failure.unwrap();
@@ -301,7 +297,7 @@ async fn a_parent_can_go_on_after_a_failed_call(lab: &Lab) {
         };
         ctx.call_task(&Halve(half + 8)).await
     };
-    let worker = lab.worker().handler("parent", parent).task::<Halve>().start().await.unwrap();
+    let worker = lab.worker().handler("parent", parent).handle(halve).start().await.unwrap();
     let id = lab.enqueue("parent").await;
     let task = lab.ended(id).await;
     assert_eq!((task.state, task.result), (State::Completed, Some(Json::of(&4).unwrap())));

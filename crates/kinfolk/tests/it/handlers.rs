@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kinfolk::{Command, Ctx, FailureKind, InputError, Json, ResultError, State, Task, TaskError, Unique, Worker};
+use kinfolk::{Command, CommandBuilder, Ctx, FailureKind, Json, ResultError, State, Task, TaskError, Unique, Worker};
 use serde::{Deserialize, Serialize};
 
 use crate::lab::{Lab, within};
@@ -16,27 +16,26 @@ impl Task for Sum {
     const COMMAND: &'static str = "sum";
     type Output = i64;
 
-    fn command() -> Result<Command, InputError> {
-        let queue = "numbers".parse()?;
-        Ok(Command { queue, timeout: Some(Duration::from_secs(60)), ..Command::new("sum".parse()?) })
+    fn command() -> CommandBuilder {
+        Command::named(Self::COMMAND).queue("numbers").timeout(Duration::from_secs(60))
     }
 
     fn unique(&self) -> Option<Unique> {
         (self.terms.len() == 1).then(|| Unique::key(self.terms[0].to_string()))
     }
+}
 
-    async fn run(self, _ctx: Ctx) -> Result<i64, TaskError> {
-        match self.terms.iter().try_fold(0_i64, |sum, term| sum.checked_add(*term)) {
-            Some(sum) => Ok(sum),
-            None => Err(TaskError::validation("the sum does not fit")),
-        }
+async fn sum(task: Sum) -> Result<i64, TaskError> {
+    match task.terms.iter().try_fold(0_i64, |sum, term| sum.checked_add(*term)) {
+        Some(sum) => Ok(sum),
+        None => Err(TaskError::validation("the sum does not fit")),
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_typed_task_gives_a_typed_result() {
     let lab = Lab::new().await;
-    let worker = lab.worker().task::<Sum>().start().await.unwrap();
+    let worker = lab.worker().handle(sum).start().await.unwrap();
     let id = lab.kinfolk.enqueue_task(&Sum { terms: vec![1, 2, 39] }).await.unwrap().id().unwrap();
     assert_eq!(within(lab.kinfolk.result::<Sum>(id)).await.unwrap(), 42);
     let task = lab.task(id).await;
@@ -48,7 +47,7 @@ async fn a_typed_task_gives_a_typed_result() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_typed_task_gives_its_failure_instead() {
     let lab = Lab::new().await;
-    let worker = lab.worker().task::<Sum>().start().await.unwrap();
+    let worker = lab.worker().handle(sum).start().await.unwrap();
     let id = lab.kinfolk.enqueue_task(&Sum { terms: vec![i64::MAX, 1] }).await.unwrap().id().unwrap();
     match within(lab.kinfolk.result::<Sum>(id)).await {
         Err(ResultError::Failed { failure, .. }) => {
@@ -62,7 +61,7 @@ async fn a_failed_typed_task_gives_its_failure_instead() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_typed_task_brings_its_unique_key() {
     let lab = Lab::new().await;
-    lab.kinfolk.register(&[Sum::command().unwrap()]).await.unwrap();
+    lab.kinfolk.register(&[Sum::command().build().unwrap()]).await.unwrap();
     let first = lab.kinfolk.enqueue_task(&Sum { terms: vec![7] }).await.unwrap();
     let second = lab.kinfolk.enqueue_task(&Sum { terms: vec![7] }).await.unwrap();
     assert_eq!(second, kinfolk::Enqueued::Existing(first.id().unwrap()));

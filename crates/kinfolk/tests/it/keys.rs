@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use kinfolk::{
-    Command, Ctx, Enqueued, Error, FailureKind, GroupName, GroupSpec, Groups, InputError, Json, Keys, Rejection, State,
-    Sub, Task, TaskError, TaskView,
+    Command, Ctx, Enqueued, Error, FailureKind, GroupSpec, Groups, InputError, Json, Keys, Rejection, State, Sub, Task,
+    TaskError, TaskView,
 };
 use serde::{Deserialize, Serialize};
 
@@ -20,31 +20,17 @@ on_both_stores!(
     a_handler_that_gives_a_key_for_an_unknown_group_is_refused,
 );
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "process-message", output = String, groups(tenant = 20, message = 1))]
 struct ProcessMessage {
+    #[task(key)]
     tenant: String,
+    #[task(key)]
     message: Option<String>,
 }
 
-impl Task for ProcessMessage {
-    const COMMAND: &'static str = "process-message";
-    type Output = String;
-
-    fn groups() -> Result<Groups, InputError> {
-        Groups::of([("tenant", 20), ("message", 1)])
-    }
-
-    fn keys(&self) -> Result<Keys, InputError> {
-        let keys = Keys::of([("tenant", &self.tenant)])?;
-        Ok(match &self.message {
-            Some(message) => keys.and(GroupName::new("message")?, message),
-            None => keys,
-        })
-    }
-
-    async fn run(self, _ctx: Ctx) -> Result<String, TaskError> {
-        Ok(self.tenant)
-    }
+async fn process_message(task: ProcessMessage) -> Result<String, TaskError> {
+    Ok(task.tenant)
 }
 
 fn message(tenant: &str, message: Option<&str>) -> ProcessMessage {
@@ -68,7 +54,7 @@ async fn declared(lab: &Lab, name: &str) -> Option<Groups> {
 
 async fn a_typed_task_derives_its_keys_and_the_draft_has_the_last_word(lab: &Lab) {
     lab.kinfolk.register_task::<ProcessMessage>().await.unwrap();
-    assert_eq!(declared(lab, "process-message").await, Some(ProcessMessage::groups().unwrap()));
+    assert_eq!(declared(lab, "process-message").await, ProcessMessage::command().build().unwrap().groups);
     let enqueue = lab.kinfolk.enqueue_task(&message("acme", Some("msg-1"))).await.unwrap().id().unwrap();
     assert_eq!(lab.task(enqueue).await.keys, keys(&[("message", "msg-1"), ("tenant", "acme")]));
     let some = lab.kinfolk.enqueue_task(&message("acme", None)).await.unwrap().id().unwrap();
@@ -112,7 +98,7 @@ async fn whatever_a_handler_makes_can_have_keys(lab: &Lab) {
     };
     let parent = |ctx: Ctx, _: Json| async move { Ok(ctx.spawn("spawner", &()).await?) };
     let worker = lab.worker().handler("flow", flow).handler("parent", parent).handler("spawner", spawner);
-    let worker = worker.handler(command("work", &["tenant", "message"]), noop).task::<ProcessMessage>();
+    let worker = worker.handler(command("work", &["tenant", "message"]), noop).handle(process_message);
     let worker = worker.start().await.unwrap();
     for flow in [lab.enqueue("flow").await, lab.enqueue("parent").await] {
         assert_eq!(lab.ended(flow).await.state, State::Completed);

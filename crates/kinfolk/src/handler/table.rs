@@ -1,35 +1,46 @@
-//! Handlers with their types erased, and the table in which a worker finds them.
+//! Handlers with their types erased, by command.
 
 use std::collections::HashMap;
 use std::future::{Future, ready};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use kinfolk_core::{Command, CommandName, FailureKind, Groups, InputError};
+use kinfolk_core::{Command, CommandBuilder, CommandName, Groups, InputError};
 use serde::de::DeserializeOwned;
 
+use super::{Handler, payload_of};
 use crate::ctx::Ctx;
-use crate::done::{IntoDone, Verdict};
+use crate::done::{Ending, IntoDone};
+use crate::extract::Given;
+use crate::layer::Layer;
 use crate::source::CommandSource;
 use crate::task::Task;
 use crate::task_error::TaskError;
 
 /// Runs one attempt.
-pub(crate) type Handler = Arc<dyn Fn(Ctx) -> BoxFuture<'static, Verdict> + Send + Sync>;
+pub(crate) type Run = Arc<dyn Fn(Ctx) -> BoxFuture<'static, Result<Ending, TaskError>> + Send + Sync>;
+
+/// What the worker lacks for the arguments of a handler.
+type Check = fn(&Given) -> Result<(), InputError>;
 
 /// What a worker handles, by command.
 #[derive(Clone, Default)]
 pub(crate) struct Handlers {
-    by_command: HashMap<CommandName, Handler>,
+    by_command: HashMap<CommandName, Run>,
+    checks: Vec<(CommandName, Check)>,
     /// Commands that come and go, and what runs them.
     pub(crate) source: Option<Arc<dyn CommandSource>>,
-    of_source: Option<Handler>,
+    of_source: Option<Run>,
     /// Commands that are registered as they stand here.
     pub(crate) declared: Vec<Command>,
     /// Commands of which only the name is given: registered with defaults, unless someone has done so before.
     pub(crate) named: Vec<CommandName>,
     /// What groups commands are registered with, where that was said beside the handler.
     pub(crate) groups: HashMap<CommandName, Groups>,
+    /// What is around handlers, the outermost first.
+    pub(crate) layers: Vec<Layer>,
+    /// What handlers may ask for by their arguments.
+    pub(crate) given: Given,
 }
 
 /// The command of a handler: a bare name takes the defaults that someone else registered, or the engine's own; a
@@ -57,8 +68,14 @@ impl IntoCommand for Command {
     }
 }
 
+impl IntoCommand for CommandBuilder {
+    fn into_command(self) -> Result<Result<Command, CommandName>, InputError> {
+        self.build().map(Ok)
+    }
+}
+
 impl Handlers {
-    pub(crate) fn add(&mut self, command: impl IntoCommand, handler: Handler) -> Result<(), InputError> {
+    pub(crate) fn add(&mut self, command: impl IntoCommand, handler: Run) -> Result<CommandName, InputError> {
         let name = match command.into_command()? {
             Ok(command) => {
                 let name = command.name.clone();
@@ -71,9 +88,25 @@ impl Handlers {
             }
         };
         match self.by_command.insert(name.clone(), handler) {
-            None => Ok(()),
+            None => Ok(name),
             Some(_) => Err(InputError::Other(format!("command {name} has two handlers; give it one"))),
         }
+    }
+
+    /// Adds the handler of a typed task.
+    pub(crate) fn add_typed<M, H: Handler<M>>(&mut self, handler: H) -> Result<(), InputError> {
+        let name = self.add(H::Task::command(), of_handler(handler))?;
+        self.checks.push((name, H::check));
+        Ok(())
+    }
+
+    /// Refuses a handler that asks for what the worker was not given.
+    pub(crate) fn check_given(&self) -> Result<(), InputError> {
+        for (command, check) in &self.checks {
+            check(&self.given)
+                .map_err(|lack| InputError::Other(format!("the handler of command {command}: {lack}")))?;
+        }
+        Ok(())
     }
 
     /// The command with the groups that were declared beside its handler, if some were.
@@ -99,7 +132,7 @@ impl Handlers {
         self.source = Some(source);
     }
 
-    pub(crate) fn get(&self, command: &CommandName) -> Option<&Handler> {
+    pub(crate) fn get(&self, command: &CommandName) -> Option<&Run> {
         self.by_command.get(command).or(self.of_source.as_ref())
     }
 
@@ -111,40 +144,34 @@ impl Handlers {
 }
 
 /// A handler made of a function of context and payload.
-pub(crate) fn of_function<P, R, F, W>(function: F) -> Handler
+pub(crate) fn of_function<P, R, F, W>(function: F) -> Run
 where
     P: DeserializeOwned,
     R: IntoDone,
     F: Fn(Ctx, P) -> W + Send + Sync + 'static,
     W: Future<Output = Result<R, TaskError>> + Send + 'static,
 {
-    Arc::new(move |ctx| match ctx.decode::<P>() {
+    Arc::new(move |ctx| match payload_of::<P>(&ctx) {
         Ok(payload) => {
             let work = function(ctx, payload);
-            Box::pin(async move { Verdict::of(work.await) })
+            Box::pin(async move { Ending::of(work.await?) })
         }
-        Err(fault) => Box::pin(ready(undecodable(&fault))),
+        Err(fault) => Box::pin(ready(Err(fault))),
     })
 }
 
 /// The handler of a typed task.
-pub(crate) fn of_task<T: Task>() -> Handler {
-    Arc::new(|ctx| match ctx.decode::<T>() {
-        Ok(task) => Box::pin(async move { Verdict::of(task.run(ctx).await) }),
-        Err(fault) => Box::pin(ready(undecodable(&fault))),
+fn of_handler<M, H: Handler<M>>(handler: H) -> Run {
+    Arc::new(move |ctx| {
+        let handler = handler.clone();
+        Box::pin(async move { handler.run(ctx).await })
     })
 }
 
 /// The handler of whatever a source has.
-fn of_source(source: Arc<dyn CommandSource>) -> Handler {
+fn of_source(source: Arc<dyn CommandSource>) -> Run {
     Arc::new(move |ctx| {
         let source = Arc::clone(&source);
-        Box::pin(async move { Verdict::of(source.run(ctx).await) })
+        Box::pin(async move { Ending::of(source.run(ctx).await?) })
     })
-}
-
-/// A payload that the handler's type can't hold will not fit at the next attempt either.
-fn undecodable(fault: &serde_json::Error) -> Verdict {
-    let fault = TaskError::of_kind(FailureKind::Validation, format!("the payload does not fit the handler: {fault}"));
-    Verdict::Settle(fault.do_not_retry().into_outcome())
 }

@@ -1,0 +1,25 @@
+-- What `doctor` says of schedules that code once declared: those whose command has live workers that all started later, and did
+-- not declare them any more. Locks nothing; schedules and workers are few.
+
+create or replace function kinfolk.doctor_schedules()
+returns table (subject text, health text, found text, remedy text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+    with undeclared as (
+        select s.name
+        from kinfolk.schedule s
+        where s.declared_at < (
+                select min(w.started_at)
+                from kinfolk.worker w
+                where w.lease_until >= kinfolk.clock()
+                    and s.command = any (w.commands))
+    )
+    select 'schedules', case when count(*) > 0 then 'warning' else 'good' end,
+        case
+            when count(*) > 0 then 'no longer declared by the workers of their commands: ' || string_agg(u.name, ', ' order by u.name)
+            else 'what code declared is still declared'
+        end,
+        case when count(*) > 0 then 'kinfolk schedule remove NAME ends one; or declare it again' else '' end
+    from undeclared u
+$$;
