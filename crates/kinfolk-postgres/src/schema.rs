@@ -12,6 +12,7 @@ macro_rules! files {
 /// How the tables are: a new database is built from these.
 pub(crate) const SCHEMA: &[(&str, &str)] = files![
     "schema/types.sql",
+    "schema/claim.sql",
     "schema/migration.sql",
     "schema/queue.sql",
     "schema/command.sql",
@@ -85,7 +86,9 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         free_idle enter_running carry_over rein_in group_of set_group remove_group slow_down slow_down_for slow_downs
         slow_down_all lock_groups mark_group mark_some;
     claim:
-        claim open_due note_started pick begin_at pick_suspect may_run_suspect next_wake wait_for_admission flush;
+        claim lock_claim lock_claim_groups wait_for_admission claimed_before closed_claim open_work open_due pick_tasks
+        pick begin_at pick_suspect may_run_suspect pick_grouped fold_picked note_started
+        end_claim next_due next_wake put_idle flush;
     admission:
         lock_admission try_lock_groups wait_for_groups declared_by has_open has_keyed_work without_groups pick_keyed
         line_up next_marks marks_behind marks_for go_on_behind next_size admit_page admit_one_by_one needs_of reserve

@@ -3,6 +3,7 @@
 
 mod crates;
 mod docs;
+mod long_functions;
 mod rust;
 mod sql;
 mod words;
@@ -28,7 +29,7 @@ struct File {
 /// Checks every rule and prints what breaks one. Whether nothing does.
 pub(crate) fn run(root: &Path) -> bool {
     let mut tree = Tree::read(root);
-    for rule in [rust::check, sql::check, words::check, crates::check, docs::check] {
+    for rule in [rust::check, sql::check, long_functions::check, words::check, crates::check, docs::check] {
         rule(&mut tree);
     }
     for finding in &tree.findings {

@@ -1,0 +1,94 @@
+-- What the steps of a claim pass on to each other, and what it answers. See `claim`.
+
+-- What is asked for. `low_*`: for each command in the lane `top`, then for each in the lane `child`, the position behind which to
+-- look, for when dead index entries have piled up before it; empty for none.
+create type kinfolk.claim_call as (
+    worker_id uuid,
+    token uuid,
+    queue text,
+    commands text[],
+    most integer,
+    repeated boolean,
+    low_priority integer[],
+    low_place timestamptz[],
+    low_id bigint[]
+);
+
+-- What a claim may take from, under its locks. `commands`, `low_*`: those to go on with. `limited`: the queue has limits or a fair key, and
+-- its admission lock is held. `groups`: those whose admission locks are held, null for none; `grouped`, `total`, `holds`: see
+-- `lock_admission`. `wakes`: keys may have to be looked at again at some time. `left_out`: some commands were in other hands.
+-- `was_taken`: a repeated call has taken tasks already, and takes no more.
+create type kinfolk.claim_scope as (
+    queue_id integer,
+    is_open boolean,
+    family_limit integer,
+    child_limit integer,
+    fair text,
+    commands text[],
+    low_priority integer[],
+    low_place timestamptz[],
+    low_id bigint[],
+    limited boolean,
+    groups integer[],
+    grouped integer[],
+    total integer[],
+    holds boolean,
+    wakes boolean,
+    left_out boolean,
+    was_taken boolean
+);
+
+-- What there is to do on a queue, once what is due was opened. `beside`: there may be open tasks in other lanes than `top`. `made`:
+-- tasks were made. `for_others`: tasks were opened that other workers handle. `at`: when that was.
+create type kinfolk.claim_work as (
+    at timestamptz,
+    next_due timestamptz,
+    has_late boolean,
+    has_follow_ups boolean,
+    has_suspects boolean,
+    beside boolean,
+    made boolean,
+    for_others boolean,
+    left_out boolean
+);
+
+-- The tasks to start, locked. `tops`: those that bring a family to work on a queue that limits those. `starts_unique`: one of them
+-- starts under a unique key. `short`, `more`: there may be others, before the marks of the caller or behind those that are held up
+-- by their keys. `at`: when they start.
+create type kinfolk.claim_picked as (
+    ids bigint[],
+    tops bigint[],
+    starts_unique boolean,
+    short boolean,
+    more boolean,
+    left_out boolean,
+    at timestamptz
+);
+
+-- What a claim answers: a task that was taken, or, in the last row, without `id`, what is to be known of the whole.
+create type kinfolk.claimed as (
+    id bigint,
+    command text,
+    payload jsonb,
+    attempt integer,
+    max_attempts integer,
+    timeout_us bigint,
+    trace text,
+    priority integer,
+    place timestamptz,
+    next_due timestamptz,
+    again boolean,
+    parent bigint,
+    root bigint,
+    depth integer,
+    lane text,
+    steps bigint,
+    recorded integer,
+    parked boolean,
+    keyed boolean,
+    more boolean,
+    unflushed boolean,
+    turns bigint[],
+    keys jsonb,
+    waited interval
+);
