@@ -1,4 +1,5 @@
-//! The pictures of the README: the demo's pages, in light and dark.
+//! The pictures of the README: Now and a family at work, in light and dark, of the demo. Beside them, in `target/screenshots`, every
+//! page in light, in the dark and on a phone, to be looked at.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -46,15 +47,50 @@ pub(crate) fn take(root: &Path) -> Result<bool> {
     let now = format!("{}?span=15m", demo.address);
     for (name, address) in [("family", family.as_str()), ("now", now.as_str())] {
         for (scheme, dark) in [("light", false), ("dark", true)] {
-            browser.look(WIDTH, dark);
-            browser.go(address);
-            browser.until("the page is live", "document.querySelector('#live span').innerText === 'Live'");
-            let file = folder.join(format!("{name}-{scheme}.png"));
-            fs::write(&file, browser.picture(WIDTH))?;
-            println!("{}", file.display());
+            shoot(&browser, address, WIDTH, dark, &folder.join(format!("{name}-{scheme}.png")))?;
         }
     }
+    every_page(&browser, &demo.address, &family, &root.join("target/screenshots"))?;
     Ok(true)
+}
+
+/// Every page in light, in the dark and on a phone.
+fn every_page(browser: &Browser, address: &str, family: &str, folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    browser.go(&format!("{address}tasks?state=failed"));
+    let failed = browser.run("return document.querySelector('table.tasks tbody a')?.href ?? ''");
+    let at = |path: &str| format!("{address}{path}");
+    let pages = [
+        ("now", at("?span=15m")),
+        ("tasks", at("tasks")),
+        ("counts", at("tasks?count=command")),
+        ("task", failed.as_str().filter(|href| !href.is_empty()).map_or_else(|| at("tasks/1"), str::to_owned)),
+        ("families", at("families")),
+        ("family", family.to_owned()),
+        ("tree", format!("{family}?view=tree")),
+        ("graph", format!("{family}?view=graph")),
+        ("failures", at("failures")),
+        ("groups", at("groups")),
+        ("queues", at("queues")),
+        ("workers", at("workers")),
+        ("schedules", at("schedules")),
+    ];
+    for (name, page) in &pages {
+        for (look, width, dark) in [("light", WIDTH, false), ("dark", WIDTH, true), ("360", 360, false)] {
+            shoot(browser, page, width, dark, &folder.join(format!("{name}-{look}.png")))?;
+        }
+    }
+    Ok(())
+}
+
+/// One picture of one page.
+fn shoot(browser: &Browser, address: &str, width: u32, dark: bool, file: &Path) -> Result<()> {
+    browser.look(width, dark);
+    browser.go(address);
+    browser.until("the page is live", "document.querySelector('#live span').innerText === 'Live'");
+    fs::write(file, browser.picture(width))?;
+    println!("{}", file.display());
+    Ok(())
 }
 
 /// The demo, until it is dropped.

@@ -184,7 +184,7 @@ macro_rules! every_contract {
                 a_follow_up_can_be_cancelled, a_repaired_family_shuts_nothing_again,
                 a_repaired_family_that_asks_again_is_waited_for, a_child_under_the_same_key_is_never_made_to_wait,
                 a_removed_family_is_not_forgotten, an_unknown_follow_up_is_refused,
-                a_queue_without_children_takes_follow_ups,
+                a_queue_without_children_takes_follow_ups, a_follow_up_remembers_who_made_it,
             ]
             group_races: [
                 two_claims_at_once_never_pass_a_limit, a_total_of_one_never_overlaps, a_group_shared_by_queues_is_exact,
@@ -235,6 +235,7 @@ macro_rules! every_contract {
                 counts_of_what_is_open_have_a_bound,
                 active_fan_outs_and_families_are_counted, the_head_of_each_line_is_shown, only_live_workers_count,
                 commands_are_shown_as_registered, names_sort_by_their_bytes, every_process_sees_the_same,
+                a_label_is_read_from_the_payload,
                 the_doctor_always_names_a_remedy, a_waiting_worker_is_woken, moments_are_kept_to_the_microsecond,
             ]
             join: [

@@ -334,6 +334,7 @@ pub fn worker_spec(lease: Duration) -> WorkerSpec {
     WorkerSpec {
         id: WorkerId(Uuid::now_v7()),
         name: "here:1".to_owned(),
+        version: String::new(),
         queues: vec![queue_name("bulk"), queue_name("default")],
         commands: vec![command("export"), command("mail"), command("report")],
         lease,

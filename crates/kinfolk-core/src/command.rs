@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::enqueue::{check_priority, check_timeout};
 use crate::error::InputError;
 use crate::group::Groups;
+use crate::label::LabelPath;
 use crate::limits::FUNCTION_BYTES_MAX;
 use crate::name::{CommandName, QueueName};
 use crate::retry::RetryPolicy;
@@ -26,6 +27,9 @@ pub struct Command {
     pub timeout: Option<Duration>,
     /// How many of its tasks may run at once, by key. `None` leaves the groups that are registered, if some are.
     pub groups: Option<Groups>,
+    /// Where in the payload the label of a task stands. `None` leaves the label that is registered, an empty one takes it
+    /// away.
+    pub label: Option<LabelPath>,
     /// The SQL function that runs its tasks, on PostgreSQL. `None` leaves the handler that is registered, if one is.
     pub handler: Option<SqlHandler>,
 }
@@ -60,6 +64,7 @@ impl Command {
             retry: RetryPolicy::default(),
             timeout: None,
             groups: None,
+            label: None,
             handler: None,
         }
     }

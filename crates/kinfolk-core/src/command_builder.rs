@@ -41,6 +41,11 @@ impl CommandBuilder {
         self.try_with(|command| QueueName::new(queue.as_ref()).map(|queue| command.queue = queue))
     }
 
+    /// Where in the payload the label of a task stands, which people see beside its command: `customer.name`.
+    pub fn label(self, path: impl AsRef<str>) -> Self {
+        self.try_with(|command| path.as_ref().parse().map(|path| command.label = Some(path)))
+    }
+
     /// Lower goes first.
     pub fn priority(self, priority: i32) -> Self {
         self.with(|command| command.priority = priority)

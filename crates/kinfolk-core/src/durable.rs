@@ -228,6 +228,8 @@ pub enum ReadBy {
 pub struct History {
     /// What was recorded, in the order of writing.
     pub checkpoints: Vec<Checkpoint>,
+    /// When each of them was recorded.
+    pub recorded_at: Vec<Timestamp>,
     /// The fan-outs that it awaits or awaited, oldest first.
     pub fan_outs: Vec<FanOut>,
     /// The children of those settled fan-outs that have at most [`crate::limits::INLINE_RESULTS_MAX`], by fan-out and index.

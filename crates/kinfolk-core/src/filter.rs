@@ -46,6 +46,9 @@ pub struct Filter {
     /// The children in this fan-out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fan_out: Option<FanOutId>,
+    /// The follow-ups that the family of this root has made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub follows: Option<TaskId>,
     /// Only roots: tasks without a parent.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub roots: bool,
@@ -121,6 +124,15 @@ pub struct Page {
     pub next: Option<TaskId>,
 }
 
+/// How many tasks of each command match a filter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByCommand {
+    /// The commands that have some, by name; together [`crate::limits::LOOK_MAX`] tasks at most.
+    pub counts: Vec<(CommandName, u64)>,
+    /// Not all tasks were looked at: there may be more.
+    pub more: bool,
+}
+
 /// How many tasks match a filter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Matches {
@@ -166,6 +178,7 @@ impl Filter {
             && self.root.is_none_or(|root| task.root == root)
             && self.has_children.is_none_or(|has| has == has_children)
             && self.fan_out.is_none_or(|fan_out| task.fan_out == Some(fan_out))
+            && self.follows.is_none_or(|root| task.follows == Some(root))
             && (!self.roots || task.parent.is_none())
             && self.unique.as_ref().is_none_or(|key| unique == Some(key))
             && self.key.0.iter().all(|(group, key)| task.keys.get(group) == Some(key))

@@ -62,6 +62,7 @@ macro_rules! hand_on {
             runs(tasks: &[$crate::TaskId]) -> Vec<$crate::Run>;
             list(filter: &$crate::filter::Filter) -> $crate::filter::Page;
             count(filter: &$crate::filter::Filter) -> $crate::filter::Matches;
+            count_by_command(filter: &$crate::filter::Filter) -> $crate::filter::ByCommand;
             failures(span: std::time::Duration) -> $crate::cause::Causes;
             minutes(span: std::time::Duration) -> Vec<$crate::minute::Minute>;
             children(parent: $crate::TaskId, from: u64, limit: usize) -> Vec<$crate::Task>;

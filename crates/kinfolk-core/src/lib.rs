@@ -29,6 +29,7 @@ pub mod held;
 pub mod ids;
 pub mod inspect;
 pub mod json;
+pub mod label;
 pub mod limits;
 pub mod minute;
 pub mod name;
@@ -60,6 +61,7 @@ pub use family::{ChildOrder, FollowUp, Made, Progress, Retried, Status, Tally, W
 pub use group::{GroupRef, GroupSpec, GroupView, Groups, KeyFilter, KeyView, Keys, Rate, Setting};
 pub use ids::{FanOutId, TaskId, Token, WorkerId};
 pub use json::Json;
+pub use label::LabelPath;
 pub use name::{CommandName, GroupName, QueueName, ScheduleName, SignalName, StatusName};
 pub use queue::{Policy, Queue, Retention};
 pub use retry::RetryPolicy;

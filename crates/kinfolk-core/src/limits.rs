@@ -70,6 +70,10 @@ pub const MADE_MAX: usize = 100_000;
 pub const STATUS_COMMANDS_MAX: usize = 1_000;
 /// Longest name of an SQL function that handles a command, in bytes.
 pub const FUNCTION_BYTES_MAX: usize = 256;
+/// Longest path of a payload that a command names for its labels, in bytes.
+pub const LABEL_PATH_BYTES_MAX: usize = 256;
+/// Letters of a label that are shown.
+pub const LABEL_CHARS_MAX: usize = 80;
 /// Most checkpoints that one task may have.
 pub const STEPS_MAX: usize = 10_000;
 /// Most checkpoints in one call.

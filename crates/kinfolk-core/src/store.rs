@@ -18,7 +18,7 @@ use crate::error::StoreError;
 use crate::error_log::LoggedError;
 use crate::explain::Explanation;
 use crate::family::{Progress, Retried, Status, Tally};
-use crate::filter::{Filter, Matches, Page};
+use crate::filter::{ByCommand, Filter, Matches, Page};
 use crate::group::{GroupRef, GroupView, KeyFilter, KeyView, Setting};
 use crate::held::Held;
 use crate::ids::{FanOutId, TaskId, Token, WorkerId};
@@ -173,6 +173,9 @@ pub trait Inspect: Send + Sync {
     /// How many tasks match a filter, wherever its page begins: exact up to [`crate::limits::LOOK_MAX`], unless no index
     /// serves the filter; then this many at least.
     async fn count(&self, filter: &Filter) -> Answer<Matches>;
+
+    /// How many of these tasks each command has, of as many as [`Inspect::count`] counts.
+    async fn count_by_command(&self, filter: &Filter) -> Answer<ByCommand>;
 
     /// What failed in the span until now, by cause: of the newest [`crate::limits::LOOK_MAX`] failures.
     async fn failures(&self, span: Duration) -> Answer<Causes>;

@@ -8,6 +8,7 @@ use crate::durable::Report;
 use crate::group::Keys;
 use crate::ids::{FanOutId, TaskId, WorkerId};
 use crate::json::Json;
+use crate::label::LabelPath;
 use crate::name::{CommandName, QueueName, SignalName};
 use crate::settle::Failure;
 use crate::state::{Gate, State};
@@ -78,6 +79,12 @@ pub struct Task {
     pub fan_out: Option<FanOutId>,
     /// Which child of its fan-out it is, if it has a parent; 0 is the first.
     pub index: Option<u32>,
+    /// The task whose handler made it, if it is a follow-up.
+    pub made_by: Option<TaskId>,
+    /// The root of the family that made it, if it is a follow-up.
+    pub follows: Option<TaskId>,
+    /// Where in the payload its label stands, if its command names a place.
+    pub label_path: Option<LabelPath>,
     /// How its own work ended, while it waits for its children and if it failed only because of them.
     pub outcome: Option<State>,
     /// How many checkpoints its handler has recorded.
@@ -86,6 +93,13 @@ pub struct Task {
     pub signals: Vec<SignalName>,
     /// How far it has come, in its handler's own words.
     pub report: Option<Report>,
+}
+
+impl Task {
+    /// What people call it: the value at the place of its payload that its command names.
+    pub fn label(&self) -> Option<String> {
+        self.label_path.as_ref()?.of(&self.payload)
+    }
 }
 
 /// One run of a task, from its claim to its end. All of them are the course of the task, for whoever shows it.

@@ -17,6 +17,8 @@ pub struct WorkerSpec {
     pub id: WorkerId,
     /// For people: host and process, say.
     pub name: String,
+    /// The program that it is a part of, and its version, in words of its own; empty where nobody says.
+    pub version: String,
     /// The queues it claims from.
     pub queues: Vec<QueueName>,
     /// The commands it has handlers for.
@@ -32,6 +34,8 @@ pub struct WorkerView {
     pub id: WorkerId,
     /// For people.
     pub name: String,
+    /// The program that it is a part of, and its version, in words of its own; empty where nobody says.
+    pub version: String,
     /// The queues it claims from.
     pub queues: Vec<QueueName>,
     /// The commands it has handlers for.

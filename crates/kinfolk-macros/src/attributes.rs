@@ -12,6 +12,7 @@ pub(crate) struct Attributes {
     pub(crate) command: Option<LitStr>,
     pub(crate) output: Option<Type>,
     pub(crate) queue: Option<LitStr>,
+    pub(crate) label: Option<LitStr>,
     pub(crate) priority: Option<syn::Expr>,
     pub(crate) attempts: Option<LitInt>,
     pub(crate) backoff: Option<(u64, Option<u64>)>,
@@ -61,6 +62,7 @@ impl Attributes {
             "command" => once(&mut self.command, meta, value(meta)?),
             "output" => once(&mut self.output, meta, value(meta)?),
             "queue" => once(&mut self.queue, meta, value(meta)?),
+            "label" => once(&mut self.label, meta, value(meta)?),
             "priority" => once(&mut self.priority, meta, value(meta)?),
             "attempts" => once(&mut self.attempts, meta, value(meta)?),
             "backoff" => once(&mut self.backoff, meta, backoff(&value(meta)?)?),
@@ -75,7 +77,7 @@ impl Attributes {
                 Ok(())
             }
             _ => Err(meta.error(format!(
-                "unknown option {word}; there are: command, output, queue, priority, attempts, backoff, timeout, groups, unique, crate"
+                "unknown option {word}; there are: command, output, queue, label, priority, attempts, backoff, timeout, groups, unique, crate"
             ))),
         }
     }

@@ -112,6 +112,7 @@ fn checks(krate: &Path, command: &LitStr, said: &Attributes) -> TokenStream {
 
 fn builder(krate: &Path, said: &Attributes) -> TokenStream {
     let queue = said.queue.iter().map(|queue| quote! { .queue(#queue) });
+    let label = said.label.iter().map(|label| quote! { .label(#label) });
     let priority = said.priority.iter().map(|priority| quote! { .priority(#priority) });
     let attempts = said.attempts.iter().map(|attempts| quote! { .attempts(#attempts) });
     let backoff = said.backoff.iter().map(|(first, longest)| {
@@ -129,7 +130,7 @@ fn builder(krate: &Path, said: &Attributes) -> TokenStream {
     });
     quote! {
         #krate::Command::named(Self::COMMAND)
-            #(#queue)* #(#priority)* #(#attempts)* #(#backoff)* #(#timeout)* #(#groups)*
+            #(#queue)* #(#label)* #(#priority)* #(#attempts)* #(#backoff)* #(#timeout)* #(#groups)*
     }
 }
 

@@ -31,6 +31,7 @@ use proc_macro::TokenStream;
 /// | `command = "name"` | the name of the command; the only one that must be there |
 /// | `output = Type` | the result; `()` if nothing is said |
 /// | `queue = "name"` | where its tasks wait |
+/// | `label = "customer.name"` | where in the payload the label of a task stands, which people see beside its command |
 /// | `priority = -5` | lower goes first |
 /// | `attempts = 4` | attempts in all |
 /// | `backoff = "2s..10m"` | the first delay, and the longest; `"2s"` alone is the first |

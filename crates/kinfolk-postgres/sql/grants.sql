@@ -28,7 +28,7 @@ begin
             -- Whether something is left, for one that ends when nothing is.
             ('kinfolk_worker', array['count_tasks', 'stats', 'find_tasks', 'get_tasks']),
             ('kinfolk_viewer', array['get_task', 'history', 'results', 'get_attempts', 'runs', 'list_tasks', 'find_tasks', 'get_tasks',
-                'count_matching', 'failed_tasks', 'pending_facts', 'children', 'tally', 'progress', 'stats',
+                'count_matching', 'count_by_command', 'failed_tasks', 'pending_facts', 'children', 'tally', 'progress', 'stats',
                 'count_tasks', 'minutes', 'queues', 'commands', 'workers', 'schedules', 'check_invariants', 'doctor', 'folded', 'holds',
                 'is_active', 'statuses', 'explain', 'groups', 'keys', 'change_mark', 'errors']),
             -- Those who run handlers in the database.

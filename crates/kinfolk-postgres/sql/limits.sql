@@ -113,6 +113,10 @@ create or replace function kinfolk.status_commands_max() returns integer
 language sql immutable parallel safe
 as $$ select 1000::integer $$;
 
+create or replace function kinfolk.label_path_bytes_max() returns integer
+language sql immutable parallel safe
+as $$ select 256::integer $$;
+
 create or replace function kinfolk.function_bytes_max() returns integer
 language sql immutable parallel safe
 as $$ select 256::integer $$;

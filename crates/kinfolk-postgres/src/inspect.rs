@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use kinfolk_core::audit::Audited;
 use kinfolk_core::cause::Causes;
 use kinfolk_core::error_log::LoggedError;
-use kinfolk_core::filter::{Filter, Matches, Page};
+use kinfolk_core::filter::{ByCommand, Filter, Matches, Page};
 use kinfolk_core::held::{self, Held};
 use kinfolk_core::inspect::{Finding, Stats, Violation};
 use kinfolk_core::limits::{LOOK_MAX, PAGE_MAX};
@@ -44,6 +44,7 @@ const PENDING: &str = "select queue, paused, fair, fact, command, served, group_
 const CHILDREN: &str = concat!("select ", task_columns!(), " from kinfolk.children($1, $2, $3)");
 const TALLY: &str = "select total, completed, failed, cancelled from kinfolk.tally($1)";
 const PROGRESS: &str = "select generation, total, completed, failed, cancelled from kinfolk.progress($1)";
+const COUNT_BY_COMMAND: &str = "select command, tasks, more from kinfolk.count_by_command($1)";
 const COUNTS: &str = "select queue, command, state, tasks from kinfolk.count_tasks()";
 const STATS: &str = "select now, workers, queue, oldest_open, fan_outs, families, more from kinfolk.stats()";
 const QUEUES: &str = "select * from kinfolk.queues()";
@@ -119,6 +120,17 @@ impl Inspect for PgStore {
             || Ok(Matches::default()),
             |row| Ok(Matches { tasks: rows::count(row, 0)?, more: rows::get(row, 1)? }),
         )
+    }
+
+    async fn count_by_command(&self, filter: &Filter) -> Answer<ByCommand> {
+        filter.check()?;
+        let filter = JsonText::of(filter)?;
+        let mut found = ByCommand::default();
+        for row in self.look(COUNT_BY_COMMAND, &[(&filter, Type::JSONB)]).await? {
+            found.counts.push((CommandName::new(rows::get(&row, 0)?)?, rows::count(&row, 1)?));
+            found.more = rows::get(&row, 2)?;
+        }
+        Ok(found)
     }
 
     async fn failures(&self, span: Duration) -> Answer<Causes> {

@@ -36,6 +36,7 @@ pub fn limits_sql() -> String {
         ("depth_max", "integer", u64::from(l::DEPTH_MAX)),
         ("made_max", "integer", l::MADE_MAX as u64),
         ("status_commands_max", "integer", l::STATUS_COMMANDS_MAX as u64),
+        ("label_path_bytes_max", "integer", l::LABEL_PATH_BYTES_MAX as u64),
         ("function_bytes_max", "integer", l::FUNCTION_BYTES_MAX as u64),
         ("steps_max", "integer", l::STEPS_MAX as u64),
         ("record_batch_max", "integer", l::RECORD_BATCH_MAX as u64),

@@ -18,7 +18,7 @@ use crate::store::{self, PgStore};
 use crate::values::{JsonIn, JsonText, Moment, micros};
 
 const REGISTER: &str =
-    "select kinfolk.register_commands($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
+    "select kinfolk.register_commands($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)";
 pub(crate) const TAKE_IDS: &str = "select kinfolk.take_ids($1)";
 pub(crate) const ENQUEUE: &str = "select nth, outcome, id, name \
     from kinfolk.enqueue_rows($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
@@ -59,6 +59,7 @@ impl Produce for PgStore {
         let envelopes: Vec<Option<bool>> = commands.iter().map(|c| c.handler.as_ref().map(|h| h.envelope)).collect();
         let groups: Vec<Option<JsonText>> =
             commands.iter().map(|c| c.groups.as_ref().map(JsonText::of).transpose()).collect::<Answer<_>>()?;
+        let labels: Vec<Option<String>> = commands.iter().map(|c| c.label.as_ref().map(ToString::to_string)).collect();
         self.rows(
             REGISTER,
             &[
@@ -79,6 +80,7 @@ impl Produce for PgStore {
                 (&envelopes, Type::BOOL_ARRAY),
                 (&on_successes, Type::TEXT_ARRAY),
                 (&on_errors, Type::TEXT_ARRAY),
+                (&labels, Type::TEXT_ARRAY),
             ],
         )
         .await?;

@@ -30,7 +30,8 @@ macro_rules! task_columns {
     () => {
         "id, command, queue, state, gate, priority, due, place, attempt, max_attempts, timeout_us, payload, result, \
          failure, unique_key, created_at, started_at, finished_at, cancel_requested_at, worker, suspect, strikes, trace, \
-         parent, root, depth, outcome, steps, signals, report, keys, fan_out, index, first_started_at, ran_us"
+         parent, root, depth, outcome, steps, signals, report, keys, fan_out, index, first_started_at, ran_us, made_by, \
+         follows, label_path"
     };
 }
 pub(crate) use task_columns;
@@ -125,6 +126,9 @@ pub(crate) fn task(row: &Row) -> Answer<Task> {
         depth: small(row, 25)?,
         fan_out: get::<Option<i64>>(row, 31)?.map(FanOutId),
         index: maybe_whole(row, 32)?,
+        made_by: get::<Option<i64>>(row, 35)?.map(TaskId),
+        follows: get::<Option<i64>>(row, 36)?.map(TaskId),
+        label_path: get::<Option<&str>>(row, 37)?.map(str::parse).transpose()?,
         outcome: get::<Option<&str>>(row, 26)?.map(str::parse::<State>).transpose()?,
         steps: whole(row, 27)?,
         signals: signal_names(row, 28)?,
@@ -286,6 +290,7 @@ pub(crate) fn command(row: &Row) -> Answer<Command> {
         },
         timeout: get::<Option<i64>>(row, 7)?.map(span),
         groups: json(row, 13)?.map(|json| json.to().map_err(StoreError::from)).transpose()?,
+        label: get::<Option<&str>>(row, 18)?.map(str::parse).transpose()?,
         handler: get::<Option<String>>(row, 8)?
             .map(|function| -> Answer<SqlHandler> {
                 Ok(SqlHandler {
@@ -311,6 +316,7 @@ pub(crate) fn worker(row: &Row) -> Answer<WorkerView> {
         started_at: moment(row, 4)?,
         lease_until: moment(row, 5)?,
         running: count(row, 6)?,
+        version: get(row, 7)?,
     })
 }
 
@@ -465,7 +471,10 @@ pub(crate) fn history(rows: &[Row]) -> Answer<History> {
     let mut history = History::default();
     for row in rows {
         match get::<i32>(row, 0)? {
-            1 => history.checkpoints.push(checkpoint(row)?),
+            1 => {
+                history.checkpoints.push(checkpoint(row)?);
+                history.recorded_at.push(moment(row, 17)?);
+            }
             2 => history.fan_outs.push(fan_out(row, 20, 7, 8)?),
             _ => history.results.push(child_result(FanOutId(get(row, 7)?), row, 19)?),
         }

@@ -79,7 +79,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         put_schedule declare_schedules pause_schedule remove_schedule due_schedules fire;
     register:
         register_command register_commands carry_out_registration keep_commands asked_commands require_commands
-        changed_command find_own_handler;
+        require_label changed_command find_own_handler;
     groups:
         declarations declared_groups groups_given group_given require_groups require_setting is_whole
         lock_declarations shape_of changed_declarations hold_still declare_groups leave_group erase_group open_parked
@@ -131,8 +131,8 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         sweep is_stuck has_open_child resume_signalled mark_lost prune prune_keys prune_rates remove_family
         remove_tasks prune_audit prune_errors prune_minutes;
     find:
-        list_tasks find_tasks count_matching require_filter is_of_kind is_time filter_range candidates in_states
-        pending_of parents_in sift has_at looked_at look_end;
+        list_tasks find_tasks matching count_matching count_by_command require_filter is_of_kind is_time filter_range
+        candidates in_states pending_of parents_in sift has_at looked_at look_end;
     inspect:
         get_task get_tasks get_attempts runs require_task children tally progress failed_tasks errors audit_log
         minutes change_mark stats count_tasks count_open ended_tasks more_than_counted active_fan_outs pending_facts open_facts

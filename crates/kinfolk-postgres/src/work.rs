@@ -26,7 +26,7 @@ use crate::store::PgStore;
 use crate::values::{Interval, JsonOut, JsonText, Moment, micros, span};
 use crate::wake::Listener;
 
-const REGISTER_WORKER: &str = "select kinfolk.register_worker($1, $2, $3, $4, $5)";
+const REGISTER_WORKER: &str = "select kinfolk.register_worker($1, $2, $3, $4, $5, $6)";
 const HEARTBEAT: &str = "select id, token from kinfolk.heartbeat($1)";
 const LEAVE: &str = "select kinfolk.leave($1)";
 const CLAIM: &str = "select id, command, payload, attempt, max_attempts, timeout_us, trace, priority, place, next_due, \
@@ -70,6 +70,7 @@ impl Work for PgStore {
         let queues: Vec<&str> = worker.queues.iter().map(QueueName::as_str).collect();
         let commands: Vec<&str> = worker.commands.iter().map(AsRef::as_ref).collect();
         let name = worker.name.replace('\0', "\u{fffd}");
+        let version = worker.version.replace('\0', "\u{fffd}");
         let lease = micros(worker.lease);
         point("register_worker.before");
         self.rows(
@@ -80,6 +81,7 @@ impl Work for PgStore {
                 (&queues, Type::TEXT_ARRAY),
                 (&commands, Type::TEXT_ARRAY),
                 (&lease, Type::INT8),
+                (&version, Type::TEXT),
             ],
         )
         .await?;

@@ -171,6 +171,7 @@ fn command(row: &Row<'_>) -> Result<KnownCommand> {
             },
             timeout: row.get::<_, Option<i64>>("timeout")?.map(span_from),
             groups: None,
+            label: row.get::<_, Option<String>>("label")?.map(|path| path.parse()).transpose()?,
             handler: None,
         },
     })

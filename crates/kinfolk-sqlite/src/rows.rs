@@ -64,9 +64,10 @@ pub(crate) fn task(row: &Row<'_>, catalogue: &Catalogue, now: Timestamp) -> Resu
     let outcome: Option<String> = row.get("outcome")?;
     let key_until: Option<i64> = row.get("key_until")?;
     let (signals, report): (Option<String>, Option<String>) = (row.get("signals")?, row.get("report")?);
+    let command = catalogue.command_by_id(row.get("command_id")?)?;
     Ok(Task {
         id: TaskId(row.get("id")?),
-        command: catalogue.command_name(row.get("command_id")?)?.clone(),
+        command: command.name.clone(),
         queue: catalogue.queue_name(row.get("queue_id")?)?.clone(),
         state: state.parse()?,
         gate: gate.map(|gate| gate.parse()).transpose()?,
@@ -96,6 +97,9 @@ pub(crate) fn task(row: &Row<'_>, catalogue: &Catalogue, now: Timestamp) -> Resu
         depth: row.get("depth")?,
         fan_out: row.get::<_, Option<i64>>("fan_out_id")?.map(FanOutId),
         index: row.get("nth")?,
+        made_by: row.get::<_, Option<i64>>("made_by")?.map(TaskId),
+        follows: row.get::<_, Option<i64>>("follows")?.map(TaskId),
+        label_path: command.label.clone(),
         outcome: outcome.map(|state| state.parse()).transpose()?,
         steps: row.get("steps")?,
         signals: signals.map_or(Ok(Vec::new()), |text| names(&text))?,

@@ -279,6 +279,7 @@ impl Engine {
         let spec = WorkerSpec {
             id: worker,
             name: "bench".to_owned(),
+            version: String::new(),
             queues: vec![QueueName::new(queue)?],
             commands: commands.iter().map(|name| CommandName::new(name)).collect::<Result<_, _>>()?,
             lease: Duration::from_secs(60),

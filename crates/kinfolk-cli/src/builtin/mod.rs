@@ -20,6 +20,9 @@ mod shell;
 
 use kinfolk::WorkerBuilder;
 
+/// What the workers of this program say they are.
+pub(crate) const VERSION: &str = concat!("kinfolk ", env!("CARGO_PKG_VERSION"));
+
 /// Adds the built-in commands to a worker.
 pub(crate) fn add(worker: WorkerBuilder, allow_shell: bool) -> WorkerBuilder {
     let worker = worker

@@ -43,6 +43,10 @@ pub(crate) struct FilterOptions {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     has_children: Option<bool>,
 
+    /// The follow-ups that the family of this root has made
+    #[arg(long, value_name = "ID")]
+    follows: Option<TaskId>,
+
     /// Only tasks without a parent
     #[arg(long)]
     roots: bool,
@@ -121,6 +125,7 @@ impl FilterOptions {
             root: self.root,
             has_children: self.has_children,
             fan_out: self.fan_out,
+            follows: self.follows,
             roots: self.roots,
             unique: self.unique.clone(),
             key: keys_of(self.key.iter().flatten())?,
@@ -163,6 +168,7 @@ pub(crate) fn words(filter: &Filter) -> Vec<String> {
     add("parent", filter.parent.map(|id| id.to_string()));
     add("root", filter.root.map(|id| id.to_string()));
     add("fan-out", filter.fan_out.map(|id| id.to_string()));
+    add("follows", filter.follows.map(|id| id.to_string()));
     add("unique", filter.unique.clone());
     for (group, key) in &filter.key.0 {
         add("key", Some(format!("{group}={key}")));

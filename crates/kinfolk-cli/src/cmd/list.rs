@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use kinfolk_core::filter::{Filter, Order};
-use kinfolk_core::limits::PAGE_MAX;
+use kinfolk_core::filter::{ByCommand, Filter, Order};
+use kinfolk_core::limits::{LOOK_MAX, PAGE_MAX};
 use kinfolk_core::{Gate, State, Task, TaskId, Timestamp};
+
+use serde_json::json;
 
 use super::cause::cause;
 use super::filter_options::{self, FilterOptions};
@@ -45,6 +47,10 @@ pub(crate) struct Args {
     /// Say how many there are, and don't list them
     #[arg(long)]
     count: bool,
+
+    /// Say how many there are of each command, and don't list them
+    #[arg(long, conflicts_with = "count")]
+    count_by_command: bool,
 }
 
 /// Runs it.
@@ -61,6 +67,9 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
         let found = store.count(&filter).await?;
         return session.out.say(&found, words::matches(&found));
     }
+    if args.count_by_command {
+        return by_command(&store.count_by_command(&filter).await?, session);
+    }
     let page = store.list(&filter).await?;
     let now = store.now().await?;
     let views: Vec<TaskView<'_>> = page.tasks.iter().map(TaskView::new).collect();
@@ -69,6 +78,22 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     session.out.list(&views, none, || table_of(&page.tasks, &causes, now))?;
     if let Some(next) = page.next {
         session.out.hint(format_args!("more: {}", session.command_line(&next_page(filter, next))));
+    }
+    Ok(())
+}
+
+fn by_command(found: &ByCommand, session: &Session) -> Result<(), Fault> {
+    let counts: Vec<_> =
+        found.counts.iter().map(|(command, tasks)| json!({"command": command, "tasks": tasks})).collect();
+    session.out.list(&counts, "no such tasks", || {
+        let mut table = Table::new(&["command", "tasks"]).numbers(&[1]);
+        for (command, tasks) in &found.counts {
+            table.row(vec![table::text(command), table::number(*tasks)]);
+        }
+        table
+    })?;
+    if found.more {
+        session.out.hint(format_args!("there may be more: {LOOK_MAX} tasks are counted at most"));
     }
     Ok(())
 }
@@ -102,7 +127,7 @@ fn table_of(tasks: &[Task], causes: &BTreeMap<TaskId, String>, now: Timestamp) -
     for task in tasks {
         table.row(vec![
             table::text(task.id),
-            table::text(&task.command),
+            table::text(words::named(task)),
             table::text(&task.queue),
             table::state(task.state, words::gate_note(task)),
             table::text(format_args!("{}/{}", task.attempt, task.max_attempts)),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kinfolk_core::limits::ATTEMPTS_DEFAULT;
-use kinfolk_core::{Command, CommandName, QueueName, SqlHandler};
+use kinfolk_core::{Command, CommandName, LabelPath, QueueName, SqlHandler};
 
 use super::group_options::GroupOptions;
 use crate::fault::Fault;
@@ -48,6 +48,10 @@ pub(crate) struct Args {
     /// How long one attempt may run
     #[arg(long, value_name = "SPAN", value_parser = span::parse, allow_hyphen_values = true)]
     timeout: Option<Duration>,
+
+    /// Where in the payload the label of a task stands, which people see beside its command: customer.name; '' takes it away
+    #[arg(long, value_name = "PATH")]
+    label: Option<LabelPath>,
 
     #[command(flatten)]
     groups: GroupOptions,
@@ -131,6 +135,7 @@ impl Args {
         if let Some(cap) = self.backoff_cap {
             retry.cap_ms = whole_millis(cap)?;
         }
+        command.label = self.label.clone().or(command.label);
         // Those that stay as they are need not be declared again.
         command.groups = self.groups.changed(command.groups.as_ref())?;
         command.handler = self.handler.changed(command.handler)?;

@@ -12,7 +12,7 @@ use crate::out::pretty::pretty;
 use crate::out::table::{self, Table, harmless};
 use crate::out::time::relative;
 use crate::out::view::TaskView;
-use crate::out::words::{colored, ran, reason_words, suspect_words, tally_words};
+use crate::out::words::{colored, named, ran, reason_words, suspect_words, tally_words};
 use crate::session::Session;
 use crate::span;
 
@@ -36,7 +36,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     }
     let now = store.now().await?;
     let out = session.out;
-    out.line(format_args!("task {} {} {}", task.id.bold(), task.command.bold(), colored(task.state)))?;
+    out.line(format_args!("task {} {} {}", task.id.bold(), named(&task).bold(), colored(task.state)))?;
     let path = path(&task, waits_of(&tally, &history), &attempts);
     let mut facts = facts(&task, &tally, path, now);
     if is_suspended(&task) {
@@ -79,6 +79,9 @@ fn facts(task: &Task, tally: &Tally, path: String, now: Timestamp) -> Vec<(&'sta
     ];
     if let Some(parent) = task.parent {
         facts.push(("family", format!("child of task {parent}, root {}, depth {}", task.root, task.depth)));
+    }
+    if let (Some(maker), Some(root)) = (task.made_by, task.follows) {
+        facts.push(("follows", format!("the family of task {root}; made by task {maker}")));
     }
     if tally.total > 0 {
         facts.push(("children", format!("{}: {}", tally.total, tally_words(tally))));

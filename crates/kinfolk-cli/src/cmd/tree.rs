@@ -6,6 +6,7 @@
 
 use std::pin::Pin;
 
+use kinfolk_core::filter::{Filter, Order};
 use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::{FanOut, History, State, Store, StoreError, Tally, Task, TaskId, Timestamp};
 use owo_colors::OwoColorize as _;
@@ -17,7 +18,7 @@ use crate::out::Out;
 use crate::out::durable::{awaited, fan_out_words, is_suspended, names, report_words};
 use crate::out::table::short;
 use crate::out::view::TaskView;
-use crate::out::words::{children, colored, duration, gate_note, tally_words};
+use crate::out::words::{children, colored, duration, gate_note, named, tally_words};
 use crate::session::Session;
 
 /// Children of one task that are shown unless all are asked for.
@@ -49,6 +50,9 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let kin = tree.kin(&task).await?;
     tree.task(&task, &kin, "")?;
     tree.children(&task, &kin, String::new()).await?;
+    if task.parent.is_none() {
+        tree.follow_ups(&task).await?;
+    }
     if !session.out.json() && task.parent.is_none() && progress.levels.len() > 1 {
         let Tally { total, .. } = progress.family;
         session.out.line(format_args!("{total} descendants: {}", tally_words(&progress.family)))?;
@@ -130,7 +134,7 @@ impl Tree<'_> {
             return self.out.item(&TaskView::new(task).tally(tally).fan_outs(history));
         }
         let state = colored(task.state) + gate_note(task);
-        let mut line = format!("{}{} {} {state}", branch.dimmed(), task.id.bold(), task.command);
+        let mut line = format!("{}{} {} {state}", branch.dimmed(), task.id.bold(), named(task));
         if !task.keys.is_empty() {
             line.push_str(&format!(" {}", format_args!("[{}]", short(&keys_words(&task.keys), 60)).dimmed()));
         }
@@ -231,6 +235,22 @@ impl Tree<'_> {
                 failed.truncate(PAGE);
                 return Ok(failed);
             }
+        }
+    }
+
+    /// The tasks that come after the family because one of its tasks asked for them.
+    async fn follow_ups(&self, root: &Task) -> Result<(), Fault> {
+        let filter = Filter { follows: Some(root.id), order: Order::Oldest, limit: PAGE, ..Filter::default() };
+        let page = self.store.list(&filter).await?;
+        if !page.tasks.is_empty() && !self.out.json() {
+            self.out.line("follow-ups:")?;
+        }
+        for task in &page.tasks {
+            self.task(task, &Kin::default(), "")?;
+        }
+        match page.next {
+            Some(_) if !self.out.json() => self.out.line(format_args!("more: kinfolk list --follows {}", root.id)),
+            _ => Ok(()),
         }
     }
 

@@ -19,8 +19,8 @@ pub(crate) async fn run(session: &Session) -> Result<(), Fault> {
 }
 
 fn table_of(workers: &[WorkerView], now: Timestamp) -> Table {
-    let mut table =
-        Table::new(&["worker", "name", "queues", "commands", "running", "started", "lease"]).numbers(&[3, 4]);
+    let mut table = Table::new(&["worker", "name", "version", "queues", "commands", "running", "started", "lease"])
+        .numbers(&[4, 5]);
     for worker in workers {
         let queues: Vec<&str> = worker.queues.iter().map(AsRef::as_ref).collect();
         let lease = match worker.lease_until > now {
@@ -32,6 +32,7 @@ fn table_of(workers: &[WorkerView], now: Timestamp) -> Table {
         table.row(vec![
             table::dim(worker.id),
             table::text(&worker.name),
+            table::text(if worker.version.is_empty() { "-" } else { &worker.version }),
             table::text(table::short(&queues.join(" "), 40)),
             table::number(worker.commands.len() as u64),
             table::number(worker.running),

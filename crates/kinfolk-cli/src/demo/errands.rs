@@ -14,7 +14,7 @@ const CALLS: usize = 6;
 
 /// Calls a supplier and orders something.
 #[derive(Serialize, Deserialize, Task)]
-#[task(command = "shop.call_supplier", output = String, queue = "shop.calls", groups(supplier = 1))]
+#[task(command = "shop.call_supplier", output = String, queue = "shop.calls", label = "item", groups(supplier = 1))]
 struct CallSupplier {
     #[task(key)]
     supplier: String,

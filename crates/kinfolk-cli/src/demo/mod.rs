@@ -32,6 +32,7 @@ use self::look::Look;
 use self::screen::Screen;
 use self::story::Story;
 use self::summary::Summary;
+use crate::builtin::VERSION;
 use crate::cmd::serve::Serving;
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -40,13 +41,14 @@ use crate::session::Session;
 use crate::stop::Signals;
 
 /// The commands of the shop.
-pub(crate) const COMMANDS: [&str; 6] = [
+pub(crate) const COMMANDS: [&str; 7] = [
     workflow::ProcessOrder::COMMAND,
     shop::ValidateOrder::COMMAND,
     shop::PackItem::COMMAND,
     shop::SendNotification::COMMAND,
     shop::SendInvoice::COMMAND,
     shop::FinalizeOrder::COMMAND,
+    shop::AskForReview::COMMAND,
 ];
 
 /// How often the screen is drawn anew.
@@ -63,6 +65,7 @@ pub(crate) fn handlers(worker: WorkerBuilder) -> WorkerBuilder {
         .handle(shop::send_notification)
         .handle(shop::send_invoice)
         .handle(shop::finalize_order)
+        .handle(shop::ask_for_review)
 }
 
 /// Runs one day, or day after day until it is told to stop.
@@ -209,7 +212,7 @@ async fn worker(
     once: bool,
     told: impl Fn(&Event) + Send + Sync + 'static,
 ) -> Result<WorkerHandle, Fault> {
-    Ok(errands::handlers(handlers(kinfolk.worker()), once)
+    Ok(errands::handlers(handlers(kinfolk.worker().version(VERSION)), once)
         .queue("shop.orders", 8)
         .queue("shop.packing", 5)
         .queue("shop.mail", 3)

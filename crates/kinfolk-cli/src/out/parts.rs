@@ -11,9 +11,9 @@ use kinfolk_core::inspect::{Count, Finding, Health, Stats};
 use kinfolk_core::task::Ending;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{
-    Attempt, Checkpoint, CommandName, Failure, FailureKind, FanOut, FanOutId, GroupSpec, Groups, Json, Key, KeyView,
-    QueueName, Rate, Reason, Rule, Run, Setting, SignalName, State, StepKind, Tally, TaskId, Timestamp, Verdict,
-    WorkerId,
+    Attempt, Checkpoint, CommandName, Failure, FailureKind, FanOut, FanOutId, GroupSpec, Groups, History, Json, Key,
+    KeyView, QueueName, Rate, Reason, Rule, Run, Setting, SignalName, State, StepKind, Tally, TaskId, Timestamp,
+    Verdict, WorkerId,
 };
 use serde::Serialize;
 use serde_json::{Number, Value};
@@ -158,13 +158,24 @@ pub(crate) struct CheckpointPart<'a> {
     kind: StepKind,
     digest: Option<&'a str>,
     value: &'a Json,
+    recorded_at: Timestamp,
 }
 
-impl<'a> From<&'a Checkpoint> for CheckpointPart<'a> {
-    fn from(checkpoint: &'a Checkpoint) -> Self {
+impl<'a> CheckpointPart<'a> {
+    /// All that was recorded, in its order.
+    pub(crate) fn all(history: &'a History) -> Vec<Self> {
+        history
+            .checkpoints
+            .iter()
+            .zip(&history.recorded_at)
+            .map(|(checkpoint, at)| Self::new(checkpoint, *at))
+            .collect()
+    }
+
+    fn new(checkpoint: &'a Checkpoint, recorded_at: Timestamp) -> Self {
         let Checkpoint { key, kind, digest, value } = checkpoint;
         let digest = Some(digest.as_str()).filter(|digest| !digest.is_empty());
-        Self { key: key.into(), kind: *kind, digest, value }
+        Self { key: key.into(), kind: *kind, digest, value, recorded_at }
     }
 }
 
@@ -275,6 +286,7 @@ pub(crate) fn reason(reason: &Reason) -> Value {
 pub(crate) struct WorkerPart<'a> {
     id: WorkerId,
     name: &'a str,
+    version: &'a str,
     queues: &'a [QueueName],
     commands: &'a [CommandName],
     running: u64,
@@ -287,6 +299,7 @@ impl<'a> From<&'a WorkerView> for WorkerPart<'a> {
         Self {
             id: worker.id,
             name: &worker.name,
+            version: &worker.version,
             queues: &worker.queues,
             commands: &worker.commands,
             running: worker.running,

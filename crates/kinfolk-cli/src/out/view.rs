@@ -53,6 +53,9 @@ pub(crate) struct TaskView<'a> {
     depth: u16,
     fan_out: Option<FanOutId>,
     index: Option<u32>,
+    made_by: Option<TaskId>,
+    follows: Option<TaskId>,
+    label: Option<String>,
     outcome: Option<&'static str>,
     steps: u32,
     signals: &'a [SignalName],
@@ -104,6 +107,9 @@ impl<'a> TaskView<'a> {
             depth: task.depth,
             fan_out: task.fan_out,
             index: task.index,
+            made_by: task.made_by,
+            follows: task.follows,
+            label: task.label(),
             outcome: task.outcome.map(kinfolk_core::State::as_str),
             steps: task.steps,
             signals: &task.signals,
@@ -138,8 +144,7 @@ impl<'a> TaskView<'a> {
 
     /// The same with all that its handler has recorded.
     pub(crate) fn history(self, history: &'a History) -> Self {
-        let checkpoints = history.checkpoints.iter().map(Into::into).collect();
-        Self { checkpoints: Some(checkpoints), ..self.fan_outs(history) }
+        Self { checkpoints: Some(CheckpointPart::all(history)), ..self.fan_outs(history) }
     }
 }
 
@@ -192,6 +197,7 @@ pub(crate) struct CommandView<'a> {
     #[serde(serialize_with = "millis")]
     pub(crate) timeout_ms: Option<Duration>,
     pub(crate) groups: Option<BTreeMap<&'a str, SpecPart>>,
+    pub(crate) label: Option<String>,
     pub(crate) handler: Option<&'a str>,
     pub(crate) before_handler: Option<&'a str>,
     pub(crate) after_handler: Option<&'a str>,
@@ -217,6 +223,7 @@ impl<'a> CommandView<'a> {
             max_strikes: command.retry.max_strikes,
             timeout_ms: command.timeout,
             groups: command.groups.as_ref().map(parts::groups),
+            label: command.label.as_ref().filter(|path| !path.is_none()).map(ToString::to_string),
             handler: handler.map(|handler| handler.function.as_str()),
             before_handler: handler.and_then(|handler| handler.before.as_deref()),
             after_handler: handler.and_then(|handler| handler.after.as_deref()),

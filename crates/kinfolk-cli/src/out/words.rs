@@ -9,7 +9,7 @@ use kinfolk_core::{Gate, Reason, State, Tally, Task, Timestamp};
 use owo_colors::OwoColorize as _;
 
 use super::durable::is_suspended;
-use super::table::harmless;
+use super::table::{harmless, short};
 use super::time::relative;
 use crate::span;
 
@@ -135,6 +135,14 @@ pub(crate) fn held(held: &Held) -> String {
     format!("queue {}: {more}{} pending {why}", held.queue, held.tasks)
 }
 
+/// The command of a task, and what people call the task.
+pub(crate) fn named(task: &Task) -> String {
+    match task.label() {
+        Some(label) => format!("{} {}", task.command, short(&label, 40)),
+        None => task.command.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,6 +182,9 @@ mod tests {
             depth: 0,
             fan_out: None,
             index: None,
+            made_by: None,
+            follows: None,
+            label_path: None,
             outcome: None,
             steps: 1,
             signals: Vec::new(),

@@ -1,9 +1,12 @@
 //! Filters: each part of one by itself, together, in pages both ways, and counted.
 
-use kinfolk_core::filter::{Filter, Matches, Order, PayloadIs};
+use std::collections::BTreeMap;
+
+use kinfolk_core::filter::{ByCommand, Filter, Matches, Order, PayloadIs};
 use kinfolk_core::limits::{ERROR_BYTES_MAX, LOOK_MAX};
 use kinfolk_core::{
-    Failure, FailureKind, FanOutId, InputError, NewTask, Outcome, Retry, Rule, State, StoreError, TaskId, Unique,
+    CommandName, Failure, FailureKind, FanOutId, InputError, NewTask, Outcome, Retry, Rule, State, StoreError, TaskId,
+    Unique,
 };
 
 use crate::grouped::keys_of;
@@ -23,6 +26,12 @@ async fn found(w: &World, filter: Filter) -> Vec<TaskId> {
         Matches { tasks: newest.len() as u64, more: false },
         "{filter:?}"
     );
+    let by_command = w.store.count_by_command(&filter).await.unwrap();
+    let mut counts: BTreeMap<CommandName, u64> = BTreeMap::new();
+    for task in page.tasks {
+        *counts.entry(task.command).or_default() += 1;
+    }
+    assert_eq!(by_command, ByCommand { counts: counts.into_iter().collect(), more: false }, "{filter:?}");
     newest
 }
 

@@ -1,5 +1,6 @@
 //! Follow-ups: top-level tasks that start after every family that asked for them has settled.
 
+use kinfolk_core::filter::Filter;
 use kinfolk_core::{
     Command, Due, Enqueued, Failure, FollowUp, Gate, Made, NewTask, OnDuplicate, Outcome, Policy, Rejection, Retention,
     Retry, Settled, State, TaskId, Unique, UniqueScope, When,
@@ -304,4 +305,27 @@ pub async fn a_queue_without_children_takes_follow_ups(w: &World) {
     let made = follow_up(flush("{}"), When::Settled);
     assert_eq!(w.leave_behind(&root, made).await, Settled::Recorded(State::Completed));
     assert_eq!(w.claimable().await, [w.only("export").await]);
+}
+
+/// A follow-up says which task and which family made it, also after it has run; one that joins others stays with the first.
+pub async fn a_follow_up_remembers_who_made_it(w: &World) {
+    let root = w.root().await;
+    w.leave_behind(&root, children(1)).await;
+    let child = w.start(w.kids(root.id).await[0]).await;
+    w.leave_behind(&child, follow_up(flush("{}"), When::Settled)).await;
+    let made = w.only("export").await;
+    let (other, kid) = asks(w, "{}", When::Settled).await;
+    w.work(kid, Outcome::Done(None)).await;
+    let follows = |root| Filter { follows: Some(root), limit: 10, ..Filter::default() };
+    for ran in [false, true] {
+        if ran {
+            w.work(made, Outcome::Done(None)).await;
+        }
+        let shown = w.get(made).await;
+        assert_eq!((shown.made_by, shown.follows, shown.parent), (Some(child.id), Some(root.id), None));
+        assert_eq!(w.store.list(&follows(root.id)).await.unwrap().tasks, [shown]);
+        assert_eq!(w.store.count(&follows(root.id)).await.unwrap().tasks, 1);
+        assert_eq!(w.store.list(&follows(other)).await.unwrap().tasks, []);
+    }
+    assert_eq!((w.get(root.id).await.made_by, w.get(child.id).await.follows), (None, None));
 }

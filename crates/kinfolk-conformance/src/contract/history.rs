@@ -19,6 +19,8 @@ pub async fn most_tasks_have_none(w: &World) {
 pub async fn it_holds_checkpoints_fan_outs_and_results(w: &World) {
     let root = w.root().await;
     w.record(&root, &[step("a", "1")]).await;
+    let begun_at = w.now();
+    w.advance(3).await;
     let suspend = Suspend {
         checkpoints: vec![step("b", "2")],
         fan_outs: vec![fan_out("first", 2, Rule::CollectAll), fan_out("second", 1, Rule::FailFast)],
@@ -29,6 +31,7 @@ pub async fn it_holds_checkpoints_fan_outs_and_results(w: &World) {
     let [first, second] = &history.fan_outs[..] else { panic!("{history:?}") };
     let recorded = [step("a", "1"), step("b", "2"), begun("first", first.id), begun("second", second.id)];
     assert_eq!(history.checkpoints, recorded);
+    assert_eq!(history.recorded_at, [begun_at, w.now(), w.now(), w.now()], "each has the time of its call");
     assert!(first.id < second.id);
     assert_eq!((first.task, first.rule, first.tally), (root.id, Rule::CollectAll, counts(2, 0, 0, 0)));
     assert_eq!((first.verdict, first.decided_at, first.deadline), (None, None, None));

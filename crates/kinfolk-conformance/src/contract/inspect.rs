@@ -5,10 +5,10 @@ use std::time::Duration;
 use kinfolk_core::inspect::{Count, Filter, Health};
 use kinfolk_core::limits::{LOOK_MAX, PAGE_MAX};
 use kinfolk_core::store::WakeSource;
-use kinfolk_core::{NewTask, Outcome, Settled, State, TaskId, Wake};
+use kinfolk_core::{Command, LabelPath, NewTask, Outcome, Settled, State, TaskId, Wake};
 
 use crate::kin::children;
-use crate::world::{LEASE, World, command, later, new_task, queue_name, secs, worker_spec};
+use crate::world::{LEASE, World, command, json, later, new_task, plain_command, queue_name, secs, worker_spec};
 
 async fn found(w: &World, filter: Filter) -> Vec<TaskId> {
     w.store.list(&Filter { limit: 100, ..filter }).await.unwrap().tasks.into_iter().map(|task| task.id).collect()
@@ -196,6 +196,7 @@ pub async fn commands_are_shown_as_registered(w: &World) {
             jitter_pct: 100,
             max_strikes: 1_000,
         },
+        label: Some("order.id".parse().unwrap()),
         ..kinfolk_core::Command::new(command("a.b/c:d-e_f"))
     };
     w.store.register(std::slice::from_ref(&odd)).await.unwrap();
@@ -203,6 +204,26 @@ pub async fn commands_are_shown_as_registered(w: &World) {
     assert_eq!(commands[0], odd);
     assert!(commands.is_sorted_by(|a, b| a.name < b.name));
     assert_eq!(commands.len(), 4);
+}
+
+/// The label of a task is what its payload has at the path that its command names, from the moment at which it names one;
+/// who names none leaves the path that is known.
+pub async fn a_label_is_read_from_the_payload(w: &World) {
+    let task = w.create(NewTask { payload: json(r#"{"to":{"name":"Ann"}}"#), ..new_task("mail") }).await;
+    let long = json(&format!(r#"{{"body":"{}","to":{{"name":7}}}}"#, "x".repeat(5_000)));
+    let large = w.create(NewTask { payload: long, ..new_task("mail") }).await;
+    let bare = w.enqueue("mail").await;
+    assert_eq!(w.get(task).await.label(), None);
+    let path = |path: &str| Some(path.parse::<LabelPath>().unwrap());
+    for label in [path("to.name"), None] {
+        w.store.register(&[Command { label, ..plain_command("mail") }]).await.unwrap();
+        let shown = w.store.list(&Filter { limit: 10, ..Filter::default() }).await.unwrap().tasks;
+        let labels: Vec<_> = shown.iter().map(|task| (task.id, task.label())).collect();
+        assert_eq!(labels, [(bare, None), (large, Some("7".to_owned())), (task, Some("Ann".to_owned()))]);
+        assert_eq!(w.get(large).await.label().as_deref(), Some("7"));
+    }
+    w.store.register(&[Command { label: path(""), ..plain_command("mail") }]).await.unwrap();
+    assert_eq!(w.get(task).await.label_path, None);
 }
 
 /// Names sort by their bytes, in every store and every locale.

@@ -16,11 +16,11 @@ const NOTHING: Recovered = Recovered { returned: 0, poisoned: 0, cancelled: 0, w
 
 /// A worker is shown as it registered, with a lease from now on.
 pub async fn a_worker_is_shown_as_it_registered(w: &World) {
-    let spec = WorkerSpec { name: "é:42".to_owned(), ..worker_spec(secs(45)) };
+    let spec = WorkerSpec { name: "é:42".to_owned(), version: "shop 1.8.2".to_owned(), ..worker_spec(secs(45)) };
     w.store.register_worker(&spec).await.unwrap();
     let shown = w.store.workers().await.unwrap().remove(0);
     assert_eq!((shown.id, shown.name, shown.running), (spec.id, spec.name, 0));
-    assert_eq!((shown.queues, shown.commands), (spec.queues, spec.commands));
+    assert_eq!((shown.queues, shown.commands, shown.version), (spec.queues, spec.commands, spec.version));
     assert_eq!((shown.started_at, shown.lease_until), (w.now(), w.now().plus(secs(45))));
 }
 

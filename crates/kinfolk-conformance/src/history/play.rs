@@ -442,6 +442,7 @@ fn worker_spec(worker: usize, commands: u8, lease: Duration) -> WorkerSpec {
     WorkerSpec {
         id: worker_id(worker),
         name: format!("worker-{worker}"),
+        version: String::new(),
         queues: vec![queue_name(0), queue_name(1)],
         commands: command_names(commands),
         lease,

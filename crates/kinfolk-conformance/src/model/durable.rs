@@ -31,11 +31,15 @@ impl Engine {
     pub(super) fn record_all(&mut self, id: TaskId, checkpoints: &[Checkpoint]) -> Answer<()> {
         for checkpoint in checkpoints {
             let twice = self.has(Bug::RepeatedRecordIsWrittenTwice);
-            let rows = &mut self.row_mut(id).checkpoints;
-            match rows.iter().find(|before| before.key == checkpoint.key) {
+            let now = self.now;
+            let row = self.row_mut(id);
+            match row.checkpoints.iter().find(|before| before.key == checkpoint.key) {
                 Some(before) if before == checkpoint && !twice => {}
                 Some(before) if before != checkpoint => return Err(already_recorded(id, &checkpoint.key)),
-                _ => rows.push(checkpoint.clone()),
+                _ => {
+                    row.checkpoints.push(checkpoint.clone());
+                    row.recorded_at.push(now);
+                }
             }
         }
         let row = self.row_mut(id);

@@ -167,6 +167,7 @@ impl Engine {
         let results = fan_outs.iter().filter(inline).flat_map(|id| self.all_results(*id)).collect();
         History {
             checkpoints: row.checkpoints.clone(),
+            recorded_at: row.recorded_at.clone(),
             fan_outs: fan_outs.iter().map(|id| self.fan_out_shown(*id)).collect(),
             results,
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use kinfolk_core::cause::{Causes, FailedTask};
-use kinfolk_core::filter::{Filter, Matches, Order, Page};
+use kinfolk_core::filter::{ByCommand, Filter, Matches, Order, Page};
 use kinfolk_core::inspect::{Count, Stats, Violation};
 use kinfolk_core::limits::{LOOK_MAX, PAGE_MAX, RUNS_SHOWN_MAX};
 use kinfolk_core::store::Answer;
@@ -67,6 +67,14 @@ impl Engine {
     pub(super) fn count_matching(&self, filter: &Filter) -> Matches {
         let tasks = self.matching(filter).count();
         Matches { tasks: tasks.min(LOOK_MAX) as u64, more: tasks > LOOK_MAX }
+    }
+
+    pub(super) fn count_by_command(&self, filter: &Filter) -> ByCommand {
+        let mut counts: BTreeMap<CommandName, u64> = BTreeMap::new();
+        for row in self.matching(filter).take(LOOK_MAX) {
+            *counts.entry(row.task.command.clone()).or_default() += 1;
+        }
+        ByCommand { counts: counts.into_iter().collect(), more: self.count_matching(filter).more }
     }
 
     pub(super) fn failures(&self, span: Duration) -> Causes {
@@ -142,6 +150,7 @@ impl Engine {
             .map(|row| WorkerView {
                 id: row.spec.id,
                 name: row.spec.name.clone(),
+                version: row.spec.version.clone(),
                 queues: row.spec.queues.clone(),
                 commands: row.spec.commands.clone(),
                 started_at: row.started_at,
@@ -225,8 +234,9 @@ impl Engine {
 
     fn shown(&self, row: &Row) -> Task {
         let held = row.unique.as_ref().filter(|_| row.holds_key(self.now, self.bug));
+        let label_path = self.commands[&row.task.command].label.clone();
         let first_started_at = row.attempts.first().map(|first| first.started_at).or(row.task.started_at);
-        Task { unique_key: held.map(|unique| unique.key.clone()), first_started_at, ..row.task.clone() }
+        Task { unique_key: held.map(|unique| unique.key.clone()), first_started_at, label_path, ..row.task.clone() }
     }
 
     pub(super) fn attempts(&self, id: TaskId) -> Vec<Attempt> {

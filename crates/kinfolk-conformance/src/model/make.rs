@@ -130,7 +130,11 @@ impl Engine {
             }
             None => {
                 let place = self.tasks[&root].task.place;
-                self.insert(new, Birth { priority, place, gate: Some(Gate::After), maker: Some(maker), kin: None })
+                let gate = Some(Gate::After);
+                let id = self.insert(new, Birth { priority, place, gate, maker: Some(maker), kin: None });
+                let made = &mut self.row_mut(id).task;
+                (made.made_by, made.follows) = (Some(maker), Some(root));
+                id
             }
         };
         let entry = self.follow_ups.entry(id).or_default().entry(root).or_default();

@@ -110,6 +110,8 @@ struct Row {
     order: ChildOrder,
     /// What its handler has recorded.
     checkpoints: Vec<Checkpoint>,
+    /// When each of them was recorded.
+    recorded_at: Vec<Timestamp>,
     /// Signals that nobody has taken yet, oldest first.
     kept: Vec<(SignalName, Json)>,
     /// It has been suspended at least once.

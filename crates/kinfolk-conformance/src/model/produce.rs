@@ -44,7 +44,9 @@ impl Engine {
             self.make_queue(&command.queue);
             let handler = self.commands.get(&command.name).and_then(|before| before.handler.clone());
             let handler = command.handler.clone().or(handler);
-            self.commands.insert(command.name.clone(), Command { handler, groups: None, ..command.clone() });
+            let label = self.commands.get(&command.name).and_then(|before| before.label.clone());
+            let label = command.label.clone().or(label).filter(|path| !path.is_none());
+            self.commands.insert(command.name.clone(), Command { handler, label, groups: None, ..command.clone() });
             if let Some(groups) = &command.groups {
                 self.declare(&command.name, groups);
             }
@@ -138,6 +140,9 @@ impl Engine {
             // Spawned children are in the fan-out that has their parent's number.
             fan_out: birth.kin.map(|kin| kin.fan_out.unwrap_or(FanOutId(kin.parent.0))),
             index: birth.kin.map(|kin| kin.nth),
+            made_by: None,
+            follows: None,
+            label_path: None,
             outcome: None,
             steps: 0,
             signals: Vec::new(),
@@ -157,6 +162,7 @@ impl Engine {
             fan_out: birth.kin.and_then(|kin| kin.fan_out),
             order: ChildOrder::Together,
             checkpoints: Vec::new(),
+            recorded_at: Vec::new(),
             kept: Vec::new(),
             parked: false,
             at_work: false,

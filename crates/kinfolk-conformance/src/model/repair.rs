@@ -120,9 +120,10 @@ impl Engine {
         let reopened: Vec<_> = bad.into_iter().filter(|f| self.step_of(*f).is_some_and(|step| step < cut)).collect();
         let row = self.row_mut(id);
         // Signals that were taken can't be sent again: they stay.
-        let taken: Vec<_> =
-            row.checkpoints.drain(cut as usize..).filter(|step| step.kind == StepKind::Signal).collect();
+        let dropped = row.checkpoints.drain(cut as usize..).zip(row.recorded_at.drain(cut as usize..));
+        let (taken, then): (Vec<_>, Vec<_>) = dropped.filter(|(step, _)| step.kind == StepKind::Signal).unzip();
         row.checkpoints.extend(taken);
+        row.recorded_at.extend(then);
         row.task.steps = u32::try_from(row.checkpoints.len()).expect("few enough");
         row.task.state = State::Waiting;
         row.task.gate = None;

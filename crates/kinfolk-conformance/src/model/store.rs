@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use kinfolk_core::audit::{Audit, Audited};
 use kinfolk_core::cause::Causes;
 use kinfolk_core::error_log::LoggedError;
-use kinfolk_core::filter::{Filter, Matches, Page};
+use kinfolk_core::filter::{ByCommand, Filter, Matches, Page};
 use kinfolk_core::held::Held;
 use kinfolk_core::inspect::{Finding, Health, Stats, Violation};
 use kinfolk_core::limits::PAGE_MAX;
@@ -239,6 +239,11 @@ impl Inspect for Model {
     async fn count(&self, filter: &Filter) -> Answer<Matches> {
         filter.check()?;
         Ok(self.engine().count_matching(filter))
+    }
+
+    async fn count_by_command(&self, filter: &Filter) -> Answer<ByCommand> {
+        filter.check()?;
+        Ok(self.engine().count_by_command(filter))
     }
 
     async fn failures(&self, span: Duration) -> Answer<Causes> {

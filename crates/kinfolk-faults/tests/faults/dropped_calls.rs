@@ -54,7 +54,8 @@ async fn drop_calls(kind: Kind) -> Result<()> {
     let id = WorkerId(Uuid::now_v7());
     let lease = Duration::from_secs(600);
     let (queues, commands) = (vec![queue.clone()], vec![command]);
-    let spec = WorkerSpec { id, name: "a test".to_owned(), queues, commands: commands.clone(), lease };
+    let spec =
+        WorkerSpec { id, name: "a test".to_owned(), version: String::new(), queues, commands: commands.clone(), lease };
     store.register_worker(&spec).await?;
 
     let mut count = Count::default();

@@ -55,7 +55,16 @@ impl Line {
         let id = WorkerId(Uuid::now_v7());
         let commands = vec![CommandName::new(NOTE)?];
         let queues = vec![QueueName::default()];
-        self.direct.register_worker(&WorkerSpec { id, name: "a test".to_owned(), queues, commands, lease }).await?;
+        self.direct
+            .register_worker(&WorkerSpec {
+                id,
+                name: "a test".to_owned(),
+                version: String::new(),
+                queues,
+                commands,
+                lease,
+            })
+            .await?;
         Ok(id)
     }
 

@@ -58,7 +58,16 @@ async fn consume(store: Arc<dyn Store>, end: Arc<AtomicBool>) -> Result<Vec<Stri
     let commands: Vec<_> = COMMANDS.iter().map(|name| CommandName::new(name)).collect::<Result<_, _>>()?;
     let (queue, lease) = (QueueName::default(), Duration::from_secs(600));
     let queues = vec![queue.clone()];
-    store.register_worker(&WorkerSpec { id, name: "a test".into(), queues, commands: commands.clone(), lease }).await?;
+    store
+        .register_worker(&WorkerSpec {
+            id,
+            name: "a test".into(),
+            version: String::new(),
+            queues,
+            commands: commands.clone(),
+            lease,
+        })
+        .await?;
     let mut seen = Vec::new();
     while !end.load(Ordering::Relaxed) {
         let (token, limit) = (Token(Uuid::new_v4()), 3);

@@ -9,6 +9,7 @@ create table kinfolk.checkpoint (
     kind text not null,
     digest text not null,
     value jsonb not null,
+    recorded_at timestamptz not null,
     primary key (task_id, seq),
     unique (task_id, branch, name, occurrence)
 );

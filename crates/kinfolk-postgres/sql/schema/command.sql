@@ -5,6 +5,7 @@
 -- `before_handler` and `after_handler` are called around it; `on_success` and `on_error` are told how an attempt ended.
 -- `envelope`: an answer with a boolean `success` is an envelope, see `open_envelope`.
 -- `max_attempts` is null where none were declared: see `sort_made`.
+-- `label`: the path of the payload, with dots, at which the label of a task stands.
 -- `grouped`: it has groups (`command_group`); where it has none, nobody looks.
 
 create table kinfolk.command (
@@ -26,5 +27,6 @@ create table kinfolk.command (
     grouped boolean not null default false,
     envelope boolean not null default true,
     on_success text,
-    on_error text
+    on_error text,
+    label text
 );

@@ -12,7 +12,8 @@
 -- had run when it was last suspended, null for one that never was. `keys`: its keys by the names
 -- of groups, null: none. `keyed`: it took slots when it was last claimed, and may hold some of them. `parked_group`,
 -- `parked_key`: behind which key it waits while its gate is `limit`; null there means that its family waits to be let
--- in by its queue. `bounces`: how often a claim has left it waiting behind a key since it last ran. A task without
+-- in by its queue. `bounces`: how often a claim has left it waiting behind a key since it last ran. `maker_id`,
+-- `follows_id`: of a follow-up, the task whose handler made it, and the root of its family. A task without
 -- parent and children is in none of the indexes below `task_finished`, unless it is held back, has a unique key or does not complete.
 --
 -- Columns that are never null stand first, by their width: behind one that is null the others are found by walking over
@@ -68,7 +69,9 @@ create table kinfolk.task (
     ran_us bigint,
     keys jsonb,
     parked_group integer,
-    parked_key text collate "C"
+    parked_key text collate "C",
+    maker_id bigint,
+    follows_id bigint
 ) with (fillfactor = 70);
 
 create index task_ready on kinfolk.task (queue_id, lane, command_id, priority, place, id)
@@ -101,6 +104,9 @@ create index task_unique on kinfolk.task (unique_key, command_id, id) where uniq
 create unique index task_fan_out on kinfolk.task (fan_out_id, nth) where fan_out_id is not null;
 
 create index task_after on kinfolk.task (fan_out_id, nth) where gate = 'after' and fan_out_id is not null;
+
+-- The follow-ups that a family has made.
+create index task_follows on kinfolk.task (follows_id, id) where follows_id is not null;
 
 -- What the limits of a queue count: families at work, and children running.
 create index task_at_work on kinfolk.task (queue_id, id) where lane = 'root' and finished_at is null;

@@ -1,5 +1,5 @@
 -- Processes that run tasks. `steady_since`: since when the lease was renewed without a gap. `noted`:
--- the number of the last note of what it did (`note_minutes`).
+-- the number of the last note of what it did (`note_minutes`). `version`: the program that it is a part of, in its own words.
 
 create table kinfolk.worker (
     id uuid primary key,
@@ -11,7 +11,8 @@ create table kinfolk.worker (
     lease_us bigint not null,
     lease_until timestamptz not null,
     steady_since timestamptz not null,
-    noted bigint not null default 0
+    noted bigint not null default 0,
+    version text not null default ''
 ) with (fillfactor = 50);
 
 -- Which worker claims from which queue, and whether its last claim there left it with room to spare. Claims keep it;

@@ -28,6 +28,7 @@ select
     null::boolean[] as envelopes,
     null::text[] as on_successes,
     null::text[] as on_errors,
+    null::text[] as labels,
     null::name as caller
 where false;
 

@@ -1,5 +1,5 @@
 -- Tasks as people and programs see them: names instead of numbers, duplicates laid into the payload, the unique key
--- shown only while it is held (`any_key`: held now or before).
+-- shown only while it is held (`any_key`: held now or before). The label of a task is what its payload has at `label_path`.
 
 create or replace view kinfolk.tasks as
 select
@@ -47,7 +47,10 @@ select
         when t.runs > 0
         then coalesce((select a.started_at from kinfolk.attempt a where a.task_id = t.id and a.run = 1), t.started_at)
     end as first_started_at,
-    coalesce(t.ran_us, 0) as ran_us
+    coalesce(t.ran_us, 0) as ran_us,
+    t.maker_id as made_by,
+    t.follows_id as follows,
+    c.label as label_path
 from kinfolk.task t
 join kinfolk.command c on c.id = t.command_id
 join kinfolk.queue q on q.id = t.queue_id;

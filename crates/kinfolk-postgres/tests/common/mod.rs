@@ -39,6 +39,7 @@ pub(crate) async fn worker(store: &PgStore) -> WorkerId {
     let spec = WorkerSpec {
         id,
         name: "test".to_owned(),
+        version: String::new(),
         queues: vec![QueueName::default()],
         commands: vec![command("work")],
         lease: Duration::from_secs(30),

@@ -1,7 +1,7 @@
 -- matches: which of these tasks match a filter, in their order; what is null there is any. Payloads are looked at elsewhere.
 -- params: 1 ids, a JSON array, 2 states, with commas between them, 3 queue_id, 4 command_id, 5 parent, 6 root, 7 has_children, 8 fan_out,
 --         9 roots, 10 unique, 11 key (a JSON object), 12 created_after, 13 created_before, 14 finished_after,
---         15 finished_before, 16 failure_kind, 17 failure_text
+--         15 finished_before, 16 failure_kind, 17 failure_text, 18 follows
 -- index:  by number; fan_out_task_idx
 select task.id
 from json_each(?1) as asked
@@ -42,3 +42,4 @@ where (?2 is null or instr(?2, state) > 0)
   and (?15 is null or finished_at < ?15)
   and (?16 is null or json_extract(failure, '$.kind') = ?16)
   and (?17 is null or instr(json_extract(failure, '$.message'), ?17) > 0)
+  and (?18 is null or follows = ?18)

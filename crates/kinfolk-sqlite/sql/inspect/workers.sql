@@ -3,6 +3,7 @@
 -- index:  the whole table, which is small; their tasks by task_running_idx
 select id,
        name,
+       version,
        queues,
        commands,
        lease,

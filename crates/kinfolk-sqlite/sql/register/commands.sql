@@ -10,6 +10,7 @@ select command.id,
        command.cap_ms,
        command.jitter_pct,
        command.max_strikes,
-       command.timeout
+       command.timeout,
+       command.label
 from command
 join queue on queue.id = command.queue_id

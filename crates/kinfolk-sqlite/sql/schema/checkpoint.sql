@@ -9,7 +9,8 @@ create table checkpoint (
     occurrence integer not null,
     kind       text    not null,
     digest     text    not null,
-    value      text    not null
+    value      text    not null,
+    recorded_at integer not null
 ) strict;
 
 create unique index checkpoint_key_idx on checkpoint (task_id, branch, name, occurrence);

@@ -10,5 +10,6 @@ create table command (
     cap_ms       integer not null,
     jitter_pct   integer not null,
     max_strikes  integer not null,
-    timeout      integer
+    timeout      integer,
+    label        text     -- the path of the payload, with dots, at which the label of a task stands
 ) strict;

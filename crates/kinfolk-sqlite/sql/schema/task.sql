@@ -61,6 +61,8 @@ create table task (
     fair                text,
     -- How long its handler had run when it was last suspended.
     ran_before          integer not null default 0,
+    made_by             integer, -- of a follow-up: the task whose handler made it
+    follows             integer, -- of a follow-up: the root of the family that made it
     trace               text,
     failure             text,
     report              text,    -- how far it has come, as JSON, or null
@@ -142,6 +144,10 @@ where fan_out_id is not null;
 
 create index task_held_idx on task (root_id, fan_out_id, nth)
 where shelf = 'after' or shelf = 'limit';
+
+-- The follow-ups that a family has made.
+create index task_follows_idx on task (follows)
+where follows is not null;
 
 -- Those that wait behind a key. They are read from the front, and only when the key has room.
 create index task_parked_idx on task (

@@ -58,5 +58,7 @@ select id,
            ),
            null
        ) as first_started_at,
-       ran_before
+       ran_before,
+       made_by,
+       follows
 from task;

@@ -36,6 +36,8 @@ pub(crate) fn make(session: &mut Session<'_>, maker: &Maker, follow_up: &FollowU
     };
     let mut insert = session.sql(include_str!("../../sql/produce/insert.sql"))?;
     let id = put(session, &mut insert, task, command, queue, &stand, Origin { keys: &maker.keys, birth: None })?;
+    let mut statement = session.sql(include_str!("../../sql/family/follow_up/made_by.sql"))?;
+    statement.execute((id.0, maker.id.0, maker.root_id))?;
     wait_for(session, id, maker.root_id, *when)
 }
 

@@ -36,6 +36,11 @@ pub(crate) fn choose(conn: &Connection, catalogue: &Catalogue, filter: &Filter) 
     {
         return Ok(set.whole());
     }
+    if let Some(root) = filter.follows
+        && set.again().gather(sql!("follows"), params![root.0, page])?
+    {
+        return Ok(set.whole());
+    }
     if let Some(fan_out) = filter.fan_out
         && set.again().gather(sql!("fan_out"), params![fan_out.0, page])?
     {

@@ -3,9 +3,11 @@
 //! Candidates come from [`crate::find::candidates`], in the order of the page; each is looked at, until the page is full or enough
 //! were looked at.
 
-use kinfolk_core::filter::{Filter, Matches, Order, Page};
+use std::collections::BTreeMap;
+
+use kinfolk_core::filter::{ByCommand, Filter, Matches, Order, Page};
 use kinfolk_core::limits::LOOK_MAX;
-use kinfolk_core::{Json, TaskId};
+use kinfolk_core::{CommandName, Json, TaskId};
 use rusqlite::{CachedStatement, Connection, params};
 
 use crate::catalogue::Catalogue;
@@ -43,6 +45,20 @@ pub(crate) fn count(snapshot: &Snapshot<'_>, filter: &Filter) -> Result<Matches>
     let Sifted { found, stopped_at } = sift(snapshot.conn, &snapshot.catalogue, &all, LOOK_MAX + 1, COUNT_LOOK)?;
     let more = found.len() > LOOK_MAX || stopped_at.is_some();
     Ok(Matches { tasks: found.len().min(LOOK_MAX) as u64, more })
+}
+
+/// How many of them each command has.
+pub(crate) fn count_by_command(snapshot: &Snapshot<'_>, filter: &Filter) -> Result<ByCommand> {
+    let all = Filter { before: None, after: None, ..filter.clone() };
+    let Sifted { found, stopped_at } = sift(snapshot.conn, &snapshot.catalogue, &all, LOOK_MAX + 1, COUNT_LOOK)?;
+    let more = found.len() > LOOK_MAX || stopped_at.is_some();
+    let mut command = snapshot.conn.prepare_cached(include_str!("../../sql/find/command.sql"))?;
+    let mut counts: BTreeMap<CommandName, u64> = BTreeMap::new();
+    for id in found.iter().take(LOOK_MAX) {
+        let name = snapshot.catalogue.command_name(command.query_row([id], |row| row.get(0))?)?;
+        *counts.entry(name.clone()).or_default() += 1;
+    }
+    Ok(ByCommand { counts: counts.into_iter().collect(), more })
 }
 
 /// What a look has found.
@@ -143,6 +159,7 @@ impl<'a> Test<'a> {
             filter.finished_before.map(|then| then.as_micros()),
             filter.failure_kind.map(|kind| kind.as_str()),
             filter.failure_text,
+            filter.follows.map(|id| id.0),
         ])?;
         while found.len() < most
             && let Some(row) = rows.next()?

@@ -16,7 +16,7 @@ use crate::verb::record;
 
 /// What the handler of a task has recorded, and what has become of what it waited for.
 pub(crate) fn history(snapshot: &Snapshot<'_>, task: TaskId) -> Result<History> {
-    let checkpoints = record::all(snapshot.conn, task)?;
+    let (checkpoints, recorded_at) = record::all(snapshot.conn, task)?;
     let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/family/fan_out/of_task.sql"))?;
     let rows = statement.query_map([task.0], |row| Ok(from_row(row)))?;
     let fan_outs: Vec<FanOut> =
@@ -29,7 +29,7 @@ pub(crate) fn history(snapshot: &Snapshot<'_>, task: TaskId) -> Result<History> 
             results.extend(by_index(snapshot.conn, fan_out.id, 0, INLINE_RESULTS_MAX)?);
         }
     }
-    Ok(History { checkpoints, fan_outs, results })
+    Ok(History { checkpoints, recorded_at, fan_outs, results })
 }
 
 /// The number of the fan-out that a checkpoint stands for.

@@ -100,6 +100,7 @@ pub(crate) fn workers(snapshot: &Snapshot<'_>) -> Result<Vec<WorkerView>> {
         workers.push(WorkerView {
             id,
             name: row.get("name")?,
+            version: row.get("version")?,
             queues: serde_json::from_str(&queues).map_err(|_| unreadable("queues of a worker", &queues))?,
             commands: serde_json::from_str(&commands).map_err(|_| unreadable("commands of a worker", &commands))?,
             started_at: rows::moment(row, "started_at")?,

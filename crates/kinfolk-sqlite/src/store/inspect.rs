@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use kinfolk_core::audit::Audited;
 use kinfolk_core::cause::Causes;
 use kinfolk_core::error_log::LoggedError;
-use kinfolk_core::filter::{Filter, Matches, Page};
+use kinfolk_core::filter::{ByCommand, Filter, Matches, Page};
 use kinfolk_core::held::Held;
 use kinfolk_core::inspect::{Finding, Stats, Violation};
 use kinfolk_core::minute::Minute;
@@ -63,6 +63,12 @@ impl Inspect for SqliteStore {
         filter.check()?;
         let filter = filter.clone();
         self.read(move |snapshot| list::count(snapshot, &filter)).await
+    }
+
+    async fn count_by_command(&self, filter: &Filter) -> Answer<ByCommand> {
+        filter.check()?;
+        let filter = filter.clone();
+        self.read(move |snapshot| list::count_by_command(snapshot, &filter)).await
     }
 
     async fn failures(&self, span: Duration) -> Answer<Causes> {

@@ -2,7 +2,7 @@
 
 use kinfolk_core::durable::{Checkpoint, Key, Record, Recorded, StepKind};
 use kinfolk_core::limits::STEPS_MAX;
-use kinfolk_core::{InputError, Json, TaskId, Token};
+use kinfolk_core::{InputError, Json, TaskId, Timestamp, Token};
 use rusqlite::OptionalExtension;
 
 use crate::error::{Result, unreadable};
@@ -37,11 +37,11 @@ pub(crate) fn write<'c>(
     checkpoints: impl IntoIterator<Item = &'c Checkpoint>,
 ) -> Result<u32> {
     let mut put = session.sql(include_str!("../../sql/durable/record/put.sql"))?;
-    let mut steps = before;
+    let (mut steps, now) = (before, session.micros());
     for Checkpoint { key, kind, digest, value } in checkpoints {
         let kind = kind.as_str();
         let written =
-            put.execute((task.0, steps, &key.branch, &key.name, key.occurrence, kind, digest, value.as_str()))?;
+            put.execute((task.0, steps, &key.branch, &key.name, key.occurrence, kind, digest, value.as_str(), now))?;
         steps += u32::try_from(written).unwrap_or(0);
         if written == 0 && find(session, task, key)? != Some((kind.to_owned(), digest.clone(), value.to_string())) {
             return Err(clash(task, key).into());
@@ -76,10 +76,10 @@ fn clash(task: TaskId, key: &Key) -> InputError {
 }
 
 /// What a task has recorded, in the order of writing.
-pub(crate) fn all(conn: &rusqlite::Connection, task: TaskId) -> Result<Vec<Checkpoint>> {
+pub(crate) fn all(conn: &rusqlite::Connection, task: TaskId) -> Result<(Vec<Checkpoint>, Vec<Timestamp>)> {
     let mut statement = conn.prepare_cached(include_str!("../../sql/durable/record/all.sql"))?;
     let mut rows = statement.query([task.0])?;
-    let mut checkpoints = Vec::new();
+    let (mut checkpoints, mut recorded_at) = (Vec::new(), Vec::new());
     while let Some(row) = rows.next()? {
         let kind: String = row.get(3)?;
         checkpoints.push(Checkpoint {
@@ -88,6 +88,7 @@ pub(crate) fn all(conn: &rusqlite::Connection, task: TaskId) -> Result<Vec<Check
             digest: row.get(4)?,
             value: Json::trusted(row.get::<_, String>(5)?),
         });
+        recorded_at.push(Timestamp::from_micros(row.get(6)?));
     }
-    Ok(checkpoints)
+    Ok((checkpoints, recorded_at))
 }

@@ -32,13 +32,14 @@ pub(crate) fn register(session: &mut Session<'_>, commands: &[Command]) -> Resul
     Ok(())
 }
 
-/// Whether a command is to be something else than what is known. Groups that are not spoken of stay.
+/// Whether a command is to be something else than what is known. Groups and a label that are not spoken of stay.
 fn differs(known: &Command, command: &Command) -> bool {
     let groups = match &command.groups {
         None => known.groups.clone(),
         Some(groups) => Some(groups.clone()).filter(|groups| !groups.0.is_empty()),
     };
-    *known != Command { groups, ..command.clone() }
+    let label = command.label.clone().or(known.label.clone()).filter(|path| !path.is_none());
+    *known != Command { groups, label, ..command.clone() }
 }
 
 fn queue_id(session: &mut Session<'_>, made: &mut Vec<(QueueName, i64)>, name: &QueueName) -> Result<i64> {
@@ -67,6 +68,7 @@ fn put(session: &mut Session<'_>, command: &Command, queue_id: i64) -> Result<i6
         command.retry.jitter_pct,
         command.timeout.map(span),
         command.retry.max_strikes,
+        command.label.as_ref().map(ToString::to_string),
     );
     let mut statement = session.sql(include_str!("../../sql/register/make_command.sql"))?;
     Ok(statement.query_row(columns, |row| row.get(0))?)

@@ -23,6 +23,7 @@ pub(crate) fn register(session: &mut Session<'_>, worker: &WorkerSpec) -> Result
         span(worker.lease),
         session.micros(),
         session.now.plus(worker.lease).as_micros(),
+        worker.version.as_str(),
     ))?;
     Ok(())
 }

@@ -104,6 +104,7 @@ pub(crate) fn spec(id: WorkerId) -> WorkerSpec {
     WorkerSpec {
         id,
         name: "test".to_owned(),
+        version: String::new(),
         queues: vec![queue()],
         commands: Vec::new(),
         lease: Duration::from_secs(30),

@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::extract::{Body, Query};
-use super::filter::FilterQuery;
+use super::extract::Body;
+use super::filter::{FilterQuery, Filtered};
 use crate::app::Shared;
 use crate::problem::Problem;
 use crate::visit::Visit;
@@ -79,11 +79,7 @@ struct BulkAnswer {
 /// `dry_run`; then send the number as `expect`. `order` and `limit` count for nothing here.
 #[utoipa::path(post, path = "/tasks/bulk", tag = "tasks", params(FilterQuery), request_body = Bulk,
     responses((status = 200, body = BulkAnswer)))]
-async fn bulk(
-    visit: Visit,
-    Query(query): Query<FilterQuery>,
-    Body(form): Body<Bulk>,
-) -> Result<Json<BulkAnswer>, Problem> {
+async fn bulk(visit: Visit, Filtered(query): Filtered, Body(form): Body<Bulk>) -> Result<Json<BulkAnswer>, Problem> {
     let (act, action, filter) = (visit.act(), form.action.into(), query.filter()?);
     if form.dry_run {
         let matches = act.count_bulk(action, &filter).await?;

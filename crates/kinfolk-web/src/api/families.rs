@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 use super::extract::{Named, Query, page_size};
 use super::form::{CourseForm, ProgressForm, RunForm, StateForm, TallyForm, TaskForm};
 use crate::app::Shared;
-use crate::graph::{Graph, Kin, Node};
+use crate::graph::{Graph, Kin, Node, made_by};
 use crate::problem::Problem;
 use crate::view::View;
 use crate::visit::Visit;
@@ -46,6 +46,8 @@ struct Branch {
     children: Vec<Branch>,
     /// Where its children go on: the value for `from` of `/tasks/{id}/children`.
     next: Option<u64>,
+    /// Of a root: the follow-ups that its family has made, the first 50; all of them are `/tasks?follows={id}`.
+    follow_ups: Vec<TaskForm>,
 }
 
 /// How much of a tree.
@@ -61,6 +63,8 @@ struct TreeQuery {
     limit: Option<usize>,
 }
 
+/// Follow-ups of a family in one answer.
+const FOLLOW_UPS: usize = 50;
 /// Tasks of one answer at most.
 const TREE_MAX: usize = 1_000;
 
@@ -76,7 +80,13 @@ async fn tree(visit: Visit, Named(id): Named<TaskId>, Query(query): Query<TreeQu
         return Err(Problem::input(format!("depth is {depth}; it must be 0 to 32")));
     }
     let mut left = TREE_MAX;
-    Ok(Json(branch(view, task, depth, limit, &mut left).await?))
+    let follow_ups = match task.parent {
+        None => view.list(&made_by(task.id, FOLLOW_UPS)).await?.tasks,
+        Some(_) => Vec::new(),
+    };
+    let mut tree = branch(view, task, depth, limit, &mut left).await?;
+    tree.follow_ups = follow_ups.into_iter().map(TaskForm::from).collect();
+    Ok(Json(tree))
 }
 
 async fn branch(view: View<'_>, task: Task, depth: u16, limit: usize, left: &mut usize) -> Result<Branch, Problem> {
@@ -92,7 +102,7 @@ async fn branch(view: View<'_>, task: Task, depth: u16, limit: usize, left: &mut
     }
     let shown = if depth > 0 { take as u64 } else { 0 };
     let next = (tally.total > shown).then_some(shown);
-    Ok(Branch { task: task.into(), tally: tally.into(), children, next })
+    Ok(Branch { task: task.into(), tally: tally.into(), children, next, follow_ups: Vec::new() })
 }
 
 /// Which part of a timeline.
@@ -170,6 +180,8 @@ struct GraphQuery {
 struct GraphForm {
     nodes: Vec<NodeForm>,
     edges: Vec<EdgeForm>,
+    /// From the root to the follow-ups that its family has made.
+    after: Vec<AfterForm>,
     /// Whether there is more than is drawn.
     cut: bool,
 }
@@ -203,6 +215,14 @@ struct EdgeForm {
     child: usize,
 }
 
+/// From a root to a follow-up of its family, by their places among the nodes.
+#[derive(Serialize, ToSchema)]
+#[schema(as = After)]
+struct AfterForm {
+    root: usize,
+    follow_up: usize,
+}
+
 impl From<Graph> for GraphForm {
     fn from(graph: Graph) -> Self {
         let node = |(place, node): (usize, Node)| NodeForm {
@@ -215,6 +235,7 @@ impl From<Graph> for GraphForm {
         Self {
             nodes: graph.nodes.into_iter().enumerate().map(node).collect(),
             edges: graph.edges.into_iter().map(|(parent, child)| EdgeForm { parent, child }).collect(),
+            after: graph.after.into_iter().map(|(root, follow_up)| AfterForm { root, follow_up }).collect(),
             cut: graph.cut,
         }
     }
@@ -244,5 +265,10 @@ impl Kin for View<'_> {
         let more = children.len() > limit;
         children.truncate(limit);
         Ok((children, more))
+    }
+
+    async fn follow_ups(&self, root: TaskId, limit: usize) -> Result<(Vec<Task>, bool), Problem> {
+        let page = self.list(&made_by(root, limit)).await?;
+        Ok((page.tasks, page.next.is_some()))
     }
 }

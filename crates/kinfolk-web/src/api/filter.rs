@@ -1,5 +1,8 @@
 //! The filters of a listing, as they stand in the query. Each has the name that it has everywhere else.
 
+use axum::extract::{FromRequestParts, Query};
+use axum::http::Uri;
+use axum::http::request::Parts;
 use kinfolk_core::inspect::{Filter, Order, PayloadIs};
 use kinfolk_core::{CommandName, FailureKind, FanOutId, InputError, Keys, QueueName, TaskId, Timestamp};
 use serde::Deserialize;
@@ -7,6 +10,7 @@ use utoipa::IntoParams;
 
 use super::extract::{page_size, words};
 use super::form::StateForm;
+use crate::pages::addressed;
 use crate::problem::Problem;
 
 /// Which tasks.
@@ -32,12 +36,16 @@ pub(crate) struct FilterQuery {
     /// The children in this fan-out.
     #[param(value_type = Option<i64>, minimum = 1)]
     fan_out: Option<String>,
+    /// The follow-ups that the family of this root has made.
+    #[param(value_type = Option<i64>, minimum = 1)]
+    follows: Option<String>,
     /// Only roots.
     #[serde(default)]
     roots: bool,
     /// Holding or having held this unique key.
     unique: Option<String>,
-    /// With this key in a group: `tenant=acme`.
+    /// With these keys in groups: `tenant=acme`. It may be given several times, once for each group.
+    #[param(value_type = Option<Vec<String>>, style = Form, explode)]
     key: Option<String>,
     /// Enqueued at this moment or later.
     #[param(value_type = Option<String>, format = DateTime)]
@@ -84,9 +92,10 @@ impl FilterQuery {
             root: id(&self.root)?,
             has_children: self.has_children,
             fan_out: id(&self.fan_out)?.map(|id| FanOutId(id.0)),
+            follows: id(&self.follows)?,
             roots: self.roots,
             unique: self.unique.clone(),
-            key: self.key.as_deref().map(key).transpose()?.unwrap_or_default(),
+            key: self.key.as_deref().map(keys).transpose()?.unwrap_or_default(),
             created_after: self.created_after,
             created_before: self.created_before,
             finished_after: self.finished_after,
@@ -104,10 +113,50 @@ impl FilterQuery {
     }
 }
 
-/// Reads `tenant=acme`.
-fn key(text: &str) -> Result<Keys, InputError> {
-    let Some((group, key)) = text.split_once('=') else {
-        return Err(InputError::Other(format!("{text:?} has no =; write group=key, such as tenant=acme")));
-    };
-    Keys::of([(group, key)])
+/// The filter in the query of a request.
+pub(crate) struct Filtered(pub(crate) FilterQuery);
+
+impl<S: Send + Sync> FromRequestParts<S> for Filtered {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let given = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
+        let Query(given) = given.map_err(|refused| Problem::input(refused.body_text()))?;
+        Self::read(&given)
+    }
+}
+
+impl Filtered {
+    /// Reads the parts of a query. A form has one value for each name, so several keys become one text on the way.
+    pub(crate) fn read(parts: &[(String, String)]) -> Result<Self, Problem> {
+        let (keys, mut form): (Vec<_>, Vec<_>) = parts.iter().cloned().partition(|(name, _)| name == "key");
+        if !keys.is_empty() {
+            let keys: Vec<String> = keys.into_iter().map(|(_, key)| key).collect();
+            form.push(("key".to_owned(), keys.join(BETWEEN_KEYS)));
+        }
+        let address: Uri = addressed("/", &form).parse().map_err(|_| Problem::input("the address is too long"))?;
+        match Query::<FilterQuery>::try_from_uri(&address) {
+            Ok(Query(query)) => Ok(Self(query)),
+            Err(refused) => Err(Problem::input(refused.body_text())),
+        }
+    }
+}
+
+/// What no key has in it.
+const BETWEEN_KEYS: &str = "\0";
+
+/// Reads `tenant=acme`, and several of them.
+fn keys(text: &str) -> Result<Keys, InputError> {
+    let mut keys = Keys::new();
+    for text in text.split(BETWEEN_KEYS) {
+        let Some((group, key)) = text.split_once('=') else {
+            return Err(InputError::Other(format!("{text:?} has no =; write group=key, such as tenant=acme")));
+        };
+        for (group, key) in Keys::of([(group, key)])? {
+            if keys.0.insert(group.clone(), key).is_some() {
+                return Err(InputError::Other(format!("key has group {group} twice; a task has one key in each")));
+            }
+        }
+    }
+    Ok(keys)
 }

@@ -27,7 +27,7 @@ use crate::live;
 use crate::visit::Visit;
 
 pub(crate) use self::extract::{Named, Query};
-pub(crate) use self::filter::FilterQuery;
+pub(crate) use self::filter::{FilterQuery, Filtered};
 pub(crate) use self::site::ActiveQuery;
 
 fn described() -> OpenApiRouter<Shared> {

@@ -11,7 +11,8 @@ use utoipa_axum::routes;
 
 use super::extract::{Body, Named, Query, page_size, words};
 use super::form::{
-    CommandForm, GroupForm, KeyForm, QueueForm, ScheduleForm, SettingForm, StatsForm, StatusForm, TickForm, WorkerForm,
+    CommandForm, FindingForm, GroupForm, KeyForm, QueueForm, ScheduleForm, SettingForm, StatsForm, StatusForm,
+    TickForm, WorkerForm,
 };
 use crate::app::Shared;
 use crate::problem::Problem;
@@ -25,6 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(resume))
         .routes(routes!(commands))
         .routes(routes!(workers))
+        .routes(routes!(doctor))
         .routes(routes!(groups))
         .routes(routes!(keys, set_key))
         .routes(routes!(schedules))
@@ -73,6 +75,12 @@ async fn commands(visit: Visit) -> Result<Json<Vec<CommandForm>>, Problem> {
 #[utoipa::path(get, path = "/workers", tag = "site", responses((status = 200, body = Vec<WorkerForm>)))]
 async fn workers(visit: Visit) -> Result<Json<Vec<WorkerForm>>, Problem> {
     Ok(Json(visit.view().workers().await?.into_iter().map(WorkerForm::from).collect()))
+}
+
+/// What is not as it should be around the store, each with what to do about it; empty for those who may see only some queues.
+#[utoipa::path(get, path = "/doctor", tag = "site", responses((status = 200, body = Vec<FindingForm>)))]
+async fn doctor(visit: Visit) -> Result<Json<Vec<FindingForm>>, Problem> {
+    Ok(Json(visit.view().doctor().await?.into_iter().map(FindingForm::from).collect()))
 }
 
 /// All groups: the shared ones by name, then those of commands.

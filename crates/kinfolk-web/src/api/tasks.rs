@@ -11,7 +11,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::extract::{Body, Named, Query, page_size};
-use super::filter::FilterQuery;
+use super::filter::{FilterQuery, Filtered};
 use super::form::{
     AttemptForm, CheckpointForm, ExplanationForm, FanOutForm, NewTaskForm, ResultForm, RunForm, TallyForm, TaskForm,
 };
@@ -24,6 +24,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(list, enqueue))
         .routes(routes!(enqueue_many))
         .routes(routes!(count))
+        .routes(routes!(count_by_command))
         .routes(routes!(show))
         .routes(routes!(children))
         .routes(routes!(attempts))
@@ -44,7 +45,7 @@ pub(crate) struct TaskPage {
 
 /// Lists tasks, newest first unless asked otherwise.
 #[utoipa::path(get, path = "/tasks", tag = "tasks", params(FilterQuery), responses((status = 200, body = TaskPage)))]
-async fn list(visit: Visit, Query(query): Query<FilterQuery>) -> Result<Json<TaskPage>, Problem> {
+async fn list(visit: Visit, Filtered(query): Filtered) -> Result<Json<TaskPage>, Problem> {
     let page = visit.view().list(&query.filter()?).await?;
     let tasks = page.tasks.into_iter().map(TaskForm::from).collect();
     Ok(Json(TaskPage { tasks, next: page.next.map(|id| id.0) }))
@@ -60,9 +61,33 @@ struct CountAnswer {
 
 /// Counts tasks that match, wherever a page begins: exact up to 10,000.
 #[utoipa::path(get, path = "/tasks/count", tag = "tasks", params(FilterQuery), responses((status = 200, body = CountAnswer)))]
-async fn count(visit: Visit, Query(query): Query<FilterQuery>) -> Result<Json<CountAnswer>, Problem> {
+async fn count(visit: Visit, Filtered(query): Filtered) -> Result<Json<CountAnswer>, Problem> {
     let matches = visit.view().count(&query.filter()?).await?;
     Ok(Json(CountAnswer { tasks: matches.tasks, more: matches.more }))
+}
+
+/// How many tasks of a command match.
+#[derive(Serialize, ToSchema)]
+struct OfCommand {
+    command: String,
+    tasks: u64,
+}
+
+/// How many tasks of each command match.
+#[derive(Serialize, ToSchema)]
+struct CountsAnswer {
+    counts: Vec<OfCommand>,
+    /// Not all tasks were looked at: there may be more.
+    more: bool,
+}
+
+/// Counts tasks that match by command, wherever a page begins: 10,000 of them at most.
+#[utoipa::path(get, path = "/tasks/count-by-command", tag = "tasks", params(FilterQuery),
+    responses((status = 200, body = CountsAnswer)))]
+async fn count_by_command(visit: Visit, Filtered(query): Filtered) -> Result<Json<CountsAnswer>, Problem> {
+    let found = visit.view().count_by_command(&query.filter()?).await?;
+    let counts = found.counts.into_iter().map(|(command, tasks)| OfCommand { command: command.to_string(), tasks });
+    Ok(Json(CountsAnswer { counts: counts.collect(), more: found.more }))
 }
 
 /// What became of an enqueue.
@@ -161,14 +186,14 @@ const FIRST_CHILDREN: usize = 50;
 async fn show(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<TaskDetail>, Problem> {
     let view = visit.view();
     let task = view.task(id).await?;
-    let history = view.history(id).await?;
+    let mut history = view.history(id).await?;
     let parent = match task.parent {
         Some(parent) => view.task(parent).await.ok(),
         None => None,
     };
     Ok(Json(TaskDetail {
         parent: parent.map(TaskForm::from),
-        checkpoints: history.checkpoints.into_iter().map(CheckpointForm::from).collect(),
+        checkpoints: CheckpointForm::all(&mut history),
         fan_outs: history.fan_outs.into_iter().map(FanOutForm::from).collect(),
         attempts: view.attempts(id).await?.into_iter().map(AttemptForm::from).collect(),
         tally: view.tally(id).await?.into(),
@@ -243,7 +268,7 @@ async fn fan_outs(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<Vec<Fan
 #[utoipa::path(get, path = "/tasks/{id}/checkpoints", tag = "tasks", params(("id" = i64, Path, minimum = 1)),
     responses((status = 200, body = Vec<CheckpointForm>)))]
 async fn checkpoints(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<Vec<CheckpointForm>>, Problem> {
-    Ok(Json(visit.view().history(id).await?.checkpoints.into_iter().map(CheckpointForm::from).collect()))
+    Ok(Json(CheckpointForm::all(&mut visit.view().history(id).await?)))
 }
 
 /// Why a task is not running: every reason there is.

@@ -14,6 +14,9 @@ pub(super) fn write(graph: &Graph) -> String {
     for (parent, child) in &graph.edges {
         let _ = writeln!(text, "  n{parent} -> n{child};");
     }
+    for (root, after) in &graph.after {
+        let _ = writeln!(text, "  n{root} -> n{after} [style=dashed, label=\"follow-up\"];");
+    }
     if graph.cut {
         text.push_str("  more [label=\"there is more\", shape=plaintext];\n");
     }

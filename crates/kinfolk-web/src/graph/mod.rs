@@ -6,11 +6,14 @@ mod mermaid;
 
 use std::collections::{BTreeMap, VecDeque};
 
+use kinfolk_core::filter::{Filter, Order};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{State, Store, StoreError, Task, TaskId};
 
 /// Children of one parent and command that are drawn one by one.
 const APART_MAX: usize = 6;
+/// Follow-ups of a family that are drawn.
+const FOLLOW_UPS_MAX: usize = 20;
 /// Children of one parent that are looked at.
 const CHILDREN_MAX: usize = 200;
 /// Nodes of a graph.
@@ -23,6 +26,8 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// From a parent to its children, by their places among the nodes.
     pub edges: Vec<(usize, usize)>,
+    /// From the root to the follow-ups that its family has made.
+    pub after: Vec<(usize, usize)>,
     /// Whether there is more than is drawn.
     pub cut: bool,
 }
@@ -37,6 +42,10 @@ pub struct Node {
     /// How many there are in each state.
     pub states: BTreeMap<State, u64>,
 }
+
+/// States, by how much they ask for attention.
+pub(crate) const LOUDEST: [State; 6] =
+    [State::Failed, State::Running, State::Waiting, State::Pending, State::Cancelled, State::Completed];
 
 impl Node {
     /// How many tasks it stands for.
@@ -59,9 +68,7 @@ impl Node {
 
     /// The state that its colour shows: the one that asks for attention first.
     fn state(&self) -> State {
-        const FIRST: [State; 6] =
-            [State::Failed, State::Running, State::Waiting, State::Pending, State::Cancelled, State::Completed];
-        FIRST.into_iter().find(|state| self.states.contains_key(state)).unwrap_or(State::Pending)
+        LOUDEST.into_iter().find(|state| self.states.contains_key(state)).unwrap_or(State::Pending)
     }
 }
 
@@ -71,6 +78,9 @@ pub(crate) trait Kin {
 
     /// The children of a task, the first so many, and whether there are more.
     async fn children(&self, parent: TaskId, limit: usize) -> Result<(Vec<Task>, bool), Self::Fault>;
+
+    /// The follow-ups that the family of a root has made, the first so many, and whether there are more.
+    async fn follow_ups(&self, root: TaskId, limit: usize) -> Result<(Vec<Task>, bool), Self::Fault>;
 }
 
 impl Kin for &dyn Store {
@@ -82,6 +92,16 @@ impl Kin for &dyn Store {
         children.truncate(limit);
         Ok((children, more))
     }
+
+    async fn follow_ups(&self, root: TaskId, limit: usize) -> Answer<(Vec<Task>, bool)> {
+        let page = self.list(&made_by(root, limit)).await?;
+        Ok((page.tasks, page.next.is_some()))
+    }
+}
+
+/// The follow-ups that a family has made, the first so many.
+pub(crate) fn made_by(root: TaskId, limit: usize) -> Filter {
+    Filter { follows: Some(root), order: Order::Oldest, limit, ..Filter::default() }
 }
 
 impl Graph {
@@ -92,6 +112,19 @@ impl Graph {
     }
 
     pub(crate) async fn below<K: Kin>(kin: &K, root: &Task) -> Result<Self, K::Fault> {
+        let mut graph = Self::children_of(kin, root).await?;
+        if root.parent.is_none() {
+            let (tasks, more) = kin.follow_ups(root.id, FOLLOW_UPS_MAX).await?;
+            graph.cut |= more;
+            for task in &tasks {
+                graph.after.push((0, graph.nodes.len()));
+                graph.nodes.push(Node::one(task));
+            }
+        }
+        Ok(graph)
+    }
+
+    async fn children_of<K: Kin>(kin: &K, root: &Task) -> Result<Self, K::Fault> {
         let mut graph = Self { nodes: vec![Node::one(root)], ..Self::default() };
         let mut open = VecDeque::from([0]);
         while let Some(parent) = open.pop_front() {
@@ -171,15 +204,19 @@ mod tests {
             nodes: vec![
                 node(1, "order", &[(State::Waiting, 1)]),
                 node(2, "pack", &[(State::Completed, 6), (State::Failed, 3)]),
+                node(3, "count", &[(State::Pending, 1)]),
             ],
             edges: vec![(0, 1)],
+            after: vec![(0, 2)],
             cut: true,
         };
         let dot = graph.dot();
         assert!(dot.starts_with("digraph family {") && dot.contains("n0 -> n1;"), "{dot}");
+        assert!(dot.contains("n0 -> n2 [style=dashed, label=\"follow-up\"];"), "{dot}");
         assert!(dot.contains("pack ×9\\n6 completed, 3 failed") && dot.contains("there is more"), "{dot}");
         let mermaid = graph.mermaid();
         assert!(mermaid.starts_with("flowchart TD") && mermaid.contains("n0 --> n1"), "{mermaid}");
+        assert!(mermaid.contains("n0 -. follow-up .-> n2"), "{mermaid}");
         assert!(mermaid.contains("pack ×9<br>6 completed, 3 failed"), "{mermaid}");
     }
 }

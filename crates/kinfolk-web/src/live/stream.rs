@@ -13,7 +13,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{Live, Said, Subject};
-use crate::api::{ActiveQuery, FilterQuery, Named, Query};
+use crate::api::{ActiveQuery, FilterQuery, Filtered, Named, Query};
 use crate::app::Shared;
 use crate::problem::Problem;
 use crate::visit::Visit;
@@ -47,7 +47,7 @@ async fn overview(visit: Visit, headers: HeaderMap) -> Result<Events, Problem> {
 /// The first page of a listing, whenever it changes.
 #[utoipa::path(get, path = "/live/tasks", tag = "live", params(FilterQuery),
     responses((status = 200, content_type = "text/event-stream", body = String)))]
-async fn list(visit: Visit, Query(query): Query<FilterQuery>, headers: HeaderMap) -> Result<Events, Problem> {
+async fn list(visit: Visit, Filtered(query): Filtered, headers: HeaderMap) -> Result<Events, Problem> {
     open(visit, Subject::List(Box::new(query)), &headers).await
 }
 

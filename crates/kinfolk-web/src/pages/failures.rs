@@ -216,7 +216,8 @@ fn row(visit: &Visit, here: &str, cause: &cause::Cause, found: &Causes, span: Sp
             .field("command", &cause.command)
             .field("kind", &cause.kind)
             .field("text", &cause.text)
-            .field("since", &since),
+            .field("since", &since)
+            .field("until", &found.until.as_micros()),
         open: None,
         rise: i128::from(last) - i128::from(before),
         id,
@@ -225,7 +226,8 @@ fn row(visit: &Visit, here: &str, cause: &cause::Cause, found: &Causes, span: Sp
 
 impl Open {
     async fn of(visit: &Visit, cause: &cause::Cause, found: &Causes) -> Result<Self, Problem> {
-        let tasks = of_cause::tasks(visit, &of_cause::Wanted::of(cause, found.since), common::LOOKED_AT).await?;
+        let tasks =
+            of_cause::tasks(visit, &of_cause::Wanted::of(cause, found.since, found.until), common::LOOKED_AT).await?;
         let sample = tasks.iter().find(|task| task.id == cause.sample);
         Ok(Self {
             sample: (cause.sample.to_string(), visit.links.to(&format!("/tasks/{}", cause.sample))),

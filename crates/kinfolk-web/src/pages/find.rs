@@ -19,12 +19,17 @@ pub(crate) async fn go(visit: Visit, place: Place) -> Response {
     } else {
         let mut parts: Vec<_> = query::as_text(&place).into_iter().filter(|(name, _)| name != "q").collect();
         for (name, value) in words(asked) {
-            parts.retain(|(given, _)| *given != name);
+            parts.retain(|(given, said)| *given != name || (name == "key" && group(said) != group(&value)));
             parts.push((name, value));
         }
         addressed(&visit.links.to("/tasks"), &parts)
     };
     Redirect::to(&to).into_response()
+}
+
+/// The group of a key.
+fn group(key: &str) -> Option<&str> {
+    key.split_once('=').map(|(group, _)| group)
 }
 
 /// `queue:mail state:failed`, `payload.order:10482`; all that has no name is looked for in errors.

@@ -38,6 +38,7 @@ use crate::problem::Problem;
 use crate::visit::Visit;
 
 pub(crate) use self::error::not_here;
+pub(crate) use self::place::addressed;
 
 /// The routes of the pages.
 pub(crate) fn routes() -> Router<Shared> {

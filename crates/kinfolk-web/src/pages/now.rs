@@ -7,7 +7,7 @@ use askama::Template;
 use axum::response::Response;
 use kinfolk_core::cause::Causes;
 use kinfolk_core::held::Held;
-use kinfolk_core::inspect::{Filter, Stats};
+use kinfolk_core::inspect::{Filter, Finding, Stats};
 use kinfolk_core::{FailureKind, KeyFilter, KeyView, Queue, State, Timestamp};
 
 use self::looks::Look;
@@ -79,6 +79,8 @@ pub(crate) struct Site {
     /// Those behind which tasks wait, the most first.
     pub(crate) keys: Vec<KeyView>,
     pub(crate) workers: Vec<workers::Row>,
+    /// What the doctor found that is not as it should be.
+    pub(crate) findings: Vec<Finding>,
     /// What failed in this hour and the one before; nothing where no task is older than an hour.
     pub(crate) two_hours: Option<Causes>,
 }
@@ -99,7 +101,8 @@ impl Site {
             held: view.held(None).await?,
             queues: view.queues().await?,
             keys,
-            workers: view.workers().await?.iter().map(|worker| workers::Row::of(worker, now)).collect(),
+            workers: workers::rows(&view.workers().await?, now),
+            findings: view.doctor().await?,
             two_hours,
         })
     }
@@ -235,7 +238,7 @@ async fn families(visit: &Visit, now: Timestamp) -> Result<Vec<Family>, Problem>
             id: root.id.to_string(),
             href: visit.links.to(&format!("/families/{}", root.id)),
             badge: Badge::of(root),
-            name: Named::command(&root.command),
+            name: Named::task(&root),
             going: Going::of(root, &names, now),
             bar: (tally.total > 0).then(|| Bar::tally(&tally)),
             done: format!("{} of {}", words::count(tally.ended()), words::count(tally.total)),

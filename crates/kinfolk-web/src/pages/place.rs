@@ -63,6 +63,12 @@ impl Place {
         addressed(&self.path, &query)
     }
 
+    /// The address of the same page without this part, whatever else has its name.
+    pub(crate) fn without_part(&self, name: &str, value: &str) -> String {
+        let is_it = |(given, said): &&(String, String)| given != name || said != value;
+        addressed(&self.path, &self.query.iter().filter(is_it).cloned().collect::<Vec<_>>())
+    }
+
     /// The address of the same page without any of these parts.
     pub(crate) fn without(&self, names: &[&str]) -> String {
         let query: Vec<_> = self.query.iter().filter(|(given, _)| !names.contains(&given.as_str())).cloned().collect();

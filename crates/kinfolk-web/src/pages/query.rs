@@ -1,18 +1,16 @@
 //! The filter of a list of tasks, as it stands in an address: the same names as in the API.
 
-use axum::extract::Query;
-use axum::http::Uri;
 use kinfolk_core::inspect::Filter;
 
-use super::place::{Place, addressed};
-use crate::api::FilterQuery;
+use super::place::Place;
+use crate::api::Filtered;
 use crate::problem::Problem;
 
 /// Names of an address that are no filter.
-const OTHERS: [&str; 5] = ["before", "after", "order", "limit", "q"];
+const OTHERS: [&str; 6] = ["before", "after", "order", "limit", "q", "count"];
 
 /// The filters there are, as the field that finds takes them.
-pub(crate) const NAMES: [&str; 17] = [
+pub(crate) const NAMES: [&str; 18] = [
     "state",
     "queue",
     "command",
@@ -20,6 +18,7 @@ pub(crate) const NAMES: [&str; 17] = [
     "root",
     "has_children",
     "fan_out",
+    "follows",
     "roots",
     "unique",
     "key",
@@ -41,9 +40,8 @@ pub(crate) struct Chip {
 
 /// The filter that an address asks for.
 pub(crate) fn filter(place: &Place, limit: usize) -> Result<Filter, Problem> {
-    let address: Uri = addressed("/", place.parts()).parse().map_err(|_| Problem::input("the address is too long"))?;
-    let read = Query::<FilterQuery>::try_from_uri(&address);
-    let Query(query) = read.map_err(|fault| Problem::input(fault.body_text()))?;
+    let parts: Vec<_> = place.parts().iter().filter(|(name, _)| name != "count").cloned().collect();
+    let Filtered(query) = Filtered::read(&parts)?;
     Ok(Filter { limit, ..query.filter()? })
 }
 
@@ -54,7 +52,7 @@ pub(crate) fn chips(place: &Place) -> Vec<Chip> {
     let chip = |(name, value): &(String, String)| Chip {
         name: name.replace('_', " "),
         value: value.clone(),
-        without: place.without(&[name, "before", "after"]),
+        without: Place::at(&place.without_part(name, value)).without(&["before", "after"]),
     };
     parts.map(chip).collect()
 }

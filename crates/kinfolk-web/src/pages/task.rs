@@ -7,12 +7,13 @@ use askama::Template;
 use axum::extract::Path;
 use axum::response::Response;
 use kinfolk_core::durable::{Checkpoint, StepKind};
+use kinfolk_core::filter::Filter;
 use kinfolk_core::{FanOutId, Gate, History, State, Task, TaskId, Timestamp};
 
 use self::kin::{Cause, KIN_SHOWN, Kin};
 use self::runs::RunRow;
 use super::ask::Ask;
-use super::family::{Course, Lane, Scale, axis_alone, began};
+use super::family::{Course, Lane, Scale, axis_alone, began, median};
 use super::frame::Frame;
 use super::going::{Going, Names};
 use super::part::{Badge, Bar, JsonTree, Moment, Named, words};
@@ -22,6 +23,9 @@ use super::{actions, render, show};
 use crate::problem::Problem;
 use crate::visit::Visit;
 
+/// Completed tasks of a command by which it is told how long they usually take; of fewer than the least nothing is told.
+const SAMPLE: usize = 20;
+const SAMPLE_LEAST: usize = 5;
 /// Checkpoints that are shown; of more the last ones.
 const STEPS_SHOWN: usize = 50;
 /// Runs that are shown; of more the last ones.
@@ -97,14 +101,14 @@ async fn task(visit: &Visit, place: &Place, id: &str) -> Result<Response, Proble
     let history = if task.steps > 0 { view.history(id).await? } else { History::default() };
     let reasons = if task.state.is_terminal() { Vec::new() } else { view.explain(id).await?.reasons };
     let progress = view.progress(id).await?;
-    let course = Course::of(&task, &runs, &names, now);
+    let course = Course::of(&task, &runs, &names, now).with_steps(&history);
     let axis = axis_alone(&task, &course, now);
     let around = Around { links: &visit.links, now, here: &place.here, may_act: visit.may_act() };
     let whys = why::told(&task, &reasons, around);
     let tally = view.tally(id).await?;
     let page = Page {
         id: id.to_string(),
-        name: Named::command(&task.command),
+        name: Named::task(&task),
         badge: Badge::of(&task).pill(),
         going: Going::of(&task, &names, now),
         crumbs: crumbs(visit, &task),
@@ -135,7 +139,7 @@ async fn task(visit: &Visit, place: &Place, id: &str) -> Result<Response, Proble
             State::Failed | State::Cancelled => "None: it did not complete.",
             _ => "None yet. It is here when the task has completed.",
         },
-        facts: facts(visit, &task, now),
+        facts: facts(visit, &task, now).into_iter().chain(usual(visit, &task).await?).collect(),
         family_href: visit.links.to(&format!("/families/{}", task.root)),
         family_bar: (progress.family.total > 0).then(|| Bar::tally(&progress.family)),
         kin: kin::kin(visit, &task).await?,
@@ -151,6 +155,20 @@ fn life(task: &Task, now: Timestamp) -> String {
     format!("{} of {}, {age}", task.attempt, words::many(u64::from(task.max_attempts), "attempt", "attempts"))
 }
 
+/// How long tasks of this command usually take, while this one goes on: the middle of the last ones that completed.
+async fn usual(visit: &Visit, task: &Task) -> Result<Option<Fact>, Problem> {
+    if task.state.is_terminal() {
+        return Ok(None);
+    }
+    let (state, command) = (vec![State::Completed], Some(task.command.clone()));
+    let last = visit.view().list(&Filter { state, command, limit: SAMPLE, ..Filter::default() }).await?.tasks;
+    let took = |task: &Task| Some(task.finished_at?.since(task.first_started_at?).as_micros());
+    let took: Vec<u128> = last.iter().filter_map(took).collect();
+    let usual = median(&took).filter(|_| took.len() >= SAMPLE_LEAST).map(words::span);
+    let words = |usual| format!("{usual}, half of the last {}", took.len());
+    Ok(usual.map(|usual| Fact { name: "Usually within", words: words(usual), time: None, href: String::new() }))
+}
+
 fn crumbs(visit: &Visit, task: &Task) -> Vec<(String, String)> {
     let mut crumbs = Vec::new();
     if task.parent.is_some() {
@@ -158,6 +176,9 @@ fn crumbs(visit: &Visit, task: &Task) -> Vec<(String, String)> {
     }
     if let Some(parent) = task.parent.filter(|parent| *parent != task.root) {
         crumbs.push((format!("Parent #{parent}"), visit.links.to(&format!("/tasks/{parent}"))));
+    }
+    if let Some(family) = task.follows {
+        crumbs.push((format!("After family #{family}"), visit.links.to(&format!("/families/{family}"))));
     }
     crumbs
 }
@@ -228,6 +249,10 @@ fn facts(visit: &Visit, task: &Task, now: Timestamp) -> Vec<Fact> {
     }
     if let Some(key) = &task.unique_key {
         facts.push(fact("Unique key", words::short(key, 200)));
+    }
+    if let Some(maker) = task.made_by {
+        let href = visit.links.to(&format!("/tasks/{maker}"));
+        facts.push(Fact { href, ..fact("Made by", format!("#{maker}, as a follow-up")) });
     }
     facts.push(timed("Created", Moment::ago(task.created_at, now)));
     if task.state == State::Pending {

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::response::Response;
 use kinfolk_core::inspect::{Filter, Matches, Order};
 use kinfolk_core::operate::Action;
-use kinfolk_core::{State, Task, Timestamp};
+use kinfolk_core::{CommandName, State, Task, Timestamp};
 
 use self::leaf::Leaf;
 use super::frame::Frame;
@@ -32,6 +32,8 @@ struct Page {
     hidden: Vec<(String, String)>,
     clear: String,
     facets: Vec<Facet>,
+    counts: Option<Counts>,
+    counts_href: String,
     rows: Vec<Row>,
     leaf: Leaf,
     order: &'static str,
@@ -41,6 +43,21 @@ struct Page {
     back: String,
     may_act: bool,
     families: bool,
+}
+
+/// The tasks that match, by command, the most first.
+struct Counts {
+    rows: Vec<Count>,
+    more: bool,
+    list: String,
+}
+
+/// How many tasks of a command match.
+struct Count {
+    name: Named,
+    tasks: String,
+    bar: Bar,
+    href: String,
 }
 
 /// A state to choose.
@@ -71,7 +88,7 @@ impl Row {
             id: task.id.to_string(),
             href: links.to(&format!("/tasks/{}", task.id)),
             badge: Badge::of(task),
-            name: Named::command(&task.command),
+            name: Named::task(task),
             queue: task.queue.to_string(),
             attempt: format!("{} of {}", task.attempt, task.max_attempts),
             going: Going::of(task, names, now),
@@ -110,6 +127,7 @@ async fn list(visit: &Visit, place: &Place, families: bool) -> Result<Response, 
         }
         rows.push(row);
     }
+    let counting = place.get("count") == Some("command") && !families;
     let is_newest = filter.order == Order::Newest;
     let whole = Filter { before: None, after: None, ..filter.clone() };
     let matches = view.count(&whole).await?;
@@ -119,6 +137,8 @@ async fn list(visit: &Visit, place: &Place, families: bool) -> Result<Response, 
         chips: query::chips(place),
         hidden: query::as_text(place),
         clear: visit.links.to(path),
+        counts: if counting { Some(counts(visit, place, &whole).await?) } else { None },
+        counts_href: if families { String::new() } else { place.with("count", Some("command")) },
         facets: facets(visit, place, &whole).await?,
         order: if is_newest { "newest first" } else { "oldest first" },
         turned: Place::at(&place.without(&["before", "after"])).with("order", is_newest.then_some("oldest")),
@@ -132,6 +152,20 @@ async fn list(visit: &Visit, place: &Place, families: bool) -> Result<Response, 
         frame,
     };
     render(&page)
+}
+
+async fn counts(visit: &Visit, place: &Place, filter: &Filter) -> Result<Counts, Problem> {
+    let mut found = visit.view().count_by_command(filter).await?;
+    found.counts.sort_by_key(|(_, tasks)| std::cmp::Reverse(*tasks));
+    let most = found.counts.first().map_or(1, |(_, tasks)| *tasks);
+    let bare = Place::at(&place.without(&["count", "before", "after"]));
+    let count = |(command, tasks): &(CommandName, u64)| Count {
+        name: Named::command(command),
+        tasks: words::count(*tasks),
+        bar: Bar::of(&[("pending", "tasks", *tasks)], most),
+        href: bare.with("command", Some(command.as_str())),
+    };
+    Ok(Counts { rows: found.counts.iter().map(count).collect(), more: found.more, list: bare.here })
 }
 
 /// What can be done to all that match: the verb, its words, and whether it ends something. Nothing without a filter: a button

@@ -1,5 +1,7 @@
 //! Workers: who is alive, what they take and run, and when their leases end.
 
+use std::collections::BTreeMap;
+
 use askama::Template;
 use axum::response::Response;
 use kinfolk_core::Timestamp;
@@ -19,6 +21,7 @@ struct Page {
     frame: Frame,
     heading: String,
     rows: Vec<Row>,
+    versions: Vec<Version>,
     alone: Vec<Alone>,
     pending: String,
     queues: Vec<String>,
@@ -34,10 +37,20 @@ struct Alone {
     start: String,
 }
 
+/// A version that live workers say.
+struct Version {
+    name: String,
+    workers: String,
+    since: Moment,
+}
+
 /// A worker in a table.
 pub(crate) struct Row {
     pub(crate) id: String,
     pub(crate) name: String,
+    pub(crate) version: String,
+    /// Others that do the same started later, with another version.
+    pub(crate) older: bool,
     pub(crate) alive: bool,
     pub(crate) runs: u64,
     pub(crate) running: String,
@@ -49,7 +62,7 @@ pub(crate) struct Row {
 
 impl Row {
     /// The row of a worker.
-    pub(crate) fn of(worker: &WorkerView, now: Timestamp) -> Self {
+    fn of(worker: &WorkerView, now: Timestamp) -> Self {
         let alive = worker.lease_until > now;
         let names = |names: Vec<&str>| match names.len() {
             0 => "none".to_owned(),
@@ -59,6 +72,8 @@ impl Row {
         Self {
             id: worker.id.to_string(),
             name: worker.name.clone(),
+            version: worker.version.clone(),
+            older: false,
             alive,
             runs: worker.running,
             running: words::count(worker.running),
@@ -68,6 +83,39 @@ impl Row {
             commands: names(worker.commands.iter().map(AsRef::as_ref).collect()),
         }
     }
+}
+
+/// All workers as rows, oldest first. One is older when a live worker that handles a command of its own started later and says
+/// another version.
+pub(crate) fn rows(workers: &[WorkerView], now: Timestamp) -> Vec<Row> {
+    let is_older = |worker: &WorkerView| {
+        !worker.version.is_empty()
+            && workers.iter().any(|other| {
+                other.lease_until > now
+                    && other.started_at > worker.started_at
+                    && !other.version.is_empty()
+                    && other.version != worker.version
+                    && other.commands.iter().any(|command| worker.commands.contains(command))
+            })
+    };
+    workers.iter().map(|worker| Row { older: is_older(worker), ..Row::of(worker, now) }).collect()
+}
+
+/// Since when each version is there, as far as its live workers tell, the newest first.
+fn versions(workers: &[WorkerView], now: Timestamp) -> Vec<Version> {
+    let mut since: BTreeMap<&str, (Timestamp, u64)> = BTreeMap::new();
+    for worker in workers.iter().filter(|worker| worker.lease_until > now && !worker.version.is_empty()) {
+        let (first, many) = since.entry(worker.version.as_str()).or_insert((worker.started_at, 0));
+        (*first, *many) = ((*first).min(worker.started_at), *many + 1);
+    }
+    let mut versions: Vec<_> = since.into_iter().collect();
+    versions.sort_by_key(|(_, (first, _))| std::cmp::Reverse(*first));
+    let version = |(name, (first, many)): (&str, (Timestamp, u64))| Version {
+        name: name.to_owned(),
+        workers: words::many(many, "worker", "workers"),
+        since: Moment::ago(first, now),
+    };
+    versions.into_iter().map(version).collect()
 }
 
 impl Alone {
@@ -92,7 +140,9 @@ pub(crate) async fn page(visit: Visit, _place: Place) -> Response {
 
 async fn list(visit: &Visit) -> Result<Response, Problem> {
     let frame = Frame::of(visit, "/workers", "Workers").await?.live("overview");
-    let rows: Vec<Row> = visit.view().workers().await?.iter().map(|worker| Row::of(worker, frame.now)).collect();
+    let workers = visit.view().workers().await?;
+    let rows = rows(&workers, frame.now);
+    let versions = versions(&workers, frame.now);
     let held = visit.view().held(None).await?;
     let pending = words::many(held.iter().map(|held| held.tasks).sum(), "task waits", "tasks wait");
     let mut queues: Vec<String> = held.iter().map(|held| held.queue.to_string()).collect();
@@ -103,5 +153,5 @@ async fn list(visit: &Visit) -> Result<Response, Problem> {
     let running: u64 = rows.iter().filter(|row| row.alive).map(|row| row.runs).sum();
     let lost = if lost == 0 { String::new() } else { format!(", {} lost", words::count(lost)) };
     let heading = format!("{} alive{lost}, {} running", words::count(alive), words::many(running, "task", "tasks"));
-    render(&Page { frame, heading, rows, alone, pending, queues })
+    render(&Page { frame, heading, rows, versions, alone, pending, queues })
 }

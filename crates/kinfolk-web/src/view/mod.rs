@@ -6,7 +6,9 @@ mod failures;
 mod redact;
 mod site;
 
-use kinfolk_core::filter::{Filter, Matches, Page};
+use std::collections::BTreeMap;
+
+use kinfolk_core::filter::{ByCommand, Filter, Matches, Page};
 use kinfolk_core::task::{Attempt, Run};
 use kinfolk_core::{
     ChildResult, Explanation, Failure, FanOutId, History, Json, Progress, ReadBy, Store, Tally, Task, TaskId, Timestamp,
@@ -48,6 +50,7 @@ impl<'a> View<'a> {
     pub(crate) fn redacted(&self, mut task: Task) -> Task {
         let redact = &self.app.config.redact;
         task.payload = redact.apply(task.payload);
+        task.label_path = task.label_path.filter(|path| !redact.hides(path.keys()));
         task.result = task.result.map(|result| redact.apply(result));
         task.failure = task.failure.map(|failure| self.redacted_failure(failure));
         task
@@ -137,6 +140,25 @@ impl<'a> View<'a> {
             all = Matches { tasks: all.tasks + matches.tasks, more: all.more || matches.more };
         }
         Ok(all)
+    }
+
+    /// How many of the tasks that match each command has.
+    pub(crate) async fn count_by_command(&self, filter: &Filter) -> Seen<ByCommand> {
+        let (store, filter) = (self.store()?, self.allowed(filter)?);
+        let queues = match (&filter.queue, &self.caller.queues) {
+            (Some(queue), _) if !self.caller.may_see(queue) => return Ok(ByCommand::default()),
+            (None, Some(queues)) => queues,
+            _ => return Ok(store.count_by_command(&filter).await?),
+        };
+        let (mut all, mut more) = (BTreeMap::new(), false);
+        for queue in queues {
+            let found = store.count_by_command(&Filter { queue: Some(queue.clone()), ..filter.clone() }).await?;
+            more |= found.more;
+            for (command, tasks) in found.counts {
+                *all.entry(command).or_default() += tasks;
+            }
+        }
+        Ok(ByCommand { counts: all.into_iter().collect(), more })
     }
 
     /// A page of tasks.

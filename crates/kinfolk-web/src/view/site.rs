@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kinfolk_core::audit::Audited;
 use kinfolk_core::held::Held;
-use kinfolk_core::inspect::Stats;
+use kinfolk_core::inspect::{Finding, Health, Stats};
 use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::minute::Minute;
 use kinfolk_core::worker::WorkerView;
@@ -65,6 +65,17 @@ impl View<'_> {
             workers.retain(|worker| !worker.queues.is_empty());
         }
         Ok(workers)
+    }
+
+    /// What the doctor finds that is not as it should be: for those who may see all queues.
+    pub(crate) async fn doctor(&self) -> Seen<Vec<Finding>> {
+        let store = self.store()?;
+        if self.caller.queues.is_some() {
+            return Ok(Vec::new());
+        }
+        let mut found = store.doctor().await?;
+        found.retain(|finding| finding.health != Health::Good);
+        Ok(found)
     }
 
     /// All schedules, by name.

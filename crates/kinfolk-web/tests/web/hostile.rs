@@ -79,6 +79,7 @@ fn worker(name: &str) -> WorkerSpec {
     WorkerSpec {
         id: WorkerId(uuid::Uuid::new_v4()),
         name: name.to_owned(),
+        version: String::new(),
         queues: vec![queue_name("mail")],
         commands: vec![command_name("send")],
         lease: Duration::from_secs(600),

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use kinfolk_core::{
-    Claim, Command, CommandName, Json, NewTask, Outcome, QueueName, Settle, Store, TaskId, Token as ClaimToken,
+    Claim, Command, CommandName, Json, Made, NewTask, Outcome, QueueName, Settle, Store, TaskId, Token as ClaimToken,
     WorkerId, WorkerSpec,
 };
 use kinfolk_postgres::testing::TestDatabase;
@@ -104,6 +104,13 @@ impl Lab {
         id
     }
 
+    /// A task that has completed, and made this.
+    pub(crate) async fn made(&self, command: &str, queue: &str, made: Made) -> TaskId {
+        let id = self.enqueue(command).await;
+        self.settle_with(id, (command, queue), Outcome::Done(None), Some(Box::new(made))).await;
+        id
+    }
+
     pub(crate) async fn completed(&self, command: &str, queue: &str) -> TaskId {
         let id = self.enqueue(command).await;
         self.settle(id, command, queue, Outcome::Done(Some(Json::parse(r#"{"card":{"number":1}}"#).unwrap()))).await;
@@ -111,9 +118,14 @@ impl Lab {
     }
 
     async fn settle(&self, id: TaskId, command: &str, queue: &str, outcome: Outcome) {
+        self.settle_with(id, (command, queue), outcome, None).await;
+    }
+
+    async fn settle_with(&self, id: TaskId, (command, queue): (&str, &str), outcome: Outcome, made: Option<Box<Made>>) {
         let worker = WorkerSpec {
             id: WorkerId(uuid::Uuid::new_v4()),
             name: "test".to_owned(),
+            version: String::new(),
             queues: vec![queue_name(queue)],
             commands: vec![command_name(command)],
             lease: std::time::Duration::from_secs(60),
@@ -129,7 +141,7 @@ impl Lab {
         };
         let claimed = self.store.claim(&claim).await.unwrap();
         let task = claimed.tasks.iter().find(|task| task.id == id).expect("it is claimed");
-        let settle = Settle { task: task.id, token: claim.token, outcome, made: None };
+        let settle = Settle { task: task.id, token: claim.token, outcome, made };
         self.store.settle(&[settle]).await.unwrap();
         self.store.leave(worker.id).await.unwrap();
     }

@@ -9,3 +9,4 @@ mod lab;
 mod live;
 mod pages;
 mod routes;
+mod told;

@@ -23,6 +23,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .handle(shop::send_notification)
         .handle(shop::send_invoice)
         .handle(shop::finalize_order)
+        .handle(shop::ask_for_review)
         .start()
         .await?;
 

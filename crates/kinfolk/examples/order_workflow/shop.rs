@@ -90,7 +90,7 @@ pub(crate) async fn charge(ctx: &Ctx, order: &Order) -> Result<String, TaskError
 
 /// Looks whether an order makes sense.
 #[derive(Serialize, Deserialize, Task)]
-#[task(command = "shop.validate_order", output = Order, queue = "shop.orders", attempts = 4, backoff = "200ms..1s")]
+#[task(command = "shop.validate_order", output = Order, queue = "shop.orders", label = "number", attempts = 4, backoff = "200ms..1s")]
 pub(crate) struct ValidateOrder(pub(crate) Order);
 
 pub(crate) async fn validate_order(task: ValidateOrder) -> Result<Order, TaskError> {
@@ -104,7 +104,7 @@ pub(crate) async fn validate_order(task: ValidateOrder) -> Result<Order, TaskErr
 
 /// Takes an item of an order from its shelf and packs it.
 #[derive(Serialize, Deserialize, Task)]
-#[task(command = "shop.pack_item", output = String, queue = "shop.packing", attempts = 4, backoff = "200ms..1s")]
+#[task(command = "shop.pack_item", output = String, queue = "shop.packing", label = "1.name", attempts = 4, backoff = "200ms..1s")]
 pub(crate) struct PackItem(pub(crate) (u32, Item));
 
 pub(crate) async fn pack_item(task: PackItem, ctx: Ctx) -> Result<String, TaskError> {
@@ -114,7 +114,7 @@ pub(crate) async fn pack_item(task: PackItem, ctx: Ctx) -> Result<String, TaskEr
         Shelf::Full | Shelf::Smudged(_) => takes(seed, 150..450).await,
         Shelf::Empty => {
             takes(seed, 150..450).await;
-            return Err(TaskError::new(format!("out of stock: {}", item.name)).do_not_retry());
+            return Err(TaskError::new(format!("out of stock: {:?}", item.name)).do_not_retry());
         }
         // Long work listens for a request to stop, so that a cancelled task ends at once and in good order.
         Shelf::High => tokio::select! {
@@ -133,7 +133,7 @@ pub(crate) async fn pack_item(task: PackItem, ctx: Ctx) -> Result<String, TaskEr
 
 /// Tells the customer.
 #[derive(Serialize, Deserialize, Task)]
-#[task(command = "shop.send_notification", output = String, queue = "shop.mail", attempts = 4, backoff = "200ms..1s")]
+#[task(command = "shop.send_notification", output = String, queue = "shop.mail", label = "to", attempts = 4, backoff = "200ms..1s")]
 pub(crate) struct SendNotification {
     to: String,
     text: String,
@@ -157,7 +157,7 @@ pub(crate) async fn send_notification(task: SendNotification) -> Result<String, 
 
 /// Writes the invoice.
 #[derive(Serialize, Deserialize, Task)]
-#[task(command = "shop.send_invoice", output = String, queue = "shop.mail", attempts = 4, backoff = "200ms..1s")]
+#[task(command = "shop.send_invoice", output = String, queue = "shop.mail", label = "order", attempts = 4, backoff = "200ms..1s")]
 pub(crate) struct SendInvoice {
     order: u32,
     receipt: String,
@@ -177,13 +177,27 @@ pub(crate) async fn send_invoice(task: SendInvoice) -> Result<String, TaskError>
 
 /// Hands the parcels to the carrier.
 #[derive(Serialize, Deserialize, Task)]
-#[task(command = "shop.finalize_order", queue = "shop.orders", attempts = 4, backoff = "200ms..1s")]
+#[task(command = "shop.finalize_order", queue = "shop.orders", label = "number", attempts = 4, backoff = "200ms..1s")]
 pub(crate) struct FinalizeOrder {
     pub(crate) number: u32,
 }
 
-pub(crate) async fn finalize_order(task: FinalizeOrder) -> Result<(), TaskError> {
+pub(crate) async fn finalize_order(task: FinalizeOrder, ctx: Ctx) -> Result<(), TaskError> {
     takes(task.number, 40..120).await;
+    // It starts when the whole order has completed, and belongs to nobody.
+    ctx.follow_up_task(&AskForReview { number: task.number }).when_completed().await?;
+    Ok(())
+}
+
+/// Asks the customer how it was.
+#[derive(Serialize, Deserialize, Task)]
+#[task(command = "shop.ask_for_review", queue = "shop.mail", label = "number", attempts = 4, backoff = "200ms..1s")]
+pub(crate) struct AskForReview {
+    number: u32,
+}
+
+pub(crate) async fn ask_for_review(task: AskForReview) -> Result<(), TaskError> {
+    takes(task.number, 60..160).await;
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::shop::{self, FinalizeOrder, Order, PackItem, SendInvoice, SendNotification, Shipped, ValidateOrder};
 
 #[derive(Serialize, Deserialize, Task)]
-#[task(command = "shop.process_order", output = Shipped, queue = "shop.orders", attempts = 4, backoff = "200ms..1s")]
+#[task(command = "shop.process_order", output = Shipped, queue = "shop.orders", label = "number", attempts = 4, backoff = "200ms..1s")]
 pub(crate) struct ProcessOrder(pub(crate) Order);
 
 pub(crate) async fn process_order(task: ProcessOrder, ctx: Ctx) -> Result<Shipped, TaskError> {

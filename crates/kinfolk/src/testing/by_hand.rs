@@ -33,7 +33,16 @@ impl TestKit {
         let (queue, commands) = (task.queue.clone(), vec![task.command.clone()]);
         let lease = LEASE_MAX.min(Duration::from_secs(60));
         let (name, queues) = ("by hand".to_owned(), vec![queue.clone()]);
-        store.register_worker(&WorkerSpec { id: worker, name, queues, commands: commands.clone(), lease }).await?;
+        store
+            .register_worker(&WorkerSpec {
+                id: worker,
+                name,
+                version: String::new(),
+                queues,
+                commands: commands.clone(),
+                lease,
+            })
+            .await?;
         let token = Token(Uuid::new_v4());
         let claim = Claim { worker, token, queue, commands, limit: CLAIM_BATCH_MAX, repeated: false };
         let claimed = store.claim(&claim).await?;

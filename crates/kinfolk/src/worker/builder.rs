@@ -186,6 +186,13 @@ impl WorkerBuilder {
         self
     }
 
+    /// The program that the worker is a part of, and its version, as people see them: `shop 1.8.2`, say. Workers that say
+    /// another one than those that started after them are shown as older. Default: nothing is said.
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.options.version = version.into();
+        self
+    }
+
     /// How long the worker is believed alive after a heartbeat. Default 30 s, at least 1 s.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.options.lease = lease;

@@ -81,6 +81,7 @@ impl Worker {
             observer: Observer::default(),
             options: Options {
                 name: format!("{} process {}", host(), std::process::id()),
+                version: String::new(),
                 lease: Duration::from_secs(30),
                 heartbeat: Duration::from_secs(5),
                 poll: Duration::from_secs(1),

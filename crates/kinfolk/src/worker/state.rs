@@ -23,6 +23,7 @@ use crate::observe::Observer;
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) name: String,
+    pub(crate) version: String,
     pub(crate) lease: Duration,
     pub(crate) heartbeat: Duration,
     pub(crate) poll: Duration,
@@ -146,6 +147,7 @@ impl Shared {
         WorkerSpec {
             id,
             name: self.options.name.clone(),
+            version: self.options.version.clone(),
             queues: self.lanes.iter().map(|lane| lane.queue.clone()).collect(),
             commands: self.commands.now(),
             lease: self.options.lease,

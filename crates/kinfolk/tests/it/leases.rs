@@ -113,7 +113,14 @@ async fn tasks_of_a_worker_that_vanished_are_run_by_another_and_never_side_by_si
     let ids = lab.enqueue_many("work", 20).await;
     let gone = WorkerId(Uuid::now_v7());
     let (queues, commands) = (vec!["default".parse().unwrap()], vec!["work".parse().unwrap()]);
-    let spec = WorkerSpec { id: gone, name: "gone".into(), queues, commands: commands.clone(), lease: MINUTE };
+    let spec = WorkerSpec {
+        id: gone,
+        name: "gone".into(),
+        version: String::new(),
+        queues,
+        commands: commands.clone(),
+        lease: MINUTE,
+    };
     lab.store.register_worker(&spec).await.unwrap();
     let token = Token(Uuid::new_v4());
     let claim = Claim { worker: gone, token, queue: "default".parse().unwrap(), commands, limit: 20, repeated: false };

@@ -14,7 +14,7 @@ use kinfolk_postgres::PgOptions;
 use kinfolk_providers::Providers;
 use kinfolk_runner::{SqlCommands, can_run};
 
-use crate::builtin;
+use crate::builtin::{self, VERSION};
 use crate::fault::Fault;
 
 /// How often new queues are looked for.
@@ -118,7 +118,7 @@ impl Crew {
     }
 
     fn worker(&self) -> Result<WorkerBuilder, Fault> {
-        let worker = Kinfolk::new(Arc::clone(&self.store)).worker().capacity(self.capacity);
+        let worker = Kinfolk::new(Arc::clone(&self.store)).worker().version(VERSION).capacity(self.capacity);
         let worker = builtin::add(worker, self.allow_shell);
         Ok(match &self.server {
             Some((url, options)) => worker.commands_from(SqlCommands::open_with(url, options, self.providers.clone())?),

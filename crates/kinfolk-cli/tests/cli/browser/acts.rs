@@ -26,10 +26,38 @@ fn what_pages_offer_is_done(store: fn() -> Db) {
     a_task_that_runs_is_cancelled(&site);
     a_queue_is_paused_and_resumed(&site);
     many_tasks_are_retried_at_once(&site);
+    a_family_leads_to_its_follow_up_and_back(&site);
+    what_matches_is_counted_by_command(&site);
     let log = site.db.ok(&["audit"]);
     for what in ["retry", "signal", "run_now", "cancel", "pause", "resume"] {
         assert!(log.contains(what), "the audit log knows nothing of {what}:\n{log}");
     }
+}
+
+fn a_family_leads_to_its_follow_up_and_back(site: &Site) {
+    site.db.ok(&["register", "echo", "--label", "to"]);
+    let made =
+        r#"{"children": [{"command": "echo", "payload": {"to": "cousin"}}], "follow_ups": [{"command": "noop"}]}"#;
+    let family = site.enqueue(&["spawn", made]);
+    site.reaches(&family, "completed");
+    site.open(&format!("/families/{family}"));
+    site.says("echo cousin");
+    site.browser.click(".tl .name:has(.tag) a.over");
+    site.browser.until("the follow-up is open", "document.querySelector('h1').innerText.startsWith('noop')");
+    let follow_up = site.value("document.querySelector('h1 .faint').innerText.slice(1)");
+    assert_eq!(site.db.one(&["show", follow_up.as_str().unwrap()])["follows"].to_string(), family);
+    site.open(&format!("/tasks/{}", follow_up.as_str().unwrap()));
+    site.browser.click(&format!(".crumbs a[href$='/families/{family}']"));
+    site.browser.until("its maker's family is open", "document.querySelector('h1').innerText.startsWith('spawn')");
+}
+
+fn what_matches_is_counted_by_command(site: &Site) {
+    site.open("/tasks?state=completed");
+    site.browser.click(".head a[href*='count=command']");
+    site.says("These are all.");
+    site.browser.click("main table a[href*='command=noop']");
+    site.browser.until("they are listed", "document.querySelector('table.tasks')");
+    assert!(site.place().contains("state=completed") && site.place().contains("command=noop"), "{}", site.place());
 }
 
 fn a_task_that_failed_is_retried(site: &Site) {

@@ -14,6 +14,7 @@ fn furnished(what: &str) -> Option<(Site, Vec<String>)> {
     let db = &site.db;
     db.ok(&["register", "fail", "--max-attempts", "1"]);
     db.ok(&["register", "sleep", "--group", "tenant=1"]);
+    db.ok(&["register", "echo", "--label", "n"]);
     db.ok(&["schedule", "put", "nightly", "0 3 * * *", "noop"]);
     db.ok(&["queue", "set", "mail"]);
     db.ok(&["queue", "pause", "mail", "--by", "ann"]);
@@ -22,34 +23,37 @@ fn furnished(what: &str) -> Option<(Site, Vec<String>)> {
     let root = site.enqueue(&["fan_out", &format!(r#"{{"children": [{children}], "rule": {{"threshold": 0.5}}}}"#)]);
     let spawned = r#"{"children": [{"command": "fail"}, {"command": "echo"}], "follow_ups": [{"command": "noop"}]}"#;
     let ended = site.enqueue(&["spawn", spawned]);
+    let many =
+        r#"{"children": [{"command": "noop", "count": 150}, {"command": "echo", "payload": {"n": 2}, "count": 60}]}"#;
+    let wide = site.enqueue(&["spawn", many]);
     let failed = site.enqueue(&["fail", r#"{"message": "no <b>stock</b> left, none at all"}"#]);
     let held = site.enqueue(&["noop", "--queue", "mail"]);
     let later =
         site.enqueue(&["echo", r#"{"big": 9007199254740993, "deep": {"list": [1, 2, 3], "text": "a"}}"#, "--in", "2h"]);
     site.reaches(&root, "waiting");
     site.reaches(&ended, "failed");
+    site.reaches(&wide, "completed");
     site.reaches(&failed, "failed");
     db.until("all that can run has run", |db| db.json(&["list", "--state", "completed"]).len() >= 8);
-    let mut pages: Vec<String> =
-        ["/", "/tasks", "/tasks?state=completed&command=echo", "/tasks?state=cancelled", "/families", "/failures"]
-            .into_iter()
-            .chain([
-                "/groups",
-                "/queues",
-                "/queues/mail",
-                "/workers",
-                "/schedules",
-                "/schedules/nightly",
-                "/keys",
-                "/nowhere",
-            ])
-            .map(str::to_owned)
-            .collect();
+    let mut pages: Vec<String> = [
+        "/",
+        "/tasks",
+        "/tasks?state=completed&command=echo",
+        "/tasks?state=cancelled",
+        "/tasks?count=command",
+        "/families",
+        "/failures",
+    ]
+    .into_iter()
+    .chain(["/groups", "/queues", "/queues/mail", "/workers", "/schedules", "/schedules/nightly", "/keys", "/nowhere"])
+    .map(str::to_owned)
+    .collect();
     pages.extend([&root, &ended, &failed, &held, &later].map(|id| format!("/tasks/{id}")));
     for view in ["", "?view=tree", "?view=graph", "?fold=0&idle=1"] {
         pages.push(format!("/families/{root}{view}"));
     }
-    pages.push(format!("/families/{ended}"));
+    pages.extend(["", "?view=tree", "?view=graph"].map(|view| format!("/families/{ended}{view}")));
+    pages.push(format!("/families/{wide}?open=s{wide}"));
     Some((site, pages))
 }
 

@@ -25,7 +25,7 @@ begin
     return query
     select 1, c.branch, c.name, c.occurrence, c.kind, c.digest, c.value,
         null::bigint, null, null::integer, null::bigint, null::bigint, null::bigint, null::bigint, null,
-        null::integer, null::timestamptz, null::timestamptz, null::timestamptz,
+        null::integer, null::timestamptz, c.recorded_at, null::timestamptz,
         null::integer, null::bigint, null, null::integer, null::jsonb, null::jsonb, null::smallint
     from kinfolk.checkpoint c
     where c.task_id = p_task

@@ -21,8 +21,8 @@ begin
                     and c.occurrence = p_occurrence)
         returning t.steps
     )
-    insert into kinfolk.checkpoint (task_id, seq, branch, name, occurrence, kind, digest, value)
-    select p_task, c.steps - 1, p_branch, p_name, p_occurrence, p_kind, p_digest, p_value
+    insert into kinfolk.checkpoint (task_id, seq, branch, name, occurrence, kind, digest, value, recorded_at)
+    select p_task, c.steps - 1, p_branch, p_name, p_occurrence, p_kind, p_digest, p_value, kinfolk.clock()
     from counted c
     returning seq + 1 into v_steps;
     if not found and not exists (

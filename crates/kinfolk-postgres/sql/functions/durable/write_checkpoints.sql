@@ -46,8 +46,8 @@ begin
         returning t.steps
     ),
     written as (
-        insert into kinfolk.checkpoint (task_id, seq, branch, name, occurrence, kind, digest, value)
-        select f.task_id, t.steps + f.step - 1, f.branch, f.name, f.occurrence, f.kind, f.digest, f.value
+        insert into kinfolk.checkpoint (task_id, seq, branch, name, occurrence, kind, digest, value, recorded_at)
+        select f.task_id, t.steps + f.step - 1, f.branch, f.name, f.occurrence, f.kind, f.digest, f.value, kinfolk.clock()
         from fresh f
         -- As it was before this statement, each by its number.
         cross join lateral (select t.steps from kinfolk.task t where t.id = f.task_id offset 0) t

@@ -40,7 +40,7 @@ begin
         v_ended := kinfolk.end_of_root(p_task);
     end if;
     for i in v_child + 1..v_follow_up loop
-        perform kinfolk.make_follow_up(p_ids[i], p_root, v_ended, coalesce(p_whens[i], 'settled') = 'completed',
+        perform kinfolk.make_follow_up(p_ids[i], p_task, p_root, v_ended, coalesce(p_whens[i], 'settled') = 'completed',
             p_command_ids[i], p_queue_ids[i], coalesce(p_priorities[i], v_task.priority), p_place,
             coalesce(p_dues[i], p_now + coalesce(p_delays_us[i], 0) * interval '1 microsecond'), p_attempts[i],
             p_timeouts[i], p_traces[i], p_payloads[i], p_keys[i],

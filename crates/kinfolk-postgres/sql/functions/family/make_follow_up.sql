@@ -6,7 +6,7 @@
 -- `task_unique`; locks the holder, and waits for it: a claim that has it ends soon, and waits for nobody.
 
 create or replace function kinfolk.make_follow_up(
-    p_id bigint, p_root bigint, p_ended kinfolk.state, p_needs_completed boolean, p_command_id integer,
+    p_id bigint, p_maker bigint, p_root bigint, p_ended kinfolk.state, p_needs_completed boolean, p_command_id integer,
     p_queue_id integer, p_priority integer, p_place timestamptz, p_due timestamptz, p_max_attempts integer,
     p_timeout_us bigint, p_trace text, p_payload jsonb, p_key text, p_scope kinfolk.unique_scope, p_window_us bigint,
     p_on_duplicate kinfolk.on_duplicate, p_now timestamptz
@@ -49,13 +49,14 @@ begin
 
     insert into kinfolk.task
         (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, timeout_us, trace,
-        payload, unique_held, unique_key, unique_scope, unique_window_us, on_duplicate)
+        payload, unique_held, unique_key, unique_scope, unique_window_us, on_duplicate, maker_id,
+        follows_id)
     values
         (p_id, p_queue_id, p_command_id, 'pending', 'after', p_priority, p_max_attempts, p_place, p_due, p_now,
         p_timeout_us, p_trace, case when pg_column_size(p_payload) <= 256 then p_payload end, p_key is not null, p_key,
         case when p_key is not null then p_scope end,
         case when p_key is not null and p_scope = 'window' then p_window_us end,
-        case when p_key is not null then p_on_duplicate end);
+        case when p_key is not null then p_on_duplicate end, p_maker, p_root);
     if pg_column_size(p_payload) > 256 then
         insert into kinfolk.body (task_id, payload) values (p_id, p_payload);
     end if;

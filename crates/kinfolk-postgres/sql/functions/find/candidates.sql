@@ -1,6 +1,6 @@
 -- Where a listing looks: the tasks of the smallest set that an index gives for a filter, in the order of the page; null when
 -- every set has more than `look_max`: then tasks are walked through by number. Sets that are small by nature are tried first.
--- Reads `task_unique`, `task_fan_out`, `fan_out_task`, `fan_out_root`, and what `in_states` reads.
+-- Reads `task_unique`, `task_follows`, `task_fan_out`, `fan_out_task`, `fan_out_root`, and what `in_states` reads.
 
 create or replace function kinfolk.candidates(p_filter jsonb) returns bigint[]
 language plpgsql stable
@@ -16,6 +16,9 @@ declare
 begin
     if p_filter ? 'unique' then
         v_ids := array(select t.id from kinfolk.task t where t.unique_key = p_filter ->> 'unique' limit v_page);
+    end if;
+    if p_filter ? 'follows' and coalesce(cardinality(v_ids), v_page) = v_page then
+        v_ids := array(select t.id from kinfolk.task t where t.follows_id = (p_filter ->> 'follows')::bigint limit v_page);
     end if;
     if p_filter ? 'fan_out' and coalesce(cardinality(v_ids), v_page) = v_page then
         v_ids := array(select t.id from kinfolk.task t where t.fan_out_id = (p_filter ->> 'fan_out')::bigint limit v_page);

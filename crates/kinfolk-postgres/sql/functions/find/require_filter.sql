@@ -9,7 +9,7 @@ as $$
 declare
     v_known constant jsonb := '{
         "state": "an array of states, such as [\"failed\"]", "queue": "a text", "command": "a text", "parent": "the number of a task",
-        "root": "the number of a task", "has_children": "true or false", "fan_out": "the number of a fan-out",
+        "root": "the number of a task", "has_children": "true or false", "fan_out": "the number of a fan-out", "follows": "the number of a task",
         "roots": "true or false", "unique": "a text", "key": "an object with texts, such as {\"tenant\": \"acme\"}",
         "created_after": "a time", "created_before": "a time", "finished_after": "a time", "finished_before": "a time",
         "failure_kind": "a text", "failure_text": "a text",

@@ -19,7 +19,7 @@ begin
         array(select jsonb_array_elements_text(x.payload -> 'path')) as at_path, nullif(x.state, '{}')::kinfolk.state[] as states
     into f
     from jsonb_to_record(p_filter) as x(state text[], queue text, command text, parent bigint, root bigint, has_children boolean,
-        fan_out bigint, roots boolean, "unique" text, key jsonb, created_after timestamptz, created_before timestamptz,
+        fan_out bigint, follows bigint, roots boolean, "unique" text, key jsonb, created_after timestamptz, created_before timestamptz,
         finished_after timestamptz, finished_before timestamptz, failure_kind text, failure_text text, payload jsonb)
     left join kinfolk.queue q on q.name = x.queue
     left join kinfolk.command c on c.name = x.command;
@@ -38,6 +38,7 @@ begin
             and (f.has_children is null
                 or f.has_children = exists (select from kinfolk.fan_out o where o.task_id = t.id))
             and (f.fan_out is null or t.fan_out_id = f.fan_out)
+            and (f.follows is null or t.follows_id = f.follows)
             and (f.roots is not true or t.parent_id is null)
             and (f.unique is null or t.unique_key = f.unique)
             and (f.key is null or t.keys @> f.key)

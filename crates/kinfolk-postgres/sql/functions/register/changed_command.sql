@@ -23,6 +23,7 @@ begin
     p_command.envelope := coalesce(p_asked.envelope, p_command.envelope);
     p_command.on_success := nullif(coalesce(p_asked.on_success, p_command.on_success), '');
     p_command.on_error := nullif(coalesce(p_asked.on_error, p_command.on_error), '');
+    p_command.label := nullif(coalesce(p_asked.label, p_command.label), '');
     if p_command.handler is null then
         p_command.before_handler := null;
         p_command.after_handler := null;

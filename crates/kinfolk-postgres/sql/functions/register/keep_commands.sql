@@ -26,12 +26,12 @@ begin
     insert into kinfolk.command as c
         (name, queue_id, priority, max_attempts, backoff_base_ms, backoff_cap_ms, jitter_pct, timeout_us, handler,
         handler_kind, before_handler, after_handler, statement_timeout_us, max_strikes, envelope,
-        on_success, on_error)
+        on_success, on_error, label)
     select g.name, coalesce(g.queue_id, o.queue_id, (select q.id from kinfolk.queue q where q.name = 'default')),
         coalesce(g.priority, 0), nullif(g.max_attempts, 0), coalesce(g.base_ms, 1000), coalesce(g.cap_ms, 3600000),
         coalesce(g.jitter_pct, 10), nullif(g.timeout_us, 0), nullif(g.handler, ''), g.kind, nullif(g.before, ''),
         nullif(g.after, ''), nullif(g.statement_timeout_us, 0), coalesce(g.max_strikes, 20), coalesce(g.envelope, true),
-        nullif(g.on_success, ''), nullif(g.on_error, '')
+        nullif(g.on_success, ''), nullif(g.on_error, ''), nullif(g.label, '')
     from kinfolk.asked_commands(p_asked) g
     left join kinfolk.command o on o.name = g.name
     where o.id is null
@@ -40,10 +40,10 @@ begin
     on conflict (name) do update set
         (queue_id, priority, max_attempts, backoff_base_ms, backoff_cap_ms, jitter_pct, timeout_us, handler, handler_kind,
             before_handler, after_handler, statement_timeout_us, max_strikes, envelope,
-            on_success, on_error) = (
+            on_success, on_error, label) = (
             select n.queue_id, n.priority, n.max_attempts, n.backoff_base_ms, n.backoff_cap_ms, n.jitter_pct, n.timeout_us,
                 n.handler, n.handler_kind, n.before_handler, n.after_handler, n.statement_timeout_us, n.max_strikes,
-                n.envelope, n.on_success, n.on_error
+                n.envelope, n.on_success, n.on_error, n.label
             from kinfolk.asked_commands(p_asked) g
             cross join lateral kinfolk.changed_command(c, g) n
             where g.name = excluded.name);

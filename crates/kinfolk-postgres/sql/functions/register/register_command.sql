@@ -9,6 +9,7 @@
 -- '{}' takes them away.
 -- `envelope`: whether the handler and its hooks speak `{success, error, validation_failure_message, payload}`: true unless it is said.
 -- `on_success` and `on_error`: functions that are told how an attempt ended, in a transaction of their own after it, once ('' takes one away).
+-- `label`: the path of the payload, with dots between its keys, at which the label of a task stands ('' takes it away).
 -- `max_strikes`: how many losses of a worker while a task was its only suspect make the task poison.
 --
 -- `groups` may be a text, JSON or a number.
@@ -35,7 +36,8 @@ create or replace function kinfolk.register_command(
     max_strikes integer default null,
     envelope boolean default null,
     on_success text default null,
-    on_error text default null
+    on_error text default null,
+    label text default null
 ) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -50,11 +52,11 @@ begin
     end if;
     insert into kinfolk.registration
         (names, queues, priorities, max_attempts, jitter_pct, handlers, befores, afters, groups, spans, max_strikes, envelopes,
-        on_successes, on_errors)
+        on_successes, on_errors, labels)
     values (array[name], array[queue], array[priority], array[register_command.max_attempts], array[register_command.jitter_pct],
         array[handler], array[before], array[after], array[register_command.groups::text::jsonb],
         array[backoff_base, backoff_cap, timeout, statement_timeout], array[register_command.max_strikes],
-        array[register_command.envelope], array[register_command.on_success], array[register_command.on_error]);
+        array[register_command.envelope], array[register_command.on_success], array[register_command.on_error], array[register_command.label]);
 exception
     when invalid_text_representation then
         raise exception using errcode = 'KF001', message = format('groups is %L, which is not JSON', left(register_command.groups::text, 60)),

@@ -12,9 +12,10 @@ begin
         select g.*
         from unnest(p_asked.names, p_asked.queues, p_asked.priorities, p_asked.max_attempts, p_asked.base_ms, p_asked.cap_ms,
                 p_asked.jitter_pct, p_asked.timeouts_us, p_asked.handlers, p_asked.befores, p_asked.afters,
-                p_asked.statement_timeouts_us, p_asked.max_strikes, p_asked.envelopes, p_asked.on_successes, p_asked.on_errors)
+                p_asked.statement_timeouts_us, p_asked.max_strikes, p_asked.envelopes, p_asked.on_successes, p_asked.on_errors,
+                p_asked.labels)
             as g(name, queue, priority, max_attempts, base_ms, cap_ms, jitter_pct, timeout_us, handler, before, after,
-                statement_timeout_us, max_strikes, envelope, on_success, on_error)
+                statement_timeout_us, max_strikes, envelope, on_success, on_error, label)
     loop
         perform kinfolk.require_name('command', v_bad.name);
         if v_bad.queue is not null then
@@ -22,6 +23,7 @@ begin
         end if;
         perform kinfolk.require_policy(v_bad.priority, nullif(v_bad.max_attempts, 0), nullif(v_bad.timeout_us, 0));
         perform kinfolk.require_policy(null, null, nullif(v_bad.statement_timeout_us, 0));
+        perform kinfolk.require_label(v_bad.label);
         if v_bad.jitter_pct not between 0 and 100 then
             raise exception using errcode = 'KF001', message = format('jitter_pct is %s', v_bad.jitter_pct),
                 hint = 'it must be 0 to 100';

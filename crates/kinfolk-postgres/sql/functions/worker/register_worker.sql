@@ -1,7 +1,8 @@
 -- Makes a worker known, with a fresh lease; one that is known already is refreshed. Takes its own row.
 
 create or replace function kinfolk.register_worker(
-    p_worker uuid, p_name text, p_queues text[], p_commands text[], p_lease_us bigint
+    p_worker uuid, p_name text, p_queues text[], p_commands text[], p_lease_us bigint,
+    p_version text default ''
 ) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -27,11 +28,14 @@ begin
             hint = format('at most %s', kinfolk.worker_commands_max());
     end if;
     insert into kinfolk.worker as w
-        (id, name, queues, commands, started_at, renewed_at, lease_us, lease_until, steady_since)
+        (id, name, queues, commands, started_at, renewed_at, lease_us, lease_until, steady_since,
+        version)
     values
-        (p_worker, p_name, p_queues, p_commands, v_now, v_now, p_lease_us, v_now + kinfolk.span(p_lease_us), v_now)
+        (p_worker, p_name, p_queues, p_commands, v_now, v_now, p_lease_us, v_now + kinfolk.span(p_lease_us), v_now,
+        coalesce(p_version, ''))
     on conflict (id) do update set
         name = excluded.name,
+        version = excluded.version,
         queues = excluded.queues,
         commands = excluded.commands,
         renewed_at = excluded.renewed_at,

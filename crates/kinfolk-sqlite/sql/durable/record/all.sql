@@ -6,7 +6,8 @@ select branch,
        occurrence,
        kind,
        digest,
-       value
+       value,
+       recorded_at
 from checkpoint
 where task_id = ?1
 order by id

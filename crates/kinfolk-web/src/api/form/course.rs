@@ -1,6 +1,6 @@
 //! The course of a task: its attempts, its runs, and what its handler recorded.
 
-use kinfolk_core::{Attempt, Checkpoint, Json, Run, Task, Timestamp, WaitedFor};
+use kinfolk_core::{Attempt, Checkpoint, History, Json, Run, Task, Timestamp, WaitedFor};
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -52,16 +52,25 @@ pub(crate) struct CheckpointForm {
     kind: &'static str,
     #[schema(value_type = Value)]
     value: Json,
+    #[schema(value_type = String, format = DateTime)]
+    recorded_at: Timestamp,
 }
 
-impl From<Checkpoint> for CheckpointForm {
-    fn from(checkpoint: Checkpoint) -> Self {
+impl CheckpointForm {
+    /// All that was recorded, in its order.
+    pub(crate) fn all(history: &mut History) -> Vec<Self> {
+        let recorded = std::mem::take(&mut history.checkpoints).into_iter().zip(history.recorded_at.iter().copied());
+        recorded.map(|(checkpoint, at)| Self::new(checkpoint, at)).collect()
+    }
+
+    fn new(checkpoint: Checkpoint, recorded_at: Timestamp) -> Self {
         Self {
             branch: Some(checkpoint.key.branch).filter(|branch| !branch.is_empty()),
             name: checkpoint.key.name,
             occurrence: checkpoint.key.occurrence,
             kind: checkpoint.kind.as_str(),
             value: checkpoint.value,
+            recorded_at,
         }
     }
 }

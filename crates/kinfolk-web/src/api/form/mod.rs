@@ -17,7 +17,7 @@ pub(crate) use self::group::{GroupForm, KeyForm, SettingForm};
 pub(crate) use self::new_task::NewTaskForm;
 pub(crate) use self::reason::ExplanationForm;
 pub(crate) use self::schedule::{ScheduleForm, TickForm};
-pub(crate) use self::site::{CommandForm, QueueForm, StatsForm, StatusForm, WorkerForm};
+pub(crate) use self::site::{CommandForm, FindingForm, QueueForm, StatsForm, StatusForm, WorkerForm};
 pub(crate) use self::task::{FailureForm, TaskForm};
 pub(crate) use self::trouble::{CausesForm, HeldForm};
 

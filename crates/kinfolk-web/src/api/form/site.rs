@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kinfolk_core::inspect::Stats;
+use kinfolk_core::inspect::{Finding, Health, Stats};
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{Command, Queue, Status, Timestamp};
 use serde::Serialize;
@@ -64,6 +64,8 @@ pub(crate) struct CommandForm {
     timeout_ms: Option<u64>,
     /// Its groups, by name, with the slots of each key; null where only a rate is declared.
     groups: BTreeMap<String, Option<u32>>,
+    /// The path of the payload at which the label of a task stands.
+    label: Option<String>,
     /// The SQL function that runs its tasks.
     handler: Option<String>,
 }
@@ -80,6 +82,7 @@ impl From<Command> for CommandForm {
             jitter_pct: command.retry.jitter_pct,
             timeout_ms: command.timeout.map(millis),
             groups: command.groups.into_iter().flatten().map(|(name, spec)| (name.to_string(), spec.limit)).collect(),
+            label: command.label.map(|path| path.to_string()),
             handler: command.handler.map(|handler| handler.function),
         }
     }
@@ -91,6 +94,8 @@ impl From<Command> for CommandForm {
 pub(crate) struct WorkerForm {
     id: Uuid,
     name: String,
+    /// The program that it is a part of, and its version, in words of its own.
+    version: String,
     queues: Vec<String>,
     commands: Vec<String>,
     #[schema(value_type = String, format = DateTime)]
@@ -105,12 +110,37 @@ impl From<WorkerView> for WorkerForm {
         Self {
             id: worker.id.0,
             name: worker.name,
+            version: worker.version,
             queues: worker.queues.iter().map(ToString::to_string).collect(),
             commands: worker.commands.iter().map(ToString::to_string).collect(),
             started_at: worker.started_at,
             lease_ends_at: worker.lease_until,
             running: worker.running,
         }
+    }
+}
+
+/// Something around the store that is not as it should be.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Finding)]
+pub(crate) struct FindingForm {
+    /// What was looked at: clock, connections, suspects…
+    subject: String,
+    /// warning or bad.
+    health: &'static str,
+    found: String,
+    /// What to do about it.
+    remedy: String,
+}
+
+impl From<Finding> for FindingForm {
+    fn from(finding: Finding) -> Self {
+        let health = match finding.health {
+            Health::Good => "good",
+            Health::Warning => "warning",
+            Health::Bad => "bad",
+        };
+        Self { subject: finding.subject, health, found: finding.found, remedy: finding.remedy }
     }
 }
 

@@ -64,6 +64,12 @@ pub(crate) struct TaskForm {
     fan_out: Option<i64>,
     /// Which child of its fan-out it is; 0 is the first.
     index: Option<u32>,
+    /// The task whose handler made it, if it is a follow-up.
+    made_by: Option<i64>,
+    /// The root of the family that made it, if it is a follow-up.
+    follows: Option<i64>,
+    /// What people call it: the value at the path of its payload that its command names.
+    label: Option<String>,
     /// How its own work ended, while it waits for its children and if it failed only because of them.
     outcome: Option<StateForm>,
     /// How many checkpoints its handler has recorded.
@@ -75,6 +81,7 @@ pub(crate) struct TaskForm {
 
 impl From<Task> for TaskForm {
     fn from(task: Task) -> Self {
+        let label = task.label();
         Self {
             id: task.id.0,
             command: task.command.to_string(),
@@ -107,6 +114,9 @@ impl From<Task> for TaskForm {
             depth: task.depth,
             fan_out: task.fan_out.map(|fan_out| fan_out.0),
             index: task.index,
+            made_by: task.made_by.map(|maker| maker.0),
+            follows: task.follows.map(|root| root.0),
+            label,
             outcome: task.outcome.map(StateForm::from),
             steps: task.steps,
             signals: task.signals.iter().map(ToString::to_string).collect(),

@@ -14,13 +14,18 @@ use crate::visit::Visit;
 const MOST: usize = 1_000;
 
 async fn tasks(visit: &Visit, sent: &Sent) -> Result<Vec<Task>, Problem> {
-    let since = sent.need("since")?;
-    let since = since.parse().map_err(|_| Problem::input(format!("{since:?} is no moment in microseconds")))?;
+    let moment = |name: &str| -> Result<Timestamp, Problem> {
+        let text = sent.need(name)?;
+        let micros =
+            text.parse().map_err(|_| Problem::input(format!("{name} is {text:?}, no moment in microseconds")))?;
+        Ok(Timestamp::from_micros(micros))
+    };
     let wanted = Wanted {
         command: CommandName::new(sent.need("command")?)?,
         kind: sent.need("kind")?.parse()?,
         text: sent.need("text")?,
-        since: Timestamp::from_micros(since),
+        since: moment("since")?,
+        until: moment("until")?,
     };
     of_cause::tasks(visit, &wanted, MOST).await
 }
@@ -33,6 +38,7 @@ pub(super) async fn plan(visit: &Visit, sent: &Sent) -> Result<Plan, Problem> {
     let mut lines = vec![
         (words::count(count), format!("of {} failed with “{says}”", sent.need("command")?)),
         (String::new(), "Each that can run again does, with fresh attempts. In a family that has ended, what failed there runs again.".to_owned()),
+        (String::new(), "What has failed since the page was drawn is not touched.".to_owned()),
         (String::new(), "Those that their family went on without stay as they are.".to_owned()),
     ];
     if count == MOST as u64 {

@@ -1,5 +1,7 @@
 //! The tasks of one cause. A filter finds those of its command and kind; what they say is compared here.
 
+use std::time::Duration;
+
 use kinfolk_core::cause::{self, normalised};
 use kinfolk_core::inspect::Filter;
 use kinfolk_core::limits::{LOOK_MAX, PAGE_MAX};
@@ -15,12 +17,14 @@ pub(crate) struct Wanted<'a> {
     pub(crate) kind: FailureKind,
     pub(crate) text: &'a str,
     pub(crate) since: Timestamp,
+    /// What failed later is not meant: nobody has seen it.
+    pub(crate) until: Timestamp,
 }
 
 impl<'a> Wanted<'a> {
-    /// All of a cause since then.
-    pub(crate) fn of(cause: &'a cause::Cause, since: Timestamp) -> Self {
-        Self { command: cause.command.clone(), kind: cause.kind, text: &cause.text, since }
+    /// All of a cause between two moments.
+    pub(crate) fn of(cause: &'a cause::Cause, since: Timestamp, until: Timestamp) -> Self {
+        Self { command: cause.command.clone(), kind: cause.kind, text: &cause.text, since, until }
     }
 }
 
@@ -31,6 +35,8 @@ pub(crate) async fn tasks(visit: &Visit, wanted: &Wanted<'_>, most: usize) -> Re
         command: Some(wanted.command.clone()),
         failure_kind: Some(wanted.kind),
         finished_after: Some(wanted.since),
+        // The last moment counts, and a filter leaves out the one that it names.
+        finished_before: Some(wanted.until.plus(Duration::from_micros(1))),
         limit: PAGE_MAX,
         ..Filter::default()
     };

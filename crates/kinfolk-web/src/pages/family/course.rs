@@ -1,7 +1,7 @@
 //! The course of a task: from when to when it stood in line, ran, waited without a worker, or waited to be tried again.
 
 use kinfolk_core::task::{Ending, Run, WaitedFor};
-use kinfolk_core::{Gate, State, Task, Timestamp};
+use kinfolk_core::{Gate, History, State, StepKind, Task, Timestamp};
 
 use crate::pages::going::Names;
 use crate::pages::part::words;
@@ -49,6 +49,8 @@ pub(crate) struct Course {
     pub(crate) stretches: Vec<Stretch>,
     /// When it was resumed by a signal, and by which.
     pub(crate) signals: Vec<(Timestamp, String)>,
+    /// When its handler recorded steps, and which.
+    pub(crate) steps: Vec<(Timestamp, String)>,
 }
 
 impl Phase {
@@ -87,6 +89,24 @@ impl Course {
         if let Some(at) = at {
             course.since(task, before, at, now);
         }
+        course
+    }
+
+    /// The same, with the steps that its handler has recorded.
+    #[must_use]
+    pub(crate) fn with_steps(mut self, history: &History) -> Self {
+        let recorded = history.checkpoints.iter().zip(&history.recorded_at);
+        let steps = recorded.filter(|(step, _)| step.kind == StepKind::Step);
+        self.steps = steps.map(|(step, at)| (*at, step.key.to_string())).collect();
+        self
+    }
+
+    /// From the start of one task to the end of another: all that is told of many.
+    pub(crate) fn spanning(first: &Task, last: &Task) -> Self {
+        let phase = if last.finished_at.is_some() { Phase::Ran } else { Phase::Running };
+        let says = "from the start of the first to the end of the one made last".to_owned();
+        let mut course = Self::default();
+        course.add(phase, began(first), last.finished_at, says);
         course
     }
 

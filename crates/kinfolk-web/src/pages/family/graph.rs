@@ -165,6 +165,18 @@ fn items(history: &History, lines: &[Line], links: &Links) -> Vec<Item> {
             StepKind::Make | StepKind::Fold | StepKind::Now | StepKind::Random => {}
         }
     }
+    for line in lines {
+        if let What::After { task, .. } = &line.what {
+            items.push(Item {
+                branch: format!("after {}", task.id),
+                badge: Badge::of(task),
+                title: task.command.to_string(),
+                says: format!("#{}, follow-up", task.id),
+                href: links.to(&format!("/families/{}", task.id)),
+                bar: None,
+            });
+        }
+    }
     items
 }
 

@@ -11,6 +11,9 @@ use kinfolk_core::Timestamp;
 /// A bar that is wider than this, in percent, has room for a cross.
 const CROSS_FROM: f64 = 1.6;
 
+/// Steps and signals of one task that are drawn; of more the last ones.
+const MARKS_MAX: usize = 60;
+
 /// The picture, with its story as its label.
 #[derive(Clone, Template)]
 #[template(path = "part/lane.html")]
@@ -20,6 +23,8 @@ pub(crate) struct Lane {
     note: Option<(String, String)>,
     /// Where a signal resumed it, and which.
     signals: Vec<(String, String)>,
+    /// Where its handler recorded a step, and which.
+    steps: Vec<(String, String)>,
     now: bool,
 }
 
@@ -45,8 +50,8 @@ impl HtmlSafe for Lane {}
 impl Lane {
     /// Nothing is known to be drawn.
     pub(crate) fn empty(axis: &Axis, story: &str) -> Self {
-        let (shapes, signals) = (Vec::new(), Vec::new());
-        Self { story: story.to_owned(), shapes, note: None, signals, now: axis.now().is_some() }
+        let (shapes, signals, steps) = (Vec::new(), Vec::new(), Vec::new());
+        Self { story: story.to_owned(), shapes, note: None, signals, steps, now: axis.now().is_some() }
     }
 
     /// The course of one task. `note` is written behind its end.
@@ -72,8 +77,11 @@ impl Lane {
                 path: String::new(),
             });
         }
-        let shown = course.signals.iter().filter(|(at, _)| axis.shows(*at, Some(*at)));
-        lane.signals = shown.map(|(at, name)| (place(axis.x(*at)), words::short(name, 40))).collect();
+        let marks = |marks: &[(Timestamp, String)]| -> Vec<(String, String)> {
+            let shown = marks.iter().filter(|(at, _)| axis.shows(*at, Some(*at))).rev().take(MARKS_MAX);
+            shown.map(|(at, name)| (place(axis.x(*at)), words::short(name, 40))).collect()
+        };
+        (lane.signals, lane.steps) = (marks(&course.signals), marks(&course.steps));
         let end = course.stretches.iter().filter_map(|stretch| stretch.to).max().map(|end| axis.x(end));
         lane.note = note.zip(end.filter(|end| *end < 80.0)).map(|(note, end)| (place(end), words::short(&note, 60)));
         lane
@@ -149,6 +157,27 @@ impl Lane {
             lane.shapes.push(Shape::stair(class, path, says));
         }
         lane
+    }
+
+    /// The same, with those that failed below its line, at a scale of their own.
+    #[must_use]
+    pub(crate) fn failed_below(mut self, failed_at: &[Timestamp], axis: &Axis) -> Self {
+        const COLUMNS: usize = 120;
+        let mut failed = [0_u32; COLUMNS];
+        for at in failed_at.iter().filter(|at| axis.shows(**at, Some(**at))) {
+            failed[((axis.x(*at) * COLUMNS as f64 / 100.0) as usize).min(COLUMNS - 1)] += 1;
+        }
+        let most = failed.iter().copied().max().unwrap_or(0);
+        if most > 0 {
+            let mut path = String::new();
+            for (at, many) in failed.iter().enumerate().filter(|(_, many)| **many > 0) {
+                let depth = 2.0 + f64::from(*many) * 6.0 / f64::from(most);
+                path.push_str(&format!("M{at} 0v{depth:.1}h1V0Z"));
+            }
+            let says = format!("{} failed", words::count(failed_at.len() as u64));
+            self.shapes.push(Shape { kind: "below", ..Shape::stair("failed", path, says) });
+        }
+        self
     }
 
     /// How fast the children of a large fan-out ended: between two of these moments an equal share of so many did.

@@ -33,6 +33,7 @@ use crate::visit::Visit;
 
 pub(crate) use self::course::{Course, awaited_words, began};
 pub(crate) use self::lane::Lane;
+pub(crate) use self::row::median;
 
 /// How many tasks a second a family had is told from so many on.
 const PACE_FROM: u64 = 1_000;
@@ -116,6 +117,7 @@ async fn family(visit: &Visit, place: &Place, id: &str) -> Result<Response, Prob
         walked = walk().shallow();
         walked.task(root.clone(), 0).await?;
     }
+    walked.follow_ups(root.id).await?;
     let walk = walked;
     let shown = match place.get("view") {
         Some("tree") => "tree",
@@ -142,7 +144,7 @@ async fn family(visit: &Visit, place: &Place, id: &str) -> Result<Response, Prob
         task_href: visit.links.to(&format!("/tasks/{id}")),
         command_href: visit.links.to(&format!("/families?command={}", words::encoded(root.command.as_str()))),
         command: root.command.to_string(),
-        name: Named::command(&root.command),
+        name: Named::task(&root),
         badge: Badge::of(&root).pill(),
         report: root.report.as_ref().map(report_words).unwrap_or_default(),
         facts: facts(&root, (&progress.family, progress.levels.len()), &workers(&walk.lines, &names), frame.now),
@@ -200,11 +202,12 @@ fn axis_of(root: &Task, lines: &[Line], now: Timestamp, folding: bool) -> Axis {
     let mut busy = Vec::new();
     for line in lines {
         match &line.what {
-            What::One { course, .. } => busy.extend(course.busy(now)),
+            What::Lane(lane) => busy.extend(lane.course.busy(now)),
+            What::One { course, .. } | What::After { course, .. } => busy.extend(course.busy(now)),
             What::Fan { courses, .. } | What::Quiet { courses, .. } => {
                 busy.extend(courses.iter().flat_map(|course| course.busy(now)));
             }
-            What::More { .. } | What::Cut => {}
+            What::More { .. } | What::MoreAfter { .. } | What::Cut => {}
         }
     }
     let drawn_all = !lines.iter().any(|line| matches!(line.what, What::More { .. }));

@@ -7,7 +7,8 @@ use kinfolk_core::{CommandName, FanOut, Gate, Rule, State, Tally, Task, Timestam
 use super::axis::Axis;
 use super::course::{Course, Phase, began};
 use super::lane::Lane;
-use super::walk::{Line, What};
+use super::walk::{ByCommand, Line, What};
+use crate::graph::LOUDEST;
 use crate::link::Links;
 use crate::pages::frame::ROWS_MAX;
 use crate::pages::going::{Going, Names};
@@ -64,11 +65,12 @@ impl Drawing<'_> {
 
     fn row(&self, line: &Line) -> Row {
         let mut row = match &line.what {
-            What::One { task, course, tally } => {
+            What::One { task, course, tally } | What::After { task, course, tally } => {
                 let mut row = self.blank(format!("t{}", task.id), Badge::of(task));
                 row.href = self.links.to(&format!("/tasks/{}", task.id));
-                row.name = Some(Named::command(&task.command));
-                row.what = words::listed(&task.keys.0.values().map(|key| words::short(key, 40)).collect::<Vec<_>>());
+                row.name = Some(Named::task(task));
+                let keys = if task.label().is_some() { Vec::new() } else { keys(task) };
+                row.what = words::listed(&keys);
                 row.attempt = format!("{} of {}", task.attempt, task.max_attempts);
                 let going = Going::of(task, self.names, self.now);
                 row.going = Some(going);
@@ -85,9 +87,14 @@ impl Drawing<'_> {
                 if task.state == State::Pending {
                     row.took_words = pending_words(task);
                 }
+                if matches!(line.what, What::After { .. }) {
+                    row.tag = "follow-up".to_owned();
+                    row.href = self.links.to(&format!("/families/{}", task.id));
+                }
                 row
             }
-            What::Fan { id, name, fan_out, tally, command, courses, ended_by, of } => {
+            What::Lane(lane) => self.by_command(lane),
+            What::Fan { id, name, fan_out, tally, command, courses, ended_by, failed_at, of } => {
                 let key = id.map_or_else(|| format!("s{}", of.id), |id| format!("f{id}"));
                 let mut row = self.blank(key, badge_of(fan_out.as_ref(), tally));
                 let part = id.map_or_else(|| format!("parent={}", of.id), |id| format!("fan_out={id}"));
@@ -107,7 +114,9 @@ impl Drawing<'_> {
                 row.needed = needed(fan_out.as_ref(), tally);
                 row.says = says(fan_out.as_ref(), tally, self.now);
                 row.took = fan_out.as_ref().map(|fan_out| self.lasted(fan_out, courses));
-                row.lane = self.axis.map(|axis| fan_lane(axis, row.badge.class, (courses, ended_by), tally));
+                row.lane = self.axis.map(|axis| {
+                    fan_lane(axis, row.badge.class, (courses, ended_by), tally).failed_below(failed_at, axis)
+                });
                 row
             }
             What::Quiet { key, courses, took } => {
@@ -118,6 +127,12 @@ impl Drawing<'_> {
                     0..=24 => Lane::packed(courses, axis, 24.0, &row.what),
                     _ => Lane::stair(courses, axis, "completed"),
                 });
+                row
+            }
+            What::MoreAfter { root } => {
+                let mut row = self.blank("after".to_owned(), Badge::state(State::Pending));
+                row.href = self.links.to(&format!("/tasks?follows={root}"));
+                row.what = "more follow-ups".to_owned();
                 row
             }
             What::Cut => {
@@ -139,6 +154,35 @@ impl Drawing<'_> {
         row.level = line.depth + 1;
         row.depth = line.depth.min(DEPTH_SHOWN);
         row.fold = line.fold.map(|open| self.fold(&row.key, open));
+        row
+    }
+
+    /// The lane of one command.
+    fn by_command(&self, lane: &ByCommand) -> Row {
+        let many = |state: State| lane.states.iter().find(|(one, _)| *one == state).map_or(0, |(_, tasks)| *tasks);
+        let state = LOUDEST.into_iter().find(|state| many(*state) > 0).unwrap_or(State::Completed);
+        let mut row = self.blank(format!("c{}-{}", lane.parent, lane.command), Badge::state(state));
+        let total: u64 = lane.states.iter().map(|(_, tasks)| *tasks).sum();
+        let command = words::encoded(lane.command.as_str());
+        row.href = self.links.to(&format!("/tasks?parent={}&command={command}", lane.parent));
+        row.name = Some(Named::command(&lane.command));
+        row.what = format!("× {}", words::count(total));
+        row.is_fan = true;
+        let ended = many(State::Completed) + many(State::Failed) + many(State::Cancelled);
+        row.needed = format!("{} of {}", words::count(ended), words::count(total));
+        row.bar = Some(Bar::of(
+            &[
+                ("completed", "completed", many(State::Completed)),
+                ("running", "running", many(State::Running)),
+                ("waiting", "waiting", many(State::Waiting)),
+                ("pending", "pending", many(State::Pending)),
+                ("cancelled", "cancelled", many(State::Cancelled)),
+                ("failed", "failed", many(State::Failed)),
+            ],
+            total,
+        ));
+        row.says = row.needed.clone();
+        row.lane = self.axis.map(|axis| Lane::of(&lane.course, axis, None));
         row
     }
 
@@ -209,6 +253,11 @@ fn fan_lane(axis: &Axis, class: &'static str, (courses, ended): (&[Course], &[Ti
         1..=12 if tally.open() == 0 => Lane::packed(courses, axis, 36.0, "when each ran"),
         _ => Lane::stair(courses, axis, class),
     }
+}
+
+/// The keys of a task, for people.
+fn keys(task: &Task) -> Vec<String> {
+    task.keys.0.values().map(|key| words::short(key, 40)).collect()
 }
 
 /// What a pending task waits for, in two words.
@@ -307,7 +356,8 @@ fn says(fan_out: Option<&FanOut>, tally: &Tally, now: Timestamp) -> String {
     text
 }
 
-fn median(took: &[u128]) -> Option<Duration> {
+/// The middle of these spans, in microseconds.
+pub(crate) fn median(took: &[u128]) -> Option<Duration> {
     let mut took = took.to_vec();
     took.sort_unstable();
     let middle = took.get(took.len() / 2)?;

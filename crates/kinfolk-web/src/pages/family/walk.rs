@@ -7,9 +7,10 @@ use kinfolk_core::durable::StepKind;
 use kinfolk_core::inspect::{Filter, Order};
 use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::task::Run;
-use kinfolk_core::{FanOut, FanOutId, History, State, Tally, Task, TaskId, Timestamp};
+use kinfolk_core::{CommandName, FanOut, FanOutId, History, State, Tally, Task, TaskId, Timestamp};
 
 use super::course::Course;
+use crate::graph::{LOUDEST, made_by};
 use crate::pages::frame::ROWS_MAX;
 use crate::pages::going::Names;
 use crate::problem::Problem;
@@ -23,6 +24,8 @@ const QUIET_MAX: usize = 3;
 const SHOWN: usize = 20;
 /// Of a group that is too large, so many of each state are shown.
 const SOME: usize = 10;
+/// Failed children of a large fan-out that are drawn below its line.
+const FAILED_MAX: u64 = PAGE_MAX as u64;
 /// Into so many shares the ends of a large fan-out are told apart.
 const SHARES: u32 = 24;
 
@@ -48,14 +51,32 @@ pub(crate) enum What {
         courses: Vec<Course>,
         /// When equal shares of a large one had ended.
         ended_by: Vec<Timestamp>,
+        /// When those of a large one failed that did, where they are not too many.
+        failed_at: Vec<Timestamp>,
         of: Box<Task>,
     },
+    /// The children of one task that run one command, too many to draw each.
+    Lane(Box<ByCommand>),
     /// Completed tasks in one row.
     Quiet { key: String, courses: Vec<Course>, took: Vec<u128> },
+    /// A task that comes after the family, since one of its tasks asked for it.
+    After { task: Box<Task>, course: Course, tally: Tally },
+    /// There are more of those.
+    MoreAfter { root: TaskId },
     /// More rows than a page may have.
     Cut,
     /// More tasks than are shown.
     More { key: String, many: u64, state: Option<State>, parent: Box<Task>, fan_out: Option<FanOutId> },
+}
+
+/// What a lane by command tells.
+pub(crate) struct ByCommand {
+    pub(crate) parent: TaskId,
+    pub(crate) command: CommandName,
+    /// How many are in each state, as far as they were counted.
+    pub(crate) states: Vec<(State, u64)>,
+    /// From the start of the first to the end of the one made last.
+    pub(crate) course: Course,
 }
 
 /// One walk.
@@ -155,6 +176,7 @@ impl<'a> Walk<'a> {
                 true => self.view.history(task.id).await?,
                 false => History::default(),
             };
+            let course = course.with_steps(&history);
             let what = What::One { task: Box::new(task.clone()), course, tally };
             self.lines.push(Line { depth, what, fold });
             if is_open {
@@ -167,6 +189,24 @@ impl<'a> Walk<'a> {
             }
             Ok(())
         })
+    }
+
+    /// The follow-ups that the family of a root has made.
+    pub(crate) async fn follow_ups(&mut self, root: TaskId) -> Result<(), Problem> {
+        let page = self.view.list(&made_by(root, SHOWN)).await?;
+        let courses = self.courses(&page.tasks).await?;
+        for (task, course) in page.tasks.into_iter().zip(courses) {
+            if self.is_full() {
+                return Ok(());
+            }
+            let tally = self.view.tally(task.id).await?;
+            let what = What::After { task: Box::new(task), course, tally };
+            self.lines.push(Line { depth: 0, what, fold: None });
+        }
+        if page.next.is_some() && !self.is_full() {
+            self.lines.push(Line { depth: 0, what: What::MoreAfter { root }, fold: None });
+        }
+        Ok(())
     }
 
     /// The courses of tasks, in their order.
@@ -201,11 +241,55 @@ impl<'a> Walk<'a> {
             Some(fan_out) => self.view.ended_by(fan_out, SHARES).await?,
             None => Vec::new(),
         };
+        let failed_at = self.failed_at(&group).await?;
         self.fan(parent, &group, command, (Vec::new(), ended_by), depth, is_open);
-        if is_open {
+        if let Some(Line { what: What::Fan { failed_at: at, .. }, .. }) = self.lines.last_mut() {
+            *at = failed_at;
+        }
+        if is_open && !(group.fan_out.is_none() && self.lanes(parent, depth + 1).await?) {
             self.large(parent, &group, depth + 1).await?;
         }
         Ok(())
+    }
+
+    /// When the children of an awaited fan-out failed, unless too many did.
+    async fn failed_at(&self, group: &Group) -> Result<Vec<Timestamp>, Problem> {
+        let Some(fan_out) = group.fan_out.as_ref().filter(|_| (1..=FAILED_MAX).contains(&group.tally.failed)) else {
+            return Ok(Vec::new());
+        };
+        let failed =
+            Filter { state: vec![State::Failed], fan_out: Some(fan_out.id), limit: PAGE_MAX, ..Filter::default() };
+        Ok(self.view.list(&failed).await?.tasks.iter().filter_map(|task| task.finished_at).collect())
+    }
+
+    /// A lane for each command of the children that a task spawned; `false` if they all run the same.
+    async fn lanes(&mut self, parent: &Task, depth: usize) -> Result<bool, Problem> {
+        let all = Filter { fan_out: Some(FanOutId(parent.id.0)), limit: 1, ..Filter::default() };
+        let found = self.view.count_by_command(&all).await?;
+        if found.counts.len() < 2 {
+            return Ok(false);
+        }
+        let mut by_state = Vec::new();
+        for state in State::ALL {
+            let counts = self.view.count_by_command(&Filter { state: vec![state], ..all.clone() }).await?.counts;
+            by_state.push((state, counts));
+        }
+        for (command, _) in found.counts {
+            if self.is_full() {
+                break;
+            }
+            let one = |order| Filter { command: Some(command.clone()), order, ..all.clone() };
+            let first = self.view.list(&one(Order::Oldest)).await?.tasks.pop();
+            let last = self.view.list(&one(Order::Newest)).await?.tasks.pop();
+            let course = first.zip(last).map(|(first, last)| Course::spanning(&first, &last)).unwrap_or_default();
+            let of = |counts: &[(CommandName, u64)]| {
+                counts.iter().find(|(name, _)| *name == command).map_or(0, |(_, tasks)| *tasks)
+            };
+            let states = by_state.iter().map(|(state, counts)| (*state, of(counts))).collect();
+            let lane = ByCommand { parent: parent.id, command, states, course };
+            self.lines.push(Line { depth, what: What::Lane(Box::new(lane)), fold: None });
+        }
+        Ok(true)
     }
 
     async fn small(&mut self, parent: &Task, group: Group, depth: usize) -> Result<(), Problem> {
@@ -251,8 +335,7 @@ impl<'a> Walk<'a> {
         let fan_out = group.fan_out.as_ref().map(|fan_out| fan_out.id);
         let ended =
             [(State::Failed, tally.failed), (State::Cancelled, tally.cancelled), (State::Completed, tally.completed)];
-        for state in [State::Failed, State::Running, State::Waiting, State::Pending, State::Cancelled, State::Completed]
-        {
+        for state in LOUDEST {
             let known = ended.iter().find(|(ended, _)| *ended == state).map(|(_, many)| *many);
             let filter = Filter {
                 state: vec![state],
@@ -299,6 +382,7 @@ impl<'a> Walk<'a> {
             command,
             courses,
             ended_by,
+            failed_at: Vec::new(),
             of: Box::new(parent.clone()),
         };
         self.lines.push(Line { depth, what, fold: Some(is_open) });

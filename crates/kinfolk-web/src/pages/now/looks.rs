@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use kinfolk_core::cause::{Cause, Causes};
 use kinfolk_core::held::HeldBy;
+use kinfolk_core::inspect::{Finding, Health};
 use kinfolk_core::{CommandName, KeyView, Timestamp};
 
 use super::Site;
@@ -18,6 +19,9 @@ use crate::visit::Visit;
 const RISES_FROM: u64 = 3;
 /// Of each sort so many; all of them are on their own page.
 const EACH: usize = 3;
+
+/// What the doctor finds and this page tells in words of its own.
+const TOLD: [&str; 2] = ["workers", "handlers"];
 
 /// Something that wants a look.
 pub(crate) struct Look {
@@ -38,6 +42,7 @@ pub(crate) fn all(visit: &Visit, place: &Place, site: &Site, now: Timestamp) -> 
     looks.extend(site.keys.iter().take(EACH).map(|key| full(visit, key, now)));
     looks.extend(without_worker(visit, site));
     looks.extend(lost(visit, &site.workers));
+    looks.extend(site.findings.iter().filter(|finding| !TOLD.contains(&finding.subject.as_str())).map(found));
     looks
 }
 
@@ -177,6 +182,21 @@ fn lost(visit: &Visit, workers: &[workers::Row]) -> Vec<Look> {
         ask: None,
     };
     workers.iter().filter(|worker| !worker.alive).take(EACH).map(look).collect()
+}
+
+/// What the doctor found, and what it says is to be done.
+fn found(finding: &Finding) -> Look {
+    let is_bad = finding.health == Health::Bad;
+    let say = Sentence::new().strong(&finding.subject).text(": ").quoted(&words::short(&finding.found, 200));
+    Look {
+        id: format!("doctor {}", finding.subject),
+        class: if is_bad { "failed" } else { "held" },
+        shape: "s-alert",
+        sentence: say.text(". ").quoted(&words::short(&finding.remedy, 300)).text("."),
+        since: None,
+        see: None,
+        ask: None,
+    }
 }
 
 fn many(say: Sentence, number: u64, one: &'static str, more: &'static str) -> Sentence {

@@ -43,15 +43,16 @@ pub(crate) struct Moment {
     pub(crate) words: String,
 }
 
-/// The name of a command: what stands before its last point is light.
+/// The name of a command: what stands before its last point is light. Of a task, its label behind it.
 #[derive(Clone, Template)]
 #[template(
     ext = "html",
-    source = r#"<bdi class="command">{% if !light.is_empty() %}<i>{{ light }}</i>{% endif %}{{ strong }}</bdi>"#
+    source = r#"<bdi class="command">{% if !light.is_empty() %}<i>{{ light }}</i>{% endif %}{{ strong }}</bdi>{% if !label.is_empty() %} <bdi class="label">{{ label }}</bdi>{% endif %}"#
 )]
 pub(crate) struct Named {
     light: String,
     strong: String,
+    label: String,
 }
 
 impl HtmlSafe for Badge {}
@@ -144,9 +145,14 @@ impl Named {
     pub(crate) fn command(name: &CommandName) -> Self {
         match name.as_str().rsplit_once('.') {
             Some((light, strong)) if !strong.is_empty() => {
-                Self { light: format!("{light}."), strong: strong.to_owned() }
+                Self { light: format!("{light}."), strong: strong.to_owned(), label: String::new() }
             }
-            _ => Self { light: String::new(), strong: name.to_string() },
+            _ => Self { light: String::new(), strong: name.to_string(), label: String::new() },
         }
+    }
+
+    /// The command of a task, and what people call the task.
+    pub(crate) fn task(task: &Task) -> Self {
+        Self { label: task.label().unwrap_or_default(), ..Self::command(&task.command) }
     }
 }

@@ -3,6 +3,7 @@
 use kinfolk_core::filter::{Filter, Order};
 use kinfolk_core::{State, Task};
 
+use crate::graph::made_by;
 use crate::pages::part::{Badge, Named, words};
 use crate::problem::Problem;
 use crate::visit::Visit;
@@ -20,6 +21,8 @@ pub(super) struct Kin {
     pub(super) id: String,
     pub(super) href: String,
     pub(super) is_self: bool,
+    /// A follow-up of the family.
+    pub(super) is_after: bool,
 }
 
 /// A task below, because of which one failed.
@@ -30,16 +33,17 @@ pub(super) struct Cause {
     pub(super) message: String,
 }
 
-/// The task among its kin: parent, itself, its first children.
+/// The task among its kin: parent, itself, its first children; of a root the follow-ups of its family.
 pub(super) async fn kin(visit: &Visit, task: &Task) -> Result<Vec<Kin>, Problem> {
     let view = visit.view();
     let one = |kin: &Task, depth: usize| Kin {
         depth,
         badge: Badge::of(kin),
-        name: Named::command(&kin.command),
+        name: Named::task(kin),
         id: kin.id.to_string(),
         href: visit.links.to(&format!("/tasks/{}", kin.id)),
         is_self: kin.id == task.id,
+        is_after: false,
     };
     let mut kin = Vec::new();
     if let Some(parent) = task.parent {
@@ -49,6 +53,10 @@ pub(super) async fn kin(visit: &Visit, task: &Task) -> Result<Vec<Kin>, Problem>
     let depth = kin.len();
     kin.push(one(task, depth));
     kin.extend(view.children(task.id, 0, KIN_SHOWN).await?.iter().map(|child| one(child, depth + 1)));
+    if task.parent.is_none() {
+        let after = view.list(&made_by(task.id, KIN_SHOWN)).await?.tasks;
+        kin.extend(after.iter().map(|after| Kin { is_after: true, ..one(after, 0) }));
+    }
     Ok(kin)
 }
 
@@ -68,7 +76,7 @@ pub(super) async fn causes(visit: &Visit, task: &Task) -> Result<Vec<Cause>, Pro
         parent = child.id;
         causes.push(Cause {
             id: child.id.to_string(),
-            name: Named::command(&child.command),
+            name: Named::task(&child),
             href: visit.links.to(&format!("/tasks/{}", child.id)),
             message: child.failure.map(|failure| words::short(&failure.message, 400)).unwrap_or_default(),
         });

@@ -19,7 +19,7 @@ fn task(state: &str, ended: Option<i64>) -> Task {
         "result": null, "failure": null, "unique_key": null, "created_at": at(10), "started_at": null,
         "first_started_at": null, "ran_before": {"secs": 0, "nanos": 0}, "finished_at": ended.map(at),
         "cancel_requested_at": null, "worker": null, "suspect": false, "strikes": 0, "keys": {}, "trace": null,
-        "parent": null, "root": 1, "depth": 0, "fan_out": null, "index": null, "outcome": null, "steps": 0,
+        "parent": null, "root": 1, "depth": 0, "fan_out": null, "index": null, "made_by": null, "follows": null, "label_path": null, "outcome": null, "steps": 0,
         "signals": [], "report": null,
     });
     serde_json::from_value(text).unwrap()
