@@ -33,10 +33,13 @@ begin;
 \ir sql/generator/draw.sql
 \ir sql/generator/units.sql
 \ir sql/generator/generate.sql
+\ir sql/generator/changes.sql
 \ir sql/import/import_job.sql
 \ir sql/import/import_rows.sql
+\ir sql/import/import_kinds.sql
 \ir sql/import/import_job_process.sql
 \ir sql/cleanup.sql
 \ir sql/commands.sql
 \ir sql/status.sql
+\ir sql/check.sql
 commit;

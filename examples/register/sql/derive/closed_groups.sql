@@ -5,6 +5,7 @@
 create function register.closed_groups(enterprises integer[]) returns table (enterprise_id integer, group_id integer)
 language plpgsql
 set jit = off
+set client_min_messages = warning
 as $$
 declare
     v_moved bigint;

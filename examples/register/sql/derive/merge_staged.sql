@@ -5,6 +5,7 @@
 create function register.merge_staged() returns jsonb
 language plpgsql
 set jit = off
+set client_min_messages = warning
 as $$
 declare
     v_gone bigint;

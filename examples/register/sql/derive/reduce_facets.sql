@@ -6,6 +6,7 @@
 create function register.reduce_facets() returns bigint
 language plpgsql
 set jit = off
+set client_min_messages = warning
 as $$
 declare
     v_facets bigint;
