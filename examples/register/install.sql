@@ -34,6 +34,7 @@ begin;
 \ir sql/generator/units.sql
 \ir sql/generator/generate.sql
 \ir sql/generator/changes.sql
+\ir sql/generator/upload_made.sql
 \ir sql/import/import_job.sql
 \ir sql/import/import_rows.sql
 \ir sql/import/import_kinds.sql
@@ -42,4 +43,5 @@ begin;
 \ir sql/commands.sql
 \ir sql/status.sql
 \ir sql/check.sql
+\ir sql/stages.sql
 commit;

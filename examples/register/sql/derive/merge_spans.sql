@@ -1,4 +1,4 @@
--- Adds the difference that a flush made to the spans, and marks the periods in which it counts: what cancels out counts nowhere.
+-- Adds the difference that a flush made to the spans, and marks the periods whose figures it changes.
 -- Locks spans, then periods, in the order of their keys. Reads their primary keys.
 
 create function register.merge_spans() returns void
@@ -32,7 +32,7 @@ begin
     with dirty as (
         select p.resolution, p.valid_from
         from register.period p
-        where exists (select from unnest(v_spans) d where d.valid_from < p.valid_until and d.valid_until >= p.valid_from)
+        where (p.resolution, p.valid_from) in (select c.resolution, c.valid_from from register.changed_periods(v_spans) c)
         order by p.resolution, p.valid_from
         for update
     )
@@ -41,6 +41,26 @@ begin
     from dirty d
     where p.resolution = d.resolution and p.valid_from = d.valid_from;
 end
+$$;
+
+-- The periods whose figures these differences change. A slice that only ends earlier and goes on as another one changes nothing before.
+create function register.changed_periods(differences register.statistical_unit_span[])
+returns table (resolution text, valid_from date)
+language sql stable
+as $$
+    select p.resolution, p.valid_from
+    from register.period p
+    join unnest(differences) d on d.valid_from < p.valid_until and d.valid_until >= p.valid_from
+    group by p.resolution, p.valid_from, d.unit_type
+    having (
+        -- A row with zeros only is there as long as a span reaches into the period.
+        sum(d.units),
+        coalesce(sum(d.units) filter (where d.valid_until >= p.valid_until), 0),
+        coalesce(sum(d.births) filter (where d.valid_from >= p.valid_from), 0),
+        coalesce(sum(d.deaths) filter (where d.valid_until < p.valid_until), 0),
+        coalesce(sum(d.changes) filter (where d.valid_from >= p.valid_from), 0),
+        coalesce(sum(d.employees) filter (where d.valid_until >= p.valid_until), 0),
+        coalesce(sum(d.turnover) filter (where d.valid_until >= p.valid_until), 0)) <> (0, 0, 0, 0, 0, 0, 0)
 $$;
 
 -- Marks the partitions in which the flush has changed something.

@@ -66,3 +66,17 @@ begin
     end case;
 end
 $$;
+
+-- One legal unit that is alive reports another number of employees, from the first day of this month on.
+create function register.report_one() returns void
+language sql
+as $$
+    insert into register.figure as f (unit_type, unit_id, valid_from, employees, turnover)
+    select 'legal_unit', l.id, date_trunc('month', register.today())::date, 7, 7000
+    from register.legal_unit l
+    join register.enterprise e on e.id = l.enterprise_id
+    where l.valid_until = 'infinity' and e.valid_until = 'infinity'
+    order by l.id
+    limit 1
+    on conflict (unit_type, unit_id, valid_from) do update set employees = f.employees + 1
+$$;

@@ -22,11 +22,11 @@ as $$
         + (1 + floor(5 * register.draw(seed, unit, question + 1)))::integer
 $$;
 
--- The first day of a month of the years that are generated. Most units are older than those: they begin on the first day.
-create function register.draw_month(seed integer, unit integer, question integer) returns date
+-- The first day of a quarter of the years that are generated. Most units are older than those: they begin on the first day.
+create function register.draw_quarter(seed integer, unit integer, question integer) returns date
 language sql immutable parallel safe
 as $$
-    select (date '2019-01-01' + make_interval(months => floor(90 * register.draw(seed, unit, question))::integer))::date
+    select (date '2019-01-01' + make_interval(months => 3 * floor(30 * register.draw(seed, unit, question))::integer))::date
 $$;
 
 -- When a unit began, and when it will have ended. An end is a year after the beginning at the earliest.
@@ -34,11 +34,11 @@ create function register.draw_life(seed integer, unit integer, question integer,
 language sql immutable parallel safe
 as $$
     select b.born, case when register.draw(seed, unit, question + 2) < 0.12
-        then (b.born + make_interval(months => 12 + floor(48 * register.draw(seed, unit, question + 3))::integer))::date
+        then (b.born + make_interval(months => 12 + 3 * floor(16 * register.draw(seed, unit, question + 3))::integer))::date
         else 'infinity' end
     from (
         select case when register.draw(seed, unit, question) < 0.6 then '2019-01-01'
-            else register.draw_month(seed, unit, question + 1) end as born
+            else register.draw_quarter(seed, unit, question + 1) end as born
     ) b
 $$;
 
