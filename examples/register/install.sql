@@ -44,4 +44,5 @@ begin;
 \ir sql/status.sql
 \ir sql/check.sql
 \ir sql/stages.sql
+\ir sql/plain.sql
 commit;

@@ -2,8 +2,11 @@
 -- is unlogged, since it is written by every import; a crash of the server empties it. So each of its rows has a companion in a
 -- logged table. A companion without its row tells that a change was lost, and everything is derived again.
 
+-- A sequence of its own: that of an identity column would be unlogged with its table, and begin anew after a crash.
+create sequence register.base_change_log_id;
+
 create unlogged table register.base_change_log (
-    id bigint generated always as identity primary key,
+    id bigint primary key default nextval('register.base_change_log_id'),
     establishment_ids int4multirange not null,
     legal_unit_ids int4multirange not null,
     enterprise_ids int4multirange not null,

@@ -54,6 +54,7 @@ files![
     "sql/status.sql",
     "sql/check.sql",
     "sql/stages.sql",
+    "sql/plain.sql",
 ];
 
 #[cfg(test)]
