@@ -6,6 +6,7 @@ mod debian;
 mod fuzz_api;
 mod interrupt;
 mod postgres;
+mod register_bench;
 mod screenshots;
 mod steps;
 mod tally;
@@ -27,6 +28,8 @@ The tool of the Kinfolk project.
   cargo xtask tidy                   the project's own rules for its files
   cargo xtask fuzz-api [SECONDS]     walks the HTTP API on throw-away databases of both stores with schemathesis, which
                                      `pip install schemathesis` installs
+  cargo xtask register-bench [UNITS…] the register of examples/register, derived at these sizes: stage by stage, next to the
+                                     published figures of a national register, and to a plain SQL script
   cargo xtask postgres [--version N] a throw-away PostgreSQL for work by hand, until Ctrl-C
 ";
 
@@ -53,6 +56,8 @@ fn run(arguments: &[String]) -> Result<bool> {
         ["tidy"] => Ok(tidy::run(&root())),
         ["fuzz-api"] => fuzz_api::run(&root(), 120),
         ["fuzz-api", seconds] => fuzz_api::run(&root(), seconds.parse()?),
+        ["register-bench"] => register_bench::run(&root(), &register_bench::SIZES),
+        ["register-bench", sizes @ ..] => register_bench::run(&root(), sizes),
         ["postgres"] => postgres::by_hand(None),
         ["postgres", "--version", major] => postgres::by_hand(Some(major.parse()?)),
         [] | ["help" | "--help" | "-h"] => {

@@ -1,9 +1,13 @@
 //! How the application is configured.
 
+use std::io;
+use std::path::Path;
+
 use kinfolk_core::{InputError, StoreError, TaskId};
 
 use crate::access::{Hash, Hosts, Role, THIS_MACHINE, Token, Tokens, from_hex};
 use crate::metrics::Measures;
+use crate::own::OwnPages;
 use crate::replay::{Replayed, Replayer};
 use crate::view::Redact;
 
@@ -21,6 +25,8 @@ pub struct Config {
     pub(crate) measures: Option<Measures>,
     /// How histories are replayed, if this program has handlers.
     pub(crate) replayer: Option<Replayer>,
+    /// Pages of the application's own.
+    pub(crate) own_pages: OwnPages,
 }
 
 impl Config {
@@ -36,6 +42,7 @@ impl Config {
             session_key: None,
             measures: None,
             replayer: None,
+            own_pages: OwnPages::default(),
         }
     }
 
@@ -98,6 +105,13 @@ impl Config {
     {
         self.replayer = Some(Replayer::new(replay));
         self
+    }
+
+    /// Serves the files of this folder under `/app/`, to those who may look: pages of your own, which may ask the API. The folder is
+    /// read now; it must have an `index.html`.
+    pub fn pages_from(mut self, folder: &Path) -> io::Result<Self> {
+        self.own_pages = OwnPages::read(folder)?;
+        Ok(self)
     }
 
     /// Whether callers need no token.

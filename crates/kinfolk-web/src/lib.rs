@@ -25,6 +25,7 @@ mod health;
 mod link;
 mod live;
 mod metrics;
+mod own;
 mod pages;
 mod problem;
 mod replay;
@@ -66,6 +67,8 @@ fn everything() -> Router<Shared> {
         .merge(pages::routes())
         .merge(access::routes())
         .route("/assets/{name}", get(assets::serve))
+        .route("/app/", get(own::index))
+        .route("/app/{name}", get(own::file))
 }
 
 fn router_of(routes: Router<Shared>, app: Shared) -> Router {

@@ -3,6 +3,7 @@
 mod config;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use kinfolk_web::{Measures, Refusal, Server};
@@ -29,6 +30,10 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["queue", "capacity", "allow_shell"])]
     read_only: bool,
 
+    /// Serve the files of this folder under /app/: pages of your own, which may ask the API
+    #[arg(long, value_name = "FOLDER")]
+    pages: Option<PathBuf>,
+
     #[command(flatten)]
     hire: Hire,
 }
@@ -38,6 +43,10 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let mut signals = Signals::listen()?;
     let config = args.hire.config()?;
     let web = config.web.server()?.read_only(args.read_only).measures(Some(measure()?));
+    let web = match &args.pages {
+        Some(folder) => web.pages_from(folder).map_err(|fault| Fault::input(format!("{}: {fault}", folder.display())))?,
+        None => web,
+    };
     let store = if args.read_only { session.open().await? } else { session.open_or_create().await? };
     let handlers = Arc::clone(&store);
     let web = web.replays(move |id| replay::for_server(Arc::clone(&handlers), id));

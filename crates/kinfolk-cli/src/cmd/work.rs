@@ -173,6 +173,7 @@ impl Hire {
             server,
             queues: queues.into_iter().map(|(queue, most)| (queue, most.unwrap_or(capacity))).collect(),
             capacity,
+            lease: config.lease()?,
             allow_shell: self.allow_shell,
             providers: config.providers.open().map_err(|fault| Fault::input(fault.to_string()))?,
             workers: Mutex::default(),

@@ -10,6 +10,7 @@ mod day;
 pub(crate) mod email;
 mod errands;
 mod look;
+pub(crate) mod register;
 mod screen;
 #[path = "../../../kinfolk/examples/order_workflow/shop.rs"]
 mod shop;

@@ -21,6 +21,7 @@ mod life;
 mod output;
 mod pages;
 mod payments;
+mod register;
 mod schedules;
 mod signals;
 mod statistics;

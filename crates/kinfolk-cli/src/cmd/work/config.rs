@@ -2,6 +2,7 @@
 //!
 //! ```toml
 //! capacity = 16              # tasks at once, over all queues
+//! lease = "30s"              # how long it is believed alive after its last heartbeat
 //!
 //! [queues.analytics]
 //! capacity = 4               # of this queue at once, in this process
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use kinfolk_core::limits::{LEASE_MAX, LEASE_MIN};
 use kinfolk_core::{
     Command, CommandName, GroupName, GroupSpec, Groups, InputError, Policy, QueueName, Store, StoreError,
 };
@@ -39,6 +41,8 @@ use crate::{builtin, group, span};
 pub(crate) struct Config {
     /// Tasks at once, over all queues.
     pub(crate) capacity: Option<u32>,
+    /// How long it is believed alive after its last heartbeat.
+    lease: Option<String>,
     /// What to take from.
     #[serde(default)]
     pub(crate) queues: BTreeMap<QueueName, QueueConfig>,
@@ -130,10 +134,21 @@ impl Config {
         if config.capacity == Some(0) || config.queues.values().any(|queue| queue.capacity == Some(0)) {
             return Err(Fault::input("a capacity of 0 would run nothing; give 1 or more, or say paused = true"));
         }
+        config.lease()?;
         for (name, command) in &config.commands {
             command.groups().map_err(|fault| Fault::input(format!("commands.{name}: {fault}")))?;
         }
         Ok(config)
+    }
+
+    /// How long the worker is believed alive after its last heartbeat, if the file says so.
+    pub(crate) fn lease(&self) -> Result<Option<Duration>, Fault> {
+        let Some(text) = &self.lease else { return Ok(None) };
+        let lease = span::parse(text).map_err(|fault| Fault::input(format!("lease: {fault}")))?;
+        match (LEASE_MIN..=LEASE_MAX).contains(&lease) {
+            true => Ok(Some(lease)),
+            false => Err(Fault::input(format!("a lease of {text}; give 1s to 1h"))),
+        }
     }
 
     /// Sets in the database what the file says about queues and commands.
@@ -277,6 +292,8 @@ mod tests {
         for text in [
             "capacitty = 1",
             "[queues.q]\ncapacity = 0",
+            "lease = \"2h\"",
+            "lease = \"soon\"",
             "[queues.q]\nfamily_limit = \"some\"",
             "[queues.\"a b\"]",
             "[commands.c]\ngroup = 5",

@@ -29,6 +29,8 @@ pub(crate) struct Crew {
     pub(crate) queues: Vec<(QueueName, usize)>,
     /// Tasks at once.
     pub(crate) capacity: usize,
+    /// How long they are believed alive after their last heartbeat; none: as the library has it.
+    pub(crate) lease: Option<Duration>,
     pub(crate) allow_shell: bool,
     /// What carries messages out of the database.
     pub(crate) providers: Providers,
@@ -119,6 +121,10 @@ impl Crew {
 
     fn worker(&self) -> Result<WorkerBuilder, Fault> {
         let worker = Kinfolk::new(Arc::clone(&self.store)).worker().version(VERSION).capacity(self.capacity);
+        let worker = match self.lease {
+            Some(lease) => worker.lease(lease).heartbeat(lease / 6),
+            None => worker,
+        };
         let worker = builtin::add(worker, self.allow_shell);
         Ok(match &self.server {
             Some((url, options)) => worker.commands_from(SqlCommands::open_with(url, options, self.providers.clone())?),

@@ -1,0 +1,49 @@
+-- Adds the difference between what the counted partitions amount to and what they amounted to before to the facets, marks the periods
+-- in which it counts, and keeps the new counts for the next time. Answers how many facets are different.
+-- Locks the marks of the partitions, then facets, then periods; all in the order of their keys. Reads `statistical_unit_facet_partial_slot`,
+-- `statistical_unit_facet_staging_slot` and the primary key of the facets.
+
+create function register.reduce_facets() returns bigint
+language plpgsql
+set jit = off
+set client_min_messages = warning
+as $$
+declare
+    v_facets bigint;
+begin
+    drop table if exists pg_temp.counted, pg_temp.difference;
+    create temporary table counted on commit drop as
+    select s.unit_type, s.slot
+    from register.staged_partition s
+    join register.statistical_unit_facet_dirty_partitions d using (unit_type, slot, mark)
+    order by s.unit_type, s.slot
+    for update of d;
+    create temporary table difference on commit drop as
+    select d.unit_type, d.valid_from, d.valid_until, d.county, d.division, d.legal_form, sum(d.units)::bigint as units,
+        sum(d.births)::bigint as births, sum(d.deaths)::bigint as deaths, sum(d.changes)::bigint as changes,
+        sum(d.employees)::bigint as employees, sum(d.turnover)::bigint as turnover
+    from (
+        select s.* from register.statistical_unit_facet_staging s join pg_temp.counted c using (unit_type, slot)
+        union all
+        select p.unit_type, p.slot, p.valid_from, p.valid_until, p.county, p.division, p.legal_form, -p.units, -p.births, -p.deaths,
+            -p.changes, -p.employees, -p.turnover
+        from register.statistical_unit_facet_partial p
+        join pg_temp.counted c using (unit_type, slot)
+    ) d
+    group by d.unit_type, d.valid_from, d.valid_until, d.county, d.division, d.legal_form
+    having (sum(d.units), sum(d.births), sum(d.deaths), sum(d.changes), sum(d.employees), sum(d.turnover)) <> (0, 0, 0, 0, 0, 0);
+    get diagnostics v_facets = row_count;
+
+    delete from register.statistical_unit_facet_partial p
+    using pg_temp.counted c
+    where p.unit_type = c.unit_type and p.slot = c.slot;
+    insert into register.statistical_unit_facet_partial
+    select s.* from register.statistical_unit_facet_staging s join pg_temp.counted c using (unit_type, slot);
+    truncate register.statistical_unit_facet_staging, register.staged_partition;
+    delete from register.statistical_unit_facet_dirty_partitions d
+    using pg_temp.counted c
+    where d.unit_type = c.unit_type and d.slot = c.slot;
+    perform register.add_difference();
+    return v_facets;
+end
+$$;
