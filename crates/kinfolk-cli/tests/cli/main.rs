@@ -5,6 +5,7 @@ mod support;
 mod bad_input;
 mod bench;
 mod browser;
+mod clients;
 mod databases;
 mod demo;
 mod durable;
