@@ -10,12 +10,12 @@ use anyhow::Result;
 use kinfolk_testkit::{Cluster, Tools};
 
 use crate::tally::Tally;
-use crate::{debian, interrupt, tidy};
+use crate::{debian, interrupt, parts, tidy};
 
 /// Marks every process that the tests start, so that one left behind is found.
 const RUN_VARIABLE: &str = "KINFOLK_TEST_RUN";
 
-/// Format, lints, tidy and docs. Whether all is well.
+/// Format, lints, docs, tidy and licences. Whether all is well.
 pub(crate) fn check(root: &Path) -> Result<bool> {
     let unclean = unclean(root)?;
     report(&unclean);
@@ -118,6 +118,10 @@ fn unclean(root: &Path) -> Result<Vec<&'static str>> {
     heading("tidy");
     if !tidy::run(root) {
         unclean.push("tidy");
+    }
+    heading("licences");
+    if !parts::check_licences(root)? {
+        unclean.push("licences");
     }
     Ok(unclean)
 }

@@ -8,6 +8,7 @@ mod browser;
 mod clients;
 mod databases;
 mod demo;
+mod deploy;
 mod durable;
 mod explain;
 mod failures;
