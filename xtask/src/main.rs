@@ -5,6 +5,8 @@
 mod debian;
 mod fuzz_api;
 mod interrupt;
+mod parts;
+mod picture;
 mod postgres;
 mod register_bench;
 mod screenshots;
@@ -21,10 +23,13 @@ use anyhow::{Result, bail};
 const HELP: &str = "\
 The tool of the Kinfolk project.
 
-  cargo xtask test [FILTER…]         everything: format, lints, tidy, docs, and all tests on a throw-away PostgreSQL;
+  cargo xtask test [FILTER…]         everything: format, lints, tidy, docs, licences, and all tests on a throw-away PostgreSQL;
                                      with filters only the tests whose names contain one of them
-  cargo xtask check                  format, lints, tidy and docs
+  cargo xtask check                  format, lints, tidy, docs and licences
   cargo xtask screenshots            the pictures of the README, from the demo's pages
+  cargo xtask picture                the moving picture of the README: the demo, killed and started again
+  cargo xtask reference              docs/configuration.md, from the types that the configuration file is read into
+  cargo xtask sbom                   what the program is made of, as CycloneDX, in target/kinfolk.cdx.json
   cargo xtask tidy                   the project's own rules for its files
   cargo xtask fuzz-api [SECONDS]     walks the HTTP API on throw-away databases of both stores with schemathesis, which
                                      `pip install schemathesis` installs
@@ -53,6 +58,9 @@ fn run(arguments: &[String]) -> Result<bool> {
         ["test", filters @ ..] => steps::test(&root(), filters),
         ["check"] => steps::check(&root()),
         ["screenshots"] => screenshots::take(&root()),
+        ["picture"] => picture::take(&root()),
+        ["reference"] => tidy::write_reference(&root()),
+        ["sbom"] => parts::write(&root()),
         ["tidy"] => Ok(tidy::run(&root())),
         ["fuzz-api"] => fuzz_api::run(&root(), 120),
         ["fuzz-api", seconds] => fuzz_api::run(&root(), seconds.parse()?),

@@ -2,7 +2,7 @@
 //! run shows everything.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::time::Instant;
 
@@ -10,12 +10,12 @@ use anyhow::Result;
 use kinfolk_testkit::{Cluster, Tools};
 
 use crate::tally::Tally;
-use crate::{debian, interrupt, tidy};
+use crate::{debian, interrupt, parts, tidy};
 
 /// Marks every process that the tests start, so that one left behind is found.
 const RUN_VARIABLE: &str = "KINFOLK_TEST_RUN";
 
-/// Format, lints, tidy and docs. Whether all is well.
+/// Format, lints, docs, tidy and licences. Whether all is well.
 pub(crate) fn check(root: &Path) -> Result<bool> {
     let unclean = unclean(root)?;
     report(&unclean);
@@ -31,6 +31,7 @@ pub(crate) fn test(root: &Path, filters: &[&str]) -> Result<bool> {
     }
     let tools = debian::tools()?;
     for_the_browser(root);
+    for_other_languages(root);
     let mut unclean = if filters.is_empty() { unclean(root)? } else { Vec::new() };
     heading("tests");
     let outcome = run_tests(root, &tools, filters, &mut unclean);
@@ -55,6 +56,20 @@ fn for_the_browser(root: &Path) {
         Ok(true) => {}
         Ok(false) => println!("npm is missing, and with it axe-core: the pages are NOT TESTED with it"),
         Err(fault) => println!("axe-core can't be fetched, and the pages are NOT TESTED with it: {fault:#}"),
+    }
+}
+
+/// What the workers in other languages need, in the same way.
+fn for_other_languages(root: &Path) {
+    type Fetch = fn(&Path) -> Result<Option<PathBuf>>;
+    let fetches: [(&str, Fetch); 2] =
+        [("Python", kinfolk_testkit::fetch_python), ("TypeScript", kinfolk_testkit::fetch_node_modules)];
+    for (language, fetch) in fetches {
+        match fetch(root) {
+            Ok(Some(_)) => {}
+            Ok(None) => println!("there is no {language} here: a worker in it is NOT TESTED"),
+            Err(fault) => println!("what a worker in {language} needs can't be fetched; it is NOT TESTED: {fault:#}"),
+        }
     }
 }
 
@@ -103,6 +118,10 @@ fn unclean(root: &Path) -> Result<Vec<&'static str>> {
     heading("tidy");
     if !tidy::run(root) {
         unclean.push("tidy");
+    }
+    heading("licences");
+    if !parts::check_licences(root)? {
+        unclean.push("licences");
     }
     Ok(unclean)
 }

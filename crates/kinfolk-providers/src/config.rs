@@ -47,27 +47,41 @@ pub struct Providers {
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 enum EmailConfig {
     Outbox {
+        /// Where each message becomes a file. It must be there.
         folder: PathBuf,
+        /// The sender, where a message names none.
         from: Option<String>,
     },
     Smtp {
+        /// The name of the server.
         host: String,
+        /// Its port; the usual one of `tls` unless it is said.
         port: Option<u16>,
+        /// How the connection is kept private; `starttls` unless it is said.
         #[serde(default)]
         tls: Safety,
+        /// The name to log in with.
         user: Option<String>,
+        /// The password to log in with.
         password: Option<SecretAt>,
+        /// The sender, where a message names none.
         from: Option<String>,
+        /// How long it may take, in seconds; 30 unless it is said.
         #[serde(default = "timeout")]
         timeout_secs: u64,
     },
     Resend {
+        /// Where its API is, unless that is the public one.
         #[serde(default = "resend")]
         base: String,
+        /// The key of its API.
         key: SecretAt,
+        /// The sender, where a message names none.
         from: Option<String>,
+        /// Whether addresses of private networks may be called.
         #[serde(default)]
         allow_private: bool,
+        /// How long it may take, in seconds; 30 unless it is said.
         #[serde(default = "timeout")]
         timeout_secs: u64,
     },
@@ -77,17 +91,25 @@ enum EmailConfig {
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 enum SmsConfig {
     Outbox {
+        /// Where each message becomes a file. It must be there.
         folder: PathBuf,
+        /// The sender, where a message names none.
         from: Option<String>,
     },
     Twilio {
+        /// Where its API is, unless that is the public one.
         #[serde(default = "twilio")]
         base: String,
+        /// The number of the account.
         account: String,
+        /// The token of the account.
         token: SecretAt,
+        /// The sender, where a message names none.
         from: Option<String>,
+        /// Whether addresses of private networks may be called.
         #[serde(default)]
         allow_private: bool,
+        /// How long it may take, in seconds; 30 unless it is said.
         #[serde(default = "timeout")]
         timeout_secs: u64,
     },
@@ -97,14 +119,19 @@ enum SmsConfig {
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 enum HttpConfig {
     Outbox {
+        /// Where each message becomes a file. It must be there.
         folder: PathBuf,
     },
     Http {
+        /// Signs every request.
         secret: Option<SecretAt>,
+        /// Whether addresses of private networks may be called.
         #[serde(default)]
         allow_private: bool,
+        /// How long it may take, in seconds; 30 unless it is said.
         #[serde(default = "timeout")]
         timeout_secs: u64,
+        /// How much of an answer is kept, in bytes.
         answer_bytes_max: Option<usize>,
     },
 }

@@ -10,6 +10,7 @@
 mod axe;
 mod bouncer;
 mod browser;
+mod clients;
 mod cluster;
 mod folder;
 mod small_disk;
@@ -18,6 +19,7 @@ mod tools;
 pub use axe::{axe, fetch_axe};
 pub use bouncer::Bouncer;
 pub use browser::{Browser, Setup};
+pub use clients::{fetch_node_modules, fetch_python, node_modules, python};
 pub use cluster::{Cluster, Stop};
 pub use folder::sweep;
 pub use tools::{Tools, is_root, signal};

@@ -3,12 +3,16 @@
 use super::Tree;
 
 /// Pages that name files of the sources in backticks; each such path must exist.
-const PAGES_WITH_PATHS: &[&str] = &["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/internals/locks.md"];
+const PAGES_WITH_PATHS: &[&str] =
+    &["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/internals/locks.md", "docs/releasing.md"];
 
-/// The programs that the README shows, and tests compile and run, each from its line with this beginning on. The second one
+/// The programs that the README shows, and tests compile and run, each from its line with this beginning on. The last one
 /// is what the demo runs, too.
-const PROGRAMS: [(&str, &str); 2] =
-    [("crates/kinfolk/examples/first.rs", "use "), ("crates/kinfolk/examples/order_workflow/workflow.rs", "#[derive(")];
+const PROGRAMS: [(&str, &str); 3] = [
+    ("crates/kinfolk/examples/welcome.rs", "async fn "),
+    ("crates/kinfolk/examples/first.rs", "use "),
+    ("crates/kinfolk/examples/order_workflow/workflow.rs", "#[derive("),
+];
 
 pub(super) fn check(tree: &mut Tree) {
     for index in tree.ending(".md") {
@@ -47,7 +51,8 @@ fn paths(tree: &mut Tree, page: &str) {
     let text = tree.text(page).unwrap_or_default().to_owned();
     for (number, line) in text.lines().enumerate() {
         for path in line.split('`').skip(1).step_by(2) {
-            let is_path = ["crates/", "xtask/", "docs/", ".ci/"].iter().any(|start| path.starts_with(start));
+            let is_path =
+                ["crates/", "xtask/", "docs/", "deploy/", "examples/"].iter().any(|start| path.starts_with(start));
             if is_path && !path.contains(['…', '*', '<', ' ']) && !tree.root.join(path).exists() {
                 tree.find(page, number + 1, format_args!("there is no {path}"));
             }

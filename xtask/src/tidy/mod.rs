@@ -2,8 +2,11 @@
 //! keeps it in its own list, with the reason.
 
 mod crates;
+mod deploy;
 mod docs;
 mod long_functions;
+mod packages;
+mod reference;
 mod rust;
 mod sql;
 mod words;
@@ -26,10 +29,13 @@ struct File {
     text: String,
 }
 
+pub(crate) use reference::write as write_reference;
+
 /// Checks every rule and prints what breaks one. Whether nothing does.
 pub(crate) fn run(root: &Path) -> bool {
     let mut tree = Tree::read(root);
-    for rule in [rust::check, sql::check, long_functions::check, words::check, crates::check, docs::check] {
+    let rules = [rust::check, sql::check, long_functions::check, words::check, crates::check, docs::check, packages::check, deploy::check];
+    for rule in rules.into_iter().chain([reference::check as fn(&mut Tree)]) {
         rule(&mut tree);
     }
     for finding in &tree.findings {

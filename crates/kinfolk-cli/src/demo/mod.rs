@@ -1,9 +1,9 @@
 //! `kinfolk demo`: the orders of a small web shop, day after day, on a store of its own.
 //!
 //! It uses nothing but the public library, so it can be read as an example: what becomes of an order is in [`workflow`], the
-//! handlers of its sub-tasks in [`shop`], both shared with the library's example; a day's orders are in [`day`], what is seen
-//! in [`screen`], and the count at the end in [`summary`]. Everything it knows is in the store: killed at any moment and
-//! started again, it goes on with the day it had begun.
+//! handlers of its sub-tasks in [`shop`], both links to files of the library's example, since a package holds what is in its own
+//! folder; a day's orders are in [`day`], what is seen in [`screen`], and the count at the end in [`summary`]. Everything it knows
+//! is in the store: killed at any moment and started again, it goes on with the day it had begun.
 
 mod chores;
 mod day;
@@ -12,12 +12,10 @@ mod errands;
 mod look;
 pub(crate) mod register;
 mod screen;
-#[path = "../../../kinfolk/examples/order_workflow/shop.rs"]
 mod shop;
 mod story;
 mod summary;
 mod web;
-#[path = "../../../kinfolk/examples/order_workflow/workflow.rs"]
 mod workflow;
 
 use std::sync::Arc;

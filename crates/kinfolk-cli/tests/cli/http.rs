@@ -8,7 +8,7 @@ use crate::support::{Db, Running, finish, kinfolk, on_both_stores, postgres, ref
 on_both_stores!(the_examples_of_the_documentation_work);
 
 /// A server in the background, and its address: `http://127.0.0.1:…`.
-fn server(db: &Db, args: &[&str]) -> (Running, String) {
+pub(crate) fn server(db: &Db, args: &[&str]) -> (Running, String) {
     let mut command = db.command(&[args, &["--listen", "127.0.0.1:0"]].concat());
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
@@ -24,7 +24,7 @@ fn page() -> String {
 }
 
 /// What a shell prints for a line; the line must succeed.
-fn shell(line: &str) -> String {
+pub(crate) fn shell(line: &str) -> String {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-ec", line]);
     let ran = finish(shell, "");

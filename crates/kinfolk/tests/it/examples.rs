@@ -43,6 +43,13 @@ async fn the_first_program_greets_twenty_cousins_on_postgresql() {
     run_first(&TestDatabase::create_empty().await.url);
 }
 
+#[test]
+fn the_shortest_program_writes_one_letter() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = said(&Command::new(example("welcome")).current_dir(folder.path()).output().unwrap());
+    assert!(said.contains("Welcome, cousin!"), "{said}");
+}
+
 #[tokio::test]
 async fn every_order_is_billed_exactly_once() {
     let database = TestDatabase::create_empty().await;

@@ -21,11 +21,15 @@ use serde::Deserialize;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WebConfig {
+    /// The names that the server is called by, besides those of this machine.
     #[serde(default)]
     hosts: Vec<String>,
+    /// Paths of payloads and results that are never shown: `card.number`, `**.password`.
     #[serde(default)]
     redact: Vec<String>,
+    /// Signs log-ins, 64 hexadecimal digits. Without it they end with the process.
     session_key: Option<String>,
+    /// Who may do what. Without any, only this machine can reach the server.
     #[serde(default)]
     tokens: Vec<TokenConfig>,
 }
@@ -33,9 +37,13 @@ pub(crate) struct WebConfig {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TokenConfig {
+    /// The name that stands in the audit log.
     name: String,
+    /// What the token lets its owner do.
     role: Role,
+    /// The only queues that it is for; all unless it is said.
     queues: Option<Vec<QueueName>>,
+    /// The hash of the token, 64 hexadecimal digits, as `kinfolk token new` prints it.
     sha256: String,
 }
 

@@ -39,11 +39,11 @@ use crate::{builtin, group, span};
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
-    /// Tasks at once, over all queues.
+    /// How many tasks run at once, over all queues; 16 unless it is said.
     pub(crate) capacity: Option<u32>,
-    /// How long it is believed alive after its last heartbeat.
+    /// How long a worker is believed alive after its last heartbeat; `30s` unless it is said.
     lease: Option<String>,
-    /// What to take from.
+    /// What to take from, and how these queues are to be.
     #[serde(default)]
     pub(crate) queues: BTreeMap<QueueName, QueueConfig>,
     /// What commands declare.
@@ -61,15 +61,23 @@ pub(crate) struct Config {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QueueConfig {
-    /// Tasks of this queue at once.
+    /// How many tasks of this queue run at once in this process.
     pub(crate) capacity: Option<usize>,
+    /// How many families are at work at once, over all workers.
     family_limit: Option<Limit>,
+    /// How many tasks of one family run at once.
     child_limit: Option<Limit>,
+    /// How deep families may be.
     depth_limit: Option<u16>,
+    /// The values of this key take turns.
     fair: Option<GroupName>,
+    /// How long completed families are kept, such as `7d`, or `forever`.
     keep_completed: Option<String>,
+    /// How long failed families are kept.
     keep_failed: Option<String>,
+    /// How long cancelled families are kept.
     keep_cancelled: Option<String>,
+    /// Whether nothing is taken from it.
     paused: Option<bool>,
 }
 
@@ -77,6 +85,7 @@ pub(crate) struct QueueConfig {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CommandConfig {
+    /// How many of its tasks run at once: a number for all of them, or its groups by name.
     groups: Declared,
 }
 
@@ -99,10 +108,14 @@ enum GroupConfig {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WholeGroup {
+    /// How many run at once under one key. A group that has nothing but a limit can be that number alone.
     limit: Option<u32>,
+    /// How many start in a span, and how many of them at once: `100/1s:20`.
     rate: Option<String>,
+    /// Whether a slot is held until the task is over, also while it waits.
     #[serde(default)]
     hold: bool,
+    /// Whether other commands with a shared group of this name have the same slots.
     #[serde(default)]
     shared: bool,
 }

@@ -1,0 +1,1 @@
+../../../kinfolk/examples/order_workflow/shop.rs

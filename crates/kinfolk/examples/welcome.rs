@@ -1,0 +1,21 @@
+//! The shortest program: `cargo run -p kinfolk --example welcome`.
+
+use std::time::Duration;
+
+use kinfolk::{Ctx, Kinfolk, TaskError};
+
+async fn welcome(ctx: Ctx, name: String) -> Result<String, TaskError> {
+    let letter = ctx.step("write a letter", async { Ok(format!("Welcome, {name}!")) }).await?; // recorded: never done twice
+    ctx.sleep(Duration::from_secs(1)).await?; // or a month: it waits in the database, without a worker
+    Ok(letter)
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let kinfolk = Kinfolk::open("sqlite:welcome.db").await?; // or postgres://…
+    let worker = kinfolk.worker().handler("welcome", welcome).start().await?;
+    let task = kinfolk.enqueue("welcome", "cousin").await?.id()?;
+    worker.wait_idle().await;
+    println!("{:?}", kinfolk.task(task).await?.result);
+    Ok(worker.stop().await?)
+}
