@@ -43,7 +43,8 @@ const STAGES: &str = "
 
 /// Runs all sizes.
 pub(crate) fn run(root: &Path, sizes: &[&str]) -> Result<bool> {
-    let built = Command::new("cargo").args(["build", "--release", "--quiet", "--bin", "kinfolk"]).current_dir(root).status()?;
+    let built =
+        Command::new("cargo").args(["build", "--release", "--quiet", "--bin", "kinfolk"]).current_dir(root).status()?;
     if !built.success() {
         bail!("kinfolk can't be built");
     }
@@ -91,7 +92,10 @@ impl Bench {
     }
 
     fn run(mut self) -> Result<()> {
-        println!("\n{} units: stage, seconds, children, seconds of children, side by side; theirs for 3,100,000", self.units);
+        println!(
+            "\n{} units: stage, seconds, children, seconds of children, side by side; theirs for 3,100,000",
+            self.units
+        );
         let full = self.round("all units", 0, "select 1")?;
         for (title, change) in [
             ("1 % changed", "select register.report_figures(0.01, 2)"),
@@ -128,7 +132,9 @@ impl Bench {
         if failed != "0" {
             bail!("{failed} tasks did not complete");
         }
-        let sql = format!("select round(extract(epoch from max(finished_at) - min(first_started_at)), 2) from kinfolk.tasks where id > {after}");
+        let sql = format!(
+            "select round(extract(epoch from max(finished_at) - min(first_started_at)), 2) from kinfolk.tasks where id > {after}"
+        );
         let seconds = self.cluster.psql(&sql)?;
         println!("{title}: {seconds} s\n");
         Ok(seconds.parse()?)

@@ -34,7 +34,16 @@ pub(crate) use reference::write as write_reference;
 /// Checks every rule and prints what breaks one. Whether nothing does.
 pub(crate) fn run(root: &Path) -> bool {
     let mut tree = Tree::read(root);
-    let rules = [rust::check, sql::check, long_functions::check, words::check, crates::check, docs::check, packages::check, deploy::check];
+    let rules = [
+        rust::check,
+        sql::check,
+        long_functions::check,
+        words::check,
+        crates::check,
+        docs::check,
+        packages::check,
+        deploy::check,
+    ];
     for rule in rules.into_iter().chain([reference::check as fn(&mut Tree)]) {
         rule(&mut tree);
     }
