@@ -160,6 +160,9 @@ async fn in_groups(bug: Bug) {
             breaks(bug, async |w| enqueue_keys::a_child_inherits_when_it_asks(w).await).await;
         }
         Bug::TurnsBeginAnew => breaks(bug, async |w| fair::turns_go_on_over_claims(w).await).await,
+        Bug::SuspectUsesUpATurn => {
+            breaks(bug, async |w| fair::a_suspect_that_must_wait_costs_no_turn(w).await).await;
+        }
         Bug::NoRoomIsKept => breaks(bug, async |w| reserve::a_task_with_two_hot_keys_starts_in_the_end(w).await).await,
         _ => in_durable_handlers(bug).await,
     }

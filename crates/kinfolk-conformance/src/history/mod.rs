@@ -157,7 +157,7 @@ mod tests {
     }
 
     /// Mistakes that need a longer chance meeting than a test has time for; each breaks a contract at once.
-    const RARE: [Bug; 25] = [
+    const RARE: [Bug; 26] = [
         Bug::SiblingComesTooLate,
         Bug::InOrderOpensTwo,
         Bug::FailureDoesNotStopTheOrder,
@@ -183,6 +183,7 @@ mod tests {
         Bug::RateRefillsEarly,
         Bug::StrikeCostsNoTime,
         Bug::RepeatedNoteCountsTwice,
+        Bug::SuspectUsesUpATurn,
     ];
 
     #[tokio::test(flavor = "multi_thread")]

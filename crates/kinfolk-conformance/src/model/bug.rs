@@ -137,6 +137,8 @@ pub enum Bug {
     KeysAreInheritedUnasked,
     /// On a queue with a fair key each claim begins with the first value.
     TurnsBeginAnew,
+    /// A suspect that its worker may not take has had its value's turn.
+    SuspectUsesUpATurn,
     /// No room is kept for a task that is sent from key to key.
     NoRoomIsKept,
     /// What runs when a group is declared does not count in it.
@@ -155,7 +157,7 @@ pub enum Bug {
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 74] = [
+    pub const ALL: [Self; 75] = [
         Self::StaleSettleGoesThrough,
         Self::SnoozeCostsAnAttempt,
         Self::RetryLosesThePlace,
@@ -223,6 +225,7 @@ impl Bug {
         Self::LimitIsReadOnce,
         Self::KeysAreInheritedUnasked,
         Self::TurnsBeginAnew,
+        Self::SuspectUsesUpATurn,
         Self::NoRoomIsKept,
         Self::DeclarationCountsNothing,
         Self::StrikeCostsNoTime,

@@ -60,10 +60,13 @@ impl Engine {
                     Some(_) => children > 0,
                     None => row.at_work || families > 0,
                 };
-                in_lane && (suspects > 0 || !row.task.suspect)
+                in_lane && (suspects > 0 || !row.task.suspect || self.has(Bug::SuspectUsesUpATurn))
             };
             let Some(id) = self.next_in_line(&claim.queue, &mut line, &mut turn, has_room) else { break };
             let row = &self.tasks[&id];
+            if row.task.suspect && suspects == 0 {
+                continue;
+            }
             let needs = self.needs(id);
             if let Err(behind) = self.look_at(id, &needs, &mut rooms) {
                 parked.extend(behind.map(|key| (id, key)));
