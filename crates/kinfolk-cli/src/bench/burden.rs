@@ -160,6 +160,7 @@ impl Engine {
             next_at: None,
             last_at: None,
             last_task: None,
+            declared_at: None,
         };
         self.kinfolk().store().put_schedule(&schedule).await?;
         self.kinfolk().store().put_status(&StatusName::new("bench")?, &[noop]).await?;
