@@ -107,7 +107,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         wait_for_family cancel_with retry_delay tell_errors failing_function queue_hook;
     family:
         lock_families family_keys try_lock_families try_lock_family lock_family_of lock_follow_up_keys lock_suspended
-        lock_settled lock_maker make_all resolve_made sort_made why_not give_keys inherited_keys make_spawned make_siblings
+        lock_settled make_all resolve_made sort_made why_not give_keys inherited_keys make_spawned make_siblings
         make_children make_keyed make_follow_up join_follow_up end_of_root open_follow_ups skip_follow_ups ended
         note_ends verdict_of settle_owners root_ended open_next open_held skip_rest gate_in_family end_pending
         members_below cancel_members;

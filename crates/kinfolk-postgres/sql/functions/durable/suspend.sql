@@ -100,7 +100,14 @@ begin
         v_largest := kinfolk.require_tasks(p_commands, p_commands, p_payloads, p_priorities, p_delays_us, p_keys, p_scopes,
             p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces, kinfolk.made_max());
     end if;
-    select l.* into v_root from kinfolk.lock_maker(p_task) l;
+    select r.id, r.place, least(q.depth_limit, kinfolk.depth_max()) as depth_limit, t.parked,
+        case when t.parked then array[r.id] end as parked_in
+    into v_root
+    from kinfolk.task t
+    join kinfolk.task r on r.id = coalesce(t.root_id, t.id)
+    join kinfolk.queue q on q.id = r.queue_id
+    where t.id = p_task;
+    perform kinfolk.lock_families(array[v_root.id], v_root.parked);
     if cardinality(p_kinds) > 0 then
         perform kinfolk.lock_follow_up_keys(p_kinds, p_commands, p_keys);
     end if;
