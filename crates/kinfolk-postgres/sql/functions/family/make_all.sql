@@ -34,9 +34,9 @@ begin
     end if;
     for i in v_child + 1..v_follow_up loop
         perform kinfolk.make_follow_up(p_made.ids[i], p_task, p_root, v_ended,
-            coalesce(p_made.whens[i], 'settled') = 'completed', p_made.command_ids[i], p_made.queue_ids[i], coalesce(p_made.priorities[i], v_task.priority), p_place,
-            coalesce(p_made.dues[i], p_now + coalesce(p_made.delays_us[i], 0) * interval '1 microsecond'), p_made.attempts[i],
-            p_made.timeouts[i], p_made.traces[i], p_made.payloads[i], p_made.keys[i],
+            coalesce(p_made.whens[i], 'settled') = 'completed', p_made.command_ids[i], p_made.queue_ids[i],
+            coalesce(p_made.priorities[i], v_task.priority), p_place, coalesce(p_made.dues[i], p_now + coalesce(p_made.delays_us[i], 0) * interval '1 microsecond'),
+            p_made.attempts[i], p_made.timeouts[i], p_made.traces[i], p_made.payloads[i], p_made.keys[i],
             coalesce(p_made.scopes[i], 'pending')::kinfolk.unique_scope, p_made.windows_us[i],
             coalesce(p_made.on_duplicates[i], 'keep')::kinfolk.on_duplicate, p_now);
     end loop;
