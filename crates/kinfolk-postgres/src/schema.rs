@@ -13,6 +13,7 @@ macro_rules! files {
 pub(crate) const SCHEMA: &[(&str, &str)] = files![
     "schema/types.sql",
     "schema/claim.sql",
+    "schema/made.sql",
     "schema/migration.sql",
     "schema/queue.sql",
     "schema/command.sql",

@@ -1,10 +1,7 @@
 -- Makes the children of fan-outs that are awaited, so many of each, all by one statement: those behind the first `p_before` of
--- what is given as one array a property. `p_largest`: how large the largest payload is in memory.
+-- what was made. `p_largest`: how large the largest payload is in memory.
 create or replace function kinfolk.make_awaited(
-    p_parent bigint, p_root bigint, p_depth integer, p_priority integer, p_place timestamptz, p_now timestamptz,
-    p_before integer, p_fan_outs bigint[], p_sizes integer[],
-    p_ids bigint[], p_commands integer[], p_queues integer[], p_payloads jsonb[], p_largest integer, p_priorities integer[],
-    p_dues timestamptz[], p_delays_us bigint[], p_max_attempts integer[], p_timeouts_us bigint[], p_traces text[]
+    p_maker kinfolk.maker, p_before integer, p_fan_outs bigint[], p_sizes integer[], p_made kinfolk.made, p_largest integer
 ) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -29,25 +26,25 @@ begin
     select
         g.id, g.queue_id, g.command_id, 'pending',
         case
-            when coalesce(g.due, p_now + g.delay_us * interval '1 microsecond', p_now) > p_now then 'time'::kinfolk.gate
+            when coalesce(g.due, p_maker.now + g.delay_us * interval '1 microsecond', p_maker.now) > p_maker.now then 'time'::kinfolk.gate
             else 'open'::kinfolk.gate
         end,
-        coalesce(g.priority, p_priority), g.max_attempts, p_place,
-        coalesce(g.due, p_now + g.delay_us * interval '1 microsecond', p_now),
-        p_now, g.timeout_us, g.trace, case when pg_column_size(g.payload) <= 256 then g.payload end,
-        p_parent, p_root, g.fan_out_id, g.nth, p_depth, 'child'
+        coalesce(g.priority, p_maker.priority), g.max_attempts, p_maker.place,
+        coalesce(g.due, p_maker.now + g.delay_us * interval '1 microsecond', p_maker.now),
+        p_maker.now, g.timeout_us, g.trace, case when pg_column_size(g.payload) <= 256 then g.payload end,
+        p_maker.task_id, p_maker.root_id, g.fan_out_id, g.nth, p_maker.depth + 1, 'child'
     -- Not unnested as a table, which would be put down, array by array, before it is read.
     from (
-        select unnest(p_ids) as id, unnest(v_of) as fan_out_id, unnest(v_nths) as nth, unnest(p_commands) as command_id,
-            unnest(p_queues) as queue_id, unnest(p_payloads) as payload, unnest(p_priorities) as priority,
-            unnest(p_dues) as due, unnest(p_delays_us) as delay_us, unnest(p_max_attempts) as max_attempts,
-            unnest(p_timeouts_us) as timeout_us, unnest(p_traces) as trace
+        select unnest(p_made.ids) as id, unnest(v_of) as fan_out_id, unnest(v_nths) as nth, unnest(p_made.command_ids) as command_id,
+            unnest(p_made.queue_ids) as queue_id, unnest(p_made.payloads) as payload, unnest(p_made.priorities) as priority,
+            unnest(p_made.dues) as due, unnest(p_made.delays_us) as delay_us, unnest(p_made.attempts) as max_attempts,
+            unnest(p_made.timeouts) as timeout_us, unnest(p_made.traces) as trace
     ) g
     where g.fan_out_id is not null;
     if p_largest > 256 then
         insert into kinfolk.body (task_id, payload)
         select g.id, g.payload
-        from unnest(p_ids, v_of, p_payloads) as g(id, fan_out_id, payload)
+        from unnest(p_made.ids, v_of, p_made.payloads) as g(id, fan_out_id, payload)
         where g.fan_out_id is not null
             and pg_column_size(g.payload) > 256;
     end if;

@@ -73,6 +73,7 @@ declare
     v_many integer := cardinality(p_commands);
     v_fans integer := cardinality(p_sizes);
     v_largest integer;
+    v_given kinfolk.made;
 begin
     if current_setting('transaction_isolation') <> 'read committed' then
         perform kinfolk.require_read_committed();
@@ -133,10 +134,13 @@ begin
         perform kinfolk.require_awaited(p_task, p_awaits);
     end if;
     if v_many > 0 then
+        v_given := row(p_kinds, null, p_commands, p_payloads, p_queues, p_priorities, p_dues, p_delays_us,
+            p_keys, p_scopes, p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces, p_whens, p_slot_keys, p_inherits,
+            null, null, null, null);
         select r.*
         into v_items
-        from kinfolk.resolve_made(v_task.parent_id, v_task.fan_out_id, v_task.depth, v_root.depth_limit, p_kinds, p_commands,
-            p_queues, p_max_attempts, p_timeouts_us, p_slot_keys, p_inherits, v_task.keys, v_task.max_attempts) r;
+        from kinfolk.resolve_made(v_given, v_task.parent_id, v_task.fan_out_id, v_task.depth, v_root.depth_limit, v_task.keys,
+            v_task.max_attempts) r;
         if v_items.refused is not null then
             return query
             select r.answer, r.state
@@ -149,6 +153,8 @@ begin
         v_ids := array(select nextval('kinfolk.task_id') from generate_series(1, v_many + v_fans));
         v_numbers := v_ids[cardinality(p_kinds) + 1:cardinality(p_kinds) + v_fans];
         v_ids := v_ids[:cardinality(p_kinds)] || v_ids[cardinality(p_kinds) + v_fans + 1:];
+        v_given := v_items.made;
+        v_given.ids := v_ids;
     end if;
     if cardinality(p_names) + v_fans > 0 then
         perform kinfolk.write_checkpoints(
@@ -160,10 +166,7 @@ begin
         perform kinfolk.await_again(p_task, p_awaits, p_wakes);
     end if;
     if cardinality(p_kinds) > 0 then
-        perform kinfolk.make_all(p_task, v_root.id, v_root.place, false, p_order, p_kinds, v_ids, v_items.commands,
-            v_items.queues, v_items.max_attempts, v_items.timeouts_us, p_commands, p_payloads, p_queues, p_priorities, p_dues,
-            p_delays_us, p_keys, p_scopes, p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces, p_whens,
-            v_now);
+        perform kinfolk.make_all(p_task, v_root.id, v_root.place, false, p_order, v_given, v_now);
     end if;
     if v_fans > 0 then
         insert into kinfolk.fan_out
@@ -172,9 +175,9 @@ begin
             v_now + g.timeout_us * interval '1 microsecond', g.cancels, v_now
         from unnest(v_numbers, p_sizes, p_fan_rules, p_fan_parts, p_fan_wakes, p_fan_timeouts_us, p_fan_cancels)
             as g(id, size, rule, parts, wake_at, timeout_us, cancels);
-        perform kinfolk.make_awaited(p_task, v_root.id, v_task.depth + 1, v_task.priority, v_root.place, v_now,
-            cardinality(p_kinds), v_numbers, p_sizes, v_ids, v_items.commands, v_items.queues, p_payloads, v_largest,
-            p_priorities, p_dues, p_delays_us, v_items.max_attempts, v_items.timeouts_us, p_traces);
+        perform kinfolk.make_awaited(
+            row(p_task, v_root.id, v_task.depth, v_task.priority, v_root.place, v_now)::kinfolk.maker,
+            cardinality(p_kinds), v_numbers, p_sizes, v_given, v_largest);
     end if;
 
     -- point: suspend.written

@@ -1,11 +1,7 @@
 -- Makes children of a task in the fan-out of its own number, and answers how many came to be. That fan-out may be there from an
 -- earlier suspension: later ones queue behind the earlier, and the order given last is that of the fan-out from then on.
 create or replace function kinfolk.make_spawned(
-    p_task bigint, p_root bigint, p_depth integer, p_order kinfolk.child_order, p_waits boolean, p_priority integer,
-    p_place timestamptz, p_now timestamptz, p_from integer, p_to integer,
-    p_ids bigint[], p_commands integer[], p_queues integer[], p_payloads jsonb[], p_priorities integer[],
-    p_dues timestamptz[], p_delays_us bigint[], p_keys text[], p_scopes text[], p_windows_us bigint[], p_on_duplicates text[],
-    p_max_attempts integer[], p_timeouts_us bigint[], p_traces text[]
+    p_maker kinfolk.maker, p_order kinfolk.child_order, p_waits boolean, p_from integer, p_to integer, p_made kinfolk.made
 ) returns integer
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -19,23 +15,22 @@ begin
     select f.total, f.completed + f.failed + f.cancelled < f.total as is_open, f.held
     into v_old
     from kinfolk.fan_out f
-    where f.id = p_task
+    where f.id = p_maker.task_id
     for update;
     v_first := coalesce(v_old.total, 0);
     if p_order <> 'together' then
         v_held_from := v_first + case when v_old.is_open then 0 else 1 end;
     end if;
-    v_made := kinfolk.make_children(p_task, p_root, p_depth + 1, p_task, v_first, v_held_from, p_priority, p_place, p_now,
-        p_from, p_to, p_ids, p_commands, p_queues, p_payloads, p_priorities, p_dues, p_delays_us, p_keys, p_scopes,
-        p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces);
+    v_made := kinfolk.make_children(p_maker, p_maker.task_id, v_first, v_held_from, p_from, p_to, p_made);
     if v_made = 0 then
         return 0;
     end if;
     if v_old.held > 0 and p_order = 'together' then
-        perform kinfolk.open_held(p_task, p_now);
+        perform kinfolk.open_held(p_maker.task_id, p_maker.now);
     end if;
     insert into kinfolk.fan_out as f (id, task_id, root_id, depth, child_order, waits, total, held)
-    values (p_task, p_task, p_root, p_depth, p_order, p_waits, v_made, greatest(v_first + v_made - v_held_from, 0))
+    values (p_maker.task_id, p_maker.task_id, p_maker.root_id, p_maker.depth, p_order, p_waits, v_made,
+        greatest(v_first + v_made - v_held_from, 0))
     on conflict (id) do update set
         child_order = excluded.child_order,
         total = f.total + excluded.total,

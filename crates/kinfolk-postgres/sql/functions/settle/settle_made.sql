@@ -45,6 +45,9 @@ declare
     v_root record;
     v_items record;
     v_made integer;
+    v_given kinfolk.made := row(p_kinds, p_ids, p_commands, p_payloads, p_queues, p_priorities, p_dues, p_delays_us,
+        p_keys, p_scopes, p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces, p_whens, p_slot_keys, p_inherits,
+        null, null, null, null);
 begin
     perform kinfolk.require_read_committed();
     perform kinfolk.require_settles(array[p_task], array[p_token], array['done'], array[p_result], '{}', '{}');
@@ -88,8 +91,8 @@ begin
     -- point: made.locked
     select r.*
     into v_items
-    from kinfolk.resolve_made(v_task.parent_id, v_task.fan_out_id, v_task.depth, v_root.depth_limit, p_kinds, p_commands,
-        p_queues, p_max_attempts, p_timeouts_us, p_slot_keys, p_inherits, v_task.keys, null) r;
+    from kinfolk.resolve_made(v_given, v_task.parent_id, v_task.fan_out_id, v_task.depth, v_root.depth_limit, v_task.keys,
+        null) r;
     if v_items.refused is not null then
         return query
         select r.answer, r.state
@@ -100,9 +103,9 @@ begin
     if cardinality(p_ids) = 0 then
         p_ids := array(select nextval('kinfolk.task_id') from generate_series(1, cardinality(p_kinds)));
     end if;
-    v_made := kinfolk.make_all(p_task, v_root.id, v_root.place, true, p_order, p_kinds, p_ids, v_items.commands,
-        v_items.queues, v_items.max_attempts, v_items.timeouts_us, p_commands, p_payloads, p_queues, p_priorities, p_dues,
-        p_delays_us, p_keys, p_scopes, p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces, p_whens, v_now);
+    v_given := v_items.made;
+    v_given.ids := p_ids;
+    v_made := kinfolk.make_all(p_task, v_root.id, v_root.place, true, p_order, v_given, v_now);
 
     if v_items.keys is not null then
         perform kinfolk.give_keys(p_ids, v_items.keys);
