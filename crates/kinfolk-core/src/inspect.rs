@@ -32,6 +32,16 @@ pub struct Stats {
 }
 
 impl Stats {
+    /// How many tasks are in a state, on one queue or on all.
+    pub fn tasks_in(&self, queue: Option<&QueueName>, state: State) -> Matches {
+        let counts = self.counts.iter().filter(|count| count.state == state);
+        let counts = counts.filter(|count| queue.is_none_or(|queue| count.queue == *queue));
+        let (tasks, full) = counts
+            .fold((0, false), |(tasks, full), count| (tasks + count.tasks, full || count.tasks >= LOOK_MAX as u64));
+        let more = self.more.contains(&state) && (full || state.is_terminal() || state == State::Running);
+        Matches { tasks, more }
+    }
+
     /// Keeps counts to what is counted. Where one goes further, there are more tasks in its state.
     pub fn cut_counts(&mut self) {
         let most = LOOK_MAX as u64;

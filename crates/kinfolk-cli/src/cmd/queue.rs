@@ -213,10 +213,7 @@ async fn list(session: &Session) -> Result<(), Fault> {
             "cancelled",
         ]);
         for queue in &queues {
-            let count = |state| {
-                let of = stats.counts.iter().filter(|count| count.queue == queue.name && count.state == state);
-                of.map(|count| count.tasks).sum::<u64>()
-            };
+            let count = |state| stats.tasks_in(Some(&queue.name), state).tasks;
             table.row(vec![
                 table::text(&queue.name),
                 takes(queue, stats.now),

@@ -130,12 +130,12 @@ pub async fn counts_of_what_is_open_have_a_bound(w: &World) {
     let counted = async || {
         let stats = w.store.stats().await.unwrap();
         let counted: Vec<_> = stats.counts.iter().map(|count| (count.command.clone(), count.tasks)).collect();
-        (counted, stats.more)
+        (counted, stats.more.contains(&State::Pending))
     };
     let full = vec![(command("export"), 3), (command("mail"), LOOK_MAX as u64)];
-    assert_eq!(counted().await, (full.clone(), vec![]));
+    assert_eq!(counted().await, (full.clone(), false));
     w.create(later(3_600)).await;
-    assert_eq!(counted().await, (full, vec![State::Pending]), "not due, but pending");
+    assert_eq!(counted().await, (full, true), "what is not due is pending too");
 }
 
 /// Fan-outs are active while their task waits for open children, and so are the families that have one.

@@ -58,7 +58,8 @@ async fn overview(view: View<'_>) -> Result<Value, Problem> {
     let stats = view.stats().await?;
     let queues = view.queues().await?;
     let paused: Vec<_> = queues.iter().filter(|queue| queue.paused_at.is_some()).map(|queue| &queue.name).collect();
-    Ok(json!({"counts": stats.counts, "workers": stats.workers, "paused": paused}))
+    // A count that has come to its end stands still; the head of the line moves all the same.
+    Ok(json!({"counts": stats.counts, "oldest_open": stats.oldest_open, "workers": stats.workers, "paused": paused}))
 }
 
 /// A task in a few words, without what may be large.

@@ -207,14 +207,14 @@ async fn figures(
 
 /// How many tasks are in a state that is no end.
 fn open_figure(visit: &Visit, site: &Site, state: State) -> Figure {
-    let tasks = site.stats.counts.iter().filter(|count| count.state == state).map(|count| count.tasks).sum();
+    let count = counted_words(site.stats.tasks_in(None, state));
     let says = match state {
         State::Running => format!("on {}", words::many(site.stats.workers, "worker", "workers")),
         State::Pending => pending::Sums::of(&site.held).words(),
         _ => "for children, a signal or a time".to_owned(),
     };
     let href = visit.links.to(&format!("/tasks?state={state}"));
-    Figure { badge: Badge::state(state), count: words::count(tasks), says, href, spark: None }
+    Figure { badge: Badge::state(state), count, says, href, spark: None }
 }
 
 /// What ended so since then.

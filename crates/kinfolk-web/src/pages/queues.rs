@@ -119,14 +119,7 @@ pub(crate) async fn rows(visit: &Visit, here: &str, now: Timestamp) -> Result<Ve
 
 impl Row {
     fn of(visit: &Visit, queue: &Queue, stats: &Stats, here: &str, now: Timestamp, sums: Sums) -> Self {
-        let count = |state: State| -> u64 {
-            stats
-                .counts
-                .iter()
-                .filter(|count| count.queue == queue.name && count.state == state)
-                .map(|count| count.tasks)
-                .sum()
-        };
+        let count = |state: State| stats.tasks_in(Some(&queue.name), state);
         let policy = &queue.policy;
         let mut limits = Vec::new();
         limits.extend(policy.family_limit.map(|limit| words::many(u64::from(limit), "family", "families")));
@@ -147,13 +140,13 @@ impl Row {
             href: visit.links.to(&format!("/queues/{}", words::encoded(queue.name.as_str()))),
             tag: tag.join(", "),
             paused: queue.paused_at.map(|since| (format!("paused{by}"), Moment::lasting(since, now))),
-            pending: words::count(count(State::Pending)),
-            running: words::count(count(State::Running)),
-            waiting: words::count(count(State::Waiting)),
+            pending: tasks::counted_words(count(State::Pending)),
+            running: tasks::counted_words(count(State::Running)),
+            waiting: tasks::counted_words(count(State::Waiting)),
             meter: policy
                 .child_limit
                 .filter(|limit| *limit > 0)
-                .map(|limit| (limit, (count(State::Running) * 100 / u64::from(limit)).min(100))),
+                .map(|limit| (limit, (count(State::Running).tasks * 100 / u64::from(limit)).min(100))),
             spark: None,
             a_minute: String::new(),
             in_line: words::count(sums.in_line),

@@ -1,19 +1,21 @@
 -- open: how many tasks of a command on a queue are open, in whatever lane, each sort counted so far. Those that take turns are
--- among those of the lane top, or on their shelf.
+-- among those of the lane top, or on their shelf, which is looked at only where that can change the count: those of the lane top
+-- stand on it too.
 -- params: 1 queue_id, 2 command_id, 3 page
 -- index:  task_ready_idx, task_shelf_idx and task_suspect_idx
-select (
-           select count(*)
-           from (
-               select 1
-               from task
-               where queue_id = ?1
-                 and command_id = ?2
-                 and gate = 'open'
-                 and (suspect = 0 and lane = 'top')
-               limit ?3
-           )
-       ) + (
+with ready as materialized (
+    select count(*) as tasks
+    from (
+        select 1
+        from task
+        where queue_id = ?1
+          and command_id = ?2
+          and gate = 'open'
+          and (suspect = 0 and lane = 'top')
+        limit ?3
+    )
+)
+select tasks + (
            select count(*)
            from (
                select 1
@@ -24,7 +26,7 @@ select (
                  and command_id = ?2
                limit ?3
            )
-       ) + (
+       ) + iif(tasks >= ?3, 0, (
            select count(*)
            from (
                select 1
@@ -37,7 +39,7 @@ select (
                  and suspect = 0
                limit ?3
            )
-       ) + (
+       )) + (
            select count(*)
            from (
                select 1
@@ -50,3 +52,4 @@ select (
                limit ?3
            )
        )
+from ready

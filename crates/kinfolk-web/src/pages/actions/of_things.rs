@@ -4,6 +4,7 @@ use kinfolk_core::{CommandName, GroupName, GroupRef, KeyFilter, QueueName, Sched
 
 use super::{Input, Plan, Sent};
 use crate::pages::part::words;
+use crate::pages::tasks::counted_words;
 use crate::problem::Problem;
 use crate::visit::Visit;
 
@@ -22,9 +23,7 @@ async fn queue(visit: &Visit, pausing: bool, sent: &Sent) -> Result<Plan, Proble
     let queues = visit.view().queues().await?;
     let queue = queues.iter().find(|queue| queue.name == name).ok_or_else(|| Problem::not_found("queue", &name))?;
     let stats = visit.view().stats().await?;
-    let count = |state: State| -> u64 {
-        stats.counts.iter().filter(|count| count.queue == name && count.state == state).map(|count| count.tasks).sum()
-    };
+    let count = |state: State| stats.tasks_in(Some(&name), state);
     let lines = match pausing {
         true => vec![
             (count(State::Pending), "pending: start nothing until it is resumed"),
@@ -32,10 +31,10 @@ async fn queue(visit: &Visit, pausing: bool, sent: &Sent) -> Result<Plan, Proble
         ],
         false => vec![(count(State::Pending), "pending: start again, as limits allow")],
     };
-    let lines = lines.iter().filter(|(many, _)| *many > 0);
+    let lines = lines.iter().filter(|(matches, _)| matches.tasks > 0);
     Ok(Plan {
         title: format!("{} queue {name}?", if pausing { "Pause" } else { "Resume" }),
-        lines: lines.map(|(many, words)| (words::count(*many), (*words).to_owned())).collect(),
+        lines: lines.map(|(matches, words)| (counted_words(*matches), (*words).to_owned())).collect(),
         button: if pausing { "Pause it" } else { "Resume it" }.to_owned(),
         danger: false,
         // A queue that is so already needs nothing.
