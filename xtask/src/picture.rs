@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+const ARGUMENTS: [&str; 5] = ["demo", "--once", "--no-web", "--orders", "8"];
 const FILE: &str = "docs/images/demo.svg";
 const ROWS: usize = 22;
 const COLUMNS: usize = 88;
@@ -55,12 +56,13 @@ pub(crate) fn take(root: &Path) -> Result<bool> {
     let folder = root.join("target/picture");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder)?;
+    let typed = format!("kinfolk {}", ARGUMENTS.join(" "));
     let prompt = |at, text: &str| Line { at, text: format!("\u{1b}[32m$\u{1b}[0m {text}") };
-    let mut lines = vec![prompt(Duration::ZERO, "kinfolk demo --once")];
+    let mut lines = vec![prompt(Duration::ZERO, &typed)];
     lines.extend(record(root, &folder, TYPING, KILL_AT, true)?);
     let killed = lines.last().map_or(TYPING, |line| line.at) + TYPING;
     lines.push(Line { at: killed, text: "\u{1b}[31mKilled\u{1b}[0m (kill -9)".to_owned() });
-    lines.push(prompt(killed + TYPING, "kinfolk demo --once"));
+    lines.push(prompt(killed + TYPING, &typed));
     lines.extend(record(root, &folder, killed + TYPING * 2, END_AT, false)?);
     fs::write(root.join(FILE), draw(&lines))?;
     println!("{FILE}: {} lines", lines.len());
@@ -71,7 +73,8 @@ pub(crate) fn take(root: &Path) -> Result<bool> {
 fn record(root: &Path, folder: &Path, from: Duration, until: &str, kill: bool) -> Result<Vec<Line>> {
     let mut process = Command::new(root.join("target/debug/kinfolk"))
         .current_dir(folder)
-        .args(["--color", "always", "demo", "--once", "--no-web", "--orders", "8"])
+        .args(["--color", "always"])
+        .args(ARGUMENTS)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()?;

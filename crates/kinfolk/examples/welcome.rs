@@ -5,7 +5,7 @@ use std::time::Duration;
 use kinfolk::{Ctx, Kinfolk, TaskError};
 
 async fn welcome(ctx: Ctx, name: String) -> Result<String, TaskError> {
-    let letter = ctx.step("write a letter", async { Ok(format!("Welcome, {name}!")) }).await?; // recorded: never done twice
+    let letter = ctx.step("write", async { Ok(format!("Welcome, {name}!")) }).await?; // once recorded, never done again
     ctx.sleep(Duration::from_secs(1)).await?; // or a month: it waits in the database, without a worker
     Ok(letter)
 }

@@ -1,7 +1,7 @@
 //! A small shop on axum: an order and the task that packs it are made in one transaction, a browser follows the packing by
 //! server-sent events, and the pages of Kinfolk are mounted under `/admin`, behind the shop's own log-in.
 //!
-//! The shop's tables are its own, and reached by sqlx; its address decides whether all is in PostgreSQL or in an SQLite file.
+//! The shop's tables are its own; the address decides whether all is in PostgreSQL, by sqlx, or in SQLite files.
 
 mod admin;
 mod packing;
@@ -12,11 +12,11 @@ use axum::Router;
 use axum::routing::{get, post};
 use kinfolk::{Kinfolk, WorkerHandle};
 
-pub use crate::shop::Shop;
+use crate::shop::Shop;
 
 /// What every request can reach.
 #[derive(Clone, Debug)]
-pub struct App {
+struct App {
     kinfolk: Kinfolk,
     shop: Shop,
 }

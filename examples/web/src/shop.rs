@@ -1,11 +1,13 @@
-//! The shop's own tables, by sqlx.
+//! The shop's own tables: by sqlx on PostgreSQL, by rusqlite in a file beside that of the tasks.
 //!
 //! On PostgreSQL an order and its task are one transaction. On SQLite they are two: an order whose task was not enqueued, since the
 //! shop was killed in between, is enqueued when the shop opens again, under a unique key.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use kinfolk::{Kinfolk, TaskId, Unique};
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{PgPool, SqlitePool, query, query_as, query_scalar};
+use rusqlite::{Connection, OptionalExtension as _};
+use sqlx::{PgPool, query, query_scalar};
 
 use crate::Fault;
 use crate::packing::Pack;
@@ -21,11 +23,11 @@ const FORGOTTEN: &str = "select number, parcels from web_order where task is nul
 
 /// Where orders are kept.
 #[derive(Clone, Debug)]
-pub enum Shop {
+pub(crate) enum Shop {
     /// In the database of the tasks.
     Postgres(PgPool),
     /// In a file beside that of the tasks.
-    Sqlite(SqlitePool),
+    Sqlite(Orders),
 }
 
 impl Shop {
@@ -35,10 +37,9 @@ impl Shop {
             query(TABLE_POSTGRES).execute(&pool).await?;
             return Ok(Self::Postgres(pool));
         }
-        let file = format!("{}-orders", url.trim_start_matches("sqlite:"));
-        let pool = SqlitePool::connect_with(SqliteConnectOptions::new().filename(file).create_if_missing(true)).await?;
-        query(TABLE_SQLITE).execute(&pool).await?;
-        Ok(Self::Sqlite(pool))
+        let file = Connection::open(format!("{}-orders", url.trim_start_matches("sqlite:")))?;
+        file.execute(TABLE_SQLITE, ())?;
+        Ok(Self::Sqlite(Orders(Arc::new(Mutex::new(file)))))
     }
 
     /// Takes an order. Its number.
@@ -54,9 +55,11 @@ impl Shop {
                 transaction.commit().await?;
                 Ok(order)
             }
-            Self::Sqlite(pool) => {
-                let order = query_scalar(INSERT).bind(customer).bind(parcels).fetch_one(pool).await?;
-                enqueue_and_note(pool, kinfolk, Pack { order, parcels }).await?;
+            Self::Sqlite(orders) => {
+                let customer = customer.to_owned();
+                let order =
+                    orders.ask(move |file| file.query_row(INSERT, (customer, parcels), |row| row.get(0))).await?;
+                orders.enqueue(kinfolk, Pack { order, parcels }).await?;
                 Ok(order)
             }
         }
@@ -66,25 +69,48 @@ impl Shop {
     pub(crate) async fn task_of(&self, order: i64) -> Result<Option<TaskId>, Fault> {
         let task: Option<Option<i64>> = match self {
             Self::Postgres(pool) => query_scalar(TASK_OF).bind(order).fetch_optional(pool).await?,
-            Self::Sqlite(pool) => query_scalar(TASK_OF).bind(order).fetch_optional(pool).await?,
+            Self::Sqlite(orders) => {
+                orders.ask(move |file| file.query_row(TASK_OF, [order], |row| row.get(0)).optional()).await?
+            }
         };
         Ok(task.flatten().map(TaskId))
     }
 
     /// Enqueues what was ordered and never enqueued.
     pub(crate) async fn enqueue_forgotten(&self, kinfolk: &Kinfolk) -> Result<(), Fault> {
-        if let Self::Sqlite(pool) = self {
-            for (order, parcels) in query_as::<_, (i64, u32)>(FORGOTTEN).fetch_all(pool).await? {
-                enqueue_and_note(pool, kinfolk, Pack { order, parcels }).await?;
+        if let Self::Sqlite(orders) = self {
+            for pack in orders.ask(forgotten).await? {
+                orders.enqueue(kinfolk, pack).await?;
             }
         }
         Ok(())
     }
 }
 
-async fn enqueue_and_note(pool: &SqlitePool, kinfolk: &Kinfolk, pack: Pack) -> Result<(), Fault> {
-    let unique = Unique::key(format!("order-{}", pack.order));
-    let task = kinfolk.enqueue_task(&pack).unique(unique).await?.id()?;
-    query(SET_TASK).bind(pack.order).bind(task.0).execute(pool).await?;
-    Ok(())
+/// The shop's file.
+#[derive(Clone, Debug)]
+pub(crate) struct Orders(Arc<Mutex<Connection>>);
+
+impl Orders {
+    /// Asks the file something, on a thread that may wait for the disk.
+    async fn ask<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let file = self.0.clone();
+        let asked = tokio::task::spawn_blocking(move || ask(&file.lock().unwrap_or_else(PoisonError::into_inner)));
+        Ok(asked.await??)
+    }
+
+    async fn enqueue(&self, kinfolk: &Kinfolk, pack: Pack) -> Result<(), Fault> {
+        let unique = Unique::key(format!("order-{}", pack.order));
+        let task = kinfolk.enqueue_task(&pack).unique(unique).await?.id()?;
+        self.ask(move |file| file.execute(SET_TASK, (pack.order, task.0))).await?;
+        Ok(())
+    }
+}
+
+fn forgotten(file: &Connection) -> rusqlite::Result<Vec<Pack>> {
+    let mut look = file.prepare(FORGOTTEN)?;
+    look.query_map((), |row| Ok(Pack { order: row.get(0)?, parcels: row.get(1)? }))?.collect()
 }

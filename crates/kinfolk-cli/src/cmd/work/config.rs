@@ -63,11 +63,11 @@ pub(crate) struct Config {
 pub(crate) struct QueueConfig {
     /// How many tasks of this queue run at once in this process.
     pub(crate) capacity: Option<usize>,
-    /// How many families are at work at once, over all workers.
+    /// How many families are at work at once, over all workers; with 1 top-level tasks run one after another.
     family_limit: Option<Limit>,
-    /// How many tasks of one family run at once.
+    /// How many children run at once, over all families and workers; 0 refuses children.
     child_limit: Option<Limit>,
-    /// How deep families may be.
+    /// How many generations families may have below the root; 32 is the most.
     depth_limit: Option<u16>,
     /// The values of this key take turns.
     fair: Option<GroupName>,
