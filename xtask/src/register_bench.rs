@@ -43,8 +43,7 @@ const STAGES: &str = "
 
 /// Runs all sizes.
 pub(crate) fn run(root: &Path, sizes: &[&str]) -> Result<bool> {
-    let built =
-        Command::new("cargo").args(["build", "--release", "--quiet", "--bin", "kinfolk"]).current_dir(root).status()?;
+    let built = Command::new("cargo").args(["build", "--quiet", "--bin", "kinfolk"]).current_dir(root).status()?;
     if !built.success() {
         bail!("kinfolk can't be built");
     }
@@ -75,7 +74,7 @@ impl Bench {
     fn new(root: &Path, units: u32) -> Result<Self> {
         let cluster = Cluster::new(&debian::tools()?, SETTINGS)?;
         let url = cluster.url("postgres");
-        let program = root.join("target/release/kinfolk");
+        let program = root.join("target/debug/kinfolk");
         let migrated = Command::new(&program).args(["--database", &url, "migrate"]).stdout(Stdio::null()).status()?;
         if !migrated.success() {
             bail!("the schema can't be made");

@@ -34,9 +34,8 @@ async function showStages(tasks) {
         let children = "";
         if (task && task.state !== "pending") {
             const answer = await fetch(`../api/v1/families/${task.id}/progress`);
-            const generations = answer.ok ? await answer.json() : [];
-            const below = (generations.generations ?? generations).find(({ generation }) => generation === 1);
-            children = below ? `${below.completed} of ${below.total}` : "";
+            const { family } = answer.ok ? await answer.json() : { family: { total: 0 } };
+            children = family.total > 0 ? `${family.completed} of ${family.total}` : "";
         }
         row.append(text("td", stage), text("td", task ? task.state : "–"), text("td", children));
         return row;

@@ -44,7 +44,9 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let config = args.hire.config()?;
     let web = config.web.server()?.read_only(args.read_only).measures(Some(measure()?));
     let web = match &args.pages {
-        Some(folder) => web.pages_from(folder).map_err(|fault| Fault::input(format!("{}: {fault}", folder.display())))?,
+        Some(folder) => {
+            web.pages_from(folder).map_err(|fault| Fault::input(format!("{}: {fault}", folder.display())))?
+        }
         None => web,
     };
     let store = if args.read_only { session.open().await? } else { session.open_or_create().await? };

@@ -100,6 +100,26 @@ fn a_worker_answers_for_its_health_where_it_is_told_to() {
 }
 
 #[test]
+fn pages_of_your_own_are_served_beside_the_api_and_nothing_but_their_files() {
+    let db = sqlite().migrated();
+    let folder = db.dir.path().join("pages");
+    std::fs::create_dir(&folder).unwrap();
+    let path = folder.to_str().unwrap();
+    assert!(db.fails(&["serve", "--pages", path], 2).contains("there is no index.html"));
+    std::fs::write(folder.join("index.html"), "<p>ours</p>").unwrap();
+    std::fs::write(folder.join("kinfolk.toml"), "secret").unwrap();
+    std::fs::write(db.dir.path().join("above.txt"), "secret").unwrap();
+    let (running, address) = server(&db, &["serve", "--pages", path]);
+    assert!(shell(&format!("curl -fsSi {address}/app/")).contains("content-security-policy: default-src 'none'"));
+    assert_eq!(shell(&format!("curl -fsS {address}/app/index.html")), "<p>ours</p>");
+    for other in ["kinfolk.toml", "..%2fabove.txt", "%2e%2e/above.txt"] {
+        let status = shell(&format!("curl -sS --path-as-is -o /dev/null -w '%{{http_code}}' {address}/app/{other}"));
+        assert_eq!(status, "404", "{other}");
+    }
+    running.stop();
+}
+
+#[test]
 fn an_address_for_others_needs_tokens_and_tokens_need_to_be_shown() {
     let db = sqlite().migrated();
     let ran = finish(db.command(&["serve", "--listen", "0.0.0.0:0"]), "");

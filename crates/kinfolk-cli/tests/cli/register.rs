@@ -4,9 +4,9 @@
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use kinfolk_testkit::{Cluster, Stop, Tools};
-use serde_json::json;
+use kinfolk_testkit::{Browser, Cluster, Setup, Stop, Tools};
 
+use crate::http::server;
 use crate::support::{DEADLINE, Db, postgres, sqlite};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/register");
@@ -40,14 +40,16 @@ fn ask(db: &Db, sql: &str) -> Option<String> {
 /// Waits until nothing is imported or derived.
 #[track_caller]
 fn idle(db: &Db) {
-    let active = "select register.is_importing() or register.is_deriving_statistical_units() or register.is_deriving_reports()";
+    let active =
+        "select register.is_importing() or register.is_deriving_statistical_units() or register.is_deriving_reports()";
     db.until("all is derived", |db| ask(db, active).as_deref() == Some("f"));
 }
 
 /// Every derived table is what it must be, and no task was lost on the way.
 #[track_caller]
 fn assert_derived(db: &Db, story: &str) {
-    let check = "select coalesce(string_agg(subject || ': ' || differences, ', '), 'equal') from register.check_derived()";
+    let check =
+        "select coalesce(string_agg(subject || ': ' || differences, ', '), 'equal') from register.check_derived()";
     assert_eq!(ask(db, check).as_deref(), Some("equal"), "{story}");
     let failed = "select count(*) from kinfolk.tasks where state in ('failed', 'cancelled')";
     assert_eq!(ask(db, failed).as_deref(), Some("0"), "{story}");
@@ -129,7 +131,8 @@ fn a_bad_row_is_kept_with_its_line_and_column_and_loses_no_good_one() {
     let errors = "select string_agg(format('%s %s: %s', line, column_name, message), '; ' order by line, column_name) from register.import_error";
     let told = "3 id: x is no number; 3 valid_from: 2019-02-30 is no day, such as 2026-01-31; 5 line: 2 fields where 3 are expected; 5 name: name is missing";
     assert_eq!(ask(&db, errors).as_deref(), Some(told));
-    let names = "select string_agg(name, '; ' order by unit_id) from register.statistical_unit where unit_type = 'enterprise'";
+    let names =
+        "select string_agg(name, '; ' order by unit_id) from register.statistical_unit where unit_type = 'enterprise'";
     assert_eq!(ask(&db, names).as_deref(), Some("Smith, \"Sons\"; C"));
     let failed = "select error from register.import_job where state = 'failed'";
     assert_eq!(ask(&db, failed).as_deref(), Some("the header lacks employees, turnover, unit_type"));
@@ -168,12 +171,17 @@ fn a_batch_that_fails_fails_its_parent_and_a_retry_of_the_family_finishes_the_de
     db.ok(&["work", "--until-idle"]);
     let failed = db.json(&["list", "--state", "failed"]);
     let parent = failed.iter().find(|task| task["command"] == "derive_statistical_unit").unwrap()["id"].to_string();
-    assert_eq!(ask(&db, "select count(*) from register.statistical_unit").as_deref(), Some("0"), "nothing is published");
+    assert_eq!(
+        ask(&db, "select count(*) from register.statistical_unit").as_deref(),
+        Some("0"),
+        "nothing is published"
+    );
     db.sql("alter table register.statistical_unit_staging drop constraint broken");
     db.ok(&["retry", "--family", &parent]);
     db.ok(&["work", "--until-idle"]);
     assert_eq!(db.state(&parent), "completed");
-    let check = "select coalesce(string_agg(subject || ': ' || differences, ', '), 'equal') from register.check_derived()";
+    let check =
+        "select coalesce(string_agg(subject || ': ' || differences, ', '), 'equal') from register.check_derived()";
     assert_eq!(ask(&db, check).as_deref(), Some("equal"));
 }
 
@@ -198,7 +206,10 @@ fn a_unit_has_the_figures_of_all_that_belongs_to_it_in_each_slice_of_its_life() 
         ask(&db, &sql).unwrap()
     };
     assert_eq!(slices("('establishment', 9)"), "02-01 4 0 202, 03-01 6 0 202");
-    assert_eq!(slices("('legal_unit', 5)"), "01-01 3 0 101, 02-01 7 1 101, 03-01 9 1 101, 04-01 9 1 101, 05-01 3 0 101");
+    assert_eq!(
+        slices("('legal_unit', 5)"),
+        "01-01 3 0 101, 02-01 7 1 101, 03-01 9 1 101, 04-01 9 1 101, 05-01 3 0 101"
+    );
     assert_eq!(slices("('enterprise', 1)"), "01-01 3 1 101, 02-01 7 1 101, 03-01 9 1 101, 04-01 0 0 0");
     assert_eq!(slices("('enterprise', 2)"), "01-01 0 0 0, 04-01 9 1 101, 05-01 3 1 101");
     let history = "select string_agg(concat_ws(' ', to_char(period, 'MM'), units, births, deaths, employees), ', ' order by period)
@@ -260,15 +271,21 @@ fn wait(span: Duration) {
 }
 
 #[test]
-fn short_derivations_are_told_too() {
+fn the_page_shows_stages_live_and_says_when_caches_are_out_of_date() {
     let db = register(postgres().migrated());
     db.sql("insert into register.enterprise (id, valid_from, name) values (1, '2019-01-01', 'one')");
-    let _worker = Worker::start(&db);
+    let Some(browser) = Browser::start("the page of the register", Setup::default()) else { return };
+    let (serving, address) = server(&db, &["serve", "--pages", &format!("{FOLDER}/pages")]);
     idle(&db);
-    db.until("both statuses have turned", |db| {
-        let statuses = db.json(&["status", "list"]);
-        ["is_deriving_statistical_units", "is_deriving_reports"]
-            .iter()
-            .all(|name| statuses.iter().any(|status| status["name"] == json!(name) && status["active"] == false && !status["changed_at"].is_null()))
-    });
+    browser.go(&format!("{address}/app/"));
+    let says =
+        |selector: &str, words: &str| format!("document.querySelector({selector:?}).innerText.includes({words:?})");
+    browser.until("the page is live", &says("#connection", "Live"));
+    browser.until("the statuses are shown", &says("#statuses", "deriving reports: idle"));
+    browser.until("a batch is counted", &says("#stages", "1 of 1"));
+    browser.until("nothing was derived since", &says("#caches", "Nothing was derived"));
+    // So short that no look of the page may fall into it.
+    db.sql("update register.enterprise set name = 'another'");
+    browser.until("caches are out of date", &says("#caches", "Invalidated at"));
+    serving.stop();
 }

@@ -101,7 +101,10 @@ async fn rounds(session: &Session, connections: &Connections, play: Play) -> Res
     }
     let history = report::history(connections).await?;
     let document = json!({"units": units, "rounds": told, "history": history});
-    let text = format!("{}\nas it must: every table is what it would be if it were derived from nothing", report::table(&history));
+    let text = format!(
+        "{}\nas it must: every table is what it would be if it were derived from nothing",
+        report::table(&history)
+    );
     session.out.say(&document, text)
 }
 
@@ -127,7 +130,10 @@ async fn compare(connections: &Connections, units: u32) -> Result<(), Fault> {
         return Ok(());
     };
     let (subject, differences): (String, i64) = (row.get(0), row.get(1));
-    Err(Fault::no("wrong", format!("{subject} has {differences} rows that it would not have if it were derived from nothing")))
+    Err(Fault::no(
+        "wrong",
+        format!("{subject} has {differences} rows that it would not have if it were derived from nothing"),
+    ))
 }
 
 async fn execute(connections: &Connections, sql: &str) -> Result<(), Fault> {

@@ -61,7 +61,8 @@ impl fmt::Display for Round {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut table = Table::new(&["step", "stage", "seconds", "children", "seconds of children", "side by side"]);
         for stage in &self.stages {
-            let of = |value: Option<f64>, digits: usize| value.map_or_else(String::new, |value| format!("{value:.digits$}"));
+            let of =
+                |value: Option<f64>, digits: usize| value.map_or_else(String::new, |value| format!("{value:.digits$}"));
             table.row(vec![
                 text(&stage.step),
                 text(&stage.stage),
