@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use crate::catalogue::Catalogue;
 use crate::clock::{StoreClock, SystemClock};
 use crate::error::Result;
-use crate::fan_out::FanOuts;
+use crate::family::fan_out::FanOuts;
 use crate::locks::Locks;
 use crate::migrate::refuse_newer;
 use crate::session::{News, Session};
