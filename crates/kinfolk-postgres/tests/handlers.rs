@@ -312,6 +312,32 @@ async fn one_call_runs_what_could_be_claimed_and_leaves_the_rest_to_the_next() {
     sound(&store).await;
 }
 
+#[tokio::test]
+async fn a_test_in_one_transaction_skips_ahead_over_delays_and_backoffs() {
+    let (database, store) = fresh().await;
+    database.run(PIPELINE).await;
+    database
+        .run("select kinfolk.register_command('flaky', 'q', handler => 'app.flaky', backoff_base => '1 minute')")
+        .await;
+    let client = database.client().await;
+    client
+        .batch_execute(
+            "begin; select kinfolk.enqueue('flaky'), kinfolk.enqueue('leaf', due => clock_timestamp() + interval '9 days');
+             call kinfolk.process_tasks('q', until_idle => true)",
+        )
+        .await
+        .unwrap();
+    let states =
+        async || -> Vec<String> { client.query(STATES, &[]).await.unwrap().iter().map(|row| row.get(0)).collect() };
+    assert_eq!(states().await, ["flaky pending 1", "leaf pending 0"], "time holds both");
+    client.batch_execute("call kinfolk.process_tasks('q', skip_ahead => true)").await.unwrap();
+    assert_eq!(states().await, ["flaky completed 2", "leaf completed 1"]);
+    client.batch_execute("commit").await.unwrap();
+    sound(&store).await;
+    let alone = database.try_run("select kinfolk.skip_ahead(gen_random_uuid(), 'q')").await;
+    assert!(alone.is_err(), "outside of such a test nothing is hurried");
+}
+
 /// Families with two children and a follow-up, on a queue that lets one family work at a time.
 const FAMILIES: &str = "create schema app;
     create table app.note (nth serial, what text);

@@ -4,6 +4,7 @@ use kinfolk_core::{CommandName, InputError, Json, Keys, NewTask, QueueName};
 use serde::Serialize;
 
 use crate::task::Task;
+use crate::trace;
 
 /// A task that is being described. The first mistake made on the way is the answer.
 #[derive(Debug)]
@@ -26,9 +27,9 @@ impl Draft {
         Self::of_command(T::COMMAND, task).with_keys(task.keys())
     }
 
-    /// The same with the maker's trace context, unless another one is given later.
-    pub(crate) fn traced(self, trace: Option<&str>) -> Self {
-        self.with(|task| task.trace = trace.map(str::to_owned))
+    /// The same with the trace context of the current span, else with the maker's, unless another one is given later.
+    pub(crate) fn traced(self, maker: Option<&str>) -> Self {
+        self.with(|task| task.trace = trace::current().or_else(|| maker.map(str::to_owned)))
     }
 
     pub(crate) fn with(mut self, change: impl FnOnce(&mut NewTask)) -> Self {

@@ -65,7 +65,7 @@ impl Kinfolk {
     where
         P: Serialize + ?Sized,
     {
-        Enqueue::new(self, Draft::of_command(command.as_ref(), payload))
+        Enqueue::new(self, Draft::of_command(command.as_ref(), payload).traced(None))
     }
 
     /// A typed task. Await it to enqueue it, or wait for its result too:
@@ -83,12 +83,12 @@ impl Kinfolk {
     /// # }
     /// ```
     pub fn enqueue_task<T: Task>(&self, task: &T) -> Enqueue<'_, T::Output> {
-        Enqueue::new(self, Draft::of_task(task))
+        Enqueue::new(self, Draft::of_task(task).traced(None))
     }
 
     /// Typed tasks, in this order, all or nothing, 10,000 at most. Await it to enqueue them: one answer each.
     pub fn enqueue_tasks<T: Task>(&self, tasks: impl IntoIterator<Item = T>) -> EnqueueMany<'_> {
-        EnqueueMany::new(self, tasks.into_iter().map(|task| Draft::of_task(&task)))
+        EnqueueMany::new(self, tasks.into_iter().map(|task| Draft::of_task(&task).traced(None)))
     }
 
     /// Enqueues tasks in this order, all or nothing. One answer each. Where the command, the queue or a group of one of them is

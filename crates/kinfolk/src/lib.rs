@@ -70,6 +70,7 @@ mod task;
 mod task_error;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod trace;
 mod wait;
 mod worker;
 
@@ -99,6 +100,7 @@ pub use crate::schedule::Schedule;
 pub use crate::source::CommandSource;
 pub use crate::task::Task;
 pub use crate::task_error::{HandlerError, IntoTaskError, TaskError};
+pub use crate::trace::TraceAs;
 pub use crate::wait::ResultError;
 pub use crate::worker::{Worker, WorkerBuilder, WorkerHandle};
 

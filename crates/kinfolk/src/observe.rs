@@ -18,6 +18,7 @@ use tracing::{Level, Span, debug, error, info, info_span, trace, warn};
 
 use crate::ctx::Ctx;
 use crate::task_error::TaskError;
+use crate::trace::{self, TraceAs};
 use crate::worker::attempt::Attempt;
 
 type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
@@ -28,6 +29,7 @@ type Hook = Arc<dyn Fn(&Ctx, &TaskError) + Send + Sync>;
 pub(crate) struct Observer {
     listeners: Vec<Listener>,
     hooks: Vec<Hook>,
+    pub(crate) trace_as: TraceAs,
     meters: Arc<Mutex<HashMap<(CommandName, QueueName), Meters>>>,
 }
 
@@ -50,7 +52,7 @@ impl Observer {
     /// The span of an attempt; the enqueuer's trace context goes along as `trace`.
     pub(crate) fn span(&self, attempt: &Attempt, queue: &QueueName) -> Span {
         let task = &attempt.task;
-        info_span!(
+        let span = info_span!(
             target: "kinfolk",
             "attempt",
             task = task.id.0,
@@ -61,7 +63,9 @@ impl Observer {
             took_ms = Empty,
             kind = Empty,
             message = Empty,
-        )
+        );
+        trace::adopt(&span, task.trace.as_deref(), self.trace_as);
+        span
     }
 
     /// Adds to the span of an attempt how long its handler ran, and what went wrong.

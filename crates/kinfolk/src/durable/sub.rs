@@ -11,6 +11,7 @@ use crate::ctx::Ctx;
 use crate::draft::{Draft, made_options, task_options};
 use crate::task::Task;
 use crate::task_error::TaskError;
+use crate::trace;
 
 /// A sub-task to be: the command, what it is given, and how it runs. What is not said comes from the fan-out, then from
 /// the command, then from the parent (the priority at once).
@@ -143,6 +144,6 @@ fn fitted(ctx: &Ctx, terms: &Terms, mut child: NewTask) -> NewTask {
         child.keys.0.entry(group.clone()).or_insert_with(|| key.clone());
     }
     child.inherit_keys |= terms.inherit_keys;
-    child.trace = child.trace.or_else(|| ctx.trace().map(str::to_owned));
+    child.trace = child.trace.or_else(trace::current).or_else(|| ctx.trace().map(str::to_owned));
     child
 }

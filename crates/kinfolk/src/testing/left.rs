@@ -35,7 +35,7 @@ impl TestKit {
             next = reasons.iter().filter_map(until).chain(next).min();
         }
         if let Some(moment) = next {
-            self.clock().advance_to(moment);
+            self.advance_to(moment).await?;
         }
         Ok(next)
     }

@@ -30,7 +30,7 @@
 //! ```
 //!
 //! A kit's worker is a whole worker: what passes here runs the same code as in production. It never waits for real time:
-//! [`TestClock::advance`] moves the store's clock, [`TestKit::skip_ahead`] to where something can go on, and [`TestKit::run_until_idle`] returns when nothing is left to do at
+//! [`TestKit::advance`] moves the store's clock, [`TestKit::skip_ahead`] to where something can go on, and [`TestKit::run_until_idle`] returns when nothing is left to do at
 //! that moment. A worker can be made to die at any of its commits ([`TestKit::crash_at`]), and to hear no wake-ups
 //! ([`TestKit::suppress_wakeups`]).
 
@@ -46,7 +46,9 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use kinfolk_core::inspect::Violation;
-use kinfolk_core::{Command, CommandName, FanOut, FanOutId, InputError, State, StepKind, Store, StoreError, TaskId};
+use kinfolk_core::{
+    Clock, Command, CommandName, FanOut, FanOutId, InputError, State, StepKind, Store, StoreError, TaskId, Timestamp,
+};
 use serde::de::DeserializeOwned;
 
 pub use self::clock::TestClock;
@@ -62,10 +64,23 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 type Configure = Box<dyn Fn(WorkerBuilder) -> WorkerBuilder + Send + Sync>;
 
+/// Whose clock the store has.
+enum Time {
+    /// That of the kit.
+    #[cfg(feature = "sqlite")]
+    Ours,
+    /// One in the database, which the kit sets.
+    #[cfg(feature = "postgres")]
+    Postgres(Arc<kinfolk_postgres::PgStore>),
+    /// One that nobody moves.
+    Theirs,
+}
+
 /// A store, a clock, and a worker that can be killed and comes back.
 pub struct TestKit {
     kinfolk: Kinfolk,
     clock: Arc<TestClock>,
+    time: Time,
     configure: Configure,
     commits: Arc<Commits>,
     worker: Option<WorkerHandle>,
@@ -74,14 +89,32 @@ pub struct TestKit {
 }
 
 impl TestKit {
-    /// A kit on a store of its own, gone with the kit. The function says what its worker handles; it is asked again for
+    /// A kit on a SQLite store of its own, gone with the kit. The function says what its worker handles; it is asked again for
     /// every worker that takes the place of a dead one.
+    #[cfg(feature = "sqlite")]
     pub async fn new(
         configure: impl Fn(WorkerBuilder) -> WorkerBuilder + Send + Sync + 'static,
     ) -> Result<Self, StoreError> {
         let clock = Arc::new(TestClock::default());
         let store = kinfolk_sqlite::SqliteStore::temporary(clock.clone(), kinfolk_sqlite::Options::default())?;
-        Ok(Self { clock, ..Self::on(Arc::new(store), configure).await? })
+        Ok(Self { clock, time: Time::Ours, ..Self::on(Arc::new(store), configure).await? })
+    }
+
+    /// A kit on a PostgreSQL database that belongs to the test alone: it is migrated, and from then on its clock stands still until
+    /// [`TestKit::advance`] or [`TestKit::skip_ahead`] moves it. Never on a database that someone else uses: nothing that is due
+    /// later would ever run there.
+    #[cfg(feature = "postgres")]
+    pub async fn on_postgres(
+        url: &str,
+        configure: impl Fn(WorkerBuilder) -> WorkerBuilder + Send + Sync + 'static,
+    ) -> Result<Self, StoreError> {
+        let store = kinfolk_postgres::PgStore::connect(url, kinfolk_postgres::PgOptions::default()).await?;
+        let store = Arc::new(store);
+        kinfolk_core::Operate::migrate(&*store).await?;
+        kinfolk_postgres::testing::install_clock(&store).await?;
+        let kit = Self::on(store.clone(), configure).await?;
+        kit.clock.advance_to(kit.kinfolk.now().await?);
+        Ok(Self { time: Time::Postgres(store), ..kit })
     }
 
     /// A kit on a store of yours, whose clock it can't move.
@@ -92,6 +125,7 @@ impl TestKit {
         let kit = Self {
             kinfolk: Kinfolk::new(store),
             clock: Arc::default(),
+            time: Time::Theirs,
             configure: Box::new(configure),
             commits: Arc::default(),
             worker: None,
@@ -119,9 +153,30 @@ impl TestKit {
         &self.kinfolk
     }
 
-    /// The store's clock.
+    /// The clock of a store in memory. On PostgreSQL it is moved by [`TestKit::advance`].
     pub fn clock(&self) -> &TestClock {
         &self.clock
+    }
+
+    /// Moves the store's clock forward. What is due then runs with the next [`TestKit::run_until_idle`].
+    pub async fn advance(&self, span: Duration) -> Result<(), StoreError> {
+        self.advance_to(self.kinfolk.now().await?.plus(span)).await
+    }
+
+    /// Moves the store's clock forward to this moment.
+    pub async fn advance_to(&self, moment: Timestamp) -> Result<(), StoreError> {
+        self.clock.advance_to(moment);
+        match &self.time {
+            #[cfg(feature = "sqlite")]
+            Time::Ours => Ok(()),
+            #[cfg(feature = "postgres")]
+            Time::Postgres(store) => kinfolk_postgres::testing::set_clock(store, self.clock.now()).await,
+            Time::Theirs => Err(StoreError::Unsupported {
+                store: "the store of this kit",
+                ability: "a clock that a test can move",
+                remedy: "make the kit with TestKit::new or TestKit::on_postgres",
+            }),
+        }
     }
 
     /// Makes a command known that the kit's worker has no handler for: its tasks are ended by hand.

@@ -15,6 +15,7 @@ use crate::layer::{Layer, Next};
 use crate::schedule::Schedule;
 use crate::source::CommandSource;
 use crate::task_error::TaskError;
+use crate::trace::TraceAs;
 
 impl WorkerBuilder {
     /// Claim from this queue, and run at most so many of its tasks at once. Without any call of this, the worker claims
@@ -167,6 +168,13 @@ impl WorkerBuilder {
     /// Be told of everything that happens. Called from many threads; be short.
     pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.observer.listen(listener);
+        self
+    }
+
+    /// Whether the spans of attempts hang below the span in which their task was enqueued, or are linked to it. Default: below.
+    /// Only with the feature `otel` is there a difference.
+    pub fn trace_as(mut self, how: TraceAs) -> Self {
+        self.observer.trace_as = how;
         self
     }
 

@@ -10,7 +10,7 @@ use kinfolk::{Kinfolk, State, TaskId};
 use crate::lab::Lab;
 
 /// An example's program; `cargo test` has built it beside this one.
-fn example(name: &str) -> PathBuf {
+pub(crate) fn example(name: &str) -> PathBuf {
     let here = std::env::current_exe().unwrap();
     let path = here.parent().unwrap().with_file_name("examples").join(name);
     if !path.exists() {
@@ -20,7 +20,7 @@ fn example(name: &str) -> PathBuf {
     path
 }
 
-fn said(run: &Output) -> String {
+pub(crate) fn said(run: &Output) -> String {
     let said = String::from_utf8_lossy(&run.stdout).into_owned();
     assert!(run.status.success(), "{said}{}", String::from_utf8_lossy(&run.stderr));
     said

@@ -13,6 +13,7 @@ mod families;
 mod fan_outs;
 mod flaky;
 mod groups;
+mod guide;
 mod handlers;
 mod keys;
 mod lab;

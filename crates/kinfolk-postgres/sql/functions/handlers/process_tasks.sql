@@ -5,13 +5,16 @@
 -- One call runs what could be claimed when it began, one after another, each handler in a subtransaction; what they made,
 -- or what opened meanwhile, is left to the next call, and so is every family that stands behind such a one in line. With
 -- `until_idle`, it goes on until nothing is left to claim, in the order of a worker that runs one task at a time. Tasks that are
--- due later stay where they are.
+-- due later stay where they are; with `skip_ahead`, the next of them is let run whenever nothing else is left, so that delays
+-- and backoffs take no time.
 --
 -- It never commits, and never waits for a lock: what someone else is at is reported as busy (KF007). It claims under a
 -- worker's row that lives and goes in this transaction. Handlers run as the caller. A procedure that commits fails here,
 -- and no statement_timeout is set. Until the transaction ends it holds what it claimed, and the queue's admission.
 
-create or replace procedure kinfolk.process_tasks(queue text default 'default', until_idle boolean default false)
+create or replace procedure kinfolk.process_tasks(
+    queue text default 'default', until_idle boolean default false, skip_ahead boolean default false
+)
 language plpgsql
 as $$
 declare
@@ -21,8 +24,10 @@ declare
 begin
     loop
         perform pg_catalog.set_config('lock_timeout', '10ms', true);
-        v_ran := kinfolk.process_round(v_worker, queue, v_patience, until_idle);
-        exit when v_ran operator(pg_catalog.=) 0 or not until_idle;
+        v_ran := kinfolk.process_round(v_worker, queue, v_patience, until_idle or skip_ahead);
+        exit when not until_idle and not skip_ahead;
+        continue when v_ran operator(pg_catalog.>) 0;
+        exit when not skip_ahead or not kinfolk.skip_ahead(v_worker, queue);
     end loop;
     perform kinfolk.leave(v_worker);
     perform pg_catalog.set_config('lock_timeout', v_patience, true);
