@@ -103,7 +103,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         rooms admit admit_all open_limited notify_limited set_queue set_limits sort_lanes require_limits;
     settle:
         settle settle_rest settle_made settle_refused require_settles require_made require_locked wait_for_children
-        wait_for_family cancel_with retry_delay tell_errors failing_function queue_hook;
+        wait_for_family cancel_with retry_delay tell_errors tell_handlers failing_function queue_hook;
     family:
         lock_families family_keys try_lock_families try_lock_family lock_family_of lock_follow_up_keys lock_suspended
         lock_settled make_all resolve_made sort_made why_not give_keys inherited_keys make_spawned make_siblings

@@ -176,6 +176,51 @@ async fn without_an_error_handler_the_policy_tries_again_and_a_wrong_message_fai
 }
 
 #[tokio::test]
+async fn an_attempt_that_is_cancelled_is_a_failure_and_the_supervisor_goes_on() {
+    let (office, site) = (Office::new().await, Site::new(&[Answer::Nothing, FINE]).await);
+    let worker = office.worker(site.providers()).await;
+    office.kickoff("").await;
+    within(async {
+        while site.asked().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    let running = office.lab.database.texts("select id::text from kinfolk.tasks where command = 'email'").await;
+    office.lab.kinfolk.cancel(running[0].parse().map(kinfolk::TaskId).unwrap()).await.unwrap();
+    office.until_succeeded().await;
+    assert_eq!(office.facts().await, ["2", "1", "1"]);
+    // One that never began counts as well: nobody else would tell.
+    office.lab.database.run("select kinfolk.pause('default')").await;
+    office.kickoff("").await;
+    office.lab.database.run("select comms.send_email_supervisor('{\"send_email_task_id\": 2}')").await;
+    let cancel = "select kinfolk.cancel(id) from kinfolk.tasks where command = 'email' and state = 'pending'";
+    office.lab.database.run(cancel).await;
+    office.lab.database.run("select kinfolk.resume('default')").await;
+    office.lab.until("select count(*)::text from comms.send_email_task_succeeded", "2").await;
+    office.lab.until("select count(*)::text from kinfolk.tasks where state in ('pending', 'running')", "0").await;
+    assert_eq!(office.facts().await, ["4", "2", "2"]);
+    office.close(worker).await;
+}
+
+#[tokio::test]
+async fn a_message_that_can_not_be_made_is_a_failure_of_its_attempt_and_the_task_runs_once() {
+    let (office, site) = (Office::new().await, Site::new(&[]).await);
+    office.lab.database.run("revoke execute on function comms.get_email_payload(jsonb) from kinfolk_worker").await;
+    let worker = office.worker(site.providers()).await;
+    office.kickoff("").await;
+    office.lab.until("select count(*)::text from comms.send_email_task_failed", "2").await;
+    office.lab.until("select count(*)::text from kinfolk.tasks where state in ('pending', 'running')", "0").await;
+    assert_eq!((office.facts().await, site.asked().len()), (["2", "2", "0"].map(str::to_owned), 0));
+    assert_eq!(
+        office.count("kinfolk.tasks where command = 'email' and state = 'completed' and attempt = 1").await,
+        "2"
+    );
+    assert_eq!(office.count("kinfolk.errors where command = 'email' and sqlstate = '42501'").await, "2");
+    office.close(worker).await;
+}
+
+#[tokio::test]
 async fn two_supervisors_at_once_schedule_one_attempt_and_facts_are_never_changed() {
     let office = Office::new().await;
     office.kickoff("").await;
