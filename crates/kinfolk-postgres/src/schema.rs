@@ -28,6 +28,7 @@ pub(crate) const SCHEMA: &[(&str, &str)] = files![
     "schema/signal.sql",
     "schema/follow_up.sql",
     "schema/status.sql",
+    "schema/finder.sql",
     "schema/audit.sql",
     "schema/error.sql",
     "schema/minute.sql",
@@ -124,7 +125,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         process_tasks process_round process_task begin_round claimable claim_chosen;
     operate:
         pause resume acquit cancel run_now bulk bulk_one bulk_delete lock_bulk audit put_status remove_status
-        refresh_statuses is_active;
+        refresh_statuses is_active put_finder remove_finder;
     retry:
         retry retry_family revive revived_with revivable begin_afresh joins_again reopening reopen recount reorder;
     upkeep:
@@ -140,7 +141,8 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     explain:
         explain why_waiting why_pending why_family why_keys count_before shown;
     check:
-        check_invariants check_durable check_slots lost_keys doctor doctor_suspects doctor_schedules horizon_holders whole_seconds;
+        check_invariants check_durable check_slots lost_keys doctor doctor_suspects doctor_schedules doctor_modules find_finder horizon_holders
+        whole_seconds;
 };
 
 /// What goes before an older version is brought along.

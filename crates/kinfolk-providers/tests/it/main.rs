@@ -1,5 +1,6 @@
 //! Providers against real servers on this machine.
 
+mod handlers;
 mod http;
 mod mail;
 

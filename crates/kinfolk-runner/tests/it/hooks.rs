@@ -1,5 +1,6 @@
 //! Hooks that are told how an attempt ended, and functions that a payload names.
 
+use kinfolk::core::error_log::ErrorFilter;
 use kinfolk::{CommandName, FailureKind, Json, NewTask, State};
 
 use crate::lab::Lab;
@@ -125,7 +126,7 @@ async fn a_hook_that_fails_is_a_failure_of_its_own() {
     let task = lab.enqueue("work", r#"{"n": 7}"#).await;
     lab.database.run("call kinfolk.process_tasks(until_idle => true)").await;
     assert_eq!(lab.task(task).await.state, State::Completed);
-    let logged = lab.kinfolk.store().errors(None, 10).await.unwrap();
+    let logged = lab.kinfolk.store().errors(&ErrorFilter::newest(10)).await.unwrap();
     assert_eq!(logged.len(), 1);
     assert_eq!((logged[0].handler.as_deref(), logged[0].failure.kind), (Some("app.refuse"), FailureKind::Validation));
 }

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use kinfolk::State;
+use kinfolk::core::error_log::ErrorFilter;
+use kinfolk::core::inspect::Health;
 use kinfolk_providers::Providers;
 use kinfolk_testkit::{HttpSite, Reply};
 use serde_json::json;
@@ -32,7 +34,7 @@ async fn an_email_that_fails_once_is_sent_by_three_runs_of_its_supervisor() {
     assert_eq!(asked.len(), 2);
     assert_ne!(asked[0].key(), asked[1].key(), "each attempt that the supervisor schedules is a message of its own");
     assert!(asked[1].body.contains(r#""to":["ann@example.org"]"#), "{}", asked[1].body);
-    let logged = office.lab.kinfolk.store().errors(None, 10).await.unwrap();
+    let logged = office.lab.kinfolk.store().errors(&ErrorFilter::newest(10)).await.unwrap();
     assert_eq!(logged.iter().map(|entry| entry.command.as_str()).collect::<Vec<_>>(), ["email"]);
     assert!(logged[0].failure.message.contains("500"), "{logged:?}");
     assert!(!format!("{logged:?}").contains(SECRET));
@@ -54,6 +56,19 @@ async fn a_process_ends_at_its_limits() {
     // One that has run as often as it may without an end is stuck, and says so.
     office.kickoff(", max_runs => 1, max_attempts => 9").await;
     office.lab.until("select runs::text from comms.send_email_task_stuck where send_email_task_id = 2", "1").await;
+    let doctor = || async {
+        let all = office.lab.kinfolk.store().doctor().await.unwrap();
+        all.into_iter().find(|finding| finding.subject == "comms.send_email").unwrap()
+    };
+    let stuck = doctor().await;
+    assert_eq!(stuck.health, Health::Bad);
+    assert!(stuck.found.contains("send_email_task 2 after 1 runs"), "{stuck:?}");
+    // One that is resumed may run as often again.
+    assert!(stuck.remedy.contains("comms.resume_send_email_task(ID)"), "{stuck:?}");
+    assert_eq!(office.lab.database.texts("select comms.resume_send_email_task(2)::text").await, ["true"]);
+    assert_eq!(office.lab.database.texts("select comms.resume_send_email_task(2)::text").await, ["false"]);
+    office.lab.until("select count(*)::text from kinfolk.tasks where state in ('pending', 'running')", "0").await;
+    assert_eq!(doctor().await.health, Health::Good);
     office.close(worker).await;
 }
 

@@ -13,8 +13,8 @@ begin
             hint = 'say whose attempt it is, and what went wrong';
     end if;
     perform kinfolk.require_settles(array[p_task], array[p_token], array['failed'], '{}', array[p_failure], '{}');
-    insert into kinfolk.error (at, task_id, command_id, attempt, handler, failure)
-    select kinfolk.clock(), t.id, t.command_id, t.attempt, kinfolk.failing_function(t.id), p_failure
+    insert into kinfolk.error (at, task_id, command_id, queue_id, attempt, handler, failure)
+    select kinfolk.clock(), t.id, t.command_id, t.queue_id, t.attempt, kinfolk.failing_function(t.id), p_failure
     from kinfolk.task t
     where t.id = p_task
         and t.token = p_token

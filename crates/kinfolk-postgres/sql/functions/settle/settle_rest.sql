@@ -140,8 +140,8 @@ begin
         where d.own_state <> 'completed' or d.runs > 1
     ),
     logged as (
-        insert into kinfolk.error (at, task_id, command_id, attempt, handler, failure)
-        select p_now, d.id, d.command_id, d.attempt, kinfolk.failing_function(d.id), d.new_failure
+        insert into kinfolk.error (at, task_id, command_id, queue_id, attempt, handler, failure)
+        select p_now, d.id, d.command_id, d.queue_id, d.attempt, kinfolk.failing_function(d.id), d.new_failure
         from timed d
         where not d.is_cancelled
             and d.outcome in ('failed', 'never')
