@@ -27,7 +27,7 @@ macro_rules! every_contract {
             ]
             errors: [
                 every_attempt_that_fails_is_logged, only_failures_are_logged, a_repeated_settle_logs_nothing,
-                the_log_is_newest_first_in_pages, entries_outlive_their_tasks_and_go_by_age,
+                the_log_is_newest_first_in_pages, entries_outlive_their_tasks_and_go_by_age, entries_are_found_by_task_command_and_queue,
             ]
             bulk: [
                 what_matches_is_cancelled_page_by_page, what_matches_is_retried_page_by_page,

@@ -2,7 +2,7 @@
 //!
 //! Without the feature `crash-points` a point is nothing at all. With it, the variable `KINFOLK_CRASH_AT` names the
 //! point at which the process aborts, and with `:n` behind it, at its n-th passing. The fault tests walk [`POINTS`],
-//! [`DURABLE_POINTS`] and [`GROUP_POINTS`].
+//! [`DURABLE_POINTS`], [`GROUP_POINTS`] and [`RUNNER_POINTS`].
 
 /// Every crash point there is, as `verb.moment`. `before`: nothing is committed yet. `after`: it is committed, and
 /// nobody has been told.
@@ -63,6 +63,18 @@ pub const GROUP_POINTS: &[&str] = &[
     "slow_down.after",
 ];
 
+/// The crash points that only commands with a handler in PostgreSQL pass, and messages that go out from there.
+pub const RUNNER_POINTS: &[&str] = &[
+    "function.before",
+    "function.after",
+    "begin_send.before",
+    "begin_send.after",
+    "provider.before",
+    "provider.after",
+    "end_send.before",
+    "end_send.after",
+];
+
 /// Passes a crash point.
 #[cfg(not(feature = "crash-points"))]
 #[inline]
@@ -79,7 +91,7 @@ pub fn point(name: &'static str) {
         let (name, passings) = told.split_once(':').unwrap_or((&told, "1"));
         Some((name.to_owned(), AtomicU64::new(passings.parse().unwrap_or(1))))
     });
-    let is_listed = [POINTS, DURABLE_POINTS, GROUP_POINTS].iter().any(|points| points.contains(&name));
+    let is_listed = [POINTS, DURABLE_POINTS, GROUP_POINTS, RUNNER_POINTS].iter().any(|points| points.contains(&name));
     debug_assert!(is_listed, "unlisted crash point {name}");
     if let Some((target, left)) = &*TARGET
         && target == name

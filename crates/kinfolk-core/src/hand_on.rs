@@ -88,7 +88,7 @@ macro_rules! hand_on {
             schedules() -> Vec<$crate::Schedule>;
             check() -> Vec<$crate::inspect::Violation>;
             audit_log(before: Option<i64>, limit: usize) -> Vec<$crate::audit::Audited>;
-            errors(before: Option<i64>, limit: usize) -> Vec<$crate::error_log::LoggedError>;
+            errors(filter: &$crate::error_log::ErrorFilter) -> Vec<$crate::error_log::LoggedError>;
             change_mark() -> u64;
             doctor() -> Vec<$crate::inspect::Finding>;
         });

@@ -15,7 +15,7 @@ use crate::command::Command;
 use crate::durable::{ChildResult, FanOut, History, Key, ReadBy, Record, Recorded, Report, Signalled, Suspend, Taken};
 use crate::enqueue::{Enqueued, NewTask};
 use crate::error::StoreError;
-use crate::error_log::LoggedError;
+use crate::error_log::{ErrorFilter, LoggedError};
 use crate::explain::Explanation;
 use crate::family::{Progress, Retried, Status, Tally};
 use crate::filter::{ByCommand, Filter, Matches, Page};
@@ -243,9 +243,8 @@ pub trait Inspect: Send + Sync {
     /// [`crate::limits::PAGE_MAX`].
     async fn audit_log(&self, before: Option<i64>, limit: usize) -> Answer<Vec<Audited>>;
 
-    /// A page of the error log, newest first: entries with a smaller number than this, at most this many and at most
-    /// [`crate::limits::PAGE_MAX`].
-    async fn errors(&self, before: Option<i64>, limit: usize) -> Answer<Vec<LoggedError>>;
+    /// A page of the error log, newest first, at a cost that does not grow with the log.
+    async fn errors(&self, filter: &ErrorFilter) -> Answer<Vec<LoggedError>>;
 
     /// A number that differs from the one this process was told before if anything was committed since: whoever shows the store
     /// live looks again then. It may differ for nothing. Reads no table.

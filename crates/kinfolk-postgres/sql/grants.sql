@@ -44,7 +44,7 @@ begin
             ('kinfolk_operator', array['commands', 'queues', 'groups', 'schedules', 'statuses']),
             ('kinfolk_operator', array['run_now', 'bulk', 'find_tasks', 'get_tasks', 'count_matching']),
             ('kinfolk_operator', array['signal', 'cancel', 'retry', 'acquit', 'retry_family', 'set_queue', 'pause', 'resume', 'put_schedule', 'declare_schedules',
-                'pause_schedule', 'remove_schedule', 'get_task', 'put_status', 'remove_status', 'set_group', 'remove_group', 'audit', 'audit_log'])
+                'pause_schedule', 'remove_schedule', 'get_task', 'put_status', 'remove_status', 'put_finder', 'remove_finder', 'set_group', 'remove_group', 'audit', 'audit_log'])
         ) as r(role, verbs)
         join pg_catalog.pg_proc p on p.proname = any (r.verbs)
         where p.pronamespace = 'kinfolk'::regnamespace

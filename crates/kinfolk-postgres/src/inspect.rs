@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use kinfolk_core::audit::Audited;
 use kinfolk_core::cause::Causes;
-use kinfolk_core::error_log::LoggedError;
+use kinfolk_core::error_log::{ErrorFilter, LoggedError};
 use kinfolk_core::filter::{ByCommand, Filter, Matches, Page};
 use kinfolk_core::held::{self, Held};
 use kinfolk_core::inspect::{Finding, Stats, Violation};
@@ -57,7 +57,8 @@ const STATUSES: &str = "select name, commands, active, changed_at from kinfolk.s
 const HISTORY: &str = "select * from kinfolk.history($1)";
 const RESULTS: &str = "select * from kinfolk.results($1, $2, $3, $4)";
 const AUDIT_LOG: &str = "select id, at, who, what, subject, tasks from kinfolk.audit_log($1, $2)";
-const ERRORS: &str = "select id, at, task, command, attempt, handler, failure from kinfolk.errors($1, $2)";
+const ERRORS: &str =
+    "select id, at, task, command, queue, attempt, handler, failure from kinfolk.errors($1, $2, $3, $4, $5)";
 const CHANGE_MARK: &str = "select kinfolk.change_mark()";
 const DOCTOR: &str = "select * from kinfolk.doctor($1)";
 
@@ -231,9 +232,19 @@ impl Inspect for PgStore {
         rows.iter().map(rows::audited).collect()
     }
 
-    async fn errors(&self, before: Option<i64>, limit: usize) -> Answer<Vec<LoggedError>> {
-        let limit = limit.min(PAGE_MAX) as i32;
-        let rows = self.look(ERRORS, &[(&before, Type::INT8), (&limit, Type::INT4)]).await?;
+    async fn errors(&self, filter: &ErrorFilter) -> Answer<Vec<LoggedError>> {
+        let limit = filter.limit.min(PAGE_MAX) as i32;
+        let task = filter.task.map(|task| task.0);
+        let (command, queue) =
+            (filter.command.as_ref().map(CommandName::as_str), filter.queue.as_ref().map(QueueName::as_str));
+        let asked: [Param<'_>; 5] = [
+            (&filter.before, Type::INT8),
+            (&limit, Type::INT4),
+            (&task, Type::INT8),
+            (&command, Type::TEXT),
+            (&queue, Type::TEXT),
+        ];
+        let rows = self.look(ERRORS, &asked).await?;
         rows.iter().map(rows::logged_error).collect()
     }
 

@@ -399,9 +399,10 @@ pub(crate) fn logged_error(row: &Row) -> Answer<LoggedError> {
         at: moment(row, 1)?,
         task: TaskId(get(row, 2)?),
         command: CommandName::new(get(row, 3)?)?,
-        attempt: small(row, 4)?,
-        handler: get(row, 5)?,
-        failure: json(row, 6)?.unwrap_or_else(Json::null).to()?,
+        queue: QueueName::new(get(row, 4)?)?,
+        attempt: small(row, 5)?,
+        handler: get(row, 6)?,
+        failure: json(row, 7)?.unwrap_or_else(Json::null).to()?,
     })
 }
 

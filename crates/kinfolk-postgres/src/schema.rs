@@ -29,6 +29,7 @@ pub(crate) const SCHEMA: &[(&str, &str)] = files![
     "schema/signal.sql",
     "schema/follow_up.sql",
     "schema/status.sql",
+    "schema/finder.sql",
     "schema/audit.sql",
     "schema/error.sql",
     "schema/minute.sql",
@@ -104,7 +105,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         rooms admit admit_all open_limited notify_limited set_queue set_limits sort_lanes require_limits;
     settle:
         settle settle_rest settle_made settle_refused require_settles require_made require_locked wait_for_children
-        wait_for_family cancel_with retry_delay tell_errors failing_function queue_hook;
+        wait_for_family cancel_with retry_delay tell_errors tell_handlers failing_function queue_hook;
     family:
         lock_families family_keys try_lock_families try_lock_family lock_family_of lock_follow_up_keys lock_suspended
         lock_settled make_all resolve_made sort_made why_not give_keys inherited_keys make_spawned make_siblings
@@ -125,7 +126,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         process_tasks process_round process_task skip_ahead begin_round claimable claim_chosen;
     operate:
         pause resume acquit cancel run_now bulk bulk_one bulk_delete lock_bulk audit put_status remove_status
-        refresh_statuses is_active;
+        refresh_statuses is_active put_finder remove_finder;
     retry:
         retry retry_family revive revived_with revivable begin_afresh joins_again reopening reopen recount reorder;
     upkeep:
@@ -141,7 +142,8 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     explain:
         explain why_waiting why_pending why_family why_keys count_before shown;
     check:
-        check_invariants check_durable check_slots lost_keys doctor doctor_suspects doctor_schedules horizon_holders whole_seconds;
+        check_invariants check_durable check_slots lost_keys doctor doctor_suspects doctor_schedules doctor_modules find_finder horizon_holders
+        whole_seconds;
 };
 
 /// What goes before an older version is brought along.

@@ -121,3 +121,48 @@ async fn the_doctor_tells_of_a_database_that_takes_no_writes() {
     let writes = finding(&read_only, "writes").await;
     assert!(writes.health == Health::Bad && !writes.remedy.is_empty(), "{writes:?}");
 }
+
+#[tokio::test]
+async fn the_doctor_asks_the_functions_of_modules_and_tells_of_those_that_fail() {
+    let (database, store) = fresh().await;
+    let finder = |name: &str, options: &str, says: &str| {
+        format!(
+            "create function shop.{name}() returns table (subject text, health text, found text, remedy text) {options}
+                language plpgsql as $$ begin return query {says}; end $$"
+        )
+    };
+    let safe = "stable security definer set search_path = pg_catalog, pg_temp";
+    database.run("create schema shop; grant usage on schema shop to kinfolk_owner").await;
+    database.run(&finder("orders", safe, "select 'orders', 'bad', '3 are stuck', 'look at them'")).await;
+    database.run(&finder("broken", safe, "select 'x', 'good', (1 / 0)::text, ''")).await;
+    database
+        .run(&finder("wild", "volatile security definer set search_path = pg_catalog", "select 'x', 'x', 'x', 'x'"))
+        .await;
+    database.run(&finder("borrower", "stable", "select 'x', 'x', 'x', 'x'")).await;
+    database.run(&finder("hidden", safe, "select 'x', 'x', 'x', 'x'")).await;
+    database.run("revoke execute on function shop.hidden() from public").await;
+    for (name, why) in [
+        ("shop.wild", "not stable"),
+        ("shop.borrower", "not security definer"),
+        ("shop.hidden", "may not call it"),
+        ("shop.nothing", "no such function"),
+        ("pg_catalog.now", "does not return"),
+        ("shop.orders(); drop table kinfolk.task; --", "no such function"),
+        ("orders", "no such function"),
+    ] {
+        let sql = format!("select kinfolk.put_finder('{name}')");
+        let fault = database.try_run(&sql).await.unwrap_err().to_string();
+        assert!(fault.contains(why), "{name}: {fault}");
+    }
+    database.run("select kinfolk.put_finder('shop.orders'); select kinfolk.put_finder('shop.broken')").await;
+    let orders = finding(&store, "orders").await;
+    assert_eq!(
+        (orders.health, orders.found.as_str(), orders.remedy.as_str()),
+        (Health::Bad, "3 are stuck", "look at them")
+    );
+    assert!(finding(&store, "shop.broken").await.found.contains("division by zero"));
+    database.run("drop function shop.broken()").await;
+    assert!(finding(&store, "shop.broken").await.remedy.contains("kinfolk.remove_finder('shop.broken')"));
+    database.run("select kinfolk.remove_finder('shop.broken')").await;
+    assert!(!store.doctor().await.unwrap().iter().any(|finding| finding.subject == "shop.broken"));
+}

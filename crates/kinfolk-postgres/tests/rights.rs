@@ -19,7 +19,7 @@ const RIGHTS: [(&str, &str); 5] = [
     (
         "kinfolk_operator",
         "acquit audit audit_log bulk cancel clock commands count_matching declare_schedules find_tasks get_task get_tasks groups pause \
-         pause_schedule put_schedule put_status queues register_command register_commands remove_group remove_schedule \
+         pause_schedule put_finder put_schedule put_status queues register_command register_commands remove_finder remove_group remove_schedule \
          remove_status resume retry retry_family run_now schedules \
          schema_version set_group set_limits set_queue signal statuses",
     ),

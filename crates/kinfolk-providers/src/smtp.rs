@@ -21,6 +21,7 @@ pub(crate) struct Smtp {
     transport: AsyncSmtpTransport<Tokio1Executor>,
     from: Option<String>,
     domain: String,
+    timeout: Duration,
 }
 
 /// How the connection is made safe.
@@ -64,7 +65,7 @@ impl Smtp {
         if let Some((user, password)) = server.login {
             transport = transport.credentials(Credentials::new(user, password.expose().to_owned()));
         }
-        Ok(Self { transport: transport.build(), from, domain: server.host.to_owned() })
+        Ok(Self { transport: transport.build(), from, domain: server.host.to_owned(), timeout: server.timeout })
     }
 }
 
@@ -74,7 +75,10 @@ impl Provider for Smtp {
         let (email, from) = Email::read(message, self.from.as_deref())?;
         let id = format!("<{key}@{}>", self.domain);
         let letter = letter(&email, &from, &id)?;
-        match self.transport.send(letter).await {
+        // The transport's own timeout is for the connection alone: a server that falls silent later would be waited for without end.
+        let sent = tokio::time::timeout(self.timeout, self.transport.send(letter)).await;
+        let late = |_| SendError::passing(format!("the mail server did not answer within {:?}", self.timeout));
+        match sent.map_err(late)? {
             Ok(answer) => Ok(json!({"provider": "smtp", "id": id, "code": answer.code().to_string()})),
             Err(fault) if fault.is_permanent() => {
                 Err(SendError::for_good(format!("the mail server refused it: {fault}")))

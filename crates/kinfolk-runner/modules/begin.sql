@@ -1,16 +1,28 @@
--- The owner of the module {schema}: it can't log in, and may do what a handler may. Whoever installs becomes a member, to hand things over.
+-- The owner of the module {schema}: it can't log in, and may do what a handler may. The installing role becomes a member, to hand things over.
 
 do $$
 begin
-    if not exists (select from pg_catalog.pg_roles r where r.rolname = '{schema}_owner') then
-        create role {schema}_owner nologin;
-    end if;
-    if not pg_catalog.pg_has_role(current_user, '{schema}_owner', 'member') then
-        execute format('grant {schema}_owner to %I', current_user);
-    end if;
-    if not pg_catalog.pg_has_role('{schema}_owner', 'kinfolk_handler', 'member') then
-        grant kinfolk_handler to {schema}_owner;
-    end if;
+    -- Roles belong to the whole cluster: the same module may be installed in another database at this moment.
+    for tries in 1..20 loop
+        begin
+            if not exists (select from pg_catalog.pg_roles r where r.rolname = '{schema}_owner') then
+                create role {schema}_owner nologin;
+            end if;
+            if not pg_catalog.pg_has_role(current_user, '{schema}_owner', 'member') then
+                execute format('grant {schema}_owner to %I', current_user);
+            end if;
+            if not pg_catalog.pg_has_role('{schema}_owner', 'kinfolk_handler', 'member') then
+                grant kinfolk_handler to {schema}_owner;
+            end if;
+            exit;
+        exception
+            when duplicate_object or unique_violation or internal_error then
+                if tries = 20 then
+                    raise;
+                end if;
+                perform pg_catalog.pg_sleep(0.1);
+        end;
+    end loop;
 end
 $$;
 create schema {schema} authorization {schema}_owner;

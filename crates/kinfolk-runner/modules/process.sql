@@ -35,15 +35,23 @@ create table {schema}.{root}_run (
     primary key ({root}_id, run)
 );
 create table {schema}.{root}_stuck (
-    {root}_id bigint primary key references {schema}.{root},
+    {root}_id bigint not null references {schema}.{root},
     runs integer not null,
-    at timestamptz not null default now()
+    at timestamptz not null default now(),
+    primary key ({root}_id, runs)
+);
+create table {schema}.{root}_resumed (
+    {root}_id bigint not null references {schema}.{root},
+    runs integer not null,
+    at timestamptz not null default now(),
+    primary key ({root}_id, runs),
+    foreign key ({root}_id, runs) references {schema}.{root}_stuck
 );
 do $$
 declare
     v_table text;
 begin
-    foreach v_table in array array['', '_scheduled', '_failed', '_succeeded', '_run', '_stuck'] loop
+    foreach v_table in array array['', '_scheduled', '_failed', '_succeeded', '_run', '_stuck', '_resumed'] loop
         execute format('create trigger refuse_change before update or delete on {schema}.%I '
             'for each row execute function {schema}.refuse_change()', '{root}' || v_table);
         execute format('create trigger refuse_truncate before truncate on {schema}.%I '
@@ -66,6 +74,18 @@ create function {schema}.count_{root}_scheduled({root}_id bigint) returns intege
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$ select count(*)::integer from {schema}.{root}_scheduled f where f.{root}_id = $1 $$;
+
+-- Stuck as long as the last such fact was not followed by one that it was resumed.
+create function {schema}.is_{root}_stuck({root}_id bigint) returns boolean
+language sql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+    select exists (
+        select
+        from {schema}.{root}_stuck f
+        where f.{root}_id = $1
+            and not exists (select from {schema}.{root}_resumed r where r.{root}_id = $1 and r.runs = f.runs))
+$$;
 
 -- Wakes the supervisor: the one that waits to look again looks now, or there is a new one. Called after a new fact, under the root's lock.
 create function {schema}.wake_{process}({root}_id bigint, due timestamptz default null, delay interval default null)
@@ -129,6 +149,7 @@ declare
     v_runs integer;
     v_failures integer;
     v_scheduled integer;
+    v_resumed integer;
     v_next text;
 begin
     -- Input. The root's lock keeps others from deciding on the same facts.
@@ -140,13 +161,14 @@ begin
     v_runs := 1 + (select count(*) from {schema}.{root}_run f where f.{root}_id = v_id);
     v_failures := {schema}.count_{root}_failures(v_id);
     v_scheduled := {schema}.count_{root}_scheduled(v_id);
+    v_resumed := (select count(*) from {schema}.{root}_resumed f where f.{root}_id = v_id);
 
     -- Compute.
     v_next := case
         when {schema}.has_{root}_succeeded(v_id) then 'succeeded'
-        when exists (select from {schema}.{root}_stuck f where f.{root}_id = v_id) then 'stuck'
+        when {schema}.is_{root}_stuck(v_id) then 'stuck'
         when v_failures >= v_root.max_attempts then 'failed'
-        when v_runs > v_root.max_runs then 'get_stuck'
+        when v_runs > v_root.max_runs * (1 + v_resumed) then 'get_stuck'
         when v_scheduled <= v_failures then 'schedule'
         else 'wait'
     end;
@@ -189,13 +211,58 @@ begin
 end
 $$;
 
+-- What can be done about a process that is stuck: it may run as often again. False where it is not.
+create function {schema}.resume_{root}({root}_id bigint) returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform from {schema}.{root} r where r.{root}_id = $1 for update;
+    if not {schema}.is_{root}_stuck($1) then
+        return false;
+    end if;
+    insert into {schema}.{root}_resumed ({root}_id, runs)
+    select f.{root}_id, max(f.runs) from {schema}.{root}_stuck f where f.{root}_id = $1 group by f.{root}_id;
+    perform {schema}.wake_{process}($1);
+    return true;
+end
+$$;
+
+-- What `kinfolk doctor` tells of it.
+create function {schema}.find_stuck_{process}() returns table (subject text, health text, found text, remedy text)
+language sql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+    with stuck as materialized (
+        select f.{root}_id as id, f.runs
+        from {schema}.{root}_stuck f
+        where not exists (select from {schema}.{root}_resumed r where r.{root}_id = f.{root}_id and r.runs = f.runs)
+            and not {schema}.has_{root}_succeeded(f.{root}_id)
+    )
+    select '{schema}.{process}', case when count(*) > 0 then 'bad' else 'good' end,
+        case
+            when count(*) = 0 then 'none is stuck'
+            else format('%s stuck, such as %s', count(*),
+                (select string_agg(format('{root} %s after %s runs', s.id, s.runs), ', ')
+                from (select * from stuck order by id limit 3) s))
+        end,
+        case
+            when count(*) > 0
+            then 'find out why in kinfolk errors; then select {schema}.resume_{root}(ID) lets one go on'
+            else ''
+        end
+    from stuck
+$$;
+
 -- 5. Grants: each function by itself, the worker what it must call.
 revoke all on all tables in schema {schema} from public;
 revoke all on all routines in schema {schema} from public;
-grant usage on schema {schema} to kinfolk_worker, kinfolk_producer;
+grant usage on schema {schema} to kinfolk_worker, kinfolk_producer, kinfolk_operator, kinfolk_owner;
 grant execute on function {schema}.{process}_supervisor(jsonb), {schema}.get_{short}_payload(jsonb),
     {schema}.record_{short}_success(jsonb), {schema}.record_{short}_failure(jsonb)
 to kinfolk_worker;
 grant execute on function {schema}.kickoff_{root}({datum_type}, timestamptz, integer, interval, interval, integer),
     {schema}.has_{root}_succeeded(bigint), {schema}.count_{root}_failures(bigint), {schema}.count_{root}_scheduled(bigint)
 to kinfolk_producer;
+grant execute on function {schema}.resume_{root}(bigint), {schema}.is_{root}_stuck(bigint) to kinfolk_operator;
+grant execute on function {schema}.find_stuck_{process}() to kinfolk_owner;

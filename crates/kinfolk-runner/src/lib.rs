@@ -30,5 +30,5 @@ mod send;
 
 pub use commands::{SqlCommands, can_run};
 pub use grants::{Grant, grants};
-pub use kinfolk_providers::Providers;
+pub use kinfolk_providers::{Config as ProviderConfig, Providers};
 pub use module::{MODULES, Module, new_module};

@@ -116,7 +116,7 @@ impl Module {
             ..email
         };
         let messages = include_str!("../modules/comms/messages.sql");
-        whole("comms", &[messages, &email.sql(), &sms.sql()], "'email', 'sms'")
+        whole("comms", &[messages, &email.sql(), &sms.sql()], "'email', 'sms'", "'send_email', 'send_sms'")
     }
 }
 
@@ -133,11 +133,11 @@ pub fn new_module(name: &str) -> Result<String, InputError> {
     let payload = PAYLOAD;
     let datum = ["subject", "jsonb", ""];
     let process = Process { schema: name, name, short: name, command: "http", datum, payload };
-    Ok(format!("begin;\n{}\ncommit;\n", whole(name, &[&process.sql()], "'http'")))
+    Ok(format!("begin;\n{}\ncommit;\n", whole(name, &[&process.sql()], "'http'", &format!("'{name}'"))))
 }
 
-fn whole(schema: &str, parts: &[&str], commands: &str) -> String {
-    let values = [("schema", schema), ("commands", commands)];
+fn whole(schema: &str, parts: &[&str], commands: &str, processes: &str) -> String {
+    let values = [("schema", schema), ("commands", commands), ("processes", processes)];
     format!("{}\n{}\n{}", fill(BEGIN, &values), parts.join("\n"), fill(END, &values))
 }
 
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn nothing_is_left_to_fill_in() {
         for sql in [MODULES[0].sql(), new_module("refund").unwrap()] {
-            for name in ["schema", "process", "root", "short", "command", "commands", "datum", "payload"] {
+            for name in ["schema", "process", "root", "short", "command", "commands", "processes", "datum", "payload"] {
                 assert!(!sql.contains(&format!("{{{name}}}")), "{name}");
             }
         }

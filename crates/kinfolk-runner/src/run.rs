@@ -7,6 +7,7 @@
 use std::pin::{Pin, pin};
 use std::time::Duration;
 
+use kinfolk::core::crash::point;
 use kinfolk::{Ctx, State};
 use kinfolk_postgres::Line;
 use tokio_postgres::types::{FromSql, ToSql, Type};
@@ -40,6 +41,26 @@ pub(crate) enum Phase<'a> {
     EndSend(&'a Sent),
 }
 
+impl Phase<'_> {
+    /// The crash point right before it.
+    const fn before(self) -> &'static str {
+        match self {
+            Self::Function | Self::Procedure => "function.before",
+            Self::BeginSend => "begin_send.before",
+            Self::EndSend(_) => "end_send.before",
+        }
+    }
+
+    /// The crash point right after it was committed.
+    const fn after(self) -> &'static str {
+        match self {
+            Self::Function | Self::Procedure => "function.after",
+            Self::BeginSend => "begin_send.after",
+            Self::EndSend(_) => "end_send.after",
+        }
+    }
+}
+
 /// How far that has come.
 #[derive(Debug)]
 pub(crate) enum Reached {
@@ -58,12 +79,15 @@ pub(crate) async fn attempt(
 ) -> Result<Reached, Fault> {
     let (answer, cancelled) = {
         let mut work = pin!(async {
-            match phase {
+            point(phase.before());
+            let reached = match phase {
                 Phase::Function => in_transaction(&line, ctx, timeout).await.map(Reached::Settled),
                 Phase::Procedure => in_session(&line, ctx, timeout).await.map(Reached::Settled),
                 Phase::BeginSend => begin_send(&line, ctx, timeout).await.map(Reached::Draft),
                 Phase::EndSend(sent) => end_send(&line, ctx, sent, timeout).await.map(Reached::Settled),
-            }
+            }?;
+            point(phase.after());
+            Ok(reached)
         });
         tokio::select! {
             biased;

@@ -3,7 +3,10 @@
 //! The first makes the message, the last tells what became of it and settles the task. What the provider said is recorded in
 //! between, as a step: an attempt that comes after it does not send again. Only an attempt whose worker died between the send and
 //! that record does, with the same key, by which a provider that takes one knows the message.
+//!
+//! Where the payload names an `error_handler`, every failure goes to it, that of the `before_handler` too: such a task runs once.
 
+use kinfolk::core::crash::point;
 use kinfolk::{Ctx, Done, Failure, FailureKind, Json, TaskError};
 use kinfolk_providers::{Provider, SendError, Then};
 use serde::{Deserialize, Serialize};
@@ -48,11 +51,17 @@ pub(crate) async fn attempt(commands: &SqlCommands, ctx: &Ctx, provider: &dyn Pr
     let draft = match commands.work(ctx, Phase::BeginSend).await {
         Ok(Reached::Draft(draft)) => draft,
         Ok(Reached::Settled(state)) => return Ok(Done::committed(state)),
+        Err(Err(fault)) if tells_failures(ctx) && !ctx.is_cancelled() => {
+            return tell(commands, ctx, &Sent::Failed(fault.failure().clone())).await;
+        }
         Err(ended) => return ended,
     };
     let mut pause = None;
     let sent = ctx.step("provider", async {
-        match provider.send(&draft.message, &draft.key).await {
+        point("provider.before");
+        let answer = provider.send(&draft.message, &draft.key).await;
+        point("provider.after");
+        match answer {
             Ok(answer) => Ok(Sent::Answered(answer)),
             Err(SendError { message, then: Then::SlowDown(span) }) => {
                 pause = Some(span);
@@ -71,10 +80,21 @@ pub(crate) async fn attempt(commands: &SqlCommands, ctx: &Ctx, provider: &dyn Pr
             Ok(Done::snooze(span))
         }
         (Err(fault), None) => Err(fault),
-        (Ok(sent), _) => match commands.work(ctx, Phase::EndSend(&sent)).await {
-            Ok(Reached::Settled(state)) => Ok(Done::committed(state)),
-            Ok(Reached::Draft(_)) => Ok(Done::release()),
-            Err(ended) => ended,
-        },
+        (Ok(sent), _) => tell(commands, ctx, &sent).await,
     }
+}
+
+/// Tells what became of the message, and settles the task with that.
+async fn tell(commands: &SqlCommands, ctx: &Ctx, sent: &Sent) -> Ended {
+    match commands.work(ctx, Phase::EndSend(sent)).await {
+        Ok(Reached::Settled(state)) => Ok(Done::committed(state)),
+        Ok(Reached::Draft(_)) => Ok(Done::release()),
+        Err(ended) => ended,
+    }
+}
+
+/// Whether the payload names an `error_handler`.
+fn tells_failures(ctx: &Ctx) -> bool {
+    let payload: Result<Value, _> = ctx.payload().to();
+    payload.is_ok_and(|payload| payload["error_handler"].as_str().is_some_and(|name| !name.is_empty()))
 }

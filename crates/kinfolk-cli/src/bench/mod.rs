@@ -24,6 +24,7 @@ mod scratch;
 mod site;
 mod speed;
 mod stats;
+mod supervisor;
 
 use std::time::Duration;
 
@@ -89,6 +90,8 @@ pub(crate) enum Scenario {
     /// Every page and every reading route of the HTTP API in a store full of tasks beside a small one, and a drain while
     /// pages are open.
     Pages,
+    /// N/2 emails of the module `comms` that fail once each, to their terminal fact. Takes PostgreSQL.
+    Supervisor,
     /// A steady load under a snapshot that is held open.
     Horizon,
     /// All of them.
@@ -148,6 +151,11 @@ async fn measure(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow
     }
     if wanted(Scenario::Pages) {
         pages::pages(args, sites, output).await?;
+    }
+    let has_functions = sites.store() == "postgres";
+    if wanted(Scenario::Supervisor) && (has_functions || args.scenario == Scenario::Supervisor) {
+        anyhow::ensure!(has_functions, "supervisors are functions in the database, which SQLite does not have");
+        supervisor::supervisor(args, sites, output).await?;
     }
     if wanted(Scenario::Horizon) {
         horizon::horizon(args, sites, output).await?;

@@ -1,7 +1,7 @@
 //! `kinfolk errors`: every attempt that failed, newest first.
 
-use kinfolk_core::error_log::LoggedError;
-use kinfolk_core::{FailureKind, TaskId, Timestamp};
+use kinfolk_core::error_log::{ErrorFilter, LoggedError};
+use kinfolk_core::{CommandName, FailureKind, QueueName, TaskId, Timestamp};
 use serde::Serialize;
 
 use crate::fault::Fault;
@@ -12,6 +12,18 @@ use crate::session::Session;
 /// `kinfolk errors`
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
+    /// Only those of this task
+    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(i64).range(1..))]
+    task: Option<i64>,
+
+    /// Only those of this command
+    #[arg(long)]
+    command: Option<CommandName>,
+
+    /// Only those of tasks on this queue
+    #[arg(long)]
+    queue: Option<QueueName>,
+
     /// At most this many
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     limit: u16,
@@ -27,6 +39,7 @@ struct Entry<'a> {
     written_at: Timestamp,
     task: TaskId,
     command: &'a str,
+    queue: &'a str,
     attempt: u16,
     handler: Option<&'a str>,
     kind: FailureKind,
@@ -42,6 +55,7 @@ impl<'a> From<&'a LoggedError> for Entry<'a> {
             written_at: logged.at,
             task: logged.task,
             command: logged.command.as_str(),
+            queue: logged.queue.as_str(),
             attempt: logged.attempt,
             handler: logged.handler.as_deref(),
             kind: logged.failure.kind,
@@ -55,18 +69,27 @@ impl<'a> From<&'a LoggedError> for Entry<'a> {
 /// Runs it.
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let store = session.open().await?;
-    let entries = store.errors(args.before, usize::from(args.limit)).await?;
+    let filter = ErrorFilter {
+        task: args.task.map(TaskId),
+        command: args.command,
+        queue: args.queue,
+        before: args.before,
+        limit: usize::from(args.limit),
+    };
+    let entries = store.errors(&filter).await?;
     let now = store.now().await?;
     let views: Vec<Entry<'_>> = entries.iter().map(Entry::from).collect();
     session.out.list(&views, "no attempt has failed", || {
-        let columns = ["entry", "when", "task", "command", "attempt", "handler", "kind", "sqlstate", "message"];
-        let mut table = Table::new(&columns).numbers(&[0, 2, 4]);
+        let columns =
+            ["entry", "when", "task", "command", "queue", "attempt", "handler", "kind", "sqlstate", "message"];
+        let mut table = Table::new(&columns).numbers(&[0, 2, 5]);
         for view in &views {
             table.row(vec![
                 table::text(view.id),
                 table::text(relative(now, view.written_at)),
                 table::text(view.task),
                 table::text(view.command),
+                table::text(view.queue),
                 table::text(view.attempt),
                 table::text(view.handler.unwrap_or("-")),
                 table::text(view.kind),

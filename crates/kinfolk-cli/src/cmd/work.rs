@@ -23,6 +23,7 @@ use self::crew::Crew;
 use super::serve::{self, Serving};
 use crate::builtin;
 use crate::database::{self, Target};
+use crate::dump;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::session::Session;
@@ -168,6 +169,8 @@ impl Hire {
             }
             Target::File(_) => None,
         };
+        let providers = config.providers.open().map_err(|fault| Fault::input(fault.to_string()))?;
+        dump::forbid(&providers);
         Ok(Crew {
             store,
             server,
@@ -175,7 +178,7 @@ impl Hire {
             capacity,
             lease: config.lease()?,
             allow_shell: self.allow_shell,
-            providers: config.providers.open().map_err(|fault| Fault::input(fault.to_string()))?,
+            providers,
             workers: Mutex::default(),
         })
     }

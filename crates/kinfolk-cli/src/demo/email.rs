@@ -3,7 +3,7 @@
 //!
 //! The failure is a real one: the outbox, a folder, is not there until the first attempt has failed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use kinfolk::Kinfolk;
@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::database::{self, Target};
 use crate::fault::Fault;
+use crate::folder::Folder;
 use crate::session::Session;
 
 /// How often the facts are looked at.
@@ -37,12 +38,12 @@ pub(crate) async fn run(session: &Session) -> Result<(), Fault> {
     let connections = Connections::open(&url, &options)?;
     Module::named("comms")?.install(&connections).await?;
 
-    let outbox = OutboxFolder(std::env::temp_dir().join(format!("kinfolk-outbox-{}", uuid::Uuid::new_v4())));
-    let provider = Outbox::emails(&outbox.0, Some("shop@example.org".to_owned()));
+    let outbox = Folder::new("kinfolk-outbox");
+    let provider = Outbox::emails(outbox.path(), Some("shop@example.org".to_owned()));
     let providers = Providers { email: Some(std::sync::Arc::new(provider)), ..Providers::default() };
     let commands = SqlCommands::open_with(&url, &options, providers)?;
     let worker = Kinfolk::new(store).worker().queue("default", 4).commands_from(commands).start().await?;
-    let told = tokio::time::timeout(PATIENCE, tell(session, &connections, &outbox.0)).await;
+    let told = tokio::time::timeout(PATIENCE, tell(session, &connections, outbox.path())).await;
     worker.stop().await?;
     told.unwrap_or_else(|_| Err(Fault::no("stuck", format!("the story did not end within {PATIENCE:?}"))))
 }
@@ -123,14 +124,4 @@ async fn open(connections: &Connections, id: i64) -> Result<i64, Fault> {
 async fn one(connections: &Connections, sql: &str) -> Result<i64, Fault> {
     let rows = connections.ask(sql).await?;
     rows.first().map(|row| row.get(0)).ok_or_else(|| Fault::no("wrong", "no answer"))
-}
-
-/// A folder that goes with the demo.
-struct OutboxFolder(PathBuf);
-
-impl Drop for OutboxFolder {
-    fn drop(&mut self) {
-        // It may never have been there.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }

@@ -34,6 +34,7 @@ fn every_scenario_prints_its_figures_as_lines_of_json(db: &Db) {
     expected.extend(server.then_some("groups-mixed-buffers"));
     expected.push("flat");
     expected.extend(server.then_some(["buffers", "wal"]).into_iter().flatten());
+    expected.extend(server.then_some("supervisor"));
     expected.extend(["horizon", "horizon-drain", "horizon-groups"]);
     assert_eq!(names, expected);
     for figure in &figures {

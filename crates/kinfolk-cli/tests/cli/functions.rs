@@ -153,6 +153,21 @@ fn each_way_to_work_needs_the_roles_that_the_docs_name() {
     db.sql(&format!("drop owned by {worker}, {operator}; drop role {worker}; drop role {operator}"));
 }
 
+/// A database that was set up as the docs say needs no more statements for anyone.
+fn what_the_module_grants_is_what_is_asked_for(db: &Db, role: &str) {
+    db.ok(&["module", "install", "comms"]);
+    let functions = ["send_email_supervisor", "get_email_payload", "record_email_success", "record_email_failure"];
+    let functions: Vec<String> = functions.iter().map(|name| format!("comms.{name}")).collect();
+    let named: Vec<&str> = functions.iter().flat_map(|name| ["--function", name]).collect();
+    for (kind, named) in [("worker", &named[..]), ("producer", &[]), ("viewer", &[])] {
+        let member = format!("{role}_{kind}");
+        db.sql(&format!("create role {member} login in role kinfolk_{kind}"));
+        assert_eq!(db.ok(&[&["grants", &member, "--as", kind, "--check"], named].concat()), "", "{kind}");
+        db.sql(&format!("drop role {member}"));
+    }
+    assert_eq!(db.ok(&[&["grants", "comms_owner", "--as", "handler", "--check"], &named[..]].concat()), "");
+}
+
 #[test]
 fn what_a_role_must_be_granted_is_printed_and_checked() {
     let db = postgres().migrated();
@@ -171,6 +186,7 @@ fn what_a_role_must_be_granted_is_printed_and_checked() {
     let owner = ["grants", &role, "--as", "handler", "--function", "app.pay"];
     db.sql(&db.ok(&owner));
     assert_eq!(db.ok(&[&owner[..], &["--check"]].concat()), "");
+    what_the_module_grants_is_what_is_asked_for(&db, &role);
     db.fails(&["grants", "nobody_at_all"], 3);
     db.fails(&["grants", &role, "--function", "app.nothing"], 3);
     db.sql(&format!("drop owned by {role} cascade; drop role {role}"));

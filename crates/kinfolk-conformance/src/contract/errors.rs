@@ -1,5 +1,6 @@
 //! The error log.
 
+use kinfolk_core::error_log::ErrorFilter;
 use kinfolk_core::limits::{ERRORS_KEPT, PAGE_MAX};
 use kinfolk_core::{Failure, FailureKind, Outcome, Retry, State, TaskId};
 
@@ -7,7 +8,7 @@ use crate::world::{World, command, failure, json, secs};
 
 /// The entries that are there, newest first: whose, which attempt, and what.
 async fn log(w: &World) -> Vec<(TaskId, u16, Failure)> {
-    let entries = w.store.errors(None, PAGE_MAX).await.unwrap();
+    let entries = w.store.errors(&ErrorFilter::newest(PAGE_MAX)).await.unwrap();
     assert!(entries.iter().all(|entry| entry.command == command("mail") && entry.handler.is_none()), "{entries:?}");
     entries.into_iter().map(|entry| (entry.task, entry.attempt, entry.failure)).collect()
 }
@@ -24,7 +25,7 @@ pub async fn every_attempt_that_fails_is_logged(w: &World) {
     w.done(&w.take(worker).await).await;
     assert_eq!(w.state(id).await, State::Completed);
     assert_eq!(log(w).await, [(id, 2, failure()), (id, 1, detail)]);
-    let entries = w.store.errors(None, 2).await.unwrap();
+    let entries = w.store.errors(&ErrorFilter::newest(2)).await.unwrap();
     assert_eq!((entries[0].at, entries[0].at.since(entries[1].at)), (w.now(), secs(1)));
     assert_eq!(entries[1].told("sqlstate").as_deref(), Some("57014"));
 }
@@ -56,12 +57,46 @@ pub async fn the_log_is_newest_first_in_pages(w: &World) {
     for _ in 0..5 {
         tasks.insert(0, w.failed().await);
     }
-    let first = w.store.errors(None, 3).await.unwrap();
-    let rest = w.store.errors(first.last().map(|entry| entry.id), 3).await.unwrap();
+    let filter = ErrorFilter::newest(3);
+    let first = w.store.errors(&filter).await.unwrap();
+    let rest = w.store.errors(&ErrorFilter { before: first.last().map(|entry| entry.id), ..filter }).await.unwrap();
     assert_eq!((first.len(), rest.len()), (3, 2));
     let all: Vec<_> = first.iter().chain(&rest).collect();
     assert_eq!(all.iter().map(|entry| entry.task).collect::<Vec<_>>(), tasks);
     assert!(all.windows(2).all(|pair| pair[0].id > pair[1].id), "{all:?}");
+}
+
+/// Entries are found by task, command and queue, alone and together, in pages; where nothing is meant, nothing is found.
+pub async fn entries_are_found_by_task_command_and_queue(w: &World) {
+    let worker = w.worker().await;
+    let retry = || Outcome::Failed { failure: failure(), retry: Retry::After(secs(0)) };
+    let id = w.enqueue("mail").await;
+    w.settle(&w.take(worker).await, retry()).await;
+    w.settle(&w.take(worker).await, retry()).await;
+    w.fail(&w.take(worker).await, Retry::Never).await;
+    let other = w.failed().await;
+    let (mail, queue) = (command("mail"), w.store.task(id).await.unwrap().unwrap().queue);
+    let found = async |filter: ErrorFilter| -> Vec<(TaskId, u16)> {
+        let entries = w.store.errors(&filter).await.unwrap();
+        entries.into_iter().map(|entry| (entry.task, entry.attempt)).collect()
+    };
+    let all = ErrorFilter::newest(9);
+    let of_one = [(id, 3), (id, 2), (id, 1)];
+    let every = [(other, 1), (id, 3), (id, 2), (id, 1)];
+    assert_eq!(found(ErrorFilter { task: Some(id), ..all.clone() }).await, of_one);
+    let by_command = ErrorFilter { command: Some(mail.clone()), ..all.clone() };
+    let by_queue = ErrorFilter { queue: Some(queue.clone()), ..all.clone() };
+    let by_both = ErrorFilter { command: Some(mail), queue: Some(queue), ..all.clone() };
+    for filter in [by_command, by_queue, by_both] {
+        assert_eq!(found(filter.clone()).await, every, "{filter:?}");
+        let first = w.store.errors(&ErrorFilter { limit: 1, ..filter.clone() }).await.unwrap();
+        let rest = ErrorFilter { before: first.last().map(|entry| entry.id), limit: 2, ..filter.clone() };
+        assert_eq!((first[0].task, found(rest).await), (other, of_one[..2].to_vec()), "{filter:?}");
+        assert_eq!(found(ErrorFilter { task: Some(other), ..filter }).await, [(other, 1)]);
+    }
+    assert_eq!(found(ErrorFilter { task: Some(TaskId(i64::MAX)), ..all.clone() }).await, []);
+    assert_eq!(found(ErrorFilter { command: Some(command("nobody")), ..all.clone() }).await, []);
+    assert_eq!(found(ErrorFilter { queue: Some("nowhere".parse().unwrap()), ..all }).await, []);
 }
 
 /// Entries outlive their tasks, and go with a prune when they are past their time; the others stay.

@@ -5,7 +5,7 @@ use kinfolk_core::error_log::LoggedError;
 use kinfolk_core::limits::SETTLE_BATCH_MAX;
 use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
-use kinfolk_core::{CommandName, Failure, Gate, InputError, Outcome, Rejection, Retry, Settle, Settled, State, TaskId};
+use kinfolk_core::{Failure, Gate, InputError, Outcome, Rejection, Retry, Settle, Settled, State, TaskId};
 
 use super::{Bug, Engine, Row, gate_after};
 
@@ -84,9 +84,11 @@ impl Engine {
         self.carry_out(id, &refused, &next);
     }
 
-    fn log_error(&mut self, task: TaskId, command: CommandName, attempt: u16, failure: Failure) {
+    fn log_error(&mut self, task: TaskId, attempt: u16, failure: Failure) {
         let (id, at) = (self.errors.last().map_or(1, |last| last.id + 1), self.now);
-        self.errors.push(LoggedError { id, at, task, command, attempt, handler: None, failure });
+        let row = &self.row_mut(task).task;
+        let (command, queue) = (row.command.clone(), row.queue.clone());
+        self.errors.push(LoggedError { id, at, task, command, queue, attempt, handler: None, failure });
     }
 
     /// Writes down the end of an attempt and moves the task to where it goes next.
@@ -99,7 +101,7 @@ impl Engine {
             _ => None,
         };
         let logged = failure.clone().filter(|_| next.state != State::Cancelled);
-        let logged = logged.map(|failure| (row.task.command.clone(), row.task.attempt, failure));
+        let logged = logged.map(|failure| (row.task.attempt, failure));
         row.record(ending(outcome, next.state), failure_kept(outcome, next.state), now);
         row.take_counts(next);
         match (next.state, outcome) {
@@ -117,8 +119,8 @@ impl Engine {
                 row.at_work &= !matches!(outcome, Outcome::YieldPlace(_)) || keeps;
             }
         }
-        if let Some((command, attempt, failure)) = logged {
-            self.log_error(id, command, attempt, failure);
+        if let Some((attempt, failure)) = logged {
+            self.log_error(id, attempt, failure);
         }
     }
 }

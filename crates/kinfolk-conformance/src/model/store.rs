@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use kinfolk_core::audit::{Audit, Audited};
 use kinfolk_core::cause::Causes;
-use kinfolk_core::error_log::LoggedError;
+use kinfolk_core::error_log::{ErrorFilter, LoggedError};
 use kinfolk_core::filter::{ByCommand, Filter, Matches, Page};
 use kinfolk_core::held::Held;
 use kinfolk_core::inspect::{Finding, Health, Stats, Violation};
@@ -312,10 +312,10 @@ impl Inspect for Model {
         Ok(older.take(limit.min(PAGE_MAX)).cloned().collect())
     }
 
-    async fn errors(&self, before: Option<i64>, limit: usize) -> Answer<Vec<LoggedError>> {
+    async fn errors(&self, filter: &ErrorFilter) -> Answer<Vec<LoggedError>> {
         let engine = self.engine();
-        let older = engine.errors.iter().rev().filter(|entry| before.is_none_or(|before| entry.id < before));
-        Ok(older.take(limit.min(PAGE_MAX)).cloned().collect())
+        let meant = engine.errors.iter().rev().filter(|entry| filter.matches(entry));
+        Ok(meant.take(filter.limit.min(PAGE_MAX)).cloned().collect())
     }
 
     async fn change_mark(&self) -> Answer<u64> {

@@ -18,7 +18,7 @@ use anyhow::{Context, Result};
 use kinfolk::{Event, Kinfolk, Worker, WorkerBuilder};
 use kinfolk_core::{CommandName, Enqueued, Json, NewTask, SignalName, Store, TaskId};
 use kinfolk_postgres::{PgOptions, PgStore};
-use kinfolk_runner::SqlCommands;
+use kinfolk_runner::{ProviderConfig, SqlCommands};
 use serde::{Deserialize, Serialize};
 
 use crate::flows::{GO, signal_value};
@@ -52,6 +52,8 @@ pub struct Orders {
     pub queue: Option<String>,
     /// For PostgreSQL: run the functions in the database too.
     pub functions: bool,
+    /// With those: what carries messages out, as the part `providers` of a configuration file.
+    pub providers: serde_json::Value,
     /// Also handle the commands whose tasks have keys.
     pub keyed: bool,
 }
@@ -87,6 +89,7 @@ impl Orders {
             connect_ms: 10_000,
             queue: None,
             functions: false,
+            providers: serde_json::json!({}),
             keyed: false,
         }
     }
@@ -124,7 +127,13 @@ async fn work(orders: &Orders, store: Arc<dyn Store>) -> Result<()> {
         builder = keyed::add(builder, orders)?;
     }
     if orders.functions {
-        builder = builder.commands_from(SqlCommands::open(&orders.url, orders.capacity)?);
+        let providers: ProviderConfig = serde_json::from_value(orders.providers.clone())?;
+        let options = PgOptions {
+            application_name: "kinfolk handler".to_owned(),
+            pool_size: orders.capacity,
+            ..PgOptions::default()
+        };
+        builder = builder.commands_from(SqlCommands::open_with(&orders.url, &options, providers.open()?)?);
     }
     let worker = builder.start().await?;
     println!("ready");

@@ -21,6 +21,7 @@ mod late_slots;
 mod late_worker;
 mod lost_answers;
 mod merges;
+mod messages;
 mod poison;
 mod serial;
 mod server;

@@ -6,9 +6,12 @@ create table kinfolk.error (
     at timestamptz not null,
     task_id bigint not null,
     command_id integer not null,
+    queue_id integer not null,
     attempt smallint not null,
     handler text,
     failure jsonb not null
 );
 
 create index error_at on kinfolk.error (at);
+create index error_task on kinfolk.error (task_id, id);
+create index error_kind on kinfolk.error (queue_id, command_id, id);

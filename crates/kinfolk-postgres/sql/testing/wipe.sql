@@ -10,6 +10,7 @@ delete from kinfolk.command_group;
 delete from kinfolk.slot_group;
 delete from kinfolk.intent;
 delete from kinfolk.status;
+delete from kinfolk.finder;
 delete from kinfolk.audit;
 delete from kinfolk.error;
 delete from kinfolk.minute;

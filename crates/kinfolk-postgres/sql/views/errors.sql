@@ -6,6 +6,7 @@ select
     e.at,
     e.task_id as task,
     c.name as command,
+    q.name as queue,
     e.attempt,
     e.handler,
     e.failure ->> 'kind' as kind,
@@ -14,4 +15,5 @@ select
     e.failure #>> '{detail,context}' as context,
     e.failure
 from kinfolk.error e
-join kinfolk.command c on c.id = e.command_id;
+join kinfolk.command c on c.id = e.command_id
+join kinfolk.queue q on q.id = e.queue_id;

@@ -1,5 +1,6 @@
 //! Answers that say how it went: the envelope.
 
+use kinfolk::core::error_log::ErrorFilter;
 use kinfolk::{FailureKind, State};
 
 use crate::lab::Lab;
@@ -68,7 +69,7 @@ async fn an_envelope_says_how_it_went_to_a_worker_and_in_a_transaction_alike() {
             }
         }
     }
-    let logged = lab.kinfolk.store().errors(None, 100).await.unwrap();
+    let logged = lab.kinfolk.store().errors(&ErrorFilter::newest(100)).await.unwrap();
     assert_eq!(logged.len(), 2 * ANSWERS.iter().filter(|(_, expected)| expected.is_err()).count());
     assert!(logged.iter().all(|entry| entry.handler.as_deref() == Some("app.say") && entry.told("sqlstate").is_some()));
     let kept: Vec<String> = lab.notes().await.into_iter().filter(|note| note != "fine").collect();

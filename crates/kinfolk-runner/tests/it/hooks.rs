@@ -1,5 +1,6 @@
 //! Hooks that are told how an attempt ended, and functions that a payload names.
 
+use kinfolk::core::error_log::ErrorFilter;
 use kinfolk::{CommandName, FailureKind, Json, NewTask, State};
 
 use crate::lab::Lab;
@@ -20,7 +21,8 @@ const HANDLERS: &str = "
     select kinfolk.register_command('work', handler => 'app.work', on_success => 'app.tell', on_error => 'app.tell',
         max_attempts => 3, backoff_base => '0', backoff_cap => '0')";
 
-const TOLD: &str = "select (what - 'failure' - 'task')::text from app.told order by what -> 'task', what -> 'attempt'";
+const TOLD: &str =
+    "select (what - 'failure' - 'task' - 'run')::text from app.told order by what -> 'task', what -> 'attempt'";
 
 #[tokio::test]
 async fn each_ended_attempt_is_told_once_after_it() {
@@ -46,6 +48,61 @@ async fn each_ended_attempt_is_told_once_after_it() {
     lab.close(worker).await;
 }
 
+/// A worker that takes a task and is never heard of again, and another one that takes care of what it held.
+const LOSE: &str = "
+    select kinfolk.register_worker(w, 'lost', '{default}', '{work}', 1000000) from (select gen_random_uuid() as w) g;
+    select kinfolk.claim(w.id, gen_random_uuid(), 'default', '{work}', 1) from kinfolk.worker w where w.name = 'lost';
+    update kinfolk.worker set lease_until = now() - interval '1 s' where name = 'lost';
+    select kinfolk.register_worker(w, 'heir', '{default}', '{work}', 1000000) from (select gen_random_uuid() as w) g;
+    update kinfolk.worker set steady_since = now() - interval '1 h', lease_until = now() + interval '1 h' where name = 'heir'";
+const RECOVER: &str = "do $$ begin perform kinfolk.recover(w.id) from kinfolk.worker w where w.name = 'heir'; end $$";
+
+#[tokio::test]
+async fn a_lost_attempt_is_told_once_and_the_one_after_it_too() {
+    let lab = Lab::new(HANDLERS).await;
+    lab.enqueue("work", r#"{"n": 7}"#).await;
+    lab.database.run(LOSE).await;
+    for _ in 0..2 {
+        lab.database.run(RECOVER).await;
+    }
+    lab.database.run("call kinfolk.process_tasks(until_idle => true)").await;
+    let told = "select format('%s %s %s', what -> 'attempt', what -> 'run', coalesce(what #>> '{failure,kind}', 'well')) \
+        from app.told order by what -> 'run'";
+    assert_eq!(lab.database.texts(told).await, ["1 1 lost", "1 2 well"]);
+}
+
+#[tokio::test]
+async fn a_cancelled_attempt_is_told_once_and_a_task_that_never_ran_is_not() {
+    let lab = Lab::new(HANDLERS).await;
+    let slow = "create function app.slow(p jsonb) returns void language sql as $$ select pg_sleep(600) $$;
+        select kinfolk.register_command('slow', handler => 'app.slow', on_error => 'app.tell')";
+    lab.database.run(slow).await;
+    let later = lab.enqueue("slow", "{}").await;
+    lab.kinfolk.cancel(later).await.unwrap();
+    let worker = lab.worker().await;
+    let task = lab.enqueue("slow", "{}").await;
+    lab.task_that(task, |task| task.state == State::Running).await;
+    lab.kinfolk.cancel(task).await.unwrap();
+    assert_eq!(lab.ended(task).await.state, State::Cancelled);
+    lab.until("select count(*)::text from kinfolk.tasks where state in ('pending', 'running')", "0").await;
+    let told =
+        lab.database.texts("select format('%s %s', what -> 'task', what #>> '{failure,kind}') from app.told").await;
+    assert_eq!(told, [format!("{task} cancelled")]);
+    lab.close(worker).await;
+}
+
+#[tokio::test]
+async fn a_task_that_is_cancelled_and_lost_at_once_is_told_once() {
+    let lab = Lab::new(HANDLERS).await;
+    let task = lab.enqueue("work", r#"{"n": 7}"#).await;
+    lab.database.run(LOSE).await;
+    lab.kinfolk.cancel(task).await.unwrap();
+    lab.database.run(RECOVER).await;
+    assert_eq!(lab.task(task).await.state, State::Cancelled);
+    lab.database.run("call kinfolk.process_tasks(until_idle => true)").await;
+    assert_eq!(lab.database.texts("select what #>> '{failure,kind}' from app.told").await, ["lost"]);
+}
+
 #[tokio::test]
 async fn a_hook_lives_and_dies_with_the_settle_that_it_tells_of() {
     let lab = Lab::new(HANDLERS).await;
@@ -69,7 +126,7 @@ async fn a_hook_that_fails_is_a_failure_of_its_own() {
     let task = lab.enqueue("work", r#"{"n": 7}"#).await;
     lab.database.run("call kinfolk.process_tasks(until_idle => true)").await;
     assert_eq!(lab.task(task).await.state, State::Completed);
-    let logged = lab.kinfolk.store().errors(None, 10).await.unwrap();
+    let logged = lab.kinfolk.store().errors(&ErrorFilter::newest(10)).await.unwrap();
     assert_eq!(logged.len(), 1);
     assert_eq!((logged[0].handler.as_deref(), logged[0].failure.kind), (Some("app.refuse"), FailureKind::Validation));
 }
@@ -80,7 +137,7 @@ async fn what_a_hook_would_not_get_is_left_out_and_what_can_not_be_told_is_refus
     let large = format!(r#"{{"n": "{}"}}"#, "x".repeat(200_000));
     lab.enqueue("work", &large).await;
     lab.database.run("call kinfolk.process_tasks(until_idle => true)").await;
-    let told = lab.database.texts("select (what - 'task')::text from app.told").await;
+    let told = lab.database.texts("select (what - 'task' - 'run')::text from app.told").await;
     assert_eq!(told, [r#"{"attempt": 1, "task_type": "db_function", "db_function": "app.tell"}"#]);
     for (sql, words) in [
         ("select kinfolk.register_command('db_function', on_error => 'app.tell')", "it is what runs them"),

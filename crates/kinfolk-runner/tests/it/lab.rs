@@ -10,9 +10,23 @@ use kinfolk_runner::SqlCommands;
 /// The longest any test waits for anything.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// A schema for handlers, and the log-in of all workers: a member of `kinfolk_worker` alone, which may do in that schema what its handlers
+/// do, and owns nothing. It belongs to the whole cluster, and other tests make it too.
+const WORKER: &str = "
+    do $$ begin
+        create role kinfolk_lab_worker login in role kinfolk_worker;
+    exception when duplicate_object or unique_violation then null; end $$;
+    create schema app;
+    grant usage on schema app to kinfolk_lab_worker;
+    alter default privileges in schema app grant all on tables to kinfolk_lab_worker;
+    alter default privileges in schema app grant all on sequences to kinfolk_lab_worker";
+
 pub(crate) struct Lab {
     pub(crate) database: TestDatabase,
+    /// For those who enqueue and look.
     pub(crate) kinfolk: Kinfolk,
+    /// For workers, which have no other rights.
+    worker_kinfolk: Kinfolk,
 }
 
 impl Lab {
@@ -20,15 +34,25 @@ impl Lab {
     pub(crate) async fn new(sql: &str) -> Self {
         let database = TestDatabase::create().await;
         let kinfolk = Kinfolk::open(&database.url).await.unwrap();
-        database.run("create schema app; create table app.note (at bigserial, what text)").await;
+        database.run(WORKER).await;
+        database.run("create table app.note (at bigserial, what text)").await;
         database.run(sql).await;
-        Self { database, kinfolk }
+        let worker_kinfolk =
+            Kinfolk::open(&database.url.replace("postgres://postgres@", "postgres://kinfolk_lab_worker@"))
+                .await
+                .unwrap();
+        Self { database, kinfolk, worker_kinfolk }
+    }
+
+    /// Where a worker logs in.
+    pub(crate) fn worker_url(&self) -> String {
+        self.database.url.replace("postgres://postgres@", "postgres://kinfolk_lab_worker@")
     }
 
     /// A worker that polls quickly and handles what is in the database.
     pub(crate) fn builder(&self) -> WorkerBuilder {
-        let commands = SqlCommands::open(&self.database.url, 4).unwrap();
-        self.kinfolk.worker().poll(Duration::from_millis(50)).queue("default", 4).commands_from(commands)
+        let commands = SqlCommands::open(&self.worker_url(), 4).unwrap();
+        self.worker_kinfolk.worker().poll(Duration::from_millis(50)).queue("default", 4).commands_from(commands)
     }
 
     pub(crate) async fn worker(&self) -> WorkerHandle {
@@ -63,13 +87,24 @@ impl Lab {
     }
 
     /// Waits until a query answers this.
-    pub(crate) async fn until(&self, sql: &str, answer: &str) {
-        within(async {
+    #[track_caller]
+    pub(crate) fn until<'a>(&'a self, sql: &'a str, answer: &'a str) -> impl Future<Output = ()> + 'a {
+        self.until_within(sql, answer, PATIENCE)
+    }
+
+    /// The same, for what takes longer.
+    #[track_caller]
+    pub(crate) fn until_within<'a>(
+        &'a self,
+        sql: &'a str,
+        answer: &'a str,
+        patience: Duration,
+    ) -> impl Future<Output = ()> + 'a {
+        within_span(patience, async move {
             while self.database.texts(sql).await != [answer] {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         })
-        .await;
     }
 
     /// What the handlers noted, in order.
@@ -88,11 +123,16 @@ impl Lab {
 /// Gives up, loudly, when something does not happen.
 #[track_caller]
 pub(crate) fn within<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    within_span(PATIENCE, work)
+}
+
+#[track_caller]
+fn within_span<F: Future>(patience: Duration, work: F) -> impl Future<Output = F::Output> {
     let caller = std::panic::Location::caller();
     async move {
-        match tokio::time::timeout(PATIENCE, work).await {
+        match tokio::time::timeout(patience, work).await {
             Ok(answer) => answer,
-            Err(_) => panic!("{caller}: did not happen within {PATIENCE:?}"),
+            Err(_) => panic!("{caller}: did not happen within {patience:?}"),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Handlers in the database, run by a worker.
 
+mod catalogue;
 mod cut_off;
 mod effects;
 mod envelope;
@@ -7,6 +8,8 @@ mod families;
 mod functions;
 mod hooks;
 mod lab;
+mod office;
 mod procedures;
 mod site;
+mod stories;
 mod supervisors;

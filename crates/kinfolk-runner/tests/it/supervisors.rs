@@ -2,79 +2,21 @@
 
 use std::time::Duration;
 
-use kinfolk::{Kinfolk, State, WorkerHandle};
-use kinfolk_postgres::{Connections, PgOptions};
+use kinfolk::State;
+use kinfolk::core::error_log::ErrorFilter;
+use kinfolk::core::inspect::Health;
 use kinfolk_providers::Providers;
-use kinfolk_runner::{MODULES, SqlCommands};
+use kinfolk_testkit::{HttpSite, Reply};
 use serde_json::json;
 
-use crate::lab::{Lab, within};
-use crate::site::{Answer, BROKEN, FINE, Site};
-
-/// A database with the module, and a log-in that is a member of `kinfolk_worker` alone.
-struct Office {
-    lab: Lab,
-    role: String,
-}
-
-impl Office {
-    async fn new() -> Self {
-        let lab = Lab::new("").await;
-        let connections = Connections::open(&lab.database.url, &PgOptions::default()).unwrap();
-        assert!(MODULES[0].install(&connections).await.unwrap());
-        assert!(!MODULES[0].install(&connections).await.unwrap(), "a second time changes nothing");
-        assert_eq!(MODULES[0].installed(&connections).await.unwrap(), Some(1));
-        let role = format!("worker_{}", lab.database.name());
-        lab.database.run(&format!("create role {role} login in role kinfolk_worker")).await;
-        Self { lab, role }
-    }
-
-    /// A worker that logs in as that role.
-    async fn worker(&self, providers: Providers) -> WorkerHandle {
-        let url = self.lab.database.url.replace("postgres://postgres@", &format!("postgres://{}@", self.role));
-        assert!(url.contains(&self.role), "{url}");
-        let options = PgOptions { pool_size: 4, ..PgOptions::default() };
-        let commands = SqlCommands::open_with(&url, &options, providers).unwrap();
-        let kinfolk = Kinfolk::open(&url).await.unwrap();
-        let worker = kinfolk.worker().poll(Duration::from_millis(50)).queue("default", 4);
-        worker.commands_from(commands).start().await.unwrap()
-    }
-
-    /// Starts the process of one email.
-    async fn kickoff(&self, more: &str) {
-        let sql = format!(
-            "select comms.kickoff_send_email_task(comms.create_email_message('ann@example.org', 'Paid', 'Thank you.') {more})"
-        );
-        self.lab.database.run(&sql).await;
-    }
-
-    async fn count(&self, of: &str) -> String {
-        self.lab.database.texts(&format!("select count(*)::text from {of}")).await.remove(0)
-    }
-
-    async fn facts(&self) -> [String; 3] {
-        let [scheduled, failed, succeeded] =
-            ["scheduled", "failed", "succeeded"].map(|fact| format!("comms.send_email_task_{fact}"));
-        [self.count(&scheduled).await, self.count(&failed).await, self.count(&succeeded).await]
-    }
-
-    async fn until_succeeded(&self) {
-        self.lab.until("select count(*)::text from comms.send_email_task_succeeded", "1").await;
-        self.lab.until("select count(*)::text from kinfolk.tasks where state in ('pending', 'running')", "0").await;
-    }
-
-    async fn close(self, worker: WorkerHandle) {
-        within(worker.stop()).await.unwrap();
-        assert_eq!(self.lab.kinfolk.store().check().await.unwrap(), []);
-        let role = &self.role;
-        self.lab.database.run(&format!("drop owned by {role} cascade; drop role {role}")).await;
-    }
-}
+use crate::lab::within;
+use crate::office::Office;
+use crate::site::{SECRET, resend};
 
 #[tokio::test]
 async fn an_email_that_fails_once_is_sent_by_three_runs_of_its_supervisor() {
-    let (office, site) = (Office::new().await, Site::new(&[BROKEN, FINE]).await);
-    let worker = office.worker(site.providers()).await;
+    let (office, site) = (Office::new().await, HttpSite::new(vec![Reply::broken(), Reply::fine()]).unwrap());
+    let worker = office.worker(resend(site.url())).await;
     office.kickoff("").await;
     office.until_succeeded().await;
     assert_eq!(office.facts().await, ["2", "1", "1"]);
@@ -90,19 +32,22 @@ async fn an_email_that_fails_once_is_sent_by_three_runs_of_its_supervisor() {
     );
     let asked = site.asked();
     assert_eq!(asked.len(), 2);
-    assert_ne!(asked[0].0, asked[1].0, "each attempt that the supervisor schedules is a message of its own");
-    assert_eq!(asked[1].1["to"], json!(["ann@example.org"]));
-    let logged = office.lab.kinfolk.store().errors(None, 10).await.unwrap();
+    assert_ne!(asked[0].key(), asked[1].key(), "each attempt that the supervisor schedules is a message of its own");
+    assert!(asked[1].body.contains(r#""to":["ann@example.org"]"#), "{}", asked[1].body);
+    let logged = office.lab.kinfolk.store().errors(&ErrorFilter::newest(10)).await.unwrap();
     assert_eq!(logged.iter().map(|entry| entry.command.as_str()).collect::<Vec<_>>(), ["email"]);
     assert!(logged[0].failure.message.contains("500"), "{logged:?}");
-    assert!(!format!("{logged:?}").contains("re_secret"));
+    assert!(!format!("{logged:?}").contains(SECRET));
     office.close(worker).await;
 }
 
 #[tokio::test]
 async fn a_process_ends_at_its_limits() {
-    let (office, site) = (Office::new().await, Site::new(&[BROKEN, BROKEN, BROKEN, BROKEN]).await);
-    let worker = office.worker(site.providers()).await;
+    let (office, site) = (
+        Office::new().await,
+        HttpSite::new(vec![Reply::broken(), Reply::broken(), Reply::broken(), Reply::broken()]).unwrap(),
+    );
+    let worker = office.worker(resend(site.url())).await;
     office.kickoff(", max_attempts => 3").await;
     office.lab.until("select count(*)::text from comms.send_email_task_failed", "3").await;
     office.lab.until("select count(*)::text from kinfolk.tasks where state in ('pending', 'running')", "0").await;
@@ -111,13 +56,27 @@ async fn a_process_ends_at_its_limits() {
     // One that has run as often as it may without an end is stuck, and says so.
     office.kickoff(", max_runs => 1, max_attempts => 9").await;
     office.lab.until("select runs::text from comms.send_email_task_stuck where send_email_task_id = 2", "1").await;
+    let doctor = || async {
+        let all = office.lab.kinfolk.store().doctor().await.unwrap();
+        all.into_iter().find(|finding| finding.subject == "comms.send_email").unwrap()
+    };
+    let stuck = doctor().await;
+    assert_eq!(stuck.health, Health::Bad);
+    assert!(stuck.found.contains("send_email_task 2 after 1 runs"), "{stuck:?}");
+    // One that is resumed may run as often again.
+    assert!(stuck.remedy.contains("comms.resume_send_email_task(ID)"), "{stuck:?}");
+    assert_eq!(office.lab.database.texts("select comms.resume_send_email_task(2)::text").await, ["true"]);
+    assert_eq!(office.lab.database.texts("select comms.resume_send_email_task(2)::text").await, ["false"]);
+    office.lab.until("select count(*)::text from kinfolk.tasks where state in ('pending', 'running')", "0").await;
+    assert_eq!(doctor().await.health, Health::Good);
     office.close(worker).await;
 }
 
 #[tokio::test]
 async fn a_worker_that_dies_before_the_answer_is_recorded_sends_again_under_the_same_key() {
-    let (office, site) = (Office::new().await, Site::new(&[Answer::Nothing, FINE]).await);
-    let first = office.worker(site.providers()).await;
+    let (office, site) =
+        (Office::new().await, HttpSite::new(vec![Reply::Stall(String::new()), Reply::fine()]).unwrap());
+    let first = office.worker(resend(site.url())).await;
     office.kickoff("").await;
     within(async {
         while site.asked().is_empty() {
@@ -126,7 +85,7 @@ async fn a_worker_that_dies_before_the_answer_is_recorded_sends_again_under_the_
     })
     .await;
     within(first.kill()).await.unwrap();
-    let second = office.worker(site.providers()).await;
+    let second = office.worker(resend(site.url())).await;
     office.until_succeeded().await;
     let asked = site.asked();
     assert_eq!((asked.len(), &asked[0]), (2, &asked[1]));
@@ -136,9 +95,9 @@ async fn a_worker_that_dies_before_the_answer_is_recorded_sends_again_under_the_
 
 #[tokio::test]
 async fn what_was_sent_is_not_sent_again_when_the_fact_can_not_be_written_at_first() {
-    let (office, site) = (Office::new().await, Site::new(&[]).await);
+    let (office, site) = (Office::new().await, HttpSite::new(vec![]).unwrap());
     office.lab.database.run("revoke execute on function comms.record_email_success(jsonb) from kinfolk_worker").await;
-    let worker = office.worker(site.providers()).await;
+    let worker = office.worker(resend(site.url())).await;
     office.kickoff("").await;
     office.lab.until("select (count(*) > 0)::text from kinfolk.errors where sqlstate = '42501'", "true").await;
     office.lab.database.run("grant execute on function comms.record_email_success(jsonb) to kinfolk_worker").await;
@@ -149,22 +108,25 @@ async fn what_was_sent_is_not_sent_again_when_the_fact_can_not_be_written_at_fir
 
 #[tokio::test]
 async fn a_provider_that_asks_for_a_pause_gets_it_and_costs_no_attempt() {
-    let slow = Answer::Status("429 Too Many Requests", "retry-after: 1\r\n");
-    let (office, site) = (Office::new().await, Site::new(&[slow, FINE]).await);
-    let worker = office.worker(site.providers()).await;
+    let slow = Reply::status("429 Too Many Requests", "retry-after: 1\r\n", "");
+    let (office, site) = (Office::new().await, HttpSite::new(vec![slow, Reply::fine()]).unwrap());
+    let worker = office.worker(resend(site.url())).await;
     office.kickoff("").await;
     office.until_succeeded().await;
     let asked = site.asked();
-    assert_eq!((asked.len(), &asked[0].0, office.facts().await), (2, &asked[1].0, ["1", "0", "1"].map(str::to_owned)));
+    assert_eq!(
+        (asked.len(), asked[0].key(), office.facts().await),
+        (2, asked[1].key(), ["1", "0", "1"].map(str::to_owned))
+    );
     assert_eq!(office.count("kinfolk.tasks where command = 'email' and attempt = 1").await, "1");
     office.close(worker).await;
 }
 
 #[tokio::test]
 async fn without_an_error_handler_the_policy_tries_again_and_a_wrong_message_fails_for_good() {
-    let (office, site) = (Office::new().await, Site::new(&[BROKEN, FINE]).await);
+    let (office, site) = (Office::new().await, HttpSite::new(vec![Reply::broken(), Reply::fine()]).unwrap());
     office.lab.database.run("select kinfolk.register_command('email', backoff_base => '0', backoff_cap => '0')").await;
-    let worker = office.worker(site.providers()).await;
+    let worker = office.worker(resend(site.url())).await;
     let sent = office.lab.enqueue("email", r#"{"to": "a@example.org", "subject": "s", "text": "t"}"#).await;
     let task = office.lab.ended(sent).await;
     assert_eq!((task.state, task.attempt), (State::Completed, 2));
@@ -172,6 +134,52 @@ async fn without_an_error_handler_the_policy_tries_again_and_a_wrong_message_fai
     assert_eq!(asked[0], asked[1], "the same message under the same key");
     let wrong = office.lab.ended(office.lab.enqueue("email", r#"{"to": "a@example.org"}"#).await).await;
     assert_eq!((wrong.state, wrong.attempt), (State::Failed, 1));
+    office.close(worker).await;
+}
+
+#[tokio::test]
+async fn an_attempt_that_is_cancelled_is_a_failure_and_the_supervisor_goes_on() {
+    let (office, site) =
+        (Office::new().await, HttpSite::new(vec![Reply::Stall(String::new()), Reply::fine()]).unwrap());
+    let worker = office.worker(resend(site.url())).await;
+    office.kickoff("").await;
+    within(async {
+        while site.asked().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    let running = office.lab.database.texts("select id::text from kinfolk.tasks where command = 'email'").await;
+    office.lab.kinfolk.cancel(running[0].parse().map(kinfolk::TaskId).unwrap()).await.unwrap();
+    office.until_succeeded().await;
+    assert_eq!(office.facts().await, ["2", "1", "1"]);
+    // One that never began counts as well: nobody else would tell.
+    office.lab.database.run("select kinfolk.pause('default')").await;
+    office.kickoff("").await;
+    office.lab.database.run("select comms.send_email_supervisor('{\"send_email_task_id\": 2}')").await;
+    let cancel = "select kinfolk.cancel(id) from kinfolk.tasks where command = 'email' and state = 'pending'";
+    office.lab.database.run(cancel).await;
+    office.lab.database.run("select kinfolk.resume('default')").await;
+    office.lab.until("select count(*)::text from comms.send_email_task_succeeded", "2").await;
+    office.lab.until("select count(*)::text from kinfolk.tasks where state in ('pending', 'running')", "0").await;
+    assert_eq!(office.facts().await, ["4", "2", "2"]);
+    office.close(worker).await;
+}
+
+#[tokio::test]
+async fn a_message_that_can_not_be_made_is_a_failure_of_its_attempt_and_the_task_runs_once() {
+    let (office, site) = (Office::new().await, HttpSite::new(vec![]).unwrap());
+    office.lab.database.run("revoke execute on function comms.get_email_payload(jsonb) from kinfolk_worker").await;
+    let worker = office.worker(resend(site.url())).await;
+    office.kickoff("").await;
+    office.lab.until("select count(*)::text from comms.send_email_task_failed", "2").await;
+    office.lab.until("select count(*)::text from kinfolk.tasks where state in ('pending', 'running')", "0").await;
+    assert_eq!((office.facts().await, site.asked().len()), (["2", "2", "0"].map(str::to_owned), 0));
+    assert_eq!(
+        office.count("kinfolk.tasks where command = 'email' and state = 'completed' and attempt = 1").await,
+        "2"
+    );
+    assert_eq!(office.count("kinfolk.errors where command = 'email' and sqlstate = '42501'").await, "2");
     office.close(worker).await;
 }
 

@@ -115,7 +115,7 @@ impl Ended {
             failure,
         ))?;
         if let (Ending::Failed | Ending::Retried, Some(failure)) = (ending, failure) {
-            errors::write(session, self.id, self.command_id, self.attempt, failure)?;
+            errors::write(session, self.id, (self.command_id, self.queue_id), self.attempt, failure)?;
         }
         Ok(())
     }

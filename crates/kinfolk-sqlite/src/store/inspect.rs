@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use kinfolk_core::audit::Audited;
 use kinfolk_core::cause::Causes;
-use kinfolk_core::error_log::LoggedError;
+use kinfolk_core::error_log::{ErrorFilter, LoggedError};
 use kinfolk_core::filter::{ByCommand, Filter, Matches, Page};
 use kinfolk_core::held::Held;
 use kinfolk_core::inspect::{Finding, Stats, Violation};
@@ -154,8 +154,9 @@ impl Inspect for SqliteStore {
         self.read(move |snapshot| audit::page(snapshot, before, limit)).await
     }
 
-    async fn errors(&self, before: Option<i64>, limit: usize) -> Answer<Vec<LoggedError>> {
-        self.read(move |snapshot| errors::page(snapshot, before, limit)).await
+    async fn errors(&self, filter: &ErrorFilter) -> Answer<Vec<LoggedError>> {
+        let filter = filter.clone();
+        self.read(move |snapshot| errors::page(snapshot, &filter)).await
     }
 
     async fn change_mark(&self) -> Answer<u64> {

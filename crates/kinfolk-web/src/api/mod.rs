@@ -4,6 +4,7 @@ mod actions;
 mod audit;
 mod bulk;
 mod doc;
+mod errors;
 mod extract;
 mod families;
 mod filter;
@@ -39,6 +40,7 @@ fn described() -> OpenApiRouter<Shared> {
         .merge(families::routes())
         .merge(site::routes())
         .merge(trouble::routes())
+        .merge(errors::routes())
         .merge(minutes::routes())
         .merge(audit::routes())
         .merge(live::routes())

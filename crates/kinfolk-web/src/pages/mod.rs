@@ -7,6 +7,7 @@ mod actions;
 mod ask;
 mod cron;
 mod error;
+mod errors;
 mod failures;
 mod family;
 mod find;
@@ -50,6 +51,7 @@ pub(crate) fn routes() -> Router<Shared> {
         .route("/families", get(tasks::families))
         .route("/families/{id}", get(family::page))
         .route("/failures", get(failures::page))
+        .route("/errors", get(errors::page))
         .route("/groups", get(groups::page))
         .route("/queues", get(queues::page))
         .route("/queues/{name}", get(queues::one))

@@ -2,6 +2,7 @@
 //! there.
 
 mod ended;
+mod errors;
 mod failures;
 mod redact;
 mod site;

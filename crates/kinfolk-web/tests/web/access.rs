@@ -123,6 +123,14 @@ async fn a_token_for_some_queues_sees_and_changes_only_those() {
         let failures = ask("GET", "/api/v1/failures", "").await.json();
         let failed: Vec<_> = failures["causes"].as_array().unwrap().iter().map(|cause| &cause["command"]).collect();
         assert_eq!(failed, ["send"], "{failures}");
+        for path in ["/api/v1/errors", "/api/v1/errors?queue=default", "/api/v1/errors?command=greet", "/errors"] {
+            assert!(!ask("GET", path, "").await.text.contains("greet"), "{path}");
+        }
+        let errors = ask("GET", "/api/v1/errors", "").await.json();
+        assert_eq!(
+            (errors["entries"].as_array().unwrap().len(), &errors["entries"][0]["command"]),
+            (1, &json!("send"))
+        );
         let held = ask("GET", "/api/v1/held", "").await.text;
         assert!(held.contains("mail") && !held.contains("default"), "{held}");
         assert_eq!(ask("GET", "/metrics", "").await.status, 403, "they tell of all queues");

@@ -102,6 +102,7 @@ fn pages(ids: &[TaskId], texts: &[String]) -> Vec<String> {
         "/tasks",
         "/families",
         "/failures",
+        "/errors",
         "/groups",
         "/queues",
         "/queues/mail",

@@ -84,6 +84,8 @@ async fn everything_around_tasks_is_told() {
             "statuses",
             "failures",
             "failures?span_ms=60000",
+            "errors",
+            "errors?limit=1",
             "held",
             "held?queue=mail",
             "minutes",
@@ -115,6 +117,16 @@ async fn everything_around_tasks_is_told() {
         let failures = get(&app, "/api/v1/failures").await.json();
         let cause = &failures["causes"][0];
         assert_eq!((&cause["text"], &cause["sample"]), (&json!("no such address"), &json!(id.0)), "{failures}");
+        let errors = get(&app, &format!("/api/v1/errors?task={id}&command=send&queue=mail")).await.json();
+        assert_eq!((&errors["entries"][0]["task"], &errors["next"]), (&json!(id.0), &json!(null)), "{errors}");
+        assert_eq!(errors["entries"][0]["failure"]["message"], "no such address", "{errors}");
+        let other = lab.failed("send", "mail").await;
+        let newest = get(&app, "/api/v1/errors?limit=1").await.json();
+        let rest = get(&app, &format!("/api/v1/errors?limit=1&before={}", newest["next"])).await.json();
+        assert_eq!((&newest["entries"][0]["task"], &rest["entries"][0]["task"]), (&json!(other.0), &json!(id.0)));
+        assert_eq!(get(&app, "/api/v1/errors?command=greet").await.json(), json!({"entries": [], "next": null}));
+        let page = get(&app, &format!("/errors?task={id}")).await.text;
+        assert!(page.contains("no such address") && !page.contains(&format!("/tasks/{other}\"")), "{page}");
         let held = get(&app, "/api/v1/held?queue=mail").await.json();
         assert_eq!((&held[0]["by"], &held[0]["command"]), (&json!("no_worker"), &json!("send")), "{held}");
         assert_eq!(post(&app, "/api/v1/queues/mail/pause", "").await.status, 204);

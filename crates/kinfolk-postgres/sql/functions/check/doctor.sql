@@ -148,6 +148,9 @@ begin
     select * from kinfolk.doctor_schedules();
 
     return query
+    select * from kinfolk.doctor_modules();
+
+    return query
     select 'notifications', case when pg_notification_queue_usage() > 0.5 then 'bad' when pg_notification_queue_usage() > 0.1 then 'warning' else 'good' end,
         format('the queue is %s %% full', round((pg_notification_queue_usage() * 100)::numeric, 1)),
         case when pg_notification_queue_usage() > 0.1 then 'find the listener that does not read (an idle transaction after LISTEN) and end it' else '' end;

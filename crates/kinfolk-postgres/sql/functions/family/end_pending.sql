@@ -51,5 +51,6 @@ begin
         perform kinfolk.release_slots(v_slotted);
     end if;
     perform kinfolk.drop_reservations(p_ids);
+    perform kinfolk.tell_handlers(p_ids);
 end
 $$;

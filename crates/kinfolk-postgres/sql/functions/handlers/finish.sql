@@ -38,7 +38,7 @@ begin
             and i.kind = 'hasten';
     end if;
     if p_on_success is not null then
-        perform kinfolk.queue_hook(p_task, p_token, p_on_success, jsonb_build_object('worker_payload', p_result));
+        perform kinfolk.queue_hook(p_task, null, p_on_success, jsonb_build_object('worker_payload', p_result));
     end if;
     if v_kinds && array['sibling', 'child', 'follow_up'] then
         select e.* into v_end from kinfolk.finish_made(p_task, p_token, p_result) e;

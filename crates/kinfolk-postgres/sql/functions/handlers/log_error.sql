@@ -1,5 +1,5 @@
--- Appends to the error log what went wrong in an attempt that ends well all the same, since someone else is told: the token must hold.
--- Locks nothing.
+-- Appends to the error log what went wrong in an attempt that ends well all the same, since an `error_handler` is told, and has the hook
+-- `on_error` of the command told as well. The token must hold. Locks nothing.
 
 create or replace function kinfolk.log_error(p_task bigint, p_token uuid, p_failure jsonb) returns void
 language plpgsql volatile security definer
@@ -13,8 +13,8 @@ begin
             hint = 'say whose attempt it is, and what went wrong';
     end if;
     perform kinfolk.require_settles(array[p_task], array[p_token], array['failed'], '{}', array[p_failure], '{}');
-    insert into kinfolk.error (at, task_id, command_id, attempt, handler, failure)
-    select kinfolk.clock(), t.id, t.command_id, t.attempt, kinfolk.failing_function(t.id), p_failure
+    insert into kinfolk.error (at, task_id, command_id, queue_id, attempt, handler, failure)
+    select kinfolk.clock(), t.id, t.command_id, t.queue_id, t.attempt, kinfolk.failing_function(t.id), p_failure
     from kinfolk.task t
     where t.id = p_task
         and t.token = p_token
@@ -22,5 +22,6 @@ begin
     if not found then
         raise exception using errcode = 'KF010', message = format('task %s is no longer with this attempt', p_task);
     end if;
+    perform kinfolk.tell_errors(array[p_task], array[null::integer], array[p_failure]);
 end
 $$;

@@ -78,7 +78,8 @@ begin
                 else d.delay_us
             end as wait_us,
             d.next_state = 'pending' and d.outcome in ('snooze', 'yield', 'release') as is_free,
-            d.next_state = 'pending' and d.outcome = 'release' as is_release
+            d.next_state = 'pending' and d.outcome = 'release' as is_release,
+            d.is_cancelled or d.outcome in ('failed', 'never') as is_error
         from joined d
     ),
     moved as (
@@ -139,8 +140,8 @@ begin
         where d.own_state <> 'completed' or d.runs > 1
     ),
     logged as (
-        insert into kinfolk.error (at, task_id, command_id, attempt, handler, failure)
-        select p_now, d.id, d.command_id, d.attempt, kinfolk.failing_function(d.id), d.new_failure
+        insert into kinfolk.error (at, task_id, command_id, queue_id, attempt, handler, failure)
+        select p_now, d.id, d.command_id, d.queue_id, d.attempt, kinfolk.failing_function(d.id), d.new_failure
         from timed d
         where not d.is_cancelled
             and d.outcome in ('failed', 'never')
@@ -159,7 +160,9 @@ begin
         array_agg(d.id) filter (where d.parked and d.root_id is null and d.next_state >= 'completed') as roots,
         array_agg(d.next_state) filter (where d.parked and d.root_id is null and d.next_state >= 'completed') as root_states,
         array_agg(d.id) filter (where d.keyed) as keyed,
-        array_agg(d.id) filter (where not d.is_cancelled and d.outcome in ('failed', 'never')) as errors
+        array_agg(d.id) filter (where d.is_error) as errors,
+        array_agg(d.attempt) filter (where d.is_error) as error_attempts,
+        array_agg(case when d.is_cancelled then kinfolk.failure_cancelled() else d.new_failure end) filter (where d.is_error) as failures
     into v_settled
     from timed d;
     perform kinfolk.require_locked(v_settled.families, p_families);
@@ -184,7 +187,7 @@ begin
         perform kinfolk.release_slots(v_settled.keyed);
     end if;
     if v_settled.errors is not null then
-        perform kinfolk.tell_errors(v_settled.errors);
+        perform kinfolk.tell_errors(v_settled.errors, v_settled.error_attempts, v_settled.failures);
     end if;
 
     -- point: settle_rest.moved

@@ -165,6 +165,8 @@ begin
         count(*) filter (where d.own_state = 'cancelled') as cancelled,
         array_agg(distinct d.queue_id) as queues,
         array_agg(d.id) as ids,
+        array_agg(d.attempt) as attempts,
+        array_agg(kinfolk.failure_lost(d.worker_id)) as failures,
         array_agg(d.fan_out_id) filter (where d.fan_out_id is not null and d.next_state >= 'completed') as fan_outs,
         array_agg(d.nth) filter (where d.fan_out_id is not null and d.next_state >= 'completed') as children,
         array_agg(d.next_state) filter (where d.fan_out_id is not null and d.next_state >= 'completed') as states,
@@ -192,6 +194,9 @@ begin
     end if;
 
     perform kinfolk.drop_intents(v_ended.ids);
+    if v_ended.ids is not null then
+        perform kinfolk.tell_errors(v_ended.ids, v_ended.attempts, v_ended.failures);
+    end if;
     if v_ended.keyed is not null then
         perform kinfolk.release_slots(v_ended.keyed);
     end if;
