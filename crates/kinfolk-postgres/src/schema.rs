@@ -142,7 +142,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     explain:
         explain why_waiting why_pending why_family why_keys count_before shown;
     check:
-        check_invariants check_durable check_slots lost_keys doctor doctor_suspects doctor_schedules doctor_modules find_finder horizon_holders
+        check_invariants check_durable check_slots lost_keys doctor doctor_server doctor_horizon doctor_handlers doctor_suspects doctor_schedules doctor_modules find_finder horizon_holders
         whole_seconds;
 };
 
