@@ -210,8 +210,20 @@ fn axis_of(root: &Task, lines: &[Line], now: Timestamp, folding: bool) -> Axis {
             What::More { .. } | What::MoreAfter { .. } | What::Cut => {}
         }
     }
+    // A follow-up that has run ends after its family.
+    let after: Vec<&Task> = lines.iter().filter_map(after).filter(|task| task.first_started_at.is_some()).collect();
+    let goes_on = root.finished_at.is_none() || after.iter().any(|task| task.finished_at.is_none());
+    let end = after.iter().filter_map(|task| task.finished_at).chain(root.finished_at).max().filter(|_| !goes_on);
     let drawn_all = !lines.iter().any(|line| matches!(line.what, What::More { .. }));
-    Axis::new(began(root), root.finished_at, now, (folding && drawn_all).then_some(busy.as_slice()))
+    Axis::new(began(root), end, now, (folding && drawn_all).then_some(busy.as_slice()))
+}
+
+/// The follow-up that a row is about.
+fn after(line: &Line) -> Option<&Task> {
+    match &line.what {
+        What::After { task, .. } => Some(task),
+        _ => None,
+    }
 }
 
 /// The workers that run its tasks now, as far as those are rows.
