@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kinfolk_core::audit::Audited;
 use kinfolk_core::cause::Causes;
-use kinfolk_core::error_log::LoggedError;
+use kinfolk_core::error_log::{ErrorFilter, LoggedError};
 use kinfolk_core::filter::{Filter, Matches, Page};
 use kinfolk_core::held::Held;
 use kinfolk_core::inspect::{Finding, Stats, Violation};
@@ -88,9 +88,9 @@ impl Kinfolk {
         self.store().schedules().await
     }
 
-    /// A page of the error log, newest first: entries with a smaller number than this.
-    pub async fn errors(&self, before: Option<i64>, limit: usize) -> Result<Vec<LoggedError>, StoreError> {
-        self.store().errors(before, limit).await
+    /// A page of the error log, newest first.
+    pub async fn errors(&self, filter: &ErrorFilter) -> Result<Vec<LoggedError>, StoreError> {
+        self.store().errors(filter).await
     }
 
     /// A page of the audit log, newest first: entries with a smaller number than this.

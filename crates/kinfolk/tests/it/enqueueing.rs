@@ -79,7 +79,8 @@ async fn the_handle_sees_what_the_store_has(lab: &Lab) {
     assert_eq!(kinfolk.failures(Duration::from_secs(3600)).await.unwrap().causes[0].tasks, 1);
     assert_eq!(kinfolk.attempts(id).await.unwrap().len(), 1);
     assert_eq!((kinfolk.commands().await.unwrap().len(), kinfolk.workers().await.unwrap().len()), (1, 1));
-    assert_eq!((kinfolk.schedules().await.unwrap().len(), kinfolk.errors(None, 5).await.unwrap().len()), (0, 1));
+    let newest = kinfolk::core::error_log::ErrorFilter::newest(5);
+    assert_eq!((kinfolk.schedules().await.unwrap().len(), kinfolk.errors(&newest).await.unwrap().len()), (0, 1));
     assert!(kinfolk.queues().await.unwrap().iter().any(|queue| queue.name.as_str() == "default"));
     assert_eq!((kinfolk.check().await.unwrap(), kinfolk.held(None).await.unwrap().len()), (vec![], 0));
     worker.stop().await.unwrap();
