@@ -46,7 +46,7 @@ impl Looker {
         let answer = ask(self.address, &path).await?;
         let took = begun.elapsed();
         let status = answer.lines().next().unwrap_or_default();
-        anyhow::ensure!([" 200 ", " 303 "].iter().any(|fine| status.contains(fine)), "GET {path}: {status}");
+        anyhow::ensure!([" 200 ", " 302 ", " 303 "].iter().any(|fine| status.contains(fine)), "GET {path}: {status}");
         let (_, body) = answer.split_once("\r\n\r\n").context("an answer has a body")?;
         Ok((took, body.to_owned()))
     }

@@ -96,7 +96,8 @@ create index task_finished on kinfolk.task (queue_id, state, finished_at, id)
     where finished_at is not null and parent_id is null;
 
 -- What did not complete, for those who look: nothing that completes enters it.
-create index task_not_completed on kinfolk.task (state, finished_at, id) where state in ('failed', 'cancelled');
+create index task_not_completed on kinfolk.task (state, finished_at, id) include (queue_id, command_id)
+    where state in ('failed', 'cancelled');
 
 create index task_unique on kinfolk.task (unique_key, command_id, id) where unique_key is not null;
 

@@ -1,7 +1,7 @@
 -- ended: how many tasks have ended, by queue, command and state: completed ones among the newest, failed and cancelled ones among
 -- those that ended last.
 -- params: 1 page
--- index:  by number, backwards; task_not_completed_idx, backwards
+-- index:  by number, backwards; task_not_completed_idx, backwards and alone
 select queue_id,
        command_id,
        state,
@@ -27,7 +27,7 @@ from (
         from task
         where state = 'failed'
           and (state = 'failed' or state = 'cancelled')
-        order by finished_at desc
+        order by finished_at desc, id desc
         limit ?1
     )
     union all
@@ -39,7 +39,7 @@ from (
         from task
         where state = 'cancelled'
           and (state = 'failed' or state = 'cancelled')
-        order by finished_at desc
+        order by finished_at desc, id desc
         limit ?1
     )
 )

@@ -124,7 +124,7 @@ create index task_finished_idx on task (queue_id, state, finished_at, id, comman
 where finished_at is not null and depth = 0;
 
 -- What did not complete, for those who look: nothing that completes enters it.
-create index task_not_completed_idx on task (state, finished_at)
+create index task_not_completed_idx on task (state, finished_at, id, queue_id, command_id)
 where state = 'failed' or state = 'cancelled';
 
 -- Who holds or has held a key.

@@ -143,7 +143,7 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
         "COVERING INDEX task_later_idx"
     ],
     "inspect/running.sql" => ["INDEX task_running_idx"],
-    "inspect/ended.sql" => ["#", "INDEX task_not_completed_idx"],
+    "inspect/ended.sql" => ["#", "COVERING INDEX task_not_completed_idx"],
     "inspect/more.sql" => ["#", "COVERING INDEX task_not_completed_idx"],
     "inspect/active.sql" => ["INDEX task_shelf_idx", "INDEX fan_out_open_idx"],
     "inspect/struck.sql" =>
