@@ -31,7 +31,7 @@ const STAGES: &str = "
     select rpad(s.step || ' ' || s.stage, 40) || lpad(s.seconds::text, 10) || lpad(s.children::text, 8)
         || lpad(coalesce(s.child_seconds::text, '-'), 12) || lpad(coalesce(s.parallel::text, '-'), 6)
         || lpad(coalesce(t.theirs, '-'), 28)
-    from register.stages(%) s
+    from (select s.*, row_number() over () as nth from register.stages(%) s) s
     left join (values
         ('derive_statistical_unit', '6800 s, 2337 batches, 3.7'),
         ('statistical_unit_flush_staging', '1038 s'),
@@ -39,7 +39,8 @@ const STAGES: &str = "
         ('derive_statistical_history', '2 s, 3 periods'),
         ('derive_statistical_unit_facet', '178 s'),
         ('derive_statistical_history_facet', '1 s, 3 periods')
-    ) as t(stage, theirs) using (stage)";
+    ) as t(stage, theirs) using (stage)
+    order by s.nth";
 
 /// Runs all sizes.
 pub(crate) fn run(root: &Path, sizes: &[&str]) -> Result<bool> {
@@ -86,7 +87,11 @@ impl Bench {
         }
         cluster.psql(&format!("call register.generate({units})"))?;
         cluster.psql("checkpoint")?;
-        let work = Command::new(&program).args(["--database", &url, "work"]).stdout(Stdio::null()).spawn()?;
+        let work = Command::new(&program)
+            .args(["--database", &url, "work"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
         Ok(Self { cluster, units, worker: Some(Worker(work)) })
     }
 
