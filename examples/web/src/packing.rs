@@ -20,7 +20,7 @@ impl Task for Pack {
         for parcel in 1..=self.parcels {
             // Recorded: a parcel that was packed before a crash is not packed again.
             ctx.step("pack", pack()).await?;
-            ctx.progress(parcel.into(), self.parcels.into(), format!("parcel {parcel} of order {}", self.order))
+            ctx.progress(parcel.into(), u64::from(self.parcels), format!("parcel {parcel} of order {}", self.order))
                 .await?;
         }
         Ok(self.parcels)
