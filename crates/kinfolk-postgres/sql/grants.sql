@@ -63,5 +63,5 @@ grant insert on kinfolk.tasks to kinfolk_producer, kinfolk_viewer;
 
 -- All but `caller`, which is the role that inserts.
 grant insert (names, queues, priorities, max_attempts, base_ms, cap_ms, jitter_pct, timeouts_us, handlers, befores, afters,
-    statement_timeouts_us, groups, spans, max_strikes, envelopes, on_successes, on_errors)
+    statement_timeouts_us, groups, spans, max_strikes, envelopes, on_successes, on_errors, labels)
 on kinfolk.registration to kinfolk_producer, kinfolk_operator;

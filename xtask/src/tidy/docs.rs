@@ -4,7 +4,7 @@ use super::Tree;
 
 /// Pages that name files of the sources in backticks; each such path must exist.
 const PAGES_WITH_PATHS: &[&str] =
-    &["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/internals/locks.md", "docs/releasing.md"];
+    &["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/internals/claim.md", "docs/internals/locks.md", "docs/releasing.md"];
 
 /// The programs that the README shows, and tests compile and run, each from its line with this beginning on. The last one
 /// is what the demo runs, too.

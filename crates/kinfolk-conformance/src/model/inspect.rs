@@ -10,7 +10,7 @@ use kinfolk_core::limits::{LOOK_MAX, PAGE_MAX, RUNS_SHOWN_MAX};
 use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
 use kinfolk_core::worker::WorkerView;
-use kinfolk_core::{Attempt, Gate, InputError, QueueName, Run, State, Tally, Task, TaskId, Timestamp};
+use kinfolk_core::{Attempt, CommandName, Gate, InputError, QueueName, Run, State, Tally, Task, TaskId, Timestamp};
 
 use super::{Engine, Row};
 
