@@ -238,7 +238,7 @@ async fn families(visit: &Visit, now: Timestamp) -> Result<Vec<Family>, Problem>
             id: root.id.to_string(),
             href: visit.links.to(&format!("/families/{}", root.id)),
             badge: Badge::of(root),
-            name: Named::task(&root),
+            name: Named::task(root),
             going: Going::of(root, &names, now),
             bar: (tally.total > 0).then(|| Bar::tally(&tally)),
             done: format!("{} of {}", words::count(tally.ended()), words::count(tally.total)),

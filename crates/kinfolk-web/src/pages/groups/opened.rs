@@ -35,7 +35,7 @@ impl Opened {
         let row = |task: &Task, since: Timestamp| Row {
             id: task.id.to_string(),
             href: visit.links.to(&format!("/tasks/{}", task.id)),
-            name: Named::task(&task),
+            name: Named::task(task),
             going: Going::of(task, &names, now),
             since: Moment::lasting(since.min(now), now),
         };
