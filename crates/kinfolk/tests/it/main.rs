@@ -16,6 +16,7 @@ mod groups;
 mod guide;
 mod handlers;
 mod keys;
+mod kit;
 mod lab;
 mod layers;
 mod leases;
