@@ -36,7 +36,7 @@ const OUTSIDE: [Outside; 4] = [
         pub async fn own(url: &str) -> Result<sqlx::SqlitePool, sqlx::Error> { sqlx::SqlitePool::connect(url).await }
         pub async fn tasks() -> Result<kinfolk::Kinfolk, kinfolk::Error> { kinfolk::Kinfolk::open(\"sqlite:tasks.db\").await }",
         without: &["openssl-sys"],
-        most: 300,
+        most: 210,
     },
     Outside {
         name: "postgres_only",
@@ -45,7 +45,7 @@ const OUTSIDE: [Outside; 4] = [
             kinfolk::Kinfolk::open(url).await?.worker().start().await
         }",
         without: &["libsqlite3-sys", "rusqlite", "axum", "sqlx-core"],
-        most: 200,
+        most: 135,
     },
     Outside {
         name: "sqlite_only",
@@ -54,7 +54,7 @@ const OUTSIDE: [Outside; 4] = [
             kinfolk::Kinfolk::open(url).await?.worker().start().await
         }",
         without: &["tokio-postgres", "rustls", "ring", "axum", "sqlx-core"],
-        most: 120,
+        most: 90,
     },
     Outside {
         name: "enqueues_only",
@@ -67,7 +67,7 @@ const OUTSIDE: [Outside; 4] = [
             kinfolk_sqlx::enqueue_in(connection, &[task]).await.is_ok()
         }",
         without: &["kinfolk", "kinfolk-postgres", "kinfolk-sqlite", "libsqlite3-sys", "tokio-postgres"],
-        most: 150,
+        most: 140,
     },
 ];
 

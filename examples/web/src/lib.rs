@@ -1,7 +1,7 @@
 //! A small shop on axum: an order and the task that packs it are made in one transaction, a browser follows the packing by
 //! server-sent events, and the pages of Kinfolk are mounted under `/admin`, behind the shop's own log-in.
 //!
-//! The shop's tables are its own; the address decides whether all is in PostgreSQL, by sqlx, or in SQLite files.
+//! The shop's tables are its own; the address decides whether all is in PostgreSQL, by sqlx, or in an SQLite file.
 
 mod admin;
 mod packing;
@@ -29,8 +29,7 @@ pub async fn open(url: &str, password: &str) -> Result<(Router, WorkerHandle), F
     let kinfolk = Kinfolk::open(url).await?;
     kinfolk.migrate().await?;
     let shop = Shop::open(url).await?;
-    let worker = kinfolk.worker().task::<packing::Pack>().start().await?;
-    shop.enqueue_forgotten(&kinfolk).await?;
+    let worker = kinfolk.worker().handle(packing::pack).start().await?;
     let pages = kinfolk_web::router(kinfolk.store().clone(), kinfolk_web::Config::behind_your_own_login());
     let router = Router::new()
         .route("/", get(routes::page))

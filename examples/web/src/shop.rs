@@ -1,12 +1,11 @@
-//! The shop's own tables: by sqlx on PostgreSQL, by rusqlite in a file beside that of the tasks.
-//!
-//! On PostgreSQL an order and its task are one transaction. On SQLite they are two: an order whose task was not enqueued, since the
-//! shop was killed in between, is enqueued when the shop opens again, under a unique key.
+//! The shop's own table, beside those of the tasks: by sqlx on PostgreSQL, by rusqlite in the file of an SQLite store. On both an
+//! order and the task that packs it are one transaction.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use kinfolk::{Kinfolk, TaskId, Unique};
-use rusqlite::{Connection, OptionalExtension as _};
+use kinfolk::{Kinfolk, TaskId};
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 use sqlx::{PgPool, query, query_scalar};
 
 use crate::Fault;
@@ -19,27 +18,31 @@ const TABLE_SQLITE: &str = "create table if not exists web_order (
 const INSERT: &str = "insert into web_order (customer, parcels) values ($1, $2) returning number";
 const SET_TASK: &str = "update web_order set task = $2 where number = $1";
 const TASK_OF: &str = "select task from web_order where number = $1";
-const FORGOTTEN: &str = "select number, parcels from web_order where task is null";
+
+/// How long an order waits for others that write to the file.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where orders are kept.
 #[derive(Clone, Debug)]
 pub(crate) enum Shop {
-    /// In the database of the tasks.
+    /// In PostgreSQL.
     Postgres(PgPool),
-    /// In a file beside that of the tasks.
-    Sqlite(Orders),
+    /// In an SQLite file.
+    Sqlite(Arc<Mutex<Connection>>),
 }
 
 impl Shop {
+    /// Opens the database of a store that is there.
     pub(crate) async fn open(url: &str) -> Result<Self, Fault> {
         if url.starts_with("postgres") {
             let pool = PgPool::connect(url).await?;
             query(TABLE_POSTGRES).execute(&pool).await?;
             return Ok(Self::Postgres(pool));
         }
-        let file = Connection::open(format!("{}-orders", url.trim_start_matches("sqlite:")))?;
+        let file = Connection::open(url.trim_start_matches("sqlite:"))?;
+        file.busy_timeout(PATIENCE)?;
         file.execute(TABLE_SQLITE, ())?;
-        Ok(Self::Sqlite(Orders(Arc::new(Mutex::new(file)))))
+        Ok(Self::Sqlite(Arc::new(Mutex::new(file))))
     }
 
     /// Takes an order. Its number.
@@ -49,18 +52,24 @@ impl Shop {
                 let mut transaction = pool.begin().await?;
                 let insert = query_scalar(INSERT).bind(customer).bind(i64::from(parcels));
                 let order: i64 = insert.fetch_one(&mut *transaction).await?;
-                let task = kinfolk.enqueue_task(&Pack { order, parcels }).into_task()?;
-                let task = kinfolk_sqlx::enqueue_in(&mut transaction, &[task]).await?.remove(0).id()?;
+                let packing = kinfolk.enqueue_task(&Pack { order, parcels });
+                let task = packing.in_tx(&mut transaction).await?.id()?;
                 query(SET_TASK).bind(order).bind(task.0).execute(&mut *transaction).await?;
                 transaction.commit().await?;
                 Ok(order)
             }
-            Self::Sqlite(orders) => {
-                let customer = customer.to_owned();
-                let order =
-                    orders.ask(move |file| file.query_row(INSERT, (customer, parcels), |row| row.get(0))).await?;
-                orders.enqueue(kinfolk, Pack { order, parcels }).await?;
-                Ok(order)
+            Self::Sqlite(file) => {
+                let (kinfolk, customer) = (kinfolk.clone(), customer.to_owned());
+                on_a_thread(file, move |file| {
+                    let transaction = file.transaction_with_behavior(TransactionBehavior::Immediate)?;
+                    let order = transaction.query_row(INSERT, (customer, parcels), |row| row.get(0))?;
+                    let packing = kinfolk.enqueue_task(&Pack { order, parcels }).into_task()?;
+                    let task = kinfolk::sqlite::enqueue_in(&transaction, &[packing])?.remove(0).id()?;
+                    transaction.execute(SET_TASK, (order, task.0))?;
+                    transaction.commit()?;
+                    Ok(order)
+                })
+                .await
             }
         }
     }
@@ -69,48 +78,20 @@ impl Shop {
     pub(crate) async fn task_of(&self, order: i64) -> Result<Option<TaskId>, Fault> {
         let task: Option<Option<i64>> = match self {
             Self::Postgres(pool) => query_scalar(TASK_OF).bind(order).fetch_optional(pool).await?,
-            Self::Sqlite(orders) => {
-                orders.ask(move |file| file.query_row(TASK_OF, [order], |row| row.get(0)).optional()).await?
+            Self::Sqlite(file) => {
+                let look = move |file: &mut Connection| file.query_row(TASK_OF, [order], |row| row.get(0)).optional();
+                on_a_thread(file, move |file| Ok(look(file)?)).await?
             }
         };
         Ok(task.flatten().map(TaskId))
     }
-
-    /// Enqueues what was ordered and never enqueued.
-    pub(crate) async fn enqueue_forgotten(&self, kinfolk: &Kinfolk) -> Result<(), Fault> {
-        if let Self::Sqlite(orders) = self {
-            for pack in orders.ask(forgotten).await? {
-                orders.enqueue(kinfolk, pack).await?;
-            }
-        }
-        Ok(())
-    }
 }
 
-/// The shop's file.
-#[derive(Clone, Debug)]
-pub(crate) struct Orders(Arc<Mutex<Connection>>);
-
-impl Orders {
-    /// Asks the file something, on a thread that may wait for the disk.
-    async fn ask<T: Send + 'static>(
-        &self,
-        ask: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, Fault> {
-        let file = self.0.clone();
-        let asked = tokio::task::spawn_blocking(move || ask(&file.lock().unwrap_or_else(PoisonError::into_inner)));
-        Ok(asked.await??)
-    }
-
-    async fn enqueue(&self, kinfolk: &Kinfolk, pack: Pack) -> Result<(), Fault> {
-        let unique = Unique::key(format!("order-{}", pack.order));
-        let task = kinfolk.enqueue_task(&pack).unique(unique).await?.id()?;
-        self.ask(move |file| file.execute(SET_TASK, (pack.order, task.0))).await?;
-        Ok(())
-    }
-}
-
-fn forgotten(file: &Connection) -> rusqlite::Result<Vec<Pack>> {
-    let mut look = file.prepare(FORGOTTEN)?;
-    look.query_map((), |row| Ok(Pack { order: row.get(0)?, parcels: row.get(1)? }))?.collect()
+/// Works on the file on a thread that may wait for the disk.
+async fn on_a_thread<T: Send + 'static>(
+    file: &Arc<Mutex<Connection>>,
+    act: impl FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
+) -> Result<T, Fault> {
+    let file = file.clone();
+    tokio::task::spawn_blocking(move || act(&mut file.lock().unwrap_or_else(PoisonError::into_inner))).await?
 }
