@@ -35,7 +35,10 @@ async fn beside_free(
     sites: &Sites,
     output: &mut Output,
 ) -> anyhow::Result<()> {
-    output.progress(&format!("{scenario}: a snapshot held open for {:.1} minutes, {} tasks a round", args.minutes, args.n));
+    output.progress(&format!(
+        "{scenario}: a snapshot held open for {:.1} minutes, {} tasks a round",
+        args.minutes, args.n
+    ));
     let (free_scratch, free) = sites.engine().await?;
     let (held_scratch, held) = sites.engine().await?;
     for (scratch, engine) in [(&free_scratch, &free), (&held_scratch, &held)] {
@@ -58,7 +61,9 @@ async fn beside_free(
     snapshot.release().await?;
     let comparison = Comparison::of(&rates[rates.len() / 2..]);
     let figure = Figure::new(scenario, sites.store(), args.n, "the same drain without a snapshot", comparison);
-    output.figure(figure.note(format!("snapshot held for {minutes:.1} minutes and {done} tasks; the second half of them")))?;
+    output.figure(
+        figure.note(format!("snapshot held for {minutes:.1} minutes and {done} tasks; the second half of them")),
+    )?;
     drop((free, held));
     free_scratch.remove().await?;
     held_scratch.remove().await

@@ -114,7 +114,10 @@ fn obeys_the_rules(name: &str, value: &Value, member: &str) {
         assert!(!["now", "at", "until", "since"].contains(&key.as_str()), "{name}: {key}");
         assert!(value != "", "{name}: {key} is nothing, and not null");
         if member.is_empty() && key == "task" {
-            assert!(!members.contains_key("id") || members.contains_key("rule") || name == "errors", "{name}: both id and task");
+            assert!(
+                !members.contains_key("id") || members.contains_key("rule") || name == "errors",
+                "{name}: both id and task"
+            );
         }
         match value {
             Value::Object(_) => obeys_the_rules(name, value, key),

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use kinfolk_core::crash::RUNNER_POINTS;
 use kinfolk_core::Store;
+use kinfolk_core::crash::RUNNER_POINTS;
 use kinfolk_faults::bed::{Bed, Kind};
 use kinfolk_faults::sound::{assert_unbroken, wait_drained};
 use kinfolk_faults::victim::Orders;
