@@ -57,6 +57,7 @@ async fn claimed(store: &kinfolk_postgres::PgStore, many: usize) -> (Vec<TaskId>
     let worker = WorkerSpec {
         id: WorkerId(Uuid::new_v4()),
         name: "sqlx".to_owned(),
+        version: String::new(),
         queues: vec![QueueName::default()],
         commands: vec![command("mail")],
         lease: Duration::from_secs(30),

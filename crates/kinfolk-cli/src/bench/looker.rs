@@ -63,7 +63,7 @@ impl Looker {
             let path = self.filled(&format!("/api/v1/live/{}", SUBJECTS[n % SUBJECTS.len()]));
             let mut stream = send(address, &path).await?;
             let mut bytes = [0; 4_096];
-            stream.read(&mut bytes).await?;
+            anyhow::ensure!(stream.read(&mut bytes).await? > 0, "{path} ends before its first event");
             looking.spawn(async move {
                 while stream.read(&mut bytes).await? > 0 {}
                 Ok(())
