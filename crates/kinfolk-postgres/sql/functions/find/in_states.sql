@@ -16,7 +16,8 @@ declare
     v_command integer := (select c.id from kinfolk.command c where c.name = p_filter ->> 'command');
     v_state text;
 begin
-    for v_state in select s.state from jsonb_array_elements_text(p_filter -> 'state') as s(state) loop
+    -- A state that is named twice counts once.
+    for v_state in select distinct s.state from jsonb_array_elements_text(p_filter -> 'state') as s(state) loop
         case v_state
             when 'pending' then
                 v_ids := v_ids || kinfolk.pending_of(v_queues, v_command, p_page);
