@@ -48,7 +48,7 @@ async fn a_mistake_is_told_in_one_line_and_a_hint_without_our_own_sql() {
         ("select kinfolk.explain(null)", "task is null", "number of a task"),
         ("select kinfolk.bulk('drop', '{}')", "unknown action 'drop'", "there are cancel"),
         ("select kinfolk.bulk('cancel', null)", "a filter is a JSON object", "such as"),
-        ("select kinfolk.list_tasks('{\"stat\": 1}')", "a filter has no 'stat'", "there are state"),
+        ("select kinfolk.list_tasks('{\"stat\": 1}')", "a filter has no 'stat'", "there are "),
         (
             "select kinfolk.list_tasks('{\"state\": \"failed\"}')",
             "state of the filter is \"failed\"",

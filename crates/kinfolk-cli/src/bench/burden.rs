@@ -86,20 +86,20 @@ impl Engine {
         self.declare_groups().await?;
         let names = [FAILS, DROPPED].map(|name| CommandName::new(name).map(Command::new));
         self.kinfolk().register(&names.into_iter().collect::<Result<Vec<_>, _>>()?).await?;
-        let (tenth, twentieth, few) = (load / 10, load / 20, load / 1_000);
+        let (tenth, twentieth, fiftieth, few) = (load / 10, load / 20, (load / 50).max(1), load / 1_000);
         let root = self.families(tenth, few, capacity).await?;
         self.plain(FAILS, twentieth, |task| task).await?;
-        let ended = load.saturating_sub(3 * tenth + 2 * twentieth + 2 * (load / 50) + 22 * few);
+        let ended = load.saturating_sub(3 * tenth + 2 * twentieth + 2 * fiftieth + 22 * few);
         self.plain(NOOP, ended, |task| task).await?;
         run_dry(self.worker_of(&[NOOP], capacity).handler(FAILS, fail)).await?;
-        self.drop_some(load / 50).await?;
+        self.drop_some(fiftieth).await?;
         self.plain(NOOP, tenth, |task| NewTask { due: Due::After(Duration::from_secs(24 * 3600)), ..task }).await?;
         self.plain(OTHER, tenth, |task| task).await?;
         let still = QueueName::new(STILL)?;
         self.kinfolk().set_queue(&still, &Policy::default()).await?;
         self.kinfolk().pause(&still, None).await?;
         self.plain(NOOP, twentieth, |task| NewTask { queue: Some(still.clone()), ..task }).await?;
-        let holder = self.block(load / 50, capacity).await?;
+        let holder = self.block(fiftieth, capacity).await?;
         self.settings().await?;
         let words = self.words(root).await?;
         Ok(Burden { holder, words })

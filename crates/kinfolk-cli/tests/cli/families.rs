@@ -38,13 +38,16 @@ fn a_family_is_shown_as_a_tree(db: &Db) {
     db.ok(&["work", "--until-idle"]);
     let text = db.ok(&["tree", &id]);
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), 6, "{text}");
+    assert_eq!(lines.len(), 9, "{text}");
     assert!(lines[0].starts_with(&format!("{id} spawn failed in ")), "{text}");
     assert!(lines[0].contains("2 children: 1 completed, 1 failed  children: 1 of 2 children failed"), "{text}");
     assert!(lines[1].starts_with("├─ ") && lines[1].contains("spawn completed in"), "{text}");
     assert!(lines[2].starts_with("│  ├─ ") && lines[3].starts_with("│  └─ "), "{text}");
     assert!(lines[4].starts_with("└─ ") && lines[4].ends_with("error: no luck"), "{text}");
-    assert_eq!(lines[5], "4 descendants: 3 completed, 1 failed");
+    assert_eq!(lines[5], "follow-ups:", "{text}");
+    assert!(lines[6].contains("noop completed in"), "{text}");
+    assert!(lines[7].ends_with(&format!("skipped: the family of task {id} did not complete")), "{text}");
+    assert_eq!(lines[8], "4 descendants: 3 completed, 1 failed");
 
     let tree = db.json(&["tree", &id]);
     let family: Vec<(i64, i64)> = tree
