@@ -135,7 +135,7 @@ async fn everything_around_tasks_is_told() {
         assert_eq!(mail["paused_by"], "local");
         assert_eq!(post(&app, "/api/v1/queues/mail/resume", "").await.status, 204);
         let metrics = get(&app, "/metrics").await.text;
-        assert!(metrics.contains("kinfolk_tasks{queue=\"mail\",command=\"send\",state=\"failed\"} 1"), "{metrics}");
+        assert!(metrics.contains("kinfolk_tasks{queue=\"mail\",command=\"send\",state=\"failed\"} 2"), "{metrics}");
         assert_eq!(get(&app, "/healthz").await.text, "ok\n");
         assert_eq!(get(&app, "/readyz").await.text, "ready\n");
     }
