@@ -49,7 +49,7 @@ impl WorkerBuilder {
     }
 
     /// Handle a command with a function of context and payload, without a type for its tasks. The command is a name, or a
-    /// [`Command`] with defaults of its own.
+    /// [`Command`](crate::Command) with defaults of its own.
     pub fn handler<P, R, F, W>(mut self, command: impl IntoCommand, function: F) -> Self
     where
         P: DeserializeOwned,
