@@ -33,6 +33,8 @@ async fn process_message(task: ProcessMessage) -> Result<(), TaskError> {
 #[task(command = "send-receipt", output = u32, groups(provider(rate = "10/s", shared)))]
 struct SendReceipt {
     number: u32,
+    #[task(key)]
+    provider: String,
 }
 
 async fn send_receipt(task: SendReceipt, ctx: Ctx) -> Result<u32, TaskError> {
@@ -73,7 +75,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let mut receipts = Vec::new();
     for number in 1..=5 {
-        receipts.push(kinfolk.enqueue_task(&SendReceipt { number }).await?.id()?);
+        receipts.push(kinfolk.enqueue_task(&SendReceipt { number, provider: "mail".to_owned() }).await?.id()?);
     }
     kinfolk.wait(receipts[0]).await?;
     println!("{}", why(&kinfolk, receipts[4]).await?);

@@ -15,7 +15,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let kinfolk = Kinfolk::open("sqlite:welcome.db").await?; // or postgres://…
     let worker = kinfolk.worker().handler("welcome", welcome).start().await?;
     let task = kinfolk.enqueue("welcome", "cousin").await?.id()?;
-    worker.wait_idle().await;
-    println!("{:?}", kinfolk.task(task).await?.result);
+    println!("{:?}", kinfolk.wait(task).await?.result);
     Ok(worker.stop().await?)
 }

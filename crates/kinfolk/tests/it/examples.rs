@@ -157,7 +157,7 @@ fn run_orders(url: &str) {
     assert_eq!(lines[0], "R-00001, 248.00 €: 2 parcels, 2 letters");
     assert_eq!(lines[1], "R-00002, 49.00 €: 1 parcels, 1 letters", "a letter that was lost does not fail the order");
     assert!(
-        lines[2].contains("out of stock: unicorn (error of") && lines[2].contains("1 of 2 sub-tasks of fan-out"),
+        lines[2].contains("out of stock: \"unicorn\" (error of") && lines[2].contains("1 of 2 sub-tasks of fan-out"),
         "{said}"
     );
     assert!(lines[3].contains("not a mail address: \"somewhere\"") && lines.len() == 4, "{said}");
