@@ -49,13 +49,15 @@ fn a_family_is_shown_as_a_tree(db: &Db) {
     assert!(lines[7].ends_with(&format!("skipped: the family of task {id} did not complete")), "{text}");
     assert_eq!(lines[8], "4 descendants: 3 completed, 1 failed");
 
-    let tree = db.json(&["tree", &id]);
+    let root: i64 = id.parse().unwrap();
+    let told = db.json(&["tree", &id]);
+    let (follow_ups, tree): (Vec<_>, Vec<_>) = told.into_iter().partition(|task| !task["follows"].is_null());
+    assert!(follow_ups.len() == 2 && follow_ups.iter().all(|task| task["follows"] == root), "{follow_ups:?}");
     let family: Vec<(i64, i64)> = tree
         .iter()
         .map(|task| (task["depth"].as_i64().unwrap(), task["children"]["total"].as_i64().unwrap()))
         .collect();
     assert_eq!(family, [(0, 2), (1, 2), (2, 0), (2, 0), (1, 0)]);
-    let root: i64 = id.parse().unwrap();
     assert!(tree.iter().all(|task| task["root"] == root));
 
     let child = tree[1]["id"].to_string();
