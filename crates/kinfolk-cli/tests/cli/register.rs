@@ -276,7 +276,12 @@ fn the_page_shows_stages_live_and_says_when_caches_are_out_of_date() {
     db.sql("insert into register.enterprise (id, valid_from, name) values (1, '2019-01-01', 'one')");
     let Some(browser) = Browser::start("the page of the register", Setup::default()) else { return };
     let (serving, address) = server(&db, &["serve", "--pages", &format!("{FOLDER}/pages")]);
+    // A worker looks at the statuses after the last settle: the page is to begin when that was told.
+    let told = "select bool_and(not s.active and s.changed_at >= (
+            select max(t.finished_at) from kinfolk.tasks t where t.command = any (s.commands)
+        )) from kinfolk.statuses() s where s.name <> 'is_importing'";
     idle(&db);
+    db.until("the end of the derivation is told", |db| ask(db, told).as_deref() == Some("t"));
     browser.go(&format!("{address}/app/"));
     let says =
         |selector: &str, words: &str| format!("document.querySelector({selector:?}).innerText.includes({words:?})");
