@@ -1,4 +1,4 @@
-//! Whoever looks at the pages: a server in this process, and clients that ask it over real connections.
+//! The readers of the pages: a server in this process, and clients that ask it over real connections.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
