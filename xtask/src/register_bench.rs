@@ -24,6 +24,7 @@ maintenance_work_mem = '512MB'
 max_wal_size = '8GB'
 checkpoint_timeout = '15min'
 autovacuum_naptime = '1min'
+track_functions = 'all'
 ";
 
 /// The stages, with the seconds that a national register published for its production run in February 2026.
@@ -42,9 +43,17 @@ const STAGES: &str = "
     ) as t(stage, theirs) using (stage)
     order by s.nth";
 
+/// How much of the server's time in functions is spent in the engine's own, without the handlers that they call.
+const SHARE: &str = "
+    select format('the engine''s own share of the time in functions: %s s of %s s, %s %%',
+        round(own / 1000, 2), round(whole / 1000, 1), round(100 * own / whole, 2))
+    from (select sum(self_time)::numeric as whole, (sum(self_time) filter (where schemaname = 'kinfolk'))::numeric as own
+          from pg_stat_user_functions) as f";
+
 /// Runs all sizes.
 pub(crate) fn run(root: &Path, sizes: &[&str]) -> Result<bool> {
-    let built = Command::new("cargo").args(["build", "--quiet", "--bin", "kinfolk"]).current_dir(root).status()?;
+    let built =
+        Command::new("cargo").args(["build", "--quiet", "--release", "--bin", "kinfolk"]).current_dir(root).status()?;
     if !built.success() {
         bail!("kinfolk can't be built");
     }
@@ -75,7 +84,7 @@ impl Bench {
     fn new(root: &Path, units: u32) -> Result<Self> {
         let cluster = Cluster::new(&debian::tools()?, SETTINGS)?;
         let url = cluster.url("postgres");
-        let program = root.join("target/debug/kinfolk");
+        let program = root.join("target/release/kinfolk");
         let migrated = Command::new(&program).args(["--database", &url, "migrate"]).stdout(Stdio::null()).status()?;
         if !migrated.success() {
             bail!("the schema can't be made");
@@ -100,7 +109,9 @@ impl Bench {
             "\n{} units: stage, seconds, children, seconds of children, side by side; theirs for 3,100,000",
             self.units
         );
+        self.cluster.psql("select pg_stat_reset()")?;
         let full = self.round("all units", 0, "select 1")?;
+        println!("{}", self.cluster.psql(SHARE)?);
         for (title, change) in [
             ("1 % changed", "select register.report_figures(0.01, 2)"),
             ("one unit changed", "select register.report_one()"),

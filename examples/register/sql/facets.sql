@@ -31,10 +31,9 @@ create table register.statistical_unit_facet_partial (
     deaths bigint not null,
     changes bigint not null,
     employees bigint not null,
-    turnover bigint not null
+    turnover bigint not null,
+    primary key (unit_type, slot, valid_from, valid_until, county, division, legal_form)
 );
-
-create index statistical_unit_facet_partial_slot on register.statistical_unit_facet_partial (unit_type, slot);
 
 -- What it amounts to now: counted, and not yet taken in.
 create unlogged table register.statistical_unit_facet_staging (

@@ -20,6 +20,7 @@ begin
     using pg_temp.difference d
     where (f.unit_type, f.valid_from, f.valid_until, f.county, f.division, f.legal_form)
             = (d.unit_type, d.valid_from, d.valid_until, d.county, d.division, d.legal_form)
+        and d.units < 0
         and f.units = 0;
     with dirty as (
         select p.resolution, p.valid_from

@@ -1,7 +1,7 @@
 -- Adds the difference between what the counted partitions amount to and what they amounted to before to the facets, marks the periods
 -- in which it counts, and keeps the new counts for the next time. Answers how many facets are different.
--- Locks the marks of the partitions, then facets, then periods; all in the order of their keys. Reads `statistical_unit_facet_partial_slot`,
--- `statistical_unit_facet_staging_slot` and the primary key of the facets.
+-- Locks the marks of the partitions, then facets, then periods; all in the order of their keys. Reads the primary key of
+-- `statistical_unit_facet_partial`, `statistical_unit_facet_staging_slot` and the primary key of the facets.
 
 create function register.reduce_facets() returns bigint
 language plpgsql
@@ -50,19 +50,28 @@ begin
 end
 $$;
 
--- Keeps what the counted partitions amount to now: the rows that the temporary table `changed` names are replaced, all others stay.
+-- Adds the temporary table `changed` to what the counted partitions amount to. All other rows stay as they are.
 create function register.keep_partials() returns void
 language plpgsql
 set jit = off
 as $$
 begin
+    insert into register.statistical_unit_facet_partial as p
+    select * from pg_temp.changed c
+    order by c.unit_type, c.slot, c.valid_from, c.valid_until, c.county, c.division, c.legal_form
+    on conflict (unit_type, slot, valid_from, valid_until, county, division, legal_form) do update set
+        units = p.units + excluded.units,
+        births = p.births + excluded.births,
+        deaths = p.deaths + excluded.deaths,
+        changes = p.changes + excluded.changes,
+        employees = p.employees + excluded.employees,
+        turnover = p.turnover + excluded.turnover;
     delete from register.statistical_unit_facet_partial p
     using pg_temp.changed c
     where (p.unit_type, p.slot, p.valid_from, p.valid_until, p.county, p.division, p.legal_form)
-        = (c.unit_type, c.slot, c.valid_from, c.valid_until, c.county, c.division, c.legal_form);
-    insert into register.statistical_unit_facet_partial
-    select s.*
-    from register.statistical_unit_facet_staging s
-    join pg_temp.changed c using (unit_type, slot, valid_from, valid_until, county, division, legal_form);
+            = (c.unit_type, c.slot, c.valid_from, c.valid_until, c.county, c.division, c.legal_form)
+        -- Only a row that lost units can have none left.
+        and c.units < 0
+        and p.units = 0;
 end
 $$;
