@@ -156,17 +156,18 @@
       showAll = false;
       last = Date.now();
       show();
-      // A slow answer is not asked for more often than it can be given.
-      if (again) setTimeout(changed, Math.max(250, 2 * (last - began)));
+      pause = Math.min(10000, Math.max(250, 20 * (last - began)));
+      if (again) changed();
     }
   };
-  let due = 0;
+  // A page that takes long is read rarely: an open page costs the server a twentieth of a core at most.
+  let due = 0, pause = 250;
   const changed = () => {
     waits += 1;
     if (held || document.hidden) { show(); return; }
     waits = 0;
     clearTimeout(due);
-    due = setTimeout(read, Math.max(0, last + 250 - Date.now()));
+    due = setTimeout(read, Math.max(0, last + pause - Date.now()));
   };
 
   // The streams of changes. When one breaks, the page says so, tries again, and reads everything once it is back.

@@ -16,9 +16,12 @@ use tokio::task::{JoinHandle, JoinSet};
 const STREAMS: usize = 200;
 /// What each stream looks at, in turn.
 const SUBJECTS: [&str; 5] = ["overview", "tasks", "tasks/{completed}", "families/{root}", "active?commands={command}"];
-/// The pages that a browser has open. Each is read again when something has changed, once a second at most.
+/// The pages that a browser has open. Each is read again when something has changed, as the script of the pages does: at most once in
+/// as long as the events take, and it rests for twenty times as long as it read.
 const OPEN: [&str; 4] = ["/", "/tasks", "/families/{root}", "/queues"];
 const AGAIN: Duration = Duration::from_secs(1);
+const REST: u32 = 20;
+const REST_MAX: Duration = Duration::from_secs(10);
 
 /// A server, and the words that stand in the addresses that it is asked for.
 pub(super) struct Looker {
@@ -72,8 +75,9 @@ impl Looker {
         for path in OPEN.map(|path| self.filled(path)) {
             looking.spawn(async move {
                 loop {
+                    let begun = Instant::now();
                     ask(address, &path).await?;
-                    tokio::time::sleep(AGAIN).await;
+                    tokio::time::sleep((begun.elapsed() * REST).clamp(AGAIN, REST_MAX)).await;
                 }
             });
         }

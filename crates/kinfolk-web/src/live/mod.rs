@@ -1,7 +1,8 @@
 //! Live: server-sent events for whoever looks at a list, a task, a family, the overview or a status.
 //!
 //! One watcher asks the store at most once a second whether anything may have changed, and only while someone looks. When it may,
-//! each subject is read once, for all who look at it, and an event is sent if what it shows differs. Events may be skipped, never
+//! each subject is read once, for all who look at it, and an event is sent if what it shows differs. What takes long is read rarely:
+//! the watcher rests for [`REST`] times as long as it read. Events may be skipped, never
 //! the last one: a stream that was cut begins with how things are, unless the client has seen exactly that.
 
 mod stream;
@@ -9,7 +10,7 @@ mod subject;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kinfolk_core::QueueName;
 use sha2::{Digest as _, Sha256};
@@ -24,6 +25,9 @@ use self::subject::Subject;
 
 /// How often the store is asked whether anything may have changed.
 const LOOK: Duration = Duration::from_secs(1);
+/// How much longer the watcher rests than it reads, and how long at most.
+const REST: u32 = 20;
+const REST_MAX: Duration = Duration::from_secs(10);
 /// Streams at once, in one process.
 const STREAMS_MAX: usize = 1_000;
 
@@ -93,9 +97,9 @@ impl Live {
 
 /// Looks until nobody does.
 async fn keep_looking(app: Weak<App>) {
-    let mut mark = None;
+    let (mut mark, mut took) = (None, Duration::ZERO);
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep((took * REST).clamp(LOOK, REST_MAX)).await;
         let Some(app) = app.upgrade() else { return };
         let watched = app.live.still_watched();
         if watched.is_empty() {
@@ -113,6 +117,7 @@ async fn keep_looking(app: Weak<App>) {
         if mark.replace(now) == Some(now) {
             continue;
         }
+        let begun = Instant::now();
         for ((subject, _), one) in watched {
             match subject.read(&app, &one.caller).await {
                 Ok(data) => say(&one, Said::new("change", data)),
@@ -124,6 +129,7 @@ async fn keep_looking(app: Weak<App>) {
                 }
             }
         }
+        took = begun.elapsed();
     }
 }
 

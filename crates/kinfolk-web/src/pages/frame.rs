@@ -66,17 +66,17 @@ impl Frame {
             finished_after: Some(now.minus(Duration::from_secs(3_600))),
             ..Filter::default()
         };
-        let failed = view.count(&failed).await?;
+        let blocking = KeyFilter { blocking: true, limit: 100, ..KeyFilter::default() };
+        let (failed, full, queues) = tokio::try_join!(view.count(&failed), view.keys(&blocking), view.queues())?;
         if failed.tasks > 0 {
             let words = if failed.more { "10,000+".to_owned() } else { words::count(failed.tasks) };
             marks.push(("/failures", Mark { class: "failed", words, title: "failed in the last hour" }));
         }
-        let full = view.keys(&KeyFilter { blocking: true, limit: 100, ..KeyFilter::default() }).await?;
         let full = full.iter().filter(|key| key.waiters > 0).count() as u64;
         if full > 0 {
             marks.push(("/groups", Mark { class: "held", words: words::count(full), title: "keys hold tasks up" }));
         }
-        let paused = view.queues().await?.iter().filter(|queue| queue.paused_at.is_some()).count() as u64;
+        let paused = queues.iter().filter(|queue| queue.paused_at.is_some()).count() as u64;
         if paused > 0 {
             marks.push(("/queues", Mark { class: "held", words: words::count(paused), title: "paused" }));
         }

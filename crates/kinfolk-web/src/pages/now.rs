@@ -88,23 +88,26 @@ pub(crate) struct Site {
 impl Site {
     async fn of(visit: &Visit, now: Timestamp) -> Result<Self, Problem> {
         let view = visit.view();
-        let mut keys = view.keys(&KeyFilter { blocking: true, limit: 100, ..KeyFilter::default() }).await?;
+        let blocking = KeyFilter { blocking: true, limit: 100, ..KeyFilter::default() };
+        let before = Filter { created_before: Some(now.minus(span::ONE_HOUR.length)), limit: 1, ..Filter::default() };
+        let two_hours = async {
+            Ok(match view.list(&before).await?.tasks.is_empty() {
+                true => None,
+                false => Some(view.failures(2 * span::ONE_HOUR.length).await?),
+            })
+        };
+        let (mut keys, two_hours, stats, held, queues, workers, findings) = tokio::try_join!(
+            view.keys(&blocking),
+            two_hours,
+            view.stats(),
+            view.held(None),
+            view.queues(),
+            view.workers(),
+            view.doctor(),
+        )?;
         keys.retain(|key| key.waiters > 0);
         keys.sort_by_key(|key| std::cmp::Reverse(key.waiters));
-        let before = Filter { created_before: Some(now.minus(span::ONE_HOUR.length)), limit: 1, ..Filter::default() };
-        let two_hours = match view.list(&before).await?.tasks.is_empty() {
-            true => None,
-            false => Some(view.failures(2 * span::ONE_HOUR.length).await?),
-        };
-        Ok(Self {
-            stats: view.stats().await?,
-            held: view.held(None).await?,
-            queues: view.queues().await?,
-            keys,
-            workers: workers::rows(&view.workers().await?, now),
-            findings: view.doctor().await?,
-            two_hours,
-        })
+        Ok(Self { stats, held, queues, keys, workers: workers::rows(&workers, now), findings, two_hours })
     }
 }
 
@@ -124,9 +127,9 @@ async fn now(visit: &Visit, place: &Place) -> Result<Response, Problem> {
     let frame = Frame::of(visit, "/", "Now").await?.live("overview").after(actions::done(place));
     let at = frame.now;
     let span = Span::of(place, span::ONE_HOUR, &SPANS);
-    let site = Site::of(visit, at).await?;
-    let found = visit.view().failures(span.length).await?;
-    let course = Course::of(visit, span, at).await?;
+    let view = visit.view();
+    let (site, found, course) =
+        tokio::try_join!(Site::of(visit, at), view.failures(span.length), Course::of(visit, span, at))?;
     let looks = looks::all(visit, place, &site, at);
     let (held, held_more) = pending::rows(site.facts(), &visit.links, at);
     let page = Page {
