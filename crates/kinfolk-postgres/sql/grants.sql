@@ -35,7 +35,7 @@ begin
             ('kinfolk_worker', array['commands', 'find_handler', 'enter', 'handling', 'depart', 'finish', 'run_function',
                 'call_function', 'call_handler', 'open_envelope', 'named_in', 'begin_send', 'send_key', 'end_send', 'log_error',
                 'run_task', 'begin_procedure', 'end_procedure', 'process_tasks', 'process_round', 'process_task', 'skip_ahead',
-                'begin_round', 'claimable', 'claim_chosen', 'failure_of', 'slow_down_all']),
+                'begin_round', 'claimable', 'claim_chosen', 'failure_of', 'slow_down_all', 'put_off_wakes', 'wakes_put_off', 'wake_queues']),
             ('kinfolk_handler', array['enqueue', 'enqueue_many', 'try_enqueue', 'try_enqueue_many', 'current_task', 'current_keys', 'spawn', 'spawn_sibling', 'follow_up',
                 'in_order', 'has_failed_siblings', 'has_pending_children', 'snooze', 'retry_after', 'give_up', 'slow_down_for', 'hasten']),
             ('kinfolk_viewer', array['has_failed_siblings', 'has_pending_children']),

@@ -56,6 +56,30 @@ async fn a_transaction_wakes_when_it_commits_and_a_cancel_wakes_the_worker_that_
 }
 
 #[tokio::test]
+async fn a_transaction_that_puts_its_wake_ups_off_names_the_queues_that_are_then_woken() {
+    let (database, store) = fresh().await;
+    let worker = worker(&store).await;
+    let mut source = store.wakes(worker, &[QueueName::default()]).await.unwrap().unwrap();
+    assert!(store.claim(&claim_of(worker, &["work"], 1)).await.unwrap().tasks.is_empty());
+    let mut client = database.client().await;
+    let transaction = client.transaction().await.unwrap();
+    transaction.batch_execute("select kinfolk.put_off_wakes()").await.unwrap();
+    enqueue_in(&transaction, &[task("work")]).await.unwrap();
+    enqueue_in(&transaction, &[task("work")]).await.unwrap();
+    let queues: Vec<i32> = transaction.query_one("select kinfolk.wakes_put_off()", &[]).await.unwrap().get(0);
+    assert_eq!(queues.len(), 1);
+    transaction.commit().await.unwrap();
+    assert!(quiet(&database, &mut source, worker).await);
+    client.query("select kinfolk.wake_queues($1)", &[&queues]).await.unwrap();
+    assert_eq!(heard(&mut source).await, Wake::Queue(QueueName::default()));
+    // Only that transaction put them off.
+    let transaction = client.transaction().await.unwrap();
+    enqueue_in(&transaction, &[task("work")]).await.unwrap();
+    transaction.commit().await.unwrap();
+    assert_eq!(heard(&mut source).await, Wake::Queue(QueueName::default()));
+}
+
+#[tokio::test]
 async fn a_broken_line_is_mended_and_then_everything_is_looked_at() {
     let (database, store) = fresh().await;
     let worker = worker(&store).await;

@@ -19,14 +19,15 @@ use crate::send::{Draft, Sent};
 /// How soon the server is asked again to cancel: a request that arrives between two statements of an attempt hits none.
 const ASKED_AGAIN: Duration = Duration::from_millis(200);
 
-const RUN: &str = "select kinfolk.run_task($1, $2)";
+const RUN: &str = "select s.state, kinfolk.wakes_put_off() from kinfolk.run_task($1, $2, true) as s(state)";
 // Types are named with their schema: what ran before may have left a search path of its own.
 const BEGIN: &str = "select call_name, has_answer, payload::pg_catalog.text from kinfolk.begin_procedure($1, $2)";
 const END: &str = "select kinfolk.end_procedure($1, $2, $3::pg_catalog.text::pg_catalog.jsonb)";
 const DEPART: &str = "select kinfolk.depart($1)";
 const BEGIN_SEND: &str = "select message::pg_catalog.text, is_told, key from kinfolk.begin_send($1, $2)";
-const END_SEND: &str = "select kinfolk.end_send($1, $2, $3::pg_catalog.text::pg_catalog.jsonb, \
-    $4::pg_catalog.text::pg_catalog.jsonb)";
+const END_SEND: &str = "select s.state, kinfolk.wakes_put_off() from kinfolk.end_send($1, $2, $3::pg_catalog.text::pg_catalog.jsonb, \
+    $4::pg_catalog.text::pg_catalog.jsonb, true) as s(state)";
+const WAKE: &str = "select kinfolk.wake_queues($1)";
 
 /// What is to be done in the database.
 #[derive(Clone, Copy, Debug)]
@@ -125,7 +126,8 @@ async fn stop(line: &Line, mut work: Pin<&mut impl Future<Output = Result<Reache
 /// Runs a function and settles its task, in one transaction.
 async fn in_transaction(line: &Line, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<State, Fault> {
     let (task, token) = (ctx.task().0, ctx.token().0);
-    state(&transaction(line, RUN, &[(&task, Type::INT8), (&token, Type::UUID)], statement_timeout).await?)
+    let rows = transaction(line, RUN, &[(&task, Type::INT8), (&token, Type::UUID)], statement_timeout).await?;
+    settled(line, &rows).await
 }
 
 /// The part before a provider is called.
@@ -145,7 +147,18 @@ async fn end_send(line: &Line, ctx: &Ctx, sent: &Sent, statement_timeout: Option
     let (answer, failure) = sent.told();
     let told: [(&(dyn ToSql + Sync), Type); 4] =
         [(&task, Type::INT8), (&token, Type::UUID), (&answer, Type::TEXT), (&failure, Type::TEXT)];
-    state(&transaction(line, END_SEND, &told, statement_timeout).await?)
+    settled(line, &transaction(line, END_SEND, &told, statement_timeout).await?).await
+}
+
+/// The state of a task that is settled. Wakes the workers that its transaction did not wake: a lost wake-up only costs a poll, so
+/// an error in that is none of the task.
+async fn settled(line: &Line, rows: &[Row]) -> Result<State, Fault> {
+    let state = state(rows)?;
+    let queues: Vec<i32> = rows.first().map_or_else(Vec::new, |row| row.get(1));
+    if !queues.is_empty() {
+        let _ = line.rows(WAKE, &[(&queues, Type::INT4_ARRAY)]).await;
+    }
+    Ok(state)
 }
 
 /// One statement in a transaction of its own.

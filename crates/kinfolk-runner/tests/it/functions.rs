@@ -1,8 +1,8 @@
 //! Functions as handlers: results, hooks, errors, endings.
 
-use kinfolk::{FailureKind, State};
+use kinfolk::{FailureKind, Json, State};
 
-use crate::lab::Lab;
+use crate::lab::{Lab, within};
 
 #[tokio::test]
 async fn a_function_runs_in_one_transaction_with_its_hooks_and_its_settle() {
@@ -23,6 +23,28 @@ async fn a_function_runs_in_one_transaction_with_its_hooks_and_its_settle() {
     assert_eq!(lab.notes().await, [format!("{id} {id}"), format!("{id} {id}")]);
     let settled_by = format!("select xmin::text from kinfolk.task where id = {id}");
     assert_eq!(lab.database.texts(&settled_by).await, [result["xid"].as_str().unwrap()]);
+    lab.close(worker).await;
+}
+
+#[tokio::test]
+async fn what_a_function_enqueues_wakes_a_worker_that_sleeps_on_its_queue() {
+    let lab = Lab::new(
+        "create function app.pass(p jsonb) returns void language plpgsql security definer as $$ begin
+             perform kinfolk.enqueue('noop', '{}', queue => 'other'); end $$;
+         select kinfolk.set_queue('other', null, null, null), kinfolk.register_command('pass', handler => 'app.pass'),
+             kinfolk.register_command('noop')",
+    )
+    .await;
+    let worker = lab.worker().await;
+    let sleeper = lab.kinfolk.worker().queue("other", 1).handler("noop", |_, _: Json| async { Ok(()) });
+    let sleeper = sleeper.start().await.unwrap();
+    let asleep = "select count(*)::text from kinfolk.worker_queue w join kinfolk.queue q on q.id = w.queue_id
+        where q.name = 'other' and w.idle";
+    lab.until(asleep, "1").await;
+    let mut notes = lab.database.listen("kinfolk").await;
+    lab.enqueue("pass", "{}").await;
+    within(async { while notes.next().await != "q:other" {} }).await;
+    within(sleeper.stop()).await.unwrap();
     lab.close(worker).await;
 }
 

@@ -2,15 +2,17 @@
 -- waits for nobody. Reads the primary key of `task`, and the few rows of `status` and `started`.
 
 create or replace function kinfolk.note_started(p_tasks bigint[]) returns void
-language sql volatile
+language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = on
 as $$
+begin
     insert into kinfolk.started (command_id)
     select c.id
     from kinfolk.command c
     where c.id in (select t.command_id from kinfolk.task t where t.id = any (p_tasks))
         and exists (select from kinfolk.status s where c.name = any (s.commands))
         -- One is enough. More come from claims that do not see each other, so there are few.
-        and not exists (select from kinfolk.started s where s.command_id = c.id)
+        and not exists (select from kinfolk.started s where s.command_id = c.id);
+end
 $$;

@@ -1,19 +1,22 @@
 -- The gate of a member of a family that nothing else holds back: `limit` while its root waits to be let in by its queue.
 create or replace function kinfolk.gate_in_family(p_root bigint, p_due timestamptz, p_now timestamptz) returns kinfolk.gate
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-    select case
-        when exists (
-            select
-            from kinfolk.task r
-            join kinfolk.queue q on q.id = r.queue_id
-            where r.id = p_root
-                and r.state < 'completed'
-                and r.lane = 'top'
-                and q.family_limit is not null)
-        then 'limit'
-        when p_due > p_now then 'time'
-        else 'open'
-    end::kinfolk.gate
+begin
+    return (
+        select case
+            when exists (
+                select
+                from kinfolk.task r
+                join kinfolk.queue q on q.id = r.queue_id
+                where r.id = p_root
+                    and r.state < 'completed'
+                    and r.lane = 'top'
+                    and q.family_limit is not null)
+            then 'limit'
+            when p_due > p_now then 'time'
+            else 'open'
+        end::kinfolk.gate);
+end
 $$;

@@ -1,11 +1,13 @@
 -- The part after a provider was called: tells the `success_handler` or the `error_handler` that the payload names, and settles the task,
 -- in one transaction: the fact and the end of the task are one. `failure` is null if it went well; `answer` is what the provider said.
 -- A failure that an `error_handler` has taken completes the task, with the failure as its result, and is appended to the error log.
--- Answers the state that the task is in then.
+-- Answers the state that the task is in then. With `wake_later` it wakes no worker: the caller does that after the commit (`put_off_wakes`).
 --
 -- Runs as its caller, whose grants decide what it may call. Locks what `enter` and `finish` lock.
 
-create or replace function kinfolk.end_send(task bigint, token uuid, answer jsonb, failure jsonb) returns text
+create or replace function kinfolk.end_send(
+    task bigint, token uuid, answer jsonb, failure jsonb, wake_later boolean default false
+) returns text
 language plpgsql volatile
 as $$
 declare
@@ -13,6 +15,9 @@ declare
     v_handler text;
     v_result jsonb := answer;
 begin
+    if wake_later then
+        perform kinfolk.put_off_wakes();
+    end if;
     select e.* into v_handled from kinfolk.enter(task, token) e;
     if failure is null then
         v_handler := kinfolk.named_in(v_handled.payload, 'success_handler');

@@ -11,6 +11,7 @@ create or replace function kinfolk.enter(
 )
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
 as $$

@@ -9,6 +9,7 @@ create or replace function kinfolk.finish(p_task bigint, p_token uuid, p_result 
 returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
 as $$

@@ -1,11 +1,13 @@
 -- What handles a task, and what with, as long as the token holds. Of the built-in `db_function` it is what the payload names.
 create or replace function kinfolk.handling(p_task bigint, p_token uuid)
 returns table (handler text, kind text, before text, after text, payload jsonb, envelope boolean, on_success text)
-language sql stable security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
+begin
+    return query
     select case when c.handler = 'db_function' then kinfolk.named_in(g.payload, 'db_function') else c.handler end,
         case when c.handler = 'db_function' then 'function' else c.handler_kind end,
         c.before_handler, c.after_handler, g.payload, c.envelope, c.on_success
@@ -17,5 +19,6 @@ as $$
     where t.id = p_task
         and t.token = p_token
         and t.state = 'running'
-        and c.handler is not null
+        and c.handler is not null;
+end
 $$;

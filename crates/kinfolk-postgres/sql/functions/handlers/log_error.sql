@@ -4,6 +4,7 @@
 create or replace function kinfolk.log_error(p_task bigint, p_token uuid, p_failure jsonb) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
 as $$

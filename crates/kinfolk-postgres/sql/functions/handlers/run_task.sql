@@ -1,12 +1,16 @@
 -- Runs the function that handles a task, its hooks, and the settle, all in one transaction: what it did and that it is
--- done are one. Answers the state that the task is in then: completed, or waiting for its children.
-create or replace function kinfolk.run_task(task bigint, token uuid) returns text
+-- done are one. Answers the state that the task is in then: completed, or waiting for its children. With `wake_later` it wakes no
+-- worker: the caller does that after the commit (`put_off_wakes`).
+create or replace function kinfolk.run_task(task bigint, token uuid, wake_later boolean default false) returns text
 language plpgsql volatile
 as $$
 declare
     v_handled record;
     v_result jsonb;
 begin
+    if wake_later then
+        perform kinfolk.put_off_wakes();
+    end if;
     select e.* into v_handled from kinfolk.enter(task, token) e;
     if v_handled.kind operator(pg_catalog.<>) 'function' then
         raise exception using

@@ -2,10 +2,13 @@
 -- database. Locks nothing.
 
 create or replace function kinfolk.send_key(p_task bigint) returns text
-language sql stable security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
-    select 'kinfolk-' || md5(format('%s %s %s', current_database(), t.id, extract(epoch from t.created_at)))
-    from kinfolk.task t
-    where t.id = p_task
+begin
+    return (
+        select 'kinfolk-' || md5(format('%s %s %s', current_database(), t.id, extract(epoch from t.created_at)))
+        from kinfolk.task t
+        where t.id = p_task);
+end
 $$;

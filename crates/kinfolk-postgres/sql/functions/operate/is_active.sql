@@ -1,51 +1,54 @@
 -- Whether a task of one of these commands is running, waits, or is pending and not merely scheduled for later. Reads
 -- `task_ready` and `task_suspect` by queue and lane, `task_waiting`, `task_backoff`, `task_held`, and all that runs.
 create or replace function kinfolk.is_active(p_commands text[]) returns boolean
-language sql stable security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set jit = off
 as $$
-    with watched as materialized (
-        select c.id
-        from kinfolk.command c
-        where c.name = any (p_commands)
-    )
-    select exists (
-            select
-            from watched w
-            cross join kinfolk.queue q
-            cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
-            where exists (
-                    select
-                    from kinfolk.task t
-                    where t.queue_id = q.id
-                        and t.lane = l.lane
-                        and t.command_id = w.id
-                        and t.state = 'pending'
-                        and t.gate = 'open'
-                        and not t.suspect)
-                or exists (
-                    select
-                    from kinfolk.task t
-                    where t.queue_id = q.id
-                        and t.lane = l.lane
-                        and t.command_id = w.id
-                        and t.state = 'pending'
-                        and t.gate = 'open'
-                        and t.suspect))
-        or exists (
-            select
-            from watched w
-            where exists (select from kinfolk.task t where t.command_id = w.id and t.state = 'waiting')
-                or exists (select from kinfolk.task t where t.command_id = w.id and t.gate in ('limit', 'after') and t.state = 'pending')
-                or exists (select from kinfolk.task t where t.command_id = w.id and t.gate = 'time' and t.runs > 0))
-        or exists (
-            select
-            from kinfolk.task t
-            where t.state = 'running'
-                and t.worker_id is not null
-                and t.command_id in (select w.id from watched w))
+begin
+    return (
+        with watched as materialized (
+            select c.id
+            from kinfolk.command c
+            where c.name = any (p_commands)
+        )
+        select exists (
+                select
+                from watched w
+                cross join kinfolk.queue q
+                cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
+                where exists (
+                        select
+                        from kinfolk.task t
+                        where t.queue_id = q.id
+                            and t.lane = l.lane
+                            and t.command_id = w.id
+                            and t.state = 'pending'
+                            and t.gate = 'open'
+                            and not t.suspect)
+                    or exists (
+                        select
+                        from kinfolk.task t
+                        where t.queue_id = q.id
+                            and t.lane = l.lane
+                            and t.command_id = w.id
+                            and t.state = 'pending'
+                            and t.gate = 'open'
+                            and t.suspect))
+            or exists (
+                select
+                from watched w
+                where exists (select from kinfolk.task t where t.command_id = w.id and t.state = 'waiting')
+                    or exists (select from kinfolk.task t where t.command_id = w.id and t.gate in ('limit', 'after') and t.state = 'pending')
+                    or exists (select from kinfolk.task t where t.command_id = w.id and t.gate = 'time' and t.runs > 0))
+            or exists (
+                select
+                from kinfolk.task t
+                where t.state = 'running'
+                    and t.worker_id is not null
+                    and t.command_id in (select w.id from watched w)));
+end
 $$;
 
 -- As `is_active`, for one command.

@@ -2,16 +2,19 @@
 -- names. Null where the handler is somewhere else. Locks nothing; reads by the keys of task, command and body.
 
 create or replace function kinfolk.failing_function(p_task bigint) returns text
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-    select case
-            when c.handler = 'db_function'
-            then left(coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)) ->> 'db_function',
-                kinfolk.function_bytes_max())
-            else c.handler
-        end
-    from kinfolk.task t
-    join kinfolk.command c on c.id = t.command_id
-    where t.id = p_task
+begin
+    return (
+        select case
+                when c.handler = 'db_function'
+                then left(coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)) ->> 'db_function',
+                    kinfolk.function_bytes_max())
+                else c.handler
+            end
+        from kinfolk.task t
+        join kinfolk.command c on c.id = t.command_id
+        where t.id = p_task);
+end
 $$;

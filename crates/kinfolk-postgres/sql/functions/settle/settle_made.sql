@@ -35,6 +35,7 @@ create or replace function kinfolk.settle_made(
 ) returns table (answer text, state text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
 as $$
