@@ -1,7 +1,8 @@
 //! When a worker looks again: wake-ups from the store, and a poll behind them that backs off.
 //!
 //! A wake-up may be lost, so it only ever shortens a pause. A lane that found nothing looks again after 25 ms, 100 ms,
-//! 400 ms and then at the poll interval; or when the earliest task it knows of becomes due; or when it is woken.
+//! 400 ms and so on up to the poll interval, and not before 400 ms while wake-ups arrive; or when the earliest task it knows of becomes
+//! due; or when it is woken.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,6 +16,8 @@ use crate::backoff::Backoff;
 
 const FIRST_POLL: Duration = Duration::from_millis(25);
 const POLL_FACTOR: u32 = 4;
+/// The shortest pause while wake-ups arrive: tasks of a tenth of a second would else cost two claims that find nothing.
+const POLL_WHEN_TOLD: Duration = Duration::from_millis(400);
 /// How long a reading of the store's clock is carried on by our own.
 const CLOCK_FRESH: Duration = Duration::from_secs(1);
 
@@ -39,6 +42,9 @@ impl<'a> Idle<'a> {
     /// Waits until the lane should look again.
     pub(crate) async fn wait(&mut self, lane: &Lane, next_due: Option<Timestamp>) {
         let mut pause = self.poll.pause(POLL_FACTOR);
+        if self.shared.is_told.load(Ordering::Relaxed) {
+            pause = pause.max(POLL_WHEN_TOLD.min(self.shared.options.poll));
+        }
         if let Some(due) = next_due
             && let Some(now) = self.now().await
         {
