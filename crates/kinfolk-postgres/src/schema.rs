@@ -14,6 +14,7 @@ pub(crate) const SCHEMA: &[(&str, &str)] = files![
     "schema/types.sql",
     "schema/claim.sql",
     "schema/made.sql",
+    "schema/settle.sql",
     "schema/migration.sql",
     "schema/queue.sql",
     "schema/command.sql",
@@ -104,12 +105,13 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     limits:
         rooms admit admit_all open_limited notify_limited set_queue set_limits sort_lanes require_limits;
     settle:
-        settle settle_rest settle_made settle_refused require_settles require_made require_locked wait_for_children
-        wait_for_family cancel_with retry_delay tell_errors tell_handlers failing_function queue_hook;
+        settle families_of settle_rest decide_settles own_state joined_state write_ends after_ends settle_made
+        settle_refused require_settles require_made require_locked wait_for_children wait_for_family cancel_with
+        retry_delay tell_errors tell_handlers failing_function queue_hook;
     family:
         lock_families family_keys try_lock_families try_lock_family lock_family_of lock_follow_up_keys lock_suspended
         lock_settled make_all resolve_made sort_made why_not give_keys inherited_keys make_spawned make_siblings
-        make_children make_keyed make_follow_up join_follow_up end_of_root open_follow_ups skip_follow_ups ended
+        make_children make_keyed make_follow_up join_follow_up count_children end_of_root open_follow_ups skip_follow_ups ended
         note_ends verdict_of settle_owners root_ended open_next open_held skip_rest gate_in_family end_pending
         members_below cancel_members;
     durable:
@@ -117,7 +119,8 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         suspend require_suspend require_awaited park await_again make_awaited expire signal take_signal report history
         results results_by_index;
     worker:
-        register_worker heartbeat leave wait_for_tasks recover strike_delay note_minutes read_notes wrong_note;
+        register_worker heartbeat leave wait_for_tasks recover may_recover lock_lost lock_lost_families handlers_at_work
+        decide_lost strike_delay note_minutes read_notes wrong_note;
     handlers:
         find_handler enter handling depart drop_intents named_in handled current_task current_keys has_failed_siblings
         has_pending_children intend require_makeable spawn spawn_sibling follow_up in_order hasten hasten_all snooze

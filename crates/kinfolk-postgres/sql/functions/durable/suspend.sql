@@ -126,8 +126,8 @@ begin
     if v_task.id is null or v_task.is_cancelled then
         return query
         select r.answer, r.state
-        from kinfolk.settle_rest(array[p_task], array[p_token], array['cancelled'], '{}', '{}', '{}', '{}', v_now,
-            array[v_root.id], v_root.parked_in, null, null) r;
+        from kinfolk.settle_rest(row(array[p_task], array[p_token], array['cancelled'], '{}', '{}', '{}')::kinfolk.settles,
+            '{}', v_now, array[v_root.id], v_root.parked_in) r;
         return;
     end if;
     if cardinality(p_awaits) > 0 then

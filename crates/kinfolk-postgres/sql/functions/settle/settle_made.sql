@@ -83,8 +83,8 @@ begin
     if v_task.id is null or v_task.is_cancelled then
         return query
         select r.answer, r.state
-        from kinfolk.settle_rest(array[p_task], array[p_token], array['done'], array[p_result], '{}', '{}', '{}', v_now,
-            array[v_root.id], v_root.parked_in, null, null) r;
+        from kinfolk.settle_rest(row(array[p_task], array[p_token], array['done'], array[p_result], '{}', '{}')::kinfolk.settles,
+            '{}', v_now, array[v_root.id], v_root.parked_in) r;
         return;
     end if;
 
@@ -116,8 +116,8 @@ begin
     if v_made = 0 then
         return query
         select r.answer, r.state
-        from kinfolk.settle_rest(array[p_task], array[p_token], array['done'], array[p_result], '{}', '{}', '{}', v_now,
-            array[v_root.id], v_root.parked_in, null, null) r;
+        from kinfolk.settle_rest(row(array[p_task], array[p_token], array['done'], array[p_result], '{}', '{}')::kinfolk.settles,
+            '{}', v_now, array[v_root.id], v_root.parked_in) r;
         return;
     end if;
     perform kinfolk.wait_for_children(p_task, p_result, v_now);

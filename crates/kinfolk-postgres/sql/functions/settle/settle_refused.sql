@@ -35,8 +35,10 @@ begin
     end;
     return query
     select r.answer, r.state
-    from kinfolk.settle_rest(array[p_task], array[p_token],
-        array[case when v_why in ('unknown_command', 'unknown_queue', 'unknown_group') then 'failed' else 'never' end], '{}',
-        array[kinfolk.failure_refused(v_why, v_name)], '{}', '{}', p_now, array[p_root], p_parked, null, null) r;
+    from kinfolk.settle_rest(
+        row(array[p_task], array[p_token],
+            array[case when v_why in ('unknown_command', 'unknown_queue', 'unknown_group') then 'failed' else 'never' end], '{}',
+            array[kinfolk.failure_refused(v_why, v_name)], '{}')::kinfolk.settles,
+        '{}', p_now, array[p_root], p_parked) r;
 end
 $$;
