@@ -92,8 +92,8 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         slow_down_all lock_groups mark_group mark_some;
     claim:
         claim lock_claim lock_claim_groups wait_for_admission claimed_before closed_claim open_work open_due pick_tasks
-        pick begin_at pick_suspect may_run_suspect pick_grouped fold_picked note_started
-        end_claim next_due next_wake put_idle flush;
+        pick find_lines begin_at merge_lines lock_heads lines_behind pick_suspect may_run_suspect pick_grouped
+        fold_picked note_started end_claim next_due next_wake put_idle flush;
     admission:
         lock_admission try_lock_groups wait_for_groups declared_by has_open has_keyed_work without_groups pick_keyed
         line_up next_marks marks_behind marks_for go_on_behind next_size admit_page admit_one_by_one needs_of reserve
