@@ -143,7 +143,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     inspect:
         get_task get_tasks get_attempts runs require_task children tally progress failed_tasks errors audit_log
         minutes change_mark stats count_tasks count_open ended_tasks more_than_counted active_fan_outs pending_facts open_facts
-        held_facts queues commands workers schedules statuses groups keys held_keys next_key slots_of setting_shown;
+        open_commands held_facts queues commands workers schedules statuses groups keys held_keys next_key slots_of setting_shown;
     explain:
         explain why_waiting why_pending why_family why_keys count_before shown;
     check:
