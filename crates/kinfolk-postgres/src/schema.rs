@@ -108,8 +108,8 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         rooms admit admit_all open_limited notify_limited set_queue set_limits sort_lanes require_limits;
     settle:
         settle families_of settle_rest decide_settles own_state joined_state write_ends after_ends settle_made
-        settle_maker settle_refused require_settles require_made require_locked wait_for_children wait_for_family
-        cancel_with retry_delay tell_errors tell_handlers failing_function queue_hook;
+        settle_maker settle_refused require_settles require_outcomes require_made require_locked wait_for_children
+        wait_for_family cancel_with retry_delay tell_errors tell_handlers failing_function queue_hook;
     family:
         lock_families family_keys try_lock_families try_lock_family lock_family_of lock_follow_up_keys lock_suspended
         lock_settled lock_maker hold_maker make_all made_tasks resolve_made sort_made why_not inherited_keys

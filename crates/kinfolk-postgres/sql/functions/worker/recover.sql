@@ -57,7 +57,7 @@ begin
         and not exists (select from kinfolk.task t where t.worker_id = w.id and t.state = 'running');
     get diagnostics workers = row_count;
     -- What someone else holds at this moment is left for the next sweep, not for a call right after this one.
-    more := (v_ends <> '{}' and workers < cardinality(v_lost)) or (workers > 0 and cardinality(v_lost) >= kinfolk.sweep_page());
+    more := (cardinality(v_ends) > 0 and workers < cardinality(v_lost)) or (workers > 0 and cardinality(v_lost) >= kinfolk.sweep_page());
     perform kinfolk.notify_queues(v_queues, false);
 end
 $$;
