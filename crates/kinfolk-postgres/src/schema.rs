@@ -118,7 +118,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         open_next open_held skip_rest gate_in_family end_pending members_below cancel_members;
     durable:
         record write_checkpoints write_checkpoint require_checkpoints refuse_checkpoint require_steps step_name
-        suspend require_suspend require_fan_outs require_awaited write_suspended park await_again make_awaited expire
+        suspend require_suspend require_awaits require_awaited write_suspended park await_again expire
         signal take_signal report history results results_by_index;
     worker:
         register_worker heartbeat leave wait_for_tasks recover may_recover lock_lost lock_lost_families handlers_at_work

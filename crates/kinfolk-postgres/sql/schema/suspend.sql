@@ -26,12 +26,3 @@ create type kinfolk.begun_fan_outs as (
     cancels boolean[],
     wakes integer[]
 );
-
--- What a suspended handler waits for beside those: fan-outs that were begun before, each up to so many ended children; a moment;
--- signals.
-create type kinfolk.awaited as (
-    fan_outs bigint[],
-    wakes integer[],
-    until timestamptz,
-    signals text[]
-);

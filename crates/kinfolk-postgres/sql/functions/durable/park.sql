@@ -1,6 +1,7 @@
 -- Lets a running task, which the caller has locked, wait for these fan-outs, this moment and these signals, and says where it
 -- went: it is pending if something of it is there already.
-create or replace function kinfolk.park(p_task bigint, p_awaited kinfolk.awaited, p_now timestamptz) returns kinfolk.state
+create or replace function kinfolk.park(p_task bigint, p_awaits bigint[], p_until timestamptz, p_signals text[], p_now timestamptz)
+returns kinfolk.state
 language plpgsql volatile
 as $$
 declare
@@ -15,7 +16,7 @@ begin
     cross join lateral (
         select coalesce(bool_or(f.verdict is not null or f.completed + f.failed + f.cancelled >= f.wake_at), false) as is_there,
             min(f.deadline) filter (where f.verdict is null) as deadline
-        from unnest(p_awaited.fan_outs) as g(id)
+        from unnest(p_awaits) as g(id)
         cross join lateral (
             select f.verdict, f.completed, f.failed, f.cancelled, f.wake_at, f.deadline
             from kinfolk.fan_out f
@@ -24,14 +25,13 @@ begin
         ) f
     ) a
     where t.id = p_task;
-    v_timer := least(p_awaited.until, v_task.deadline);
+    v_timer := least(p_until, v_task.deadline);
     v_is_there := v_task.is_there or coalesce(v_timer <= p_now, false);
-    if cardinality(p_awaited.signals) > 0 and not v_is_there then
-        v_is_there := exists (select from kinfolk.signal s where s.task_id = p_task and s.name = any (p_awaited.signals));
+    if cardinality(p_signals) > 0 and not v_is_there then
+        v_is_there := exists (select from kinfolk.signal s where s.task_id = p_task and s.name = any (p_signals));
     end if;
     insert into kinfolk.attempt (task_id, run, attempt, started_at, ended_at, worker_id, ending, awaited, until, signals)
-    select t.id, t.runs, t.attempt, t.started_at, p_now, t.worker_id, 'suspended', p_awaited.fan_outs, p_awaited.until,
-        p_awaited.signals
+    select t.id, t.runs, t.attempt, t.started_at, p_now, t.worker_id, 'suspended', p_awaits, p_until, p_signals
     from kinfolk.task t
     where t.id = p_task;
     update kinfolk.task t
@@ -39,7 +39,7 @@ begin
         state = case when v_is_there then 'pending'::kinfolk.state else 'waiting'::kinfolk.state end,
         gate = case when v_is_there then 'open'::kinfolk.gate when v_timer is not null then 'time'::kinfolk.gate end,
         due = case when v_is_there then t.due else coalesce(v_timer, t.due) end,
-        signals = case when not v_is_there and cardinality(p_awaited.signals) > 0 then p_awaited.signals end,
+        signals = case when not v_is_there and cardinality(p_signals) > 0 then p_signals end,
         parked = true,
         worker_id = null,
         attempt = greatest(t.attempt - 1, 0),

@@ -1,9 +1,8 @@
--- Refuses a whole suspension if it is one that no store would keep, such as one that nothing would ever resume. Answers how large
--- the largest payload of what it makes is in memory.
+-- Refuses a whole suspension if its checkpoints are such as no store would keep, or if what it makes does not go with its fan-outs.
 
 create or replace function kinfolk.require_suspend(
-    p_steps kinfolk.checkpoints, p_made kinfolk.made, p_order text, p_fans kinfolk.begun_fan_outs, p_awaited kinfolk.awaited
-) returns integer
+    p_steps kinfolk.checkpoints, p_fans kinfolk.begun_fan_outs, p_kinds text[], p_commands text[], p_keys text[]
+) returns void
 language plpgsql
 as $$
 declare
@@ -12,15 +11,12 @@ begin
     if current_setting('transaction_isolation') <> 'read committed' then
         perform kinfolk.require_read_committed();
     end if;
-    perform kinfolk.require_fan_outs(p_fans, p_awaited);
-    if not (kinfolk.is_full(p_made.kinds, cardinality(p_made.kinds)) and kinfolk.is_full(p_made.commands, cardinality(p_made.commands))) then
+    if not (kinfolk.is_full(p_kinds, cardinality(p_kinds)) and kinfolk.is_full(p_commands, cardinality(p_commands))) then
         raise exception using errcode = 'KF001',
             message = 'what a suspension is given as arrays must be as many, and all there';
-    elsif cardinality(p_made.kinds) + (select coalesce(sum(s), 0) from unnest(p_fans.sizes) s) <> cardinality(p_made.commands) then
+    elsif cardinality(p_kinds) + (select coalesce(sum(s), 0) from unnest(p_fans.sizes) s) <> cardinality(p_commands) then
         raise exception using errcode = 'KF001', message = 'there must be as many tasks as kinds and children of fan-outs';
-    elsif cardinality(p_made.keys) > 0
-        and exists (select from unnest(p_made.keys[cardinality(p_made.kinds) + 1:]) k where k is not null)
-    then
+    elsif cardinality(p_keys) > 0 and exists (select from unnest(p_keys[cardinality(p_kinds) + 1:]) k where k is not null) then
         raise exception using errcode = 'KF001', message = 'a child whose result is awaited can''t have a unique key';
     end if;
     if coalesce(cardinality(p_steps.branches) + cardinality(p_steps.names) + cardinality(p_steps.occurrences)
@@ -33,9 +29,5 @@ begin
         perform kinfolk.require_checkpoints(p_fans.branches, p_fans.names, p_fans.occurrences,
             array_fill('fan_out'::text, array[v_fans]), p_fans.digests, array_fill('0'::jsonb, array[v_fans]));
     end if;
-    if cardinality(p_made.commands) > 0 then
-        return kinfolk.require_made(p_made, p_order, p_made.commands);
-    end if;
-    return 0;
 end
 $$;

@@ -38,9 +38,13 @@ declare
         null, null, null, null, null, null, null, null);
     v_fans kinfolk.begun_fan_outs := row(null, p_sizes, p_fan_branches, p_fan_names, p_fan_occurrences, p_fan_digests, p_fan_rules,
         p_fan_parts, p_fan_timeouts_us, p_fan_cancels, p_fan_wakes);
-    v_awaited kinfolk.awaited := row(p_awaits, p_wakes, p_until, p_signals);
+    v_numbers bigint[];
 begin
-    v_made.largest := kinfolk.require_suspend(v_steps, v_made, p_order, v_fans, v_awaited);
+    perform kinfolk.require_awaits(v_fans, p_awaits, p_wakes, p_until, p_signals);
+    perform kinfolk.require_suspend(v_steps, v_fans, p_kinds, p_commands, p_keys);
+    if cardinality(p_commands) > 0 then
+        v_made.largest := kinfolk.require_made(v_made, p_order, p_commands);
+    end if;
     v_maker := kinfolk.lock_maker(p_task, p_token, p_kinds, p_commands, p_keys);
 
     -- point: suspend.begun
@@ -60,12 +64,12 @@ begin
         return query select r.answer, r.state from kinfolk.settle_refused(v_maker, v_made) r;
         return;
     end if;
-    v_awaited.fan_outs := p_awaits || kinfolk.write_suspended(v_maker, v_steps, v_made, p_order, v_fans, v_awaited);
+    v_numbers := kinfolk.write_suspended(v_maker, v_steps, v_made, p_order, v_fans, p_awaits, p_wakes);
 
     -- point: suspend.written
     if v_made.notify is not null then
         perform kinfolk.notify_queues(v_made.notify, false);
     end if;
-    return query select 'recorded', kinfolk.park(p_task, v_awaited, v_maker.now)::text;
+    return query select 'recorded', kinfolk.park(p_task, p_awaits || v_numbers, p_until, p_signals, v_maker.now)::text;
 end
 $$;

@@ -4,7 +4,7 @@
 
 create or replace function kinfolk.write_suspended(
     p_maker kinfolk.maker, p_steps kinfolk.checkpoints, p_made kinfolk.made, p_order text, p_fans kinfolk.begun_fan_outs,
-    p_awaited kinfolk.awaited
+    p_awaits bigint[], p_wakes integer[]
 ) returns bigint[]
 language plpgsql volatile
 as $$
@@ -12,6 +12,8 @@ declare
     v_made integer := cardinality(p_made.kinds);
     v_fans integer := cardinality(p_fans.sizes);
     v_ids bigint[];
+    v_of bigint[];
+    v_nths integer[];
 begin
     if cardinality(p_made.commands) > 0 then
         -- In the order of making, the fan-outs before their children.
@@ -27,7 +29,7 @@ begin
             p_steps.values || array(select to_jsonb(n) from unnest(p_fans.ids) n));
     end if;
     if p_maker.parked then
-        perform kinfolk.await_again(p_maker.task_id, p_awaited.fan_outs, p_awaited.wakes);
+        perform kinfolk.await_again(p_maker.task_id, p_awaits, p_wakes);
     end if;
     if v_made > 0 then
         perform kinfolk.make_all(p_maker, p_made, p_order, false);
@@ -39,7 +41,16 @@ begin
             p_maker.now + g.timeout_us * interval '1 microsecond', g.cancels, p_maker.now
         from unnest(p_fans.ids, p_fans.sizes, p_fans.rules, p_fans.parts, p_fans.wakes, p_fans.timeouts_us, p_fans.cancels)
             as g(id, size, rule, parts, wake_at, timeout_us, cancels);
-        perform kinfolk.make_awaited(p_maker, p_fans.ids, p_fans.sizes, v_made + 1, p_made);
+        if v_fans = 1 then
+            v_of := array_fill(p_fans.ids[1], p_fans.sizes);
+            v_nths := array(select generate_series(0, p_fans.sizes[1] - 1));
+        else
+            select array_agg(f.id order by f.nth, n), array_agg(n order by f.nth, n)
+            into v_of, v_nths
+            from unnest(p_fans.ids, p_fans.sizes) with ordinality as f(id, size, nth)
+            cross join lateral generate_series(0, f.size - 1) n;
+        end if;
+        perform kinfolk.insert_children(p_maker, v_of, v_nths, null, v_made + 1, p_made);
     end if;
     return p_fans.ids;
 end

@@ -1,5 +1,4 @@
--- Refuses a whole call if any of the tasks it makes has a property that no store would keep. What most tasks don't bring is looked
--- at only where there is some: this is on the way of many enqueues.
+-- Refuses a whole call if any of the tasks it makes has a property that no store would keep.
 
 create or replace function kinfolk.require_properties(p_tasks kinfolk.made) returns boolean
 language plpgsql
@@ -13,12 +12,6 @@ declare
     v_trace integer := kinfolk.trace_bytes_max();
     v_bad kinfolk.task_properties;
 begin
-    if cardinality(p_tasks.priorities) + cardinality(p_tasks.delays_us) + cardinality(p_tasks.keys) + cardinality(p_tasks.scopes)
-        + cardinality(p_tasks.windows_us) + cardinality(p_tasks.on_duplicates) + cardinality(p_tasks.max_attempts)
-        + cardinality(p_tasks.timeouts_us) + cardinality(p_tasks.traces) = 0
-    then
-        return true;
-    end if;
     select g.*
     into v_bad
     from (

@@ -1,23 +1,26 @@
--- Refuses a suspension that waits for nothing, or for fan-outs, a moment or signals that no store would keep.
+-- Refuses a suspension that waits for nothing, or for fan-outs, a moment or signals that no store would keep. `p_awaits`, `p_wakes`:
+-- fan-outs begun before.
 
-create or replace function kinfolk.require_fan_outs(p_fans kinfolk.begun_fan_outs, p_awaited kinfolk.awaited) returns void
+create or replace function kinfolk.require_awaits(
+    p_fans kinfolk.begun_fan_outs, p_awaits bigint[], p_wakes integer[], p_until timestamptz, p_signals text[]
+) returns void
 language plpgsql
 as $$
 declare
     v_fans integer := cardinality(p_fans.sizes);
-    v_signals integer := cardinality(p_awaited.signals);
+    v_signals integer := cardinality(p_signals);
 begin
     if not (kinfolk.is_full(p_fans.sizes, v_fans) and kinfolk.is_full(p_fans.rules, v_fans)
         and kinfolk.is_full(p_fans.cancels, v_fans) and kinfolk.is_full(p_fans.wakes, v_fans)
-        and kinfolk.is_full(p_awaited.fan_outs, cardinality(p_awaited.fan_outs))
-        and kinfolk.is_full(p_awaited.wakes, cardinality(p_awaited.fan_outs)) and kinfolk.is_full(p_awaited.signals, v_signals)
+        and kinfolk.is_full(p_awaits, cardinality(p_awaits))
+        and kinfolk.is_full(p_wakes, cardinality(p_awaits)) and kinfolk.is_full(p_signals, v_signals)
         and coalesce(cardinality(p_fans.parts) <= v_fans and cardinality(p_fans.timeouts_us) <= v_fans, false))
     then
         raise exception using errcode = 'KF001',
             message = 'what a suspension is given as arrays must be as many, and all there';
-    elsif v_fans + cardinality(p_awaited.fan_outs) + v_signals = 0 and p_awaited.until is null then
+    elsif v_fans + cardinality(p_awaits) + v_signals = 0 and p_until is null then
         raise exception using errcode = 'KF001', message = 'a suspended task must wait for something';
-    elsif not isfinite(p_awaited.until) then
+    elsif not isfinite(p_until) then
         raise exception using errcode = 'KF001', message = 'a timer must end some day',
             hint = 'leave it out to wait for good';
     elsif v_signals > kinfolk.signals_awaited_max() then
@@ -38,7 +41,7 @@ begin
             hint = 'there are: fail_fast, collect_all, and threshold with its parts of a million';
     end if;
     if v_signals > 0 then
-        perform kinfolk.require_name('signal', n) from unnest(p_awaited.signals) n;
+        perform kinfolk.require_name('signal', n) from unnest(p_signals) n;
     end if;
 end
 $$;
