@@ -14,6 +14,8 @@ pub(crate) const SCHEMA: &[(&str, &str)] = files![
     "schema/types.sql",
     "schema/claim.sql",
     "schema/made.sql",
+    "schema/settle.sql",
+    "schema/suspend.sql",
     "schema/migration.sql",
     "schema/queue.sql",
     "schema/command.sql",
@@ -76,8 +78,9 @@ const VIEWS: &[(&str, &str)] = files!["views/tasks.sql", "views/errors.sql", "vi
 const FUNCTIONS: &[(&str, &str)] = functions! {
     produce:
         enqueue enqueue_many try_enqueue try_enqueue_many refuse_insert enqueue_task enqueue_short enqueue_items
-        enqueue_rows reject require_items require_tasks require_given require_dues require_keys keys_given
-        unknown_group take_ids in_use wake;
+        enqueue_rows enqueue_given insert_tasks enqueue_rest notify_commands made_of reject require_items require_tasks
+        require_payloads require_properties refuse_properties require_given require_dues require_keys require_our_words
+        keys_given unknown_group unknown_groups take_ids in_use wake;
     schedule:
         put_schedule declare_schedules pause_schedule remove_schedule due_schedules fire;
     register:
@@ -90,8 +93,8 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         slow_down_all lock_groups mark_group mark_some;
     claim:
         claim lock_claim lock_claim_groups wait_for_admission claimed_before closed_claim open_work open_due pick_tasks
-        pick begin_at pick_suspect may_run_suspect pick_grouped fold_picked note_started
-        end_claim next_due next_wake put_idle flush;
+        pick find_lines begin_at merge_lines lock_heads lines_behind pick_suspect may_run_suspect pick_grouped
+        fold_picked note_started end_claim next_due next_wake put_idle flush;
     admission:
         lock_admission try_lock_groups wait_for_groups declared_by has_open has_keyed_work without_groups pick_keyed
         line_up next_marks marks_behind marks_for go_on_behind next_size admit_page admit_one_by_one needs_of reserve
@@ -105,20 +108,22 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     limits:
         rooms admit admit_all open_limited notify_limited set_queue set_limits sort_lanes require_limits;
     settle:
-        settle settle_rest settle_made settle_refused require_settles require_made require_locked wait_for_children
+        settle families_of settle_rest decide_settles own_state joined_state write_ends after_ends settle_made
+        settle_maker settle_refused require_settles require_outcomes require_made require_locked wait_for_children
         wait_for_family cancel_with retry_delay tell_errors tell_handlers failing_function queue_hook;
     family:
         lock_families family_keys try_lock_families try_lock_family lock_family_of lock_follow_up_keys lock_suspended
-        lock_settled make_all resolve_made sort_made why_not give_keys inherited_keys make_spawned make_siblings
-        make_children make_keyed make_follow_up join_follow_up end_of_root open_follow_ups skip_follow_ups ended
-        note_ends verdict_of settle_owners root_ended open_next open_held skip_rest gate_in_family end_pending
-        members_below cancel_members;
+        lock_settled lock_maker hold_maker make_all made_tasks resolve_made sort_made why_not inherited_keys
+        make_spawned make_siblings make_children make_unique_children insert_children make_follow_up join_follow_up
+        count_children end_of_root open_follow_ups skip_follow_ups ended note_ends verdict_of settle_owners root_ended
+        open_next open_held skip_rest gate_in_family end_pending members_below cancel_members;
     durable:
         record write_checkpoints write_checkpoint require_checkpoints refuse_checkpoint require_steps step_name
-        suspend require_suspend require_awaited park await_again make_awaited expire signal take_signal report history
-        results results_by_index;
+        suspend require_suspend require_awaits require_awaited write_suspended park await_again expire
+        signal take_signal report history results results_by_index;
     worker:
-        register_worker heartbeat leave wait_for_tasks recover strike_delay note_minutes read_notes wrong_note;
+        register_worker heartbeat leave wait_for_tasks recover may_recover lock_lost lock_lost_families handlers_at_work
+        decide_lost strike_delay note_minutes read_notes wrong_note;
     handlers:
         find_handler enter handling depart drop_intents named_in handled current_task current_keys has_failed_siblings
         has_pending_children intend require_makeable spawn spawn_sibling follow_up in_order hasten hasten_all snooze
@@ -139,7 +144,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     inspect:
         get_task get_tasks get_attempts runs require_task children tally progress failed_tasks errors audit_log
         minutes change_mark stats count_tasks count_open ended_tasks more_than_counted active_fan_outs pending_facts open_facts
-        held_facts queues commands workers schedules statuses groups keys held_keys next_key slots_of setting_shown;
+        open_commands held_facts queues commands workers schedules statuses groups keys held_keys next_key slots_of setting_shown;
     explain:
         explain why_waiting why_pending why_family why_keys count_before shown;
     check:

@@ -14,9 +14,9 @@ create type kinfolk.claim_call as (
     low_id bigint[]
 );
 
--- What a claim may take from, under its locks. `commands`, `low_*`: those to go on with. `limited`: the queue has limits or a fair key, and
--- its admission lock is held. `groups`: those whose admission locks are held, null for none; `grouped`, `total`, `holds`: see
--- `lock_admission`. `wakes`: keys may have to be looked at again at some time. `left_out`: some commands were in other hands.
+-- What a claim may take from, under its locks. `commands`, `low_*`: those to go on with. `limited`: the queue has limits or a fair
+-- key, and its admission lock is held. `groups`: those whose admission locks are held, null for none; `grouped`, `total`, `holds`:
+-- see `lock_admission`. `wakes`: keys may have to be looked at again at some time. `left_out`: some commands were in other hands.
 -- `was_taken`: a repeated call has taken tasks already, and takes no more.
 create type kinfolk.claim_scope as (
     queue_id integer,
@@ -50,6 +50,17 @@ create type kinfolk.claim_work as (
     made boolean,
     for_others boolean,
     left_out boolean
+);
+
+-- Lines that a claim merges, one array a property: each is the open tasks of one command in one lane. `priorities` to `ids`: the
+-- position behind which to look. `quotas`: how many to take of each, once that is known.
+create type kinfolk.merged_lines as (
+    commands integer[],
+    lanes kinfolk.lane[],
+    quotas integer[],
+    priorities integer[],
+    places timestamptz[],
+    ids bigint[]
 );
 
 -- The tasks to start, locked. `tops`: those that bring a family to work on a queue that limits those. `starts_unique`: one of them

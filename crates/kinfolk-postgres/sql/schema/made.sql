@@ -1,18 +1,35 @@
--- What a handler made, on its way from the door through which it came to the tasks that are written.
+-- Tasks on their way from the door through which they came to the rows that are written.
 
--- The task that makes them: its number, its family's root, its depth and priority; the place in line of its family; the time.
+-- A task whose handler made others. `token` to `is_held`: what a call shows of it, where its family stands, and whether it still
+-- runs under that token; the rest is what it was when it was locked. `depth_limit`: how deep its family may grow. `parked`: it was
+-- suspended before, and the caller has its family whole. `now`: when it was locked.
 create type kinfolk.maker as (
     task_id bigint,
+    token uuid,
     root_id bigint,
+    place timestamptz,
+    depth_limit integer,
+    parked boolean,
+    is_held boolean,
+    is_cancelled boolean,
+    queue_id integer,
+    parent_id bigint,
+    fan_out_id bigint,
     depth integer,
     priority integer,
-    place timestamptz,
+    max_attempts integer,
+    keys jsonb,
+    slot boolean,
+    keyed boolean,
     now timestamptz
 );
 
--- The tasks that are made, one array a property: arrays are unnested side by side, which is faster than an array of rows. An array
--- that is empty says nothing of any of them. `slot_keys`: keys in the groups of their commands; `inherits`: whether they take those
--- of their maker too. `command_ids` to `timeouts`: what `resolve_made` found for each of them.
+-- Tasks that are to be made, one array a property: arrays are unnested side by side, which is faster than an array of rows. An
+-- array that is empty says nothing of any of them. `kinds`, `whens`: of what a handler made; a child that it awaits has no kind.
+-- `slot_keys`: keys in the groups of their commands; `inherits`: whether they take those of their maker too.
+-- `largest`: how large the largest payload is in memory. `command_ids` to `refused`: what `resolve_made` found of them.
+-- `all_keys`: their keys with what they take of their maker's, null if none has any; `notify`: the queues they go to; `refused`:
+-- the first that can't be made.
 create type kinfolk.made as (
     kinds text[],
     ids bigint[],
@@ -32,8 +49,61 @@ create type kinfolk.made as (
     whens text[],
     slot_keys jsonb[],
     inherits boolean[],
+    largest integer,
     command_ids integer[],
     queue_ids integer[],
     attempts integer[],
-    timeouts bigint[]
+    timeouts bigint[],
+    all_keys jsonb[],
+    notify integer[],
+    refused integer
+);
+
+-- One task, ready to be written: what it was not given comes from its command. `unique_key`: null for none.
+create type kinfolk.new_task as (
+    id bigint,
+    queue_id integer,
+    command_id integer,
+    priority integer,
+    max_attempts integer,
+    due timestamptz,
+    timeout_us bigint,
+    trace text,
+    payload jsonb,
+    unique_key text,
+    unique_scope kinfolk.unique_scope,
+    unique_window_us bigint,
+    on_duplicate kinfolk.on_duplicate,
+    keys jsonb
+);
+
+-- Properties of a task that a call brings, and that have bounds.
+create type kinfolk.task_properties as (
+    priority integer,
+    delay_us bigint,
+    unique_key text,
+    unique_scope text,
+    unique_window_us bigint,
+    on_duplicate text,
+    max_attempts integer,
+    timeout_us bigint,
+    trace text
+);
+
+-- One task as a caller in SQL gives it: null means that nothing was said. `keys`: its keys in the groups of its command.
+create type kinfolk.given_task as (
+    command text,
+    payload jsonb,
+    queue text,
+    priority integer,
+    due timestamptz,
+    delay_us bigint,
+    unique_key text,
+    unique_scope text,
+    unique_window_us bigint,
+    on_duplicate text,
+    max_attempts integer,
+    timeout_us bigint,
+    trace text,
+    keys jsonb
 );

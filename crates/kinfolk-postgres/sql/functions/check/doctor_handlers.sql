@@ -10,28 +10,8 @@ begin
     return query
     -- What would be claimed, what a claim would open first, and what is lined up behind a key.
     with kinds as (
-        select c.id as command_id, q.id as queue_id
-        from kinfolk.command c
-        cross join kinfolk.queue q
-        cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
-        where exists (
-                select
-                from kinfolk.task t
-                where t.queue_id = q.id
-                    and t.lane = l.lane
-                    and t.command_id = c.id
-                    and t.state = 'pending'
-                    and t.gate = 'open'
-                    and not t.suspect)
-            or exists (
-                select
-                from kinfolk.task t
-                where t.queue_id = q.id
-                    and t.lane = l.lane
-                    and t.command_id = c.id
-                    and t.state = 'pending'
-                    and t.gate = 'open'
-                    and t.suspect)
+        select o.command_id, o.queue_id
+        from kinfolk.open_commands(null) o
         union
         select t.command_id, t.queue_id
         from kinfolk.queue q

@@ -1,10 +1,8 @@
 -- Lets a running task, which the caller has locked, wait for these fan-outs, this moment and these signals, and says where it
 -- went: it is pending if something of it is there already.
-create or replace function kinfolk.park(
-    p_task bigint, p_awaits bigint[], p_until timestamptz, p_signals text[], p_now timestamptz
-) returns kinfolk.state
+create or replace function kinfolk.park(p_task bigint, p_awaits bigint[], p_until timestamptz, p_signals text[], p_now timestamptz)
+returns kinfolk.state
 language plpgsql volatile
-set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_timer timestamptz;
@@ -30,14 +28,9 @@ begin
     v_timer := least(p_until, v_task.deadline);
     v_is_there := v_task.is_there or coalesce(v_timer <= p_now, false);
     if cardinality(p_signals) > 0 and not v_is_there then
-        v_is_there := exists (
-            select
-            from kinfolk.signal s
-            where s.task_id = p_task
-                and s.name = any (p_signals));
+        v_is_there := exists (select from kinfolk.signal s where s.task_id = p_task and s.name = any (p_signals));
     end if;
-    insert into kinfolk.attempt
-        (task_id, run, attempt, started_at, ended_at, worker_id, ending, awaited, until, signals)
+    insert into kinfolk.attempt (task_id, run, attempt, started_at, ended_at, worker_id, ending, awaited, until, signals)
     select t.id, t.runs, t.attempt, t.started_at, p_now, t.worker_id, 'suspended', p_awaits, p_until, p_signals
     from kinfolk.task t
     where t.id = p_task;

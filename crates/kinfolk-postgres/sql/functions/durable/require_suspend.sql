@@ -1,52 +1,33 @@
--- Refuses a whole suspension if it is one that no store would keep: nobody would ever resume it.
+-- Refuses a whole suspension if its checkpoints are such as no store would keep, or if what it makes does not go with its fan-outs.
+
 create or replace function kinfolk.require_suspend(
-    p_sizes integer[], p_kinds text[], p_commands text[], p_keys text[], p_rules text[], p_parts integer[],
-    p_timeouts_us bigint[], p_cancels boolean[], p_fan_wakes integer[], p_awaits bigint[], p_wakes integer[],
-    p_until timestamptz, p_signals text[]
+    p_steps kinfolk.checkpoints, p_fans kinfolk.begun_fan_outs, p_kinds text[], p_commands text[], p_keys text[]
 ) returns void
 language plpgsql
-set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_fans integer := cardinality(p_sizes);
-    v_children bigint := (select coalesce(sum(s), 0) from unnest(p_sizes) s);
+    v_fans integer := cardinality(p_fans.sizes);
 begin
-    if not (kinfolk.is_full(p_sizes, v_fans) and kinfolk.is_full(p_rules, v_fans) and kinfolk.is_full(p_cancels, v_fans)
-        and kinfolk.is_full(p_fan_wakes, v_fans) and kinfolk.is_full(p_awaits, cardinality(p_awaits))
-        and kinfolk.is_full(p_wakes, cardinality(p_awaits)) and kinfolk.is_full(p_signals, cardinality(p_signals))
-        and kinfolk.is_full(p_kinds, cardinality(p_kinds)) and kinfolk.is_full(p_commands, cardinality(p_commands))
-        and coalesce(cardinality(p_parts) <= v_fans and cardinality(p_timeouts_us) <= v_fans, false))
-    then
+    if current_setting('transaction_isolation') <> 'read committed' then
+        perform kinfolk.require_read_committed();
+    end if;
+    if not (kinfolk.is_full(p_kinds, cardinality(p_kinds)) and kinfolk.is_full(p_commands, cardinality(p_commands))) then
         raise exception using errcode = 'KF001',
             message = 'what a suspension is given as arrays must be as many, and all there';
-    elsif v_fans + cardinality(p_awaits) + cardinality(p_signals) = 0 and p_until is null then
-        raise exception using errcode = 'KF001', message = 'a suspended task must wait for something';
-    elsif not isfinite(p_until) then
-        raise exception using errcode = 'KF001', message = 'a timer must end some day',
-            hint = 'leave it out to wait for good';
-    elsif cardinality(p_signals) > kinfolk.signals_awaited_max() then
-        raise exception using errcode = 'KF001', message = format('%s signals awaited at once', cardinality(p_signals)),
-            hint = format('await at most %s', kinfolk.signals_awaited_max());
-    elsif 1 > any (p_sizes) then
-        raise exception using errcode = 'KF001', message = 'a fan-out without children has nothing to wait for';
-    elsif cardinality(p_kinds) + v_children <> cardinality(p_commands) then
+    elsif cardinality(p_kinds) + (select coalesce(sum(s), 0) from unnest(p_fans.sizes) s) <> cardinality(p_commands) then
         raise exception using errcode = 'KF001', message = 'there must be as many tasks as kinds and children of fan-outs';
     elsif cardinality(p_keys) > 0 and exists (select from unnest(p_keys[cardinality(p_kinds) + 1:]) k where k is not null) then
         raise exception using errcode = 'KF001', message = 'a child whose result is awaited can''t have a unique key';
     end if;
-    if v_fans > 0 and exists (
-        select
-        from unnest(p_rules, p_parts, p_timeouts_us) as g(rule, parts, timeout_us)
-        where g.rule not in ('fail_fast', 'collect_all', 'threshold')
-            or (g.rule = 'threshold') <> (g.parts is not null)
-            or g.parts not between 0 and 1000000
-            or g.timeout_us not between 0 and kinfolk.delay_max_us())
+    if coalesce(cardinality(p_steps.branches) + cardinality(p_steps.names) + cardinality(p_steps.occurrences)
+        + cardinality(p_steps.kinds) + cardinality(p_steps.digests) + cardinality(p_steps.values), 1) > 0
     then
-        raise exception using errcode = 'KF001', message = 'the rule or the timeout of a fan-out is unknown or out of range',
-            hint = 'there are: fail_fast, collect_all, and threshold with its parts of a million';
+        perform kinfolk.require_checkpoints(p_steps.branches, p_steps.names, p_steps.occurrences, p_steps.kinds, p_steps.digests,
+            p_steps.values);
     end if;
-    if cardinality(p_signals) > 0 then
-        perform kinfolk.require_name('signal', n) from unnest(p_signals) n;
+    if v_fans > 0 then
+        perform kinfolk.require_checkpoints(p_fans.branches, p_fans.names, p_fans.occurrences,
+            array_fill('fan_out'::text, array[v_fans]), p_fans.digests, array_fill('0'::jsonb, array[v_fans]));
     end if;
 end
 $$;

@@ -53,15 +53,9 @@ begin
         returning t.queue_id
     ),
     over as materialized (
-        select o.*, k.failed, k.total,
-            case when o.outcome = 'completed' and k.failed > 0 then 'failed' else o.outcome end as next_state
+        select o.*, k.failed, k.total, kinfolk.joined_state(o.outcome, k.open, k.failed) as next_state
         from owner o
-        cross join lateral (
-            select sum(f.total - f.completed - f.failed - f.cancelled) as open,
-                sum(f.failed) filter (where f.rule is null) as failed, sum(f.total) filter (where f.rule is null) as total
-            from kinfolk.fan_out f
-            where f.task_id = o.id
-        ) k
+        cross join lateral kinfolk.count_children(o.id) k
         where o.outcome is not null
             and k.open = 0
     ),

@@ -1,16 +1,15 @@
--- What a task of this kind, command and queue and with these keys is, and why it can't be made, if it can't. One row. Where its
--- command declares no attempts, a child that is awaited has as many as its parent, `p_attempts`. Without
--- settings of its own, so that it is planned as a part of whoever asks.
+-- What a task of this kind, command and queue and with these keys is, and why its maker can't make it, if it can't. One row. Where
+-- its command declares no attempts, a child that is awaited has as many as its parent. Without settings of its own, so that it is
+-- planned as a part of the query that asks.
 create or replace function kinfolk.sort_made(
-    p_parent bigint, p_fan_out bigint, p_depth integer, p_depth_limit integer, p_kind text, p_command text, p_queue text,
-    p_keys jsonb, p_attempts integer
+    p_maker kinfolk.maker, p_kind text, p_command text, p_queue text, p_keys jsonb
 ) returns table (command_id integer, queue_id integer, max_attempts integer, timeout_us bigint, why text)
 language sql stable
 as $$
     select c.id, h.id,
-        coalesce(c.max_attempts, case when p_kind is null then p_attempts end, kinfolk.attempts_default()), c.timeout_us,
-        kinfolk.why_not(coalesce(p_kind, 'awaited'), p_parent, p_fan_out, c.id, p_queue is null or q.id is not null,
-            case when p_keys is not null then kinfolk.unknown_group(c.id, p_keys) end, h.child_limit, p_depth, p_depth_limit)
+        coalesce(c.max_attempts, case when p_kind is null then p_maker.max_attempts end, kinfolk.attempts_default()), c.timeout_us,
+        kinfolk.why_not(p_maker, coalesce(p_kind, 'awaited'), c.id, p_queue is null or q.id is not null,
+            case when p_keys is not null then kinfolk.unknown_group(c.id, p_keys) end, h.child_limit)
     from (select) one
     left join kinfolk.command c on c.name = p_command
     left join kinfolk.queue q on q.name = p_queue

@@ -26,7 +26,7 @@ begin
         raise exception using errcode = 'KF001', message = format('unknown starts_when %L', starts_when),
             hint = 'there are: settled, completed';
     end if;
-    return kinfolk.intend('follow_up', command, payload, queue, priority, due, delay, unique_key, unique_scope,
-        unique_window, on_duplicate, max_attempts, timeout, trace, starts_when, keys, inherit_keys);
+    return kinfolk.intend('follow_up', row(command, payload, queue, priority, due, kinfolk.micros(delay), unique_key, unique_scope,
+        kinfolk.micros(unique_window), on_duplicate, max_attempts, kinfolk.micros(timeout), trace, keys)::kinfolk.given_task, inherit_keys, starts_when);
 end
 $$;

@@ -26,16 +26,12 @@ create or replace function kinfolk.spawn(
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+    -- In an expression: a query would show its lines to whoever reads the error.
+    v_is_sound boolean := kinfolk.require_our_words(scheduled_at, parent_id,
+        'leave it out: the parent is the task that is handled; kinfolk.spawn_sibling makes a child of its parent');
 begin
-    if num_nonnulls(scheduled_at, parent_id) > 0 then
-        raise exception using errcode = 'KF001',
-            message = case when parent_id is null then 'scheduled_at is called due here' else 'a parent can not be given' end,
-            hint = case
-                when parent_id is null then format('write due => %L', scheduled_at)
-                else 'leave it out: the parent is the task that is handled; kinfolk.spawn_sibling makes a child of its parent'
-            end;
-    end if;
-    return kinfolk.intend('child', command, payload, queue, priority, due, delay, unique_key, unique_scope,
-        unique_window, on_duplicate, max_attempts, timeout, trace, null, keys, inherit_keys);
+    return kinfolk.intend('child', row(command, payload, queue, priority, due, kinfolk.micros(delay), unique_key, unique_scope,
+        kinfolk.micros(unique_window), on_duplicate, max_attempts, kinfolk.micros(timeout), trace, keys)::kinfolk.given_task, inherit_keys);
 end
 $$;

@@ -20,7 +20,7 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    return kinfolk.intend('sibling', command, payload, queue, priority, due, delay, unique_key, unique_scope,
-        unique_window, on_duplicate, max_attempts, timeout, trace, null, keys, inherit_keys);
+    return kinfolk.intend('sibling', row(command, payload, queue, priority, due, kinfolk.micros(delay), unique_key, unique_scope,
+        kinfolk.micros(unique_window), on_duplicate, max_attempts, kinfolk.micros(timeout), trace, keys)::kinfolk.given_task, inherit_keys);
 end
 $$;

@@ -13,29 +13,7 @@ begin
             from kinfolk.command c
             where c.name = any (p_commands)
         )
-        select exists (
-                select
-                from watched w
-                cross join kinfolk.queue q
-                cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
-                where exists (
-                        select
-                        from kinfolk.task t
-                        where t.queue_id = q.id
-                            and t.lane = l.lane
-                            and t.command_id = w.id
-                            and t.state = 'pending'
-                            and t.gate = 'open'
-                            and not t.suspect)
-                    or exists (
-                        select
-                        from kinfolk.task t
-                        where t.queue_id = q.id
-                            and t.lane = l.lane
-                            and t.command_id = w.id
-                            and t.state = 'pending'
-                            and t.gate = 'open'
-                            and t.suspect))
+        select exists (select from kinfolk.open_commands(coalesce(p_commands, '{}')))
             or exists (
                 select
                 from watched w

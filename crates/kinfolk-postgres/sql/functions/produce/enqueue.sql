@@ -29,18 +29,13 @@ set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 declare
+    -- In an expression: a query would show its lines to whoever reads the error.
+    v_is_sound boolean := kinfolk.require_our_words(scheduled_at, parent_id,
+        'inside the handler of the parent call select kinfolk.spawn(command, payload)');
     v_answer record;
 begin
-    if num_nonnulls(scheduled_at, parent_id) > 0 then
-        raise exception using errcode = 'KF001',
-            message = case when parent_id is null then 'scheduled_at is called due here' else 'a parent can not be given' end,
-            hint = case
-                when parent_id is null then format('write due => %L', scheduled_at)
-                else 'inside the handler of the parent call select kinfolk.spawn(command, payload)'
-            end;
-    end if;
-    v_answer := kinfolk.enqueue_task(command, payload, queue, priority, due, delay, unique_key, unique_scope,
-        unique_window, on_duplicate, max_attempts, timeout, trace, keys);
+    v_answer := kinfolk.enqueue_task(row(command, payload, queue, priority, due, kinfolk.micros(delay), unique_key, unique_scope,
+        kinfolk.micros(unique_window), on_duplicate, max_attempts, kinfolk.micros(timeout), trace, keys)::kinfolk.given_task);
     if v_answer.why is not null then
         -- Not by `perform`, which would show its own line to whoever reads the error.
         v_answer := kinfolk.reject(v_answer.why, v_answer.name);

@@ -28,13 +28,12 @@ as $$
 declare
     v_answer record;
 begin
-    v_answer := kinfolk.enqueue_task(command, payload, queue, priority, due, delay, unique_key, unique_scope,
-        unique_window, on_duplicate, max_attempts, timeout, trace, keys);
+    v_answer := kinfolk.enqueue_task(row(command, payload, queue, priority, due, kinfolk.micros(delay), unique_key, unique_scope,
+        kinfolk.micros(unique_window), on_duplicate, max_attempts, kinfolk.micros(timeout), trace, keys)::kinfolk.given_task);
     outcome := coalesce(v_answer.outcome, 'rejected');
     id := v_answer.id;
-    why := format('%s %s', replace(v_answer.why, '_', ' '), v_answer.name);
-    if v_answer.why is null then
-        why := null;
+    if v_answer.why is not null then
+        why := format('%s %s', replace(v_answer.why, '_', ' '), v_answer.name);
     end if;
 end
 $$;

@@ -24,9 +24,9 @@ begin
             hint = 'p_missed is once, all or skip; p_overlap is allow or skip';
     end if;
     perform kinfolk.require_given(p_payload, p_due);
-    perform kinfolk.require_tasks(array[1], array[p_command], array[p_payload], array[p_priority], array[p_delay_us],
-        array[p_unique_key], array[p_unique_scope], array[p_unique_window_us], array[p_on_duplicate],
-        array[p_max_attempts], array[p_timeout_us], array[p_trace], 1);
+    perform kinfolk.require_tasks(kinfolk.made_of(1, row(p_command, p_payload, p_queue, p_priority, p_due, p_delay_us, p_unique_key,
+        p_unique_scope, p_unique_window_us, p_on_duplicate, p_max_attempts, p_timeout_us, p_trace, p_slot_keys)::kinfolk.given_task),
+        array[1], 1);
     perform kinfolk.require_keys(array[p_slot_keys]);
     select c.id into v_command from kinfolk.command c where c.name = p_command;
     if not found then

@@ -1,5 +1,6 @@
--- Refuses a whole settle if what it makes is given in a way that no store would keep.
-create or replace function kinfolk.require_made(p_order text, p_kinds text[], p_whens text[], p_ids bigint[]) returns void
+-- Refuses a whole settle if what it makes is given in a way that no store would keep. `p_each`: something that there is of each
+-- task. Answers how large the largest payload is in memory.
+create or replace function kinfolk.require_made(p_made kinfolk.made, p_order text, p_each text[]) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -9,14 +10,14 @@ begin
             hint = 'there are: together, in_order, in_order_until_failure';
     end if;
     -- Most handlers make things of one kind.
-    if (p_kinds[1] = all (p_kinds) and p_kinds[1] in ('sibling', 'child', 'follow_up', 'task')) is not true
+    if (p_made.kinds[1] = all (p_made.kinds) and p_made.kinds[1] in ('sibling', 'child', 'follow_up', 'task')) is not true
         and exists (
             select
             from (
                 select k.place, lag(k.place, 1, 1) over (order by k.nth) as before
                 from (
                     select coalesce(array_position('{sibling,child,follow_up,task}'::text[], u.kind), 0) as place, u.nth
-                    from unnest(p_kinds) with ordinality as u(kind, nth)
+                    from unnest(p_made.kinds) with ordinality as u(kind, nth)
                 ) k
             ) o
             where o.place < o.before)
@@ -24,19 +25,26 @@ begin
         raise exception using errcode = 'KF001', message = 'the kinds of what was made are unknown or not in order',
             hint = 'first each sibling, then each child, then each follow_up, then each task';
     end if;
-    if cardinality(p_whens) > 0 and exists (select from unnest(p_whens) w where w not in ('settled', 'completed')) then
+    if cardinality(p_made.whens) > 0 and exists (select from unnest(p_made.whens) w where w not in ('settled', 'completed')) then
         raise exception using errcode = 'KF001', message = 'a follow-up waits for something unknown',
             hint = 'there are: settled, completed';
     end if;
-    if coalesce(cardinality(p_ids) not in (0, cardinality(p_kinds)), true) or array_position(p_ids, null) is not null then
+    if coalesce(cardinality(p_made.ids) not in (0, cardinality(p_made.kinds)), true) or array_position(p_made.ids, null) is not null then
         raise exception using errcode = 'KF001', message = 'p_ids and p_kinds must be as many, and none of them null';
     end if;
-    if cardinality(p_ids) > 0 and (
-        exists (select from kinfolk.task t where t.id = any (p_ids))
-        or exists (select from unnest(p_ids) i where i < 1 or i > (select s.last_value from kinfolk.task_id s)))
+    if cardinality(p_made.ids) > 0 and (
+        exists (select from kinfolk.task t where t.id = any (p_made.ids))
+        or exists (select from unnest(p_made.ids) i where i < 1 or i > (select s.last_value from kinfolk.task_id s)))
     then
         raise exception using errcode = 'KF001', message = 'p_ids has a number that is in use, or was never given out',
             hint = 'take numbers from kinfolk.take_ids, or leave them out';
     end if;
+    if cardinality(p_made.dues) > 0 then
+        perform kinfolk.require_dues(p_made.dues);
+    end if;
+    if cardinality(p_made.slot_keys) > 0 then
+        perform kinfolk.require_keys(p_made.slot_keys);
+    end if;
+    return kinfolk.require_tasks(p_made, p_each, kinfolk.made_max());
 end
 $$;

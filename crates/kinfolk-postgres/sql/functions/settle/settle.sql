@@ -2,23 +2,20 @@
 -- answer is `recorded` as `completed`. For the rest `recorded` or `repeated` with the state the task went to, or
 -- `stale`. Each item is fenced by task and token; a stale one does not disturb the rest.
 --
--- A plain completion (first run, nobody asked for its end) goes by one update; all else is decided row by row in
--- `settle_rest`. Locks the families of the tasks that have one (shared), then the tasks, plain completions first, each part in
--- the order given: a caller sorts them by number. Then what `ended` locks, upwards.
+-- A plain completion (first run, nobody asked for its end) goes by one update, which is here and not in a step of its own: a call
+-- of one would cost every settle more than it explains. All else is decided row by row in `settle_rest`. The steps run under the
+-- settings of this function, and have none of their own.
+--
+-- Locks the families of the tasks that have one (shared), then the tasks, plain completions first, each part in the order given: a
+-- caller sorts them by number. Then what `ended` locks, upwards.
 --
 -- `p_families`: the roots of those tasks that have a parent, for a caller that knows; null has them looked up. `p_parked`: the
 -- families, of these or beside them, of those tasks that were suspended before: they are locked whole, since the end of such a
 -- task is decided by fan-outs that its children still count in.
 
 create or replace function kinfolk.settle(
-    p_ids bigint[],
-    p_tokens uuid[],
-    p_outcomes text[],
-    p_results jsonb[] default '{}',
-    p_failures jsonb[] default '{}',
-    p_delays_us bigint[] default '{}',
-    p_families bigint[] default null,
-    p_parked bigint[] default null
+    p_ids bigint[], p_tokens uuid[], p_outcomes text[], p_results jsonb[] default '{}', p_failures jsonb[] default '{}',
+    p_delays_us bigint[] default '{}', p_families bigint[] default null, p_parked bigint[] default null
 ) returns table (nth integer, answer text, state text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -33,7 +30,6 @@ as $$
 declare
     v_now timestamptz;
     v_done record;
-    v_families bigint[] := p_families;
     -- Queues on which the end of a task makes room.
     v_limited integer[] := array(
         select q.id
@@ -49,18 +45,14 @@ begin
         perform kinfolk.require_read_committed();
     end if;
     perform kinfolk.require_settles(p_ids, p_tokens, p_outcomes, p_results, p_failures, p_delays_us);
-    if v_families is null then
-        select coalesce(array_agg(distinct t.root_id) filter (where t.root_id is not null), '{}'),
-            array_agg(distinct coalesce(t.root_id, t.id)) filter (where t.parked)
-        into v_families, p_parked
-        from unnest(p_ids) as g(id)
-        join kinfolk.task t on t.id = g.id;
+    if p_families is null then
+        select f.families, f.parked into p_families, p_parked from kinfolk.families_of(p_ids) f;
     end if;
     if cardinality(p_parked) > 0 then
-        perform kinfolk.lock_families(v_families, p_parked);
-        v_families := v_families || p_parked;
-    elsif cardinality(v_families) > 0 then
-        perform kinfolk.lock_families(v_families, false);
+        perform kinfolk.lock_families(p_families, p_parked);
+        p_families := p_families || p_parked;
+    elsif cardinality(p_families) > 0 then
+        perform kinfolk.lock_families(p_families, false);
     end if;
     v_now := kinfolk.clock();
 
@@ -100,14 +92,14 @@ begin
     from done d;
     -- point: settle.done
     -- Most callers name exactly those, in order.
-    if v_done.families <> v_families then
-        perform kinfolk.require_locked(v_done.families, v_families);
+    if v_done.families <> p_families then
+        perform kinfolk.require_locked(v_done.families, p_families);
     end if;
     if coalesce(cardinality(v_done.items), 0) < v_many then
         return query
         select r.nth, r.answer, r.state
-        from kinfolk.settle_rest(p_ids, p_tokens, p_outcomes, p_results, p_failures, p_delays_us, v_done.items, v_now,
-            v_families, p_parked, v_done.fan_outs, v_done.children) r;
+        from kinfolk.settle_rest(row(p_ids, p_tokens, p_outcomes, p_results, p_failures, p_delays_us)::kinfolk.settles,
+            coalesce(v_done.items, '{}'), v_now, p_families, p_parked, v_done.fan_outs, v_done.children) r;
     elsif v_done.fan_outs is not null then
         perform kinfolk.ended(v_done.fan_outs, v_done.children,
             array_fill('completed'::kinfolk.state, array[cardinality(v_done.fan_outs)]), '{}', v_now);

@@ -1,13 +1,13 @@
--- Ends the attempt of a task, which the caller has locked, whose own work is done and whose children are open.
-create or replace function kinfolk.wait_for_children(p_task bigint, p_result jsonb, p_now timestamptz) returns void
+-- Ends the attempt of a task, which the caller has locked, whose own work is done and whose children are open: it gives its slots
+-- back, and ends with the last child.
+create or replace function kinfolk.wait_for_children(p_maker kinfolk.maker, p_result jsonb) returns void
 language plpgsql volatile
-set search_path = pg_catalog, pg_temp
 as $$
 begin
     insert into kinfolk.attempt (task_id, run, attempt, started_at, ended_at, worker_id, ending)
-    select t.id, t.runs, t.attempt, t.started_at, p_now, t.worker_id, 'completed'
+    select t.id, t.runs, t.attempt, t.started_at, p_maker.now, t.worker_id, 'completed'
     from kinfolk.task t
-    where t.id = p_task
+    where t.id = p_maker.task_id
         and t.runs > 1;
     update kinfolk.task t
     set
@@ -19,6 +19,15 @@ begin
         suspect = false,
         strikes = 0,
         slot = false
-    where t.id = p_task;
+    where t.id = p_maker.task_id;
+    if p_maker.parked then
+        perform kinfolk.wait_for_family(array[p_maker.task_id]);
+    end if;
+    if p_maker.keyed then
+        perform kinfolk.release_slots(array[p_maker.task_id]);
+    end if;
+    if p_maker.slot then
+        perform kinfolk.notify_queues(array[p_maker.queue_id], false);
+    end if;
 end
 $$;

@@ -46,8 +46,9 @@ begin
     into v_ids, v_tokens
     from held h;
     if v_ids is not null then
-        perform kinfolk.settle_rest(v_ids, v_tokens, array_fill('release'::text, array[cardinality(v_ids)]),
-            '{}', '{}', '{}', '{}', kinfolk.clock(), v_families, v_parked, null, null);
+        perform kinfolk.settle_rest(
+            row(v_ids, v_tokens, array_fill('release'::text, array[cardinality(v_ids)]), '{}', '{}', '{}')::kinfolk.settles,
+            '{}', kinfolk.clock(), v_families, v_parked);
     end if;
     if exists (select from kinfolk.task t where t.worker_id = p_worker and t.state = 'running') then
         update kinfolk.worker w set lease_until = kinfolk.clock() - interval '1 microsecond' where w.id = p_worker;

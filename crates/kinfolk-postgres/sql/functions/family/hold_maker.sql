@@ -1,0 +1,20 @@
+-- Locks a task whose handler made others, if it runs under the token still, and answers what it is. The clock is read after that.
+
+create or replace function kinfolk.hold_maker(p_maker kinfolk.maker) returns kinfolk.maker
+language plpgsql volatile
+as $$
+begin
+    select t.cancel_requested_at is not null, t.queue_id, t.parent_id, t.fan_out_id, t.depth, t.priority, t.max_attempts, t.keys,
+        t.slot, t.keyed
+    into p_maker.is_cancelled, p_maker.queue_id, p_maker.parent_id, p_maker.fan_out_id, p_maker.depth, p_maker.priority,
+        p_maker.max_attempts, p_maker.keys, p_maker.slot, p_maker.keyed
+    from kinfolk.task t
+    where t.id = p_maker.task_id
+        and t.token = p_maker.token
+        and t.worker_id is not null
+    for update;
+    p_maker.is_held := found;
+    p_maker.now := kinfolk.clock();
+    return p_maker;
+end
+$$;

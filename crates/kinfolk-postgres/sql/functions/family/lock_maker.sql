@@ -1,0 +1,26 @@
+-- Locks the family of a task whose handler made others, before any row: shared; whole, if the task was suspended before, so that
+-- no child of it ends meanwhile. Then the unique keys of those that are follow-ups. Answers the task, which is not locked yet
+-- (`hold_maker`).
+
+create or replace function kinfolk.lock_maker(p_task bigint, p_token uuid, p_kinds text[], p_commands text[], p_keys text[])
+returns kinfolk.maker
+language plpgsql volatile
+as $$
+declare
+    v_maker kinfolk.maker;
+begin
+    v_maker.task_id := p_task;
+    v_maker.token := p_token;
+    select r.id, r.place, least(q.depth_limit, kinfolk.depth_max()), t.parked
+    into v_maker.root_id, v_maker.place, v_maker.depth_limit, v_maker.parked
+    from kinfolk.task t
+    join kinfolk.task r on r.id = coalesce(t.root_id, t.id)
+    join kinfolk.queue q on q.id = r.queue_id
+    where t.id = p_task;
+    perform kinfolk.lock_families(array[v_maker.root_id], v_maker.parked);
+    if cardinality(p_kinds) > 0 then
+        perform kinfolk.lock_follow_up_keys(p_kinds, p_commands, p_keys);
+    end if;
+    return v_maker;
+end
+$$;

@@ -1,0 +1,51 @@
+-- What follows from attempts that have ended and are written: tasks with open children wait for them, those below a task that
+-- failed are cancelled with it, parents and follow-ups are told, slots are given back, and hooks are told of errors.
+-- `p_fan_outs`, `p_children`: of children that the caller has completed by itself, to be counted with the rest.
+--
+-- The caller has locked the families and the tasks. Locks what `cancel_members` and `ended` lock, upwards.
+
+create or replace function kinfolk.after_ends(
+    p_ends kinfolk.attempt_end[], p_fan_outs bigint[], p_children integer[], p_now timestamptz
+) returns void
+language plpgsql volatile
+as $$
+declare
+    v_ended record;
+    v_gone record;
+begin
+    select array_agg(e.task_id) as ids,
+        array_agg(e.fan_out_id) filter (where e.fan_out_id is not null and e.state >= 'completed') as fan_outs,
+        array_agg(e.child) filter (where e.fan_out_id is not null and e.state >= 'completed') as children,
+        array_agg(e.state) filter (where e.fan_out_id is not null and e.state >= 'completed') as states,
+        array_agg(e.task_id) filter (where e.state = 'waiting') as waiting,
+        array_agg(e.task_id) filter (where e.state = 'waiting' and e.own_state = 'failed') as failed,
+        array_agg(e.task_id) filter (where e.parked and e.root_id is null and e.state >= 'completed') as roots,
+        array_agg(e.state) filter (where e.parked and e.root_id is null and e.state >= 'completed') as root_states,
+        array_agg(e.task_id) filter (where e.keyed) as keyed,
+        array_agg(e.task_id) filter (where e.failure is not null) as errors,
+        array_agg(e.attempt::integer) filter (where e.failure is not null) as error_attempts,
+        array_agg(e.failure) filter (where e.failure is not null) as failures
+    into v_ended
+    from unnest(p_ends) e;
+    perform kinfolk.drop_intents(v_ended.ids);
+    if v_ended.waiting is not null then
+        perform kinfolk.wait_for_family(v_ended.waiting);
+    end if;
+    select c.fan_outs, c.children, c.was_after into v_gone from kinfolk.cancel_with(v_ended.failed, p_now) c;
+    if p_fan_outs is not null or v_ended.fan_outs is not null or v_gone.fan_outs is not null then
+        perform kinfolk.ended(v_gone.fan_outs || v_ended.fan_outs || p_fan_outs, v_gone.children || v_ended.children || p_children,
+            array_fill('cancelled'::kinfolk.state, array[coalesce(cardinality(v_gone.fan_outs), 0)]) || v_ended.states
+                || array_fill('completed'::kinfolk.state, array[coalesce(cardinality(p_fan_outs), 0)]),
+            v_gone.was_after, p_now);
+    end if;
+    if v_ended.roots is not null then
+        perform kinfolk.root_ended(v_ended.roots, v_ended.root_states);
+    end if;
+    if v_ended.keyed is not null then
+        perform kinfolk.release_slots(v_ended.keyed);
+    end if;
+    if v_ended.errors is not null then
+        perform kinfolk.tell_errors(v_ended.errors, v_ended.error_attempts, v_ended.failures);
+    end if;
+end
+$$;
