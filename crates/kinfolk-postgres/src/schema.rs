@@ -66,8 +66,7 @@ const CALLED_BY_VIEWS: &[(&str, &str)] = functions! {
         clock server_started_at schema_version span micros refuse require_read_committed require_name require_policy
         refuse_queue failure_cancelled failure_lost failure_poison failure_folded failure_children
         failure_skipped_child failure_skipped_follow_up failure_refused json_bytes json_longer_than notify_queues
-        put_off_wakes wakes_put_off wake_queues
-        is_full;
+        put_off_wakes wakes_put_off wake_queues is_full;
     unique:
         holds payload_of merged merged_all laid_in folded add_duplicate enqueue_keyed lay_in lay_sibling fold_away
         fold lock_starts promote promote_orphans;

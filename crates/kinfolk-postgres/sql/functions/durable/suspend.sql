@@ -33,8 +33,8 @@ as $$
 declare
     v_maker kinfolk.maker;
     v_steps kinfolk.checkpoints := row(p_branches, p_names, p_occurrences, p_step_kinds, p_digests, p_values);
-    v_made kinfolk.made := row(p_kinds, '{}'::bigint[], p_commands, p_payloads, p_queues, p_priorities, p_dues, p_delays_us, p_keys, p_scopes,
-        p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces, p_whens, p_slot_keys, p_inherits,
+    v_made kinfolk.made := row(p_kinds, '{}'::bigint[], p_commands, p_payloads, p_queues, p_priorities, p_dues, p_delays_us, p_keys,
+        p_scopes, p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces, p_whens, p_slot_keys, p_inherits,
         null, null, null, null, null, null, null, null);
     v_fans kinfolk.begun_fan_outs := row(null, p_sizes, p_fan_branches, p_fan_names, p_fan_occurrences, p_fan_digests, p_fan_rules,
         p_fan_parts, p_fan_timeouts_us, p_fan_cancels, p_fan_wakes);

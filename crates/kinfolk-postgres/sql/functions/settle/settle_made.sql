@@ -53,7 +53,6 @@ begin
         v_made.ids := array(select nextval('kinfolk.task_id') from generate_series(1, cardinality(p_kinds)));
     end if;
     v_children := kinfolk.make_all(v_maker, v_made, p_order, true);
-
     -- point: made.written
     perform kinfolk.notify_queues(v_made.notify, false);
     if v_children = 0 then
