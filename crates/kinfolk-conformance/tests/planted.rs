@@ -7,9 +7,9 @@ use futures_util::FutureExt;
 use kinfolk_conformance::Model;
 use kinfolk_conformance::contract::{
     cancel, cancel_family, child_limit, claim, claim_keys, declare, enqueue, enqueue_keys, expire, fair, fan_out,
-    follow_up, holds, in_order, join, lease, minutes, parking, prune_family, queue, rates, record, repeat, reserve,
-    resume, retry_durable, retry_family, schedule, serial, settle, sibling, signal, slots, spawn, status, suspend,
-    unique,
+    follow_up, follow_up_retry, holds, in_order, join, lease, minutes, parking, prune_family, queue, rates, record,
+    repeat, reserve, resume, retry_durable, retry_family, schedule, serial, settle, sibling, signal, slots, spawn,
+    status, suspend, unique,
 };
 use kinfolk_conformance::harness::run;
 use kinfolk_conformance::model::Bug;
@@ -113,6 +113,12 @@ async fn in_families(bug: Bug) {
         }
         Bug::SkippedFollowUpRuns => {
             breaks(bug, async |w| follow_up::a_follow_up_of_success_is_cancelled_after_anything_else(w).await).await;
+        }
+        Bug::SkippedFollowUpStaysAway => {
+            breaks(bug, async |w| follow_up_retry::a_skipped_follow_up_comes_back_with_its_family(w).await).await;
+        }
+        Bug::SpoilersAreForgotten => {
+            breaks(bug, async |w| follow_up_retry::one_of_two_failed_families_brings_it_back(w).await).await;
         }
         Bug::RetryFamilyForgetsTheRoot => {
             breaks(bug, async |w| retry_family::failed_leaves_run_again_and_their_parents_wait(w).await).await;

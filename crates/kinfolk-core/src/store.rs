@@ -270,7 +270,8 @@ pub trait Operate: Send + Sync {
     async fn acquit(&self, id: TaskId) -> Answer<Task>;
 
     /// Let what failed or was cancelled in a task's family run again: its root must have ended so. Tasks whose own work did
-    /// not come to its end become pending with fresh attempts, the others wait for their children again.
+    /// not come to its end become pending with fresh attempts, the others wait for their children again. Follow-ups that were
+    /// skipped because the family did not complete wait for it again; the answer does not count them.
     async fn retry_family(&self, id: TaskId) -> Answer<Retried>;
 
     /// Let a pending task that is not due run now. The task as it is then; nothing changes for one that is due already.

@@ -1,7 +1,7 @@
 //! The SQL of the schema, in the order in which it is applied.
 
 /// The version of the schema that this program works with.
-pub(crate) const VERSION: i32 = 2;
+pub(crate) const VERSION: i32 = 3;
 
 macro_rules! files {
     ($($path:literal),+ $(,)?) => {
@@ -30,6 +30,7 @@ pub(crate) const SCHEMA: &[(&str, &str)] = files![
     "schema/checkpoint.sql",
     "schema/signal.sql",
     "schema/follow_up.sql",
+    "schema/skipped_follow_up.sql",
     "schema/status.sql",
     "schema/finder.sql",
     "schema/audit.sql",
@@ -40,8 +41,11 @@ pub(crate) const SCHEMA: &[(&str, &str)] = files![
 
 /// The steps from one version of the tables to the next. An older database is brought here by those it has not seen. A
 /// test holds their sum to [`SCHEMA`]. Nothing was before the first, so it has no SQL of its own.
-pub(crate) const MIGRATIONS: &[(i32, &str, &str)] =
-    &[(1, "the first tables", ""), (2, "who migrated", include_str!("../sql/migrations/0002_who_migrated.sql"))];
+pub(crate) const MIGRATIONS: &[(i32, &str, &str)] = &[
+    (1, "the first tables", ""),
+    (2, "who migrated", include_str!("../sql/migrations/0002_who_migrated.sql")),
+    (3, "what spoiled follow-ups", include_str!("../sql/schema/skipped_follow_up.sql")),
+];
 
 /// Functions by folder of `sql/functions`: a folder a subject, a function a file of its name. No function needs another one to be
 /// there before it, since bodies are not checked while they are made.
@@ -133,7 +137,8 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         pause resume acquit cancel run_now bulk bulk_one bulk_delete lock_bulk audit put_status remove_status
         refresh_statuses is_active put_finder remove_finder;
     retry:
-        retry retry_family revive revived_with revivable begin_afresh joins_again reopening reopen recount reorder;
+        retry retry_family lock_follow_ups revive revived_with revivable begin_afresh joins_again reopening reopen
+        recount reorder follow_again;
     upkeep:
         sweep is_stuck has_open_child resume_signalled mark_lost prune prune_keys prune_rates remove_family
         remove_tasks prune_audit prune_errors prune_minutes;
@@ -147,7 +152,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     explain:
         explain why_waiting why_pending why_family why_keys count_before shown;
     check:
-        check_invariants check_durable check_slots lost_keys doctor doctor_server doctor_horizon doctor_handlers doctor_suspects doctor_schedules doctor_modules find_finder horizon_holders
+        check_invariants check_durable check_slots check_follow_ups lost_keys doctor doctor_server doctor_horizon doctor_handlers doctor_suspects doctor_schedules doctor_modules find_finder horizon_holders
         whole_seconds;
 };
 

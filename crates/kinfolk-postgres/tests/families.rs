@@ -94,6 +94,27 @@ async fn a_page_of_children_and_why_a_parent_waits_cost_the_same_however_many_th
     }
 }
 
+#[tokio::test]
+async fn a_retry_costs_the_same_however_many_follow_ups_others_have() {
+    let (database, store, worker, root) = alone().await;
+    let follow_up = |_| FollowUp { task: task("work"), when: When::Completed };
+    let made = Made { children: vec![task("work")], follow_ups: (0..3).map(follow_up).collect(), ..Made::default() };
+    store.settle(&[making(&root, made)]).await.unwrap();
+    let child = claim(&store, worker, 1).await.remove(0);
+    let outcome = Outcome::Failed { failure: Failure::new(FailureKind::Error, "no"), retry: Retry::Never };
+    store.settle(&[Settle::new(child.id, child.token, outcome)]).await.unwrap();
+    assert_eq!(claim(&store, worker, 1).await, []);
+    let call = format!("select * from kinfolk.retry_family({})", root.id);
+    let few = pages_of(&database, &call).await;
+    let others = "insert into kinfolk.skipped_follow_up (task_id, root_id, ended)
+        select 1000000 + n, 2000000 + n % 1000, 'failed' from generate_series(1, 50000) n;
+        insert into kinfolk.follow_up (task_id, root_id, needs_completed, queue_id, ended)
+        select 3000000 + n, 2000000 + n % 1000, true, 1, 'failed' from generate_series(1, 50000) n";
+    database.run(others).await;
+    let many = pages_of(&database, &call).await;
+    assert!(many <= 2 * few, "{few} pages with few follow-ups, {many} with many");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancel_waits_for_a_settle_of_the_family_and_sees_what_it_made() {
     let (database, store, root, children) = family(1).await;

@@ -5,6 +5,8 @@ mod common;
 use std::time::Duration;
 
 use common::*;
+use kinfolk_core::filter::Filter;
+use kinfolk_core::operate::Action;
 use kinfolk_core::*;
 use kinfolk_postgres::testing::TestDatabase;
 use kinfolk_postgres::{PgStore, settle_in};
@@ -25,8 +27,13 @@ fn with_children(task: &ClaimedTask, many: usize) -> Settle {
 }
 
 fn with_follow_up(task: &ClaimedTask) -> Settle {
-    let flush = NewTask { unique: Some(Unique::key("flush")), ..common::task("work") };
-    let made = Made { follow_ups: vec![FollowUp { task: flush, when: When::Settled }], ..Made::default() };
+    following(task, When::Settled)
+}
+
+/// A follow-up that is everyone's who asks for the same end.
+fn following(task: &ClaimedTask, when: When) -> Settle {
+    let task_of_all = NewTask { unique: Some(Unique::key(format!("{when:?}"))), ..common::task("work") };
+    let made = Made { follow_ups: vec![FollowUp { task: task_of_all, when }], ..Made::default() };
     Settle { made: Some(Box::new(made)), ..done(task) }
 }
 
@@ -143,11 +150,12 @@ async fn families_that_end_at_once_share_one_follow_up_and_it_waits_for_both() {
 
 /// Makes what is picked by chance: nothing, children, a follow-up of everyone's, or both.
 fn by_chance(task: &ClaimedTask, chance: u128) -> Settle {
+    let when = if chance / 8 % 2 == 0 { When::Settled } else { When::Completed };
     match chance % 8 {
         0 if task.depth < 2 => with_children(task, 3),
-        1 => with_follow_up(task),
+        1 => following(task, when),
         2 if task.depth < 2 => {
-            let (mut made, follow_up) = (with_children(task, 2), with_follow_up(task));
+            let (mut made, follow_up) = (with_children(task, 2), following(task, when));
             if let (Some(made), Some(follow_up)) = (&mut made.made, follow_up.made) {
                 made.follow_ups = follow_up.follow_ups;
             }
@@ -165,13 +173,17 @@ fn by_chance(task: &ClaimedTask, chance: u128) -> Settle {
 /// What an operator may do at any time; an answer that it is too late or not now is one as well.
 async fn operate(store: &PgStore, chance: u128) {
     let id = TaskId(i64::try_from(chance % 300).unwrap());
-    let answer = match chance / 300 % 4 {
+    let answer = match chance / 300 % 5 {
         0 => store.cancel(id).await.map(drop),
         1 => store.retry_family(id).await.map(drop),
         2 => store.retry(id).await.map(drop),
+        3 => {
+            let filter = Filter { state: vec![State::Failed, State::Cancelled], limit: 20, ..Filter::default() };
+            store.bulk(Action::Retry, &filter).await.map(drop)
+        }
         _ => {
             let limit = |chance: u128| u32::try_from(chance % 4).ok().filter(|limit| *limit > 0);
-            store.set_queue(&QueueName::default(), &limits(limit(chance / 1200), limit(chance / 4800))).await
+            store.set_queue(&QueueName::default(), &limits(limit(chance / 1500), limit(chance / 6000))).await
         }
     };
     match answer {

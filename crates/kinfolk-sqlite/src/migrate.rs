@@ -38,6 +38,7 @@ const SCHEMA: &[&str] = files![
     "checkpoint",
     "signal",
     "follow_up",
+    "skipped_follow_up",
     "status",
     "audit",
     "error",
@@ -58,6 +59,7 @@ struct Step {
 const STEPS: &[Step] = &[
     Step { name: "the first tables", sql: "" },
     Step { name: "what was done, and when", sql: include_str!("../sql/schema/migration.sql") },
+    Step { name: "what spoiled follow-ups", sql: include_str!("../sql/schema/skipped_follow_up.sql") },
 ];
 
 /// The version this program needs.
@@ -190,7 +192,7 @@ mod tests {
     fn first_version() -> Connection {
         let conn = Connection::open_in_memory().unwrap();
         conn.execute_batch(&SCHEMA.join("\n")).unwrap();
-        conn.execute_batch("drop table migration").unwrap();
+        conn.execute_batch("drop table migration; drop table skipped_follow_up").unwrap();
         conn.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
         conn.pragma_update(None, "user_version", 1).unwrap();
         conn

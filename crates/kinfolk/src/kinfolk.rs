@@ -151,7 +151,7 @@ impl Kinfolk {
     }
 
     /// Lets what failed or was cancelled in a task's family run again: tasks that did so by themselves get fresh attempts,
-    /// their parents wait again. The root must have failed or been cancelled.
+    /// their parents wait again, and so do the follow-ups that were skipped. The root must have failed or been cancelled.
     pub async fn retry_family(&self, id: TaskId) -> Result<Retried, StoreError> {
         self.store.retry_family(id).await
     }

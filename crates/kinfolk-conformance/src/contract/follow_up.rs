@@ -9,10 +9,10 @@ use kinfolk_core::{
 use crate::kin::{children, follow_up, siblings, these};
 use crate::world::{World, command, failed, ids, json, keyed, new_task, plain_command, queue_name, secs};
 
-const AFTER: Option<Gate> = Some(Gate::After);
+pub(super) const AFTER: Option<Gate> = Some(Gate::After);
 
 /// A follow-up of the command `export` on the queue `default`, under the key `flush`.
-fn flush(payload: &str) -> NewTask {
+pub(super) fn flush(payload: &str) -> NewTask {
     let unique = Unique::key("flush").on_duplicate(OnDuplicate::Merge);
     NewTask { command: command("export"), queue: Some(queue_name("default")), ..keyed(unique, payload) }
 }
@@ -23,7 +23,7 @@ fn with_flush(many: usize, payload: &str, when: When) -> Made {
 }
 
 /// A root that waits for one child and has asked for a flush; and that child.
-async fn asks(w: &World, payload: &str, when: When) -> (TaskId, TaskId) {
+pub(super) async fn asks(w: &World, payload: &str, when: When) -> (TaskId, TaskId) {
     let root = w.waiting(with_flush(1, payload, when)).await;
     (root, w.kids(root).await[0])
 }

@@ -26,6 +26,7 @@ pub mod family_races;
 pub mod fan_out;
 pub mod filter;
 pub mod follow_up;
+pub mod follow_up_retry;
 pub mod group_races;
 pub mod held;
 pub mod history;

@@ -65,6 +65,10 @@ pub enum Bug {
     FollowUpForgetsTheSecondFamily,
     /// A follow-up of a completed family starts after a failed one too.
     SkippedFollowUpRuns,
+    /// A follow-up that was skipped stays away when its family is repaired.
+    SkippedFollowUpStaysAway,
+    /// A follow-up that comes back waits only for the family that was repaired.
+    SpoilersAreForgotten,
     /// A repair leaves the root as it was.
     RetryFamilyForgetsTheRoot,
     /// A repaired family goes to work though its queue has no room.
@@ -157,7 +161,7 @@ pub enum Bug {
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 75] = [
+    pub const ALL: [Self; 77] = [
         Self::StaleSettleGoesThrough,
         Self::SnoozeCostsAnAttempt,
         Self::RetryLosesThePlace,
@@ -189,6 +193,8 @@ impl Bug {
         Self::FollowUpOpensEarly,
         Self::FollowUpForgetsTheSecondFamily,
         Self::SkippedFollowUpRuns,
+        Self::SkippedFollowUpStaysAway,
+        Self::SpoilersAreForgotten,
         Self::RetryFamilyForgetsTheRoot,
         Self::RepairIgnoresTheFamilyLimit,
         Self::ChildIsPrunedAlone,

@@ -150,13 +150,39 @@ impl Engine {
         let settled = here.filter(|(_, entries)| early || entries.values().all(|entry| entry.ended.is_some()));
         let settled: Vec<_> = settled.map(|(id, _)| *id).take(page).collect();
         for id in settled {
-            let entries = self.follow_ups.remove(&id).unwrap_or_default();
-            let bad = |entry: &Entry| entry.needs_completed && entry.ended != Some(State::Completed);
-            let spoilt = entries.iter().find(|(_, entry)| bad(entry)).map(|(root, _)| *root);
-            match spoilt.filter(|_| !self.has(Bug::SkippedFollowUpRuns)) {
-                Some(root) => self.end(id, State::Cancelled, Some(Failure::skipped_follow_up(root))),
+            let mut entries = self.follow_ups.remove(&id).unwrap_or_default();
+            entries.retain(|_, entry| entry.needs_completed && entry.ended != Some(State::Completed));
+            let spoiler = entries.keys().next().copied();
+            match spoiler.filter(|_| !self.has(Bug::SkippedFollowUpRuns)) {
+                Some(root) => {
+                    self.skipped.insert(id, entries);
+                    self.end(id, State::Cancelled, Some(Failure::skipped_follow_up(root)));
+                }
                 None => self.open(id),
             }
+        }
+    }
+
+    /// A family is set going again: what follows it waits for it again, and what was skipped because of it comes back.
+    pub(super) fn follow_again(&mut self, root: TaskId) {
+        // It may be a follow-up itself, and waits for nobody now.
+        self.skipped.remove(&root);
+        let needed = self.follow_ups.values_mut().filter_map(|entries| entries.get_mut(&root));
+        needed.filter(|entry| entry.needs_completed).for_each(|entry| entry.ended = None);
+        if self.has(Bug::SkippedFollowUpStaysAway) {
+            return;
+        }
+        let spoiled = self.skipped.iter().filter(|(_, entries)| entries.contains_key(&root));
+        for id in spoiled.map(|(id, _)| *id).collect::<Vec<_>>() {
+            let mut entries = self.skipped.remove(&id).unwrap_or_default();
+            if self.has(Bug::SpoilersAreForgotten) {
+                entries.retain(|other, _| *other == root);
+            }
+            entries.insert(root, Entry { needs_completed: true, ended: None });
+            self.follow_ups.insert(id, entries);
+            let row = self.row_mut(id);
+            row.go_pending(Gate::After);
+            (row.task.finished_at, row.task.failure) = (None, None);
         }
     }
 }

@@ -65,6 +65,8 @@ struct Engine {
     looks: u64,
     /// The families that pending follow-ups wait for: by follow-up, then by root.
     follow_ups: BTreeMap<TaskId, BTreeMap<TaskId, Entry>>,
+    /// The families that spoiled follow-ups which were skipped, in the same way.
+    skipped: BTreeMap<TaskId, BTreeMap<TaskId, Entry>>,
     /// The fan-outs that handlers await or awaited.
     fan_outs: BTreeMap<FanOutId, fan_out::FanRow>,
     /// The children of awaited fan-outs that the call at hand has ended.

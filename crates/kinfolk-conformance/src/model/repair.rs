@@ -22,6 +22,7 @@ impl Engine {
             return refused("retry its family instead");
         }
         self.revive(id, &mut Retried::default());
+        self.follow_again(id);
         self.task(id).ok_or_else(|| StoreError::not_found("task", id))
     }
 
@@ -53,6 +54,7 @@ impl Engine {
         }
         let mut done = Retried::default();
         self.revive(root, &mut done);
+        self.follow_again(root);
         Ok(done)
     }
 

@@ -168,6 +168,7 @@ impl Engine {
         }
         gone.truncate(SWEEP_PAGE);
         gone.retain(|id| self.tasks.remove(id).is_some());
+        self.skipped.retain(|id, _| self.tasks.contains_key(id));
         self.kids.retain(|parent, _| self.tasks.contains_key(parent));
         self.fan_outs.retain(|_, fan_out| self.tasks.contains_key(&fan_out.owner));
         gone.len() as u64

@@ -16,6 +16,7 @@ delete from kinfolk.error;
 delete from kinfolk.minute;
 delete from kinfolk.started;
 delete from kinfolk.follow_up;
+delete from kinfolk.skipped_follow_up;
 delete from kinfolk.ended_page;
 delete from kinfolk.checkpoint;
 delete from kinfolk.signal;

@@ -7,6 +7,7 @@ mod common;
 mod declare;
 mod durable;
 mod families;
+mod follow_ups;
 mod groups;
 mod pairs;
 mod walker;

@@ -43,6 +43,8 @@ const INVARIANTS: &[(&str, &str)] = &[
     ("an ended family is not at work", include_str!("../../sql/check/places.sql")),
     ("children in order have one that is open", include_str!("../../sql/check/in_order.sql")),
     ("a follow-up waits for a family", include_str!("../../sql/check/follow_ups.sql")),
+    ("a follow-up knows whether a family has ended", include_str!("../../sql/check/told.sql")),
+    ("a skipped follow-up was spoiled by families that did not complete", include_str!("../../sql/check/skipped.sql")),
     ("a family that waits to be let in has a root outside", include_str!("../../sql/check/limited.sql")),
     ("a slot is held by a task that runs, or is held for", include_str!("../../sql/check/held_slots.sql")),
     ("who runs holds a slot of each of its keys, or one above it does", include_str!("../../sql/check/uncounted.sql")),

@@ -1,7 +1,8 @@
 //! Follow-ups: top-level tasks that start after every family that asked for them has settled.
 //!
 //! A follow-up stands behind the gate `after` with one entry for each family. The end of a root marks its entries; the
-//! next claim on the follow-up's queue opens what has none left unmarked, or cancels what can no longer come true.
+//! next claim on the follow-up's queue opens what has none left unmarked, or skips what can no longer come true: then it is noted
+//! which families spoiled it, and the retry of any of them brings it back.
 
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::settle::Failure;
@@ -77,10 +78,32 @@ pub(crate) fn open(session: &mut Session<'_>, queue_id: i64) -> Result<()> {
                 let failure = failure_text(&Failure::skipped_follow_up(TaskId(root)))?;
                 let mut statement = session.sql(include_str!("../../sql/operate/cancel/pending.sql"))?;
                 statement.execute((id, session.micros(), failure))?;
+                session.sql(include_str!("../../sql/family/follow_up/skip.sql"))?.execute([id])?;
             }
         }
         forget(session, id)?;
     }
+    Ok(())
+}
+
+/// A family is set going again: what follows it waits for it again, and what was skipped because of it comes back.
+pub(crate) fn follow_again(session: &Session<'_>, root_id: i64) -> Result<()> {
+    // The root may be a follow-up itself, and waits for nobody now.
+    unskip(session, root_id)?;
+    session.sql(include_str!("../../sql/family/follow_up/unmark.sql"))?.execute([root_id])?;
+    let mut statement = session.sql(include_str!("../../sql/family/follow_up/spoiled_by.sql"))?;
+    let spoiled = statement.query_map([root_id], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
+    for id in spoiled {
+        session.sql(include_str!("../../sql/family/follow_up/come_back.sql"))?.execute([id])?;
+        session.sql(include_str!("../../sql/family/follow_up/wait_again.sql"))?.execute((id, root_id))?;
+        unskip(session, id)?;
+    }
+    Ok(())
+}
+
+/// A follow-up was not skipped.
+fn unskip(session: &Session<'_>, id: i64) -> Result<()> {
+    session.sql(include_str!("../../sql/family/follow_up/unskip.sql"))?.execute([id])?;
     Ok(())
 }
 

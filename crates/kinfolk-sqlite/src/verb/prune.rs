@@ -74,6 +74,7 @@ struct Sweep<'a> {
     checkpoints: CachedStatement<'a>,
     signals: CachedStatement<'a>,
     payload: CachedStatement<'a>,
+    unskip: CachedStatement<'a>,
     task: CachedStatement<'a>,
 }
 
@@ -86,6 +87,7 @@ impl<'a> Sweep<'a> {
             checkpoints: session.sql(include_str!("../../sql/upkeep/prune/checkpoints.sql"))?,
             signals: session.sql(include_str!("../../sql/upkeep/prune/signals.sql"))?,
             payload: session.sql(include_str!("../../sql/upkeep/prune/payload.sql"))?,
+            unskip: session.sql(include_str!("../../sql/family/follow_up/unskip.sql"))?,
             task: session.sql(include_str!("../../sql/upkeep/prune/task.sql"))?,
         })
     }
@@ -106,6 +108,7 @@ impl<'a> Sweep<'a> {
         if self.left == 0 {
             return Ok(false);
         }
+        self.unskip.execute([root])?;
         self.remove(root)?;
         Ok(true)
     }

@@ -9,8 +9,8 @@ use kinfolk_core::{Gate, Retried, State, StoreError, TaskId};
 
 use crate::durable::reopen;
 use crate::error::Result;
-use crate::family::whereabouts;
 use crate::family::whereabouts::Whereabouts;
+use crate::family::{follow_up, whereabouts};
 use crate::session::Session;
 use crate::verb::retry;
 
@@ -35,12 +35,13 @@ pub(crate) fn retry_family(session: &mut Session<'_>, id: TaskId) -> Result<Retr
 }
 
 /// Revives a root that has ended, and what is below it. A family that the queue has to let in again waits outside until a
-/// claim does so.
+/// claim does so. What follows it waits for it again.
 pub(crate) fn revive_root(session: &mut Session<'_>, root: &Whereabouts) -> Result<Retried> {
     let limited = session.catalogue.queue_by_id(root.kin.queue_id)?.policy.family_limit.is_some();
     let mut repair = Repair { gate: if limited { Gate::Limit } else { Gate::Open }, retried: Retried::default() };
     repair.revive(session, root, Gate::Open, if limited { OUTSIDE } else { WAITING })?;
     session.news.queues.insert(root.kin.queue_id);
+    follow_up::follow_again(session, root.kin.id)?;
     Ok(repair.retried)
 }
 

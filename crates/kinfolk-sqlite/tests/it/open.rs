@@ -158,6 +158,7 @@ fn first_version(path: &std::path::Path) {
     let conn = Connection::open(path).unwrap();
     conn.execute_batch(
         "drop table migration;
+        drop table skipped_follow_up;
         pragma user_version = 1;
         update store set clock = 1000, last_task = 8;
         insert into queue (id, name, keep_completed) values (1, 'default', 0);
@@ -232,7 +233,7 @@ async fn a_file_of_the_first_version_keeps_everything_and_goes_on() {
     let spy = Connection::open(&path).unwrap();
     let columns = tables(&spy);
     let before = rows(&spy, &columns);
-    assert_eq!(kinfolk_sqlite::pending_migrations(&path).unwrap().len(), 1);
+    assert_eq!(kinfolk_sqlite::pending_migrations(&path).unwrap().len(), 2);
     let clock = crate::support::HandClock::at(Timestamp::from_micros(4_102_444_800_000_000));
     let store = quick(&path, clock.clone());
     assert_eq!(rows(&spy, &columns), before);

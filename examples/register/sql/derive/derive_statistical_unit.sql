@@ -1,4 +1,5 @@
--- ② The parent: a child for each batch, and what is to follow. Nothing is truncated here: a flush of an earlier derivation may still be to come.
+-- ② The parent: a child for each batch, and what follows when all batches are done. Nothing is truncated here: a flush of an earlier derivation may
+-- still be to come. When a batch has failed, what was to follow is skipped; it comes back when the family is retried.
 -- Locks nothing.
 
 create function register.derive_statistical_unit(payload jsonb) returns jsonb
@@ -12,13 +13,14 @@ begin
     from register.derive_batch b
     where b.cycle = v_cycle
     order by b.batch;
-    perform register.ask_continue(v_cycle);
+    perform kinfolk.follow_up('derive_statistical_unit_continue', starts_when => 'completed');
+    perform kinfolk.follow_up('statistical_unit_flush_staging', payload, starts_when => 'completed');
+    perform kinfolk.follow_up('derive_reports', starts_when => 'completed');
     return jsonb_build_object('cycle', v_cycle, 'batches', v_batches);
 end
 $$;
 
--- A child: derives one batch into the staging table. ANALYZE is not for here: it would keep the other batches out. The batch asks for what
--- follows as its parent did: when a batch has failed, what was asked for is cancelled, and the retry of the family needs it anew.
+-- A child: derives one batch into the staging table. ANALYZE is not for here: it would keep the other batches out.
 create function register.statistical_unit_refresh_batch(payload jsonb) returns jsonb
 language plpgsql
 as $$
@@ -34,25 +36,15 @@ begin
     v_rows := register.refresh_units(v_enterprises);
     update register.derive_batch b set staged_at = clock_timestamp() where b.cycle = v_cycle and b.batch = v_batch;
     insert into register.staged_batch (cycle, batch) values (v_cycle, v_batch) on conflict do nothing;
-    perform register.ask_continue(v_cycle);
     return jsonb_build_object('enterprises', cardinality(v_enterprises), 'rows', v_rows);
 end
 $$;
 
-create function register.ask_continue(cycle bigint) returns void
-language sql
-as $$
-    select kinfolk.follow_up('derive_statistical_unit_continue', jsonb_build_object('cycle', cycle),
-        unique_key => format('cycle %s', cycle), starts_when => 'completed')
-$$;
-
--- The sync point: every batch is done, and the planner learns what they staged, once.
+-- The sync point: every batch is done, and the planner learns what they staged, once, before the flush.
 create function register.derive_statistical_unit_continue(payload jsonb) returns void
 language plpgsql
 as $$
 begin
     analyze register.statistical_unit_staging;
-    perform kinfolk.follow_up('statistical_unit_flush_staging', payload);
-    perform kinfolk.follow_up('derive_reports', payload);
 end
 $$;

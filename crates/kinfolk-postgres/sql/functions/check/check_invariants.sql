@@ -168,20 +168,7 @@ as $$
         and t.parked_group is null
         and (coalesce(r.state not in ('pending', 'waiting'), true) or r.lane <> 'top' or q.family_limit is null)
     union all
-    select 'a root behind the gate after waits for families, and no other task does', t.state::text, t.id
-    from kinfolk.task t
-    where (t.gate is not distinct from 'after' and t.parent_id is null)
-        <> exists (select from kinfolk.follow_up f where f.task_id = t.id)
-    union all
-    select 'every follow-up that waits is a task', format('for family %s', f.root_id), f.task_id
-    from kinfolk.follow_up f
-    where not exists (select from kinfolk.task t where t.id = f.task_id)
-    union all
-    select 'a follow-up knows whether a family has ended', coalesce(f.ended::text, 'open'), f.task_id
-    from kinfolk.follow_up f
-    join kinfolk.task r on r.id = f.root_id
-    where f.ended is null
-        and r.state >= 'completed'
+    select f.invariant, f.detail, f.task from kinfolk.check_follow_ups() f
     union all
     select b.invariant, b.detail, b.task from kinfolk.check_durable() b
     order by 1, 3

@@ -1,6 +1,7 @@
 -- Locks all that a bulk action needs before it touches the first task: the queues of the roots, shared, by number, against a
 -- change of their limits; the families, as a whole, in their order; and, for a cancel, the tasks with all below them, as far
--- as they are open, by number: what has ended is for a removal to lock. Reads `fan_out_task` and `task_fan_out`.
+-- as they are open, by number: what has ended is for a removal to lock. For a retry, the follow-ups that may come back
+-- (`lock_follow_ups`). Reads `fan_out_task` and `task_fan_out`.
 
 create or replace function kinfolk.lock_bulk(p_ids bigint[], p_below boolean) returns void
 language plpgsql volatile
@@ -31,6 +32,8 @@ begin
             for update
         ) held;
         -- point: bulk.rows_locked
+    else
+        perform kinfolk.lock_follow_ups(v_root.ids);
     end if;
 end
 $$;

@@ -1,8 +1,9 @@
 -- Lets a failed or cancelled task run again with fresh attempts, at its old place, and what failed or was cancelled below it;
--- answers it as it is then. One whose own work was done waits for its children again.
+-- answers it as it is then. One whose own work was done waits for its children again. What was skipped because a family did not
+-- complete comes back when its root is retried.
 -- Errors: KF002 when there is no such task; KF003 (detail: its state) when it has not ended so, when its parent has ended,
 -- or when its parent's handler awaits it: then its family is retried as a whole.
--- Locks the family as a whole, then the task, then what `revive` locks, then the fan-out it is counted in.
+-- Locks the family as a whole, then its follow-ups, then the task, then what `revive` locks, then the fan-out it is counted in.
 
 create or replace function kinfolk.retry(p_task bigint) returns setof kinfolk.tasks
 language plpgsql volatile security definer
@@ -21,6 +22,7 @@ begin
     end if;
     perform kinfolk.require_read_committed();
     perform kinfolk.lock_family_of(p_task);
+    perform kinfolk.lock_follow_ups(array[p_task]);
     select t.state, t.root_id, t.parent_id, t.fan_out_id, q.family_limit is not null as is_limited
     into v_task
     from kinfolk.task t

@@ -1,9 +1,10 @@
 -- Lets what failed or was cancelled in the family of a task run again: the root must have ended so. Answers how many tasks
--- pend and how many wait then; see `revive`.
+-- pend and how many wait then; see `revive`. Follow-ups that were skipped because the family did not complete come back, and are
+-- not counted.
 -- Errors: KF002 when there is no such task; KF003 (detail: the root's state) when the root has not failed and was not
 -- cancelled.
 --
--- Locks the family as a whole, then the root, then what `revive` locks.
+-- Locks the family as a whole, then its follow-ups, then the root, then what `revive` locks.
 
 create or replace function kinfolk.retry_family(p_task bigint, out pending bigint, out waiting bigint)
 language plpgsql volatile security definer
@@ -22,6 +23,7 @@ begin
     end if;
     perform kinfolk.require_read_committed();
     perform kinfolk.lock_family_of(p_task);
+    perform kinfolk.lock_follow_ups(array(select coalesce(t.root_id, t.id) from kinfolk.task t where t.id = p_task));
     -- Whoever removes the family by retention holds the root's row.
     select r.id, r.state, case when q.family_limit is null then 'open' else 'limit' end::kinfolk.gate as gate
     into v_root

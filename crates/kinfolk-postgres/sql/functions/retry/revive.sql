@@ -1,10 +1,12 @@
 -- Sets a task that has failed or was cancelled going again, and with it all below it that did so. Tasks whose own work did not
 -- come to its end become pending with fresh attempts, at their old places; parents whose own work was done wait again; a
 -- task whose handler did not end well because of fan-outs that it awaited waits for those again, from before it heard of
--- their end. Answers how many pend and how many wait. `p_first`: the gate of the task, `p_rest`: of those below it.
+-- their end. Answers how many pend and how many wait. `p_first`: the gate of the task, `p_rest`: of those below it. What follows
+-- the family of a root waits for it again; a follow-up that is retried by itself waits for nobody.
 --
--- The caller has locked the family as a whole, and the task. Locks the other tasks, then their fan-outs. Reads `fan_out_task`
--- and `task_fan_out`, and of each fan-out that is set going again all children, to count them anew.
+-- The caller has locked the family as a whole, its follow-ups (`lock_follow_ups`) and the task. Locks the other tasks, then their
+-- fan-outs, then entries of follow-ups. Reads `fan_out_task` and `task_fan_out`, and of each fan-out that is set going again all
+-- children, to count them anew.
 
 create or replace function kinfolk.revive(
     p_task bigint, p_first kinfolk.gate, p_rest kinfolk.gate, p_now timestamptz, out pending bigint, out waiting bigint
@@ -43,6 +45,8 @@ begin
         select f.id
         from unnest(v_revived.joining || v_revived.afresh) as g(id)
         cross join lateral (select f.id from kinfolk.fan_out f where f.task_id = g.id offset 0) f));
+    delete from kinfolk.skipped_follow_up s where s.task_id = p_task;
+    perform kinfolk.follow_again(p_task);
     perform kinfolk.notify_queues(v_revived.queues, false);
 end
 $$;

@@ -11,6 +11,7 @@ begin
     delete from kinfolk.body b where b.task_id = any (p_ids);
     delete from kinfolk.checkpoint c where c.task_id = any (p_ids);
     delete from kinfolk.signal s where s.task_id = any (p_ids);
+    delete from kinfolk.skipped_follow_up s where s.task_id = any (p_ids);
     delete from kinfolk.task t where t.id = any (p_ids);
     get diagnostics v_gone = row_count;
     return v_gone;
