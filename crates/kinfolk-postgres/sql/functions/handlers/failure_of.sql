@@ -29,6 +29,9 @@ begin
             outcome := 'cancelled';
         end if;
         failure := nullif(p_detail::jsonb -> 'failure', 'null');
+    elsif p_code = 'KF025' then
+        outcome := 'never';
+        failure := jsonb_build_object('kind', 'error', 'message', v_message, 'detail', p_detail::jsonb);
     elsif p_code = 'KF011' and p_detail not like 'unknown%' then
         outcome := 'never';
     end if;
