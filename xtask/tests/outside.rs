@@ -25,7 +25,7 @@ const OUTSIDE: [Outside; 4] = [
         name: "with_sqlx",
         dependencies: &[
             "kinfolk = { path = \"{root}/crates/kinfolk\" }",
-            "kinfolk-sqlx = { path = \"{root}/crates/kinfolk-sqlx\" }",
+            "kinfolk-sqlx = { path = \"{root}/crates/kinfolk-sqlx\", features = [\"sqlite\"] }",
             "sqlx = { version = \"0.9\", features = [\"postgres\", \"sqlite\", \"macros\", \"runtime-tokio\"] }",
         ],
         source: "pub async fn shop(pool: &sqlx::PgPool, task: kinfolk::NewTask) -> Result<(), Box<dyn std::error::Error>> {
@@ -33,7 +33,11 @@ const OUTSIDE: [Outside; 4] = [
             kinfolk_sqlx::enqueue_in(&mut transaction, &[task]).await?;
             Ok(transaction.commit().await?)
         }
-        pub async fn own(url: &str) -> Result<sqlx::SqlitePool, sqlx::Error> { sqlx::SqlitePool::connect(url).await }
+        pub async fn own(pool: &sqlx::SqlitePool, task: kinfolk::NewTask) -> Result<(), Box<dyn std::error::Error>> {
+            let mut transaction = pool.begin_with(\"begin immediate\").await?;
+            kinfolk_sqlx::enqueue_in_sqlite(&mut transaction, &[task]).await?;
+            Ok(transaction.commit().await?)
+        }
         pub async fn tasks() -> Result<kinfolk::Kinfolk, kinfolk::Error> { kinfolk::Kinfolk::open(\"sqlite:tasks.db\").await }",
         without: &["openssl-sys"],
         most: 210,

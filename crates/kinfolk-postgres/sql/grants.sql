@@ -34,9 +34,9 @@ begin
             -- Those who run handlers in the database.
             ('kinfolk_worker', array['commands', 'find_handler', 'enter', 'handling', 'depart', 'finish', 'run_function',
                 'call_function', 'call_handler', 'open_envelope', 'named_in', 'begin_send', 'send_key', 'end_send', 'log_error',
-                'run_task', 'begin_procedure', 'end_procedure', 'process_tasks', 'process_round', 'process_task', 'skip_ahead',
+                'run_task', 'begin_procedure', 'end_procedure', 'process_tasks', 'process_round', 'process_task', 'skip_ahead', 'due_next',
                 'begin_round', 'claimable', 'claim_chosen', 'failure_of', 'slow_down_all', 'put_off_wakes', 'wakes_put_off', 'wake_queues']),
-            ('kinfolk_handler', array['enqueue', 'enqueue_many', 'try_enqueue', 'try_enqueue_many', 'current_task', 'current_keys', 'spawn', 'spawn_sibling', 'follow_up',
+            ('kinfolk_handler', array['enqueue', 'enqueue_many', 'try_enqueue', 'try_enqueue_many', 'current_task', 'current_keys', 'spawn', 'spawn_sibling', 'follow_up', 'fan_out',
                 'in_order', 'has_failed_siblings', 'has_pending_children', 'snooze', 'retry_after', 'give_up', 'slow_down_for', 'hasten']),
             ('kinfolk_viewer', array['has_failed_siblings', 'has_pending_children']),
             ('kinfolk_operator', array['set_limits', 'register_command', 'register_commands']),
@@ -65,3 +65,5 @@ grant insert on kinfolk.tasks to kinfolk_producer, kinfolk_viewer;
 grant insert (names, queues, priorities, max_attempts, base_ms, cap_ms, jitter_pct, timeouts_us, handlers, befores, afters,
     statement_timeouts_us, groups, spans, max_strikes, envelopes, on_successes, on_errors, labels)
 on kinfolk.registration to kinfolk_producer, kinfolk_operator;
+
+grant insert (subs, rule, and_then, otherwise, share, timeout, cancel_on_failure) on kinfolk.continuation to kinfolk_handler;

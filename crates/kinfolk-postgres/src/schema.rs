@@ -76,7 +76,8 @@ const CALLED_BY_VIEWS: &[(&str, &str)] = functions! {
         fold lock_starts promote promote_orphans;
 };
 
-const VIEWS: &[(&str, &str)] = files!["views/tasks.sql", "views/errors.sql", "views/registration.sql"];
+const VIEWS: &[(&str, &str)] =
+    files!["views/tasks.sql", "views/errors.sql", "views/registration.sql", "views/continuation.sql"];
 
 const FUNCTIONS: &[(&str, &str)] = functions! {
     produce:
@@ -131,8 +132,9 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         find_handler enter handling depart drop_intents named_in handled current_task current_keys has_failed_siblings
         has_pending_children intend require_makeable spawn spawn_sibling follow_up in_order hasten hasten_all snooze
         retry_after give_up end_handler failure_of run_task run_function begin_procedure end_procedure call_handler
-        call_function open_envelope finish finish_made complete require_done begin_send end_send send_key log_error
-        process_tasks process_round process_task skip_ahead begin_round claimable claim_chosen;
+        call_function open_envelope finish finish_made finish_fan_out fan_out carry_out_fan_out find_continuation
+        require_terms require_subs sub_tasks sub_results go_on await_more refuse_fan_out complete require_done begin_send end_send send_key log_error
+        process_tasks process_round process_task skip_ahead due_next begin_round claimable claim_chosen;
     operate:
         pause resume acquit cancel run_now bulk bulk_one bulk_delete lock_bulk audit put_status remove_status
         refresh_statuses is_active put_finder remove_finder;

@@ -13,7 +13,7 @@ use kinfolk_postgres::testing::TestDatabase;
 const RIGHTS: [(&str, &str); 5] = [
     (
         "kinfolk_handler",
-        "current_keys current_task enqueue enqueue_many follow_up give_up hasten has_failed_siblings has_pending_children \
+        "current_keys current_task enqueue enqueue_many fan_out follow_up give_up hasten has_failed_siblings has_pending_children \
          in_order retry_after slow_down slow_down_for snooze spawn spawn_sibling try_enqueue try_enqueue_many",
     ),
     (
@@ -37,7 +37,7 @@ const RIGHTS: [(&str, &str); 5] = [
     ),
     (
         "kinfolk_worker",
-        "begin_procedure begin_round begin_send call_function call_handler claim claim_chosen claimable clock commands complete count_tasks depart due_schedules \
+        "begin_procedure begin_round begin_send call_function call_handler claim claim_chosen claimable clock commands complete count_tasks depart due_next due_schedules \
          end_procedure end_send enter expire failure_of find_handler find_tasks finish fire flush get_task get_tasks handling heartbeat history leave \
          lock_settled lock_suspended log_error named_in note_minutes open_envelope process_round process_task process_tasks prune prune_rates put_off_wakes queues \
          record recover refresh_statuses register_worker report require_done results run_function run_task schema_version send_key settle \
@@ -186,6 +186,42 @@ async fn what_a_handler_may_call_leaves_no_task_behind_a_gate() {
     .await
     .unwrap();
     assert_eq!(database.texts("select state || ' ' || gate from kinfolk.tasks").await, ["pending open"]);
+    sound(&store).await;
+    roles.drop_all().await;
+}
+
+#[tokio::test]
+async fn only_one_who_may_run_tasks_now_moves_the_time_of_a_test() {
+    let (database, store) = fresh().await;
+    database
+        .run(
+            "create schema app; grant usage on schema app to public;
+             create function app.late(p jsonb) returns void language sql as '';
+             select kinfolk.register_command('late', handler => 'app.late'); select kinfolk.enqueue('late', delay => '1 day')",
+        )
+        .await;
+    let mut roles = Roles::new(&database);
+    let worker = roles.role("worker", "kinfolk_worker", "").await;
+    let tester = roles.role("tester", "kinfolk_worker, kinfolk_operator", "").await;
+    let named = "select kinfolk.register_worker('018f0000-0000-7000-8000-000000000001', 'process_tasks', '{default}', '{late}', 60000000)";
+    let round = "select kinfolk.begin_round('018f0000-0000-7000-8000-000000000001', 'default')";
+    as_login(&database, &worker, named).await.unwrap();
+    for moving in [
+        "call kinfolk.process_tasks(skip_ahead => true)",
+        "select kinfolk.skip_ahead('default')",
+        &format!("{named}; select kinfolk.skip_ahead('default')"),
+        &format!("{round}; select kinfolk.skip_ahead('default')"),
+        "select kinfolk.run_now(kinfolk.due_next('default'))",
+    ] {
+        let answer = as_login(&database, &worker, moving).await;
+        assert!(matches!(answer, Err(StoreError::Forbidden { .. })), "{moving}: {answer:?}");
+    }
+    let late = "select state || ' ' || gate || ' ' || (due > clock_timestamp() + interval '23 h') from kinfolk.tasks";
+    assert_eq!(database.texts(late).await, ["pending time true"]);
+    as_login(&database, &worker, "call kinfolk.process_tasks(until_idle => true)").await.unwrap();
+    assert_eq!(database.texts(late).await, ["pending time true"]);
+    as_login(&database, &tester, "call kinfolk.process_tasks(skip_ahead => true)").await.unwrap();
+    assert_eq!(database.texts("select state from kinfolk.tasks").await, ["completed"]);
     sound(&store).await;
     roles.drop_all().await;
 }

@@ -206,6 +206,7 @@ impl CommandSource for SqlCommands {
         };
         match self.work(&ctx, phase).await {
             Ok(Reached::Settled(state)) => Ok(Done::committed(state)),
+            Ok(Reached::Suspended) => Ok(Done::suspended()),
             Ok(Reached::Draft(_)) => Ok(Done::release()),
             Err(ended) => ended,
         }

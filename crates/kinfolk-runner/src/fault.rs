@@ -90,6 +90,10 @@ fn answer(db: &DbError) -> Result<Done<Json>, TaskError> {
             Err(TaskError::of(failure(db, FailureKind::Refused), retry))
         }
         "KF012" => Err(unrecorded(db)),
+        "KF025" => {
+            let failure = Failure::new(FailureKind::Error, db.message());
+            Err(TaskError::of(failure, Retry::Never).detail(&told(db)))
+        }
         "57014" => Err(TaskError::of(failure(db, FailureKind::Timeout), Retry::Policy)),
         _ => Err(TaskError::of(failure(db, FailureKind::Error), Retry::Policy)),
     }

@@ -67,6 +67,8 @@ impl Phase<'_> {
 pub(crate) enum Reached {
     /// The task is settled, and in this state.
     Settled(State),
+    /// The handler has fanned out: the task is run again with the results.
+    Suspended,
     /// This is to be sent.
     Draft(Draft),
 }
@@ -82,10 +84,10 @@ pub(crate) async fn attempt(
         let mut work = pin!(async {
             point(phase.before());
             let reached = match phase {
-                Phase::Function => in_transaction(&line, ctx, timeout).await.map(Reached::Settled),
+                Phase::Function => in_transaction(&line, ctx, timeout).await,
                 Phase::Procedure => in_session(&line, ctx, timeout).await.map(Reached::Settled),
                 Phase::BeginSend => begin_send(&line, ctx, timeout).await.map(Reached::Draft),
-                Phase::EndSend(sent) => end_send(&line, ctx, sent, timeout).await.map(Reached::Settled),
+                Phase::EndSend(sent) => end_send(&line, ctx, sent, timeout).await,
             }?;
             point(phase.after());
             Ok(reached)
@@ -123,8 +125,8 @@ async fn stop(line: &Line, mut work: Pin<&mut impl Future<Output = Result<Reache
     }
 }
 
-/// Runs a function and settles its task, in one transaction.
-async fn in_transaction(line: &Line, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<State, Fault> {
+/// Runs a function and settles or suspends its task, in one transaction.
+async fn in_transaction(line: &Line, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<Reached, Fault> {
     let (task, token) = (ctx.task().0, ctx.token().0);
     let rows = transaction(line, RUN, &[(&task, Type::INT8), (&token, Type::UUID)], statement_timeout).await?;
     settled(line, &rows).await
@@ -142,7 +144,7 @@ async fn begin_send(line: &Line, ctx: &Ctx, statement_timeout: Option<Duration>)
 }
 
 /// The part after it.
-async fn end_send(line: &Line, ctx: &Ctx, sent: &Sent, statement_timeout: Option<Duration>) -> Result<State, Fault> {
+async fn end_send(line: &Line, ctx: &Ctx, sent: &Sent, statement_timeout: Option<Duration>) -> Result<Reached, Fault> {
     let (task, token) = (ctx.task().0, ctx.token().0);
     let (answer, failure) = sent.told();
     let told: [(&(dyn ToSql + Sync), Type); 4] =
@@ -150,15 +152,18 @@ async fn end_send(line: &Line, ctx: &Ctx, sent: &Sent, statement_timeout: Option
     settled(line, &transaction(line, END_SEND, &told, statement_timeout).await?).await
 }
 
-/// The state of a task that is settled. Wakes the workers that its transaction did not wake: a lost wake-up only costs a poll, so
+/// How far a task has come that is settled or suspended. Wakes the workers that its transaction did not wake: a lost wake-up only costs a poll, so
 /// an error in that is none of the task.
-async fn settled(line: &Line, rows: &[Row]) -> Result<State, Fault> {
-    let state = state(rows)?;
+async fn settled(line: &Line, rows: &[Row]) -> Result<Reached, Fault> {
+    let reached = match word(rows) {
+        Some("suspended") => Reached::Suspended,
+        _ => Reached::Settled(state(rows)?),
+    };
     let queues: Vec<i32> = rows.first().map_or_else(Vec::new, |row| row.get(1));
     if !queues.is_empty() {
         let _ = line.rows(WAKE, &[(&queues, Type::INT4_ARRAY)]).await;
     }
-    Ok(state)
+    Ok(reached)
 }
 
 /// One statement in a transaction of its own.
@@ -219,8 +224,12 @@ fn set_timeout(scope: &str, timeout: Option<Duration>) -> String {
     }
 }
 
+fn word(rows: &[Row]) -> Option<&str> {
+    rows.first().and_then(|row| row.get(0))
+}
+
 fn state(rows: &[Row]) -> Result<State, Fault> {
-    let word: Option<&str> = rows.first().and_then(|row| row.get(0));
+    let word = word(rows);
     word.and_then(|word| word.parse().ok()).ok_or_else(|| Fault::Strange(format!("an answer of {word:?}")))
 }
 

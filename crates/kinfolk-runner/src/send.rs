@@ -51,6 +51,7 @@ pub(crate) async fn attempt(commands: &SqlCommands, ctx: &Ctx, provider: &dyn Pr
     let draft = match commands.work(ctx, Phase::BeginSend).await {
         Ok(Reached::Draft(draft)) => draft,
         Ok(Reached::Settled(state)) => return Ok(Done::committed(state)),
+        Ok(Reached::Suspended) => return Ok(Done::suspended()),
         Err(Err(fault)) if tells_failures(ctx) && !ctx.is_cancelled() => {
             return tell(commands, ctx, &Sent::Failed(fault.failure().clone())).await;
         }
@@ -88,6 +89,7 @@ pub(crate) async fn attempt(commands: &SqlCommands, ctx: &Ctx, provider: &dyn Pr
 async fn tell(commands: &SqlCommands, ctx: &Ctx, sent: &Sent) -> Ended {
     match commands.work(ctx, Phase::EndSend(sent)).await {
         Ok(Reached::Settled(state)) => Ok(Done::committed(state)),
+        Ok(Reached::Suspended) => Ok(Done::suspended()),
         Ok(Reached::Draft(_)) => Ok(Done::release()),
         Err(ended) => ended,
     }

@@ -63,6 +63,11 @@ pub(crate) fn is_busy(fault: &rusqlite::Error) -> bool {
     fault.sqlite_error_code().is_some_and(|code| BUSY.contains(&code))
 }
 
+/// The error of a store for this result code of SQLite, as another library tells it.
+pub(crate) fn of_code(extended_code: i32, detail: String) -> StoreError {
+    translate(&rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(extended_code), Some(detail)))
+}
+
 fn translate(fault: &rusqlite::Error) -> StoreError {
     let detail = fault.to_string();
     let rusqlite::Error::SqliteFailure(inner, _) = fault else {

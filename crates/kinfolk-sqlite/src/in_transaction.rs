@@ -18,7 +18,7 @@ use crate::store::check_batch;
 use crate::verb::enqueue;
 
 /// The waker of whoever is no open store: every store hears it.
-const NOBODY: i64 = 0;
+pub(crate) const NOBODY: i64 = 0;
 
 /// Enqueues tasks on the caller's connection: inside its transaction they exist if, and only if, that commits; outside of one they
 /// exist at once. The connection must be on a file that a store has opened before. Workers of all processes notice the commit
@@ -43,9 +43,7 @@ fn enqueue_all(connection: &Connection, tasks: &[NewTask]) -> Result<Vec<Enqueue
         let mut statement = connection.prepare_cached(include_str!("../sql/base/read.sql"))?;
         statement.query_row((), |row| Ok((row.get::<_, i64>("clock")?, row.get::<_, i64>("last_task")?)))?
     };
-    let now = StoreClock::new(Arc::new(SystemClock));
-    now.raise(Timestamp::from_micros(clock));
-    let (catalogue, now) = (Catalogue::load(connection)?, now.now());
+    let (catalogue, now) = (Catalogue::load(connection)?, not_before(clock));
     let mut session = Session {
         conn: connection,
         now,
@@ -68,6 +66,13 @@ fn enqueue_all(connection: &Connection, tasks: &[NewTask]) -> Result<Vec<Enqueue
         wake.execute((queue, NOBODY))?;
     }
     Ok(answers)
+}
+
+/// The time now, which is never before the one in the file.
+pub(crate) fn not_before(stored: i64) -> Timestamp {
+    let clock = StoreClock::new(Arc::new(SystemClock));
+    clock.raise(Timestamp::from_micros(stored));
+    clock.now()
 }
 
 /// All of it, or nothing, inside whatever transaction there is.

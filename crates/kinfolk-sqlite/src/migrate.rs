@@ -154,6 +154,14 @@ pub(crate) fn version(conn: &Connection) -> rusqlite::Result<i32> {
     conn.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
+/// Refuses a file in which no store has made its tables, or a newer one has.
+pub(crate) fn refuse_foreign(conn: &Connection, path: &Path) -> Result<()> {
+    match identify(conn, path)? {
+        0 => Err(StoreError::SchemaMissing { database: path.display().to_string() }.into()),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses to go on with a file that a newer program has brought up to date meanwhile: what that one writes means more than
 /// this one knows.
 pub(crate) fn refuse_newer(conn: &Connection) -> Result<()> {

@@ -1,7 +1,8 @@
 //! Enqueue and complete tasks inside an sqlx transaction.
 //!
 //! A thin adapter: it calls the SQL functions of schema `kinfolk`, needs no feature of sqlx, and opens no connection of
-//! its own. Everything is decided by those functions.
+//! its own. Everything is decided by those functions. With the feature `sqlite`, `enqueue_in_sqlite` does so on the file of a
+//! SQLite store, where `kinfolk-sqlite` decides.
 //!
 //! ```no_run
 //! # async fn example(pool: &mut sqlx_postgres::PgConnection) -> Result<(), Box<dyn std::error::Error>> {
@@ -18,6 +19,8 @@
 //! ```
 
 mod error;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 use std::time::Duration;
 
@@ -32,6 +35,8 @@ use sqlx_core::row::Row;
 use sqlx_postgres::{PgArguments, PgConnection, PgRow, Postgres};
 
 use crate::error::store_error;
+#[cfg(feature = "sqlite")]
+pub use crate::sqlite::enqueue_in_sqlite;
 
 const ENQUEUE: &str = include_str!("../sql/enqueue.sql");
 const COMPLETE: &str = include_str!("../sql/complete.sql");

@@ -33,6 +33,7 @@ enum How<T> {
     YieldPlace(Duration),
     Release,
     Committed(State, PhantomData<T>),
+    Suspended,
 }
 
 /// What a handler may return: any serialisable value is the task's result, a [`Done`] can say more.
@@ -88,6 +89,12 @@ impl<T> Done<T> {
     pub const fn committed(state: State) -> Self {
         Self(How::Committed(state, PhantomData))
     }
+
+    /// The handler has suspended its task by itself, under [`crate::Ctx::token`], and that is committed: there is nothing left to
+    /// record, and the task is claimed again when what it waits for is there.
+    pub const fn suspended() -> Self {
+        Self(How::Suspended)
+    }
 }
 
 /// How a handler ended that did not fail, with its type erased: what a layer gets and hands on.
@@ -98,6 +105,7 @@ pub struct Ending(Ended);
 enum Ended {
     Settle(Outcome),
     Committed(State),
+    Suspended,
 }
 
 impl Ending {
@@ -109,6 +117,7 @@ impl Ending {
             How::YieldPlace(span) => Ended::Settle(Outcome::YieldPlace(span)),
             How::Release => Ended::Settle(Outcome::Release),
             How::Committed(state, _) => Ended::Committed(state),
+            How::Suspended => Ended::Suspended,
         }))
     }
 
@@ -135,6 +144,8 @@ pub(crate) enum Verdict {
     Suspend(Box<Suspend>),
     /// Recorded already, in the handler's own transaction; the task is in this state.
     Committed(State),
+    /// Suspended already, in the handler's own transaction.
+    Suspended,
     /// Not ours to record: the lease was lost.
     Dropped,
 }
@@ -144,6 +155,7 @@ impl From<Ending> for Verdict {
         match ending.0 {
             Ended::Settle(outcome) => Self::Settle(outcome),
             Ended::Committed(state) => Self::Committed(state),
+            Ended::Suspended => Self::Suspended,
         }
     }
 }

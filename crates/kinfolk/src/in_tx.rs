@@ -7,10 +7,10 @@ use std::future::Future;
 use kinfolk_core::{Enqueued, NewTask, StoreError};
 
 /// A transaction in which tasks can be enqueued: of `tokio_postgres` or `deadpool_postgres`, of `rusqlite` on the file of a
-/// SQLite store, and with the feature `sqlx` of `sqlx` on PostgreSQL.
+/// SQLite store, and of `sqlx`, with the feature `sqlx` on PostgreSQL and with `sqlx-sqlite` on the file of a SQLite store.
 #[diagnostic::on_unimplemented(
     message = "no task can be enqueued in `{Self}`",
-    note = "there are: transactions of tokio-postgres, deadpool-postgres and rusqlite, and of sqlx with the feature `sqlx`"
+    note = "there are: transactions of tokio-postgres, deadpool-postgres and rusqlite, and of sqlx with the features `sqlx` (PostgreSQL) and `sqlx-sqlite`"
 )]
 pub trait EnqueueIn {
     /// Enqueues tasks in this order, all or nothing. One answer each.
@@ -42,5 +42,12 @@ impl EnqueueIn for rusqlite::Transaction<'_> {
 impl EnqueueIn for sqlx_core::transaction::Transaction<'_, sqlx_postgres::Postgres> {
     async fn enqueue_in(&mut self, tasks: &[NewTask]) -> Result<Vec<Enqueued>, StoreError> {
         kinfolk_sqlx::enqueue_in(self, tasks).await
+    }
+}
+
+#[cfg(feature = "sqlx-sqlite")]
+impl EnqueueIn for sqlx_core::transaction::Transaction<'_, sqlx_sqlite::Sqlite> {
+    async fn enqueue_in(&mut self, tasks: &[NewTask]) -> Result<Vec<Enqueued>, StoreError> {
+        kinfolk_sqlx::enqueue_in_sqlite(self, tasks).await
     }
 }

@@ -1,7 +1,8 @@
 //! Schedules that a program declares with its worker.
 //!
 //! They are made, or changed, when the worker starts; one that is there as it is declared stays armed as it was, and one that an
-//! operator has paused stays paused. Nothing is removed: what code no longer declares is told by `kinfolk doctor`.
+//! operator has paused stays paused. Nothing is removed: what code no longer declares is told by `kinfolk doctor`. On PostgreSQL the
+//! worker's role must be a member of `kinfolk_operator`; one that is not gets `StoreError::Forbidden` at the start.
 
 use kinfolk_core::{InputError, Missed, NewTask, Overlap, Schedule as Kept, ScheduleName, StoreError};
 use serde::Serialize;

@@ -39,21 +39,52 @@ const FUNCTIONS: &str = "
     select kinfolk.register_command('leave_traces', handler => 'public.leave_traces');
 ";
 
+/// A function that leaves a trace and fans out to two that do, and one that goes on and leaves the fourth.
+const FAN_OUTS: &str = "
+    create function public.gather(p jsonb) returns jsonb language plpgsql as $$
+    begin
+        insert into public.trace (nth) values ((p ->> 'nth')::bigint);
+        perform kinfolk.fan_out(
+            (select jsonb_agg(jsonb_build_object('command', 'leave_trace', 'payload',
+                jsonb_build_object('nth', (p ->> 'nth')::bigint + n))) from generate_series(1, 2) n),
+            and_then => 'public.gathered');
+        perform pg_sleep(0.01);
+        return p;
+    end $$;
+    create function public.gathered(told jsonb) returns void language plpgsql as $$
+    begin
+        assert told -> 'returned' = told -> 'payload' and jsonb_array_length(told -> 'results') = 2;
+        insert into public.trace (nth) values ((told -> 'payload' ->> 'nth')::bigint + 3);
+        perform pg_sleep(0.01);
+    end $$;
+    select kinfolk.register_command('gather', handler => 'public.gather');
+";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn workers_killed_while_functions_run_leave_every_effect_exactly_once() -> Result<()> {
+    exactly_once("leave_traces", 3).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_killed_between_the_steps_of_functions_that_fan_out_leave_every_effect_exactly_once() -> Result<()> {
+    exactly_once("gather", 4).await
+}
+
+/// Families of three tasks that leave so many traces each, and workers that are killed meanwhile.
+async fn exactly_once(command: &str, traces: u64) -> Result<()> {
     const ROUNDS: u64 = 15;
     const PARENTS_A_ROUND: u64 = 12;
     let bed = Bed::new(Kind::Postgres).await?;
     let store = bed.open().await?;
     let plain = bed.plain().await?;
     plain.batch_execute(FUNCTIONS).await?;
+    plain.batch_execute(FAN_OUTS).await?;
     let mut chance = Chance::new();
     let mut fleet = Fleet::start(&bed, Orders { capacity: 8, functions: true, ..worker(&bed) }, 3)?;
     let mut answered = Vec::new();
     for round in 0..ROUNDS {
-        let numbers = (0..PARENTS_A_ROUND).map(|nth| 3 * (round * PARENTS_A_ROUND + nth));
-        let task =
-            |nth| Ok(NewTask::new(CommandName::new("leave_traces")?, Json::parse(&format!("{{\"nth\":{nth}}}"))?));
+        let numbers = (0..PARENTS_A_ROUND).map(|nth| traces * (round * PARENTS_A_ROUND + nth));
+        let task = |nth| Ok(NewTask::new(CommandName::new(command)?, Json::parse(&format!("{{\"nth\":{nth}}}"))?));
         let tasks = numbers.map(task).collect::<Result<Vec<_>>>()?;
         answered.extend(made(&store.enqueue(&tasks).await?)?);
         wait_running(&*store).await?;
@@ -70,7 +101,7 @@ async fn workers_killed_while_functions_run_leave_every_effect_exactly_once() ->
     let sql = "select count(*), count(distinct nth), min(nth), max(nth) from public.trace";
     let row = plain.query_one(sql, &[]).await?;
     let found: [i64; 4] = [row.get(0), row.get(1), row.get(2), row.get(3)];
-    let all = i64::try_from(tasks.len())?;
+    let all = i64::try_from(traces * ROUNDS * PARENTS_A_ROUND)?;
     ensure!(found == [all, all, 0, all - 1], "effects in all, different ones, first, last: {found:?} of {all}");
     assert_unbroken(&*store).await
 }

@@ -5,6 +5,7 @@ mod cut_off;
 mod effects;
 mod envelope;
 mod families;
+mod fan_out;
 mod functions;
 mod hooks;
 mod lab;

@@ -42,13 +42,7 @@ fn one(session: &mut Session<'_>, insert: &mut CachedStatement<'_>, task: &NewTa
     {
         return joined(session, &holder, task, unique.on_duplicate);
     }
-    let due = task.due.at(session.now);
-    let stand = Stand {
-        gate: gate_of(due, session.now),
-        priority: task.priority.unwrap_or(command.command.priority),
-        due,
-        place: due.max(session.now),
-    };
+    let stand = Stand::of(task, command, session.now);
     let id = put(session, insert, task, command, queue, &stand, Origin { keys: maker, birth: None })?;
     Ok(Enqueued::Created(id))
 }
@@ -82,6 +76,15 @@ pub(crate) struct Stand {
     pub(crate) place: Timestamp,
 }
 
+impl Stand {
+    /// That of a task which nobody else's end holds up.
+    pub(crate) fn of(task: &NewTask, command: &KnownCommand, now: Timestamp) -> Self {
+        let due = task.due.at(now);
+        let priority = task.priority.unwrap_or(command.command.priority);
+        Self { gate: gate_of(due, now), priority, due, place: due.max(now) }
+    }
+}
+
 /// Whose child a new task is.
 pub(crate) struct Birth {
     pub(crate) parent_id: i64,
@@ -101,8 +104,8 @@ pub(crate) struct Origin<'m> {
 }
 
 /// The keys of a new task: those it is given, and those it inherits.
-fn keys_of(session: &Session<'_>, task: &NewTask, command: &KnownCommand, maker: &Keys) -> Keys {
-    let declared = session.catalogue.groups_of(command.id);
+fn keys_of(catalogue: &Catalogue, task: &NewTask, command: &KnownCommand, maker: &Keys) -> Keys {
+    let declared = catalogue.groups_of(command.id);
     let mut keys = task.keys.clone();
     if task.inherit_keys {
         let inherited = maker.0.iter().filter(|(name, _)| declared.iter().any(|group| group.name == **name));
@@ -111,6 +114,58 @@ fn keys_of(session: &Session<'_>, task: &NewTask, command: &KnownCommand, maker:
         }
     }
     keys
+}
+
+/// A new task as it is written, but for its number.
+pub(crate) struct NewRow<'t> {
+    pub(crate) command_id: i64,
+    pub(crate) queue_id: i64,
+    pub(crate) gate: &'static str,
+    pub(crate) priority: i32,
+    pub(crate) due: i64,
+    pub(crate) place: i64,
+    pub(crate) max_attempts: u16,
+    pub(crate) timeout: Option<i64>,
+    pub(crate) created_at: i64,
+    pub(crate) unique_key: Option<&'t str>,
+    pub(crate) unique_scope: Option<&'static str>,
+    pub(crate) key_until: Option<i64>,
+    pub(crate) trace: Option<&'t str>,
+    /// Not here when it is large.
+    pub(crate) payload: Option<&'t str>,
+    pub(crate) keys: Option<Json>,
+    pub(crate) fair: Option<String>,
+}
+
+impl<'t> NewRow<'t> {
+    pub(crate) fn of(
+        (catalogue, now): (&Catalogue, Timestamp),
+        task: &'t NewTask,
+        (command, queue): (&KnownCommand, &KnownQueue),
+        stand: &Stand,
+        origin: Origin<'_>,
+    ) -> Result<Self> {
+        let keys = keys_of(catalogue, task, command, origin.keys);
+        let awaited = origin.birth.and_then(|birth| birth.awaited);
+        Ok(Self {
+            command_id: command.id,
+            queue_id: queue.id,
+            gate: stand.gate.as_str(),
+            priority: stand.priority,
+            due: stand.due.as_micros(),
+            place: stand.place.as_micros(),
+            max_attempts: task.max_attempts.unwrap_or_else(|| command.command.retry.attempts(awaited)),
+            timeout: task.timeout.or(command.command.timeout).map(span),
+            created_at: now.as_micros(),
+            unique_key: task.unique.as_ref().map(|unique| unique.key.as_str()),
+            unique_scope: task.unique.as_ref().map(|unique| unique.scope.as_str()),
+            key_until: task.unique.as_ref().map(|unique| held_until(unique, now)),
+            trace: task.trace.as_deref(),
+            payload: inline(&task.payload),
+            fair: queue.queue.policy.fair.as_ref().map(|name| keys.get(name).unwrap_or_default().to_owned()),
+            keys: if keys.is_empty() { None } else { Some(Json::of(&keys)?) },
+        })
+    }
 }
 
 /// Writes a new task with `sql/produce/insert.sql`, or a child with `sql/produce/insert_child.sql`. Its number.
@@ -123,74 +178,61 @@ pub(crate) fn put(
     stand: &Stand,
     origin: Origin<'_>,
 ) -> Result<TaskId> {
-    let keys = keys_of(session, task, command, origin.keys);
-    let fair = queue.queue.policy.fair.as_ref().map(|name| keys.get(name).unwrap_or_default().to_owned());
-    let keys = if keys.is_empty() { None } else { Some(Json::of(&keys)?) };
-    let keys = keys.as_ref().map(Json::as_str);
-    let queue_id = queue.id;
+    let row = NewRow::of((session.catalogue, session.now), task, (command, queue), stand, origin)?;
+    let keys = row.keys.as_ref().map(Json::as_str);
     let id = session.next_task();
-    let now = session.now;
-    let priority = stand.priority;
-    let (gate, due, place) = (stand.gate.as_str(), stand.due.as_micros(), stand.place.as_micros());
-    let awaited = origin.birth.and_then(|birth| birth.awaited);
-    let max_attempts = task.max_attempts.unwrap_or_else(|| command.command.retry.attempts(awaited));
-    let timeout = task.timeout.or(command.command.timeout).map(span);
-    let key = task.unique.as_ref().map(|unique| unique.key.as_str());
-    let scope = task.unique.as_ref().map(|unique| unique.scope.as_str());
-    let until = task.unique.as_ref().map(|unique| held_until(unique, now));
-    let (trace, payload, made) = (task.trace.as_deref(), inline(&task.payload), now.as_micros());
     match origin.birth {
         None => insert.execute(params![
             id.0,
-            command.id,
-            queue_id,
-            gate,
-            priority,
-            due,
-            place,
-            max_attempts,
-            timeout,
-            made,
-            key,
-            scope,
-            until,
-            trace,
-            payload,
+            row.command_id,
+            row.queue_id,
+            row.gate,
+            row.priority,
+            row.due,
+            row.place,
+            row.max_attempts,
+            row.timeout,
+            row.created_at,
+            row.unique_key,
+            row.unique_scope,
+            row.key_until,
+            row.trace,
+            row.payload,
             keys,
-            fair
+            row.fair
         ])?,
         Some(birth) => insert.execute(params![
             id.0,
-            command.id,
-            queue_id,
-            gate,
-            priority,
-            due,
-            place,
-            max_attempts,
-            timeout,
-            made,
-            key,
-            scope,
-            until,
-            trace,
-            payload,
+            row.command_id,
+            row.queue_id,
+            row.gate,
+            row.priority,
+            row.due,
+            row.place,
+            row.max_attempts,
+            row.timeout,
+            row.created_at,
+            row.unique_key,
+            row.unique_scope,
+            row.key_until,
+            row.trace,
+            row.payload,
             keys,
             birth.parent_id,
             birth.root_id,
             birth.depth,
             birth.fan_out_id,
             birth.nth,
-            fair
+            row.fair
         ])?,
     };
     put_large(session, id, &task.payload)?;
-    session.news.queues.insert(queue_id);
+    session.news.queues.insert(row.queue_id);
     Ok(id)
 }
 
 /// The payload as it lies in the task's own row: not at all when it is large.
-fn inline(payload: &Json) -> Option<&str> {
+pub(crate) fn inline(payload: &Json) -> Option<&str> {
     (payload.bytes() <= INLINE_BYTES_MAX).then(|| payload.as_str())
 }
 
@@ -215,38 +257,46 @@ pub(crate) struct Holder {
     payload: Json,
 }
 
+impl Holder {
+    /// The task as its row says.
+    pub(crate) fn new(id: i64, state: &str, runs: i64, payload: String) -> Self {
+        let unstarted = state == State::Pending.as_str() && runs == 0;
+        Self { id: TaskId(id), unstarted, payload: Json::trusted(payload) }
+    }
+
+    /// The payload that this task gets from a newcomer, if it gets one: a task that has started is never changed.
+    pub(crate) fn joined_by(&self, task: &NewTask, on_duplicate: OnDuplicate) -> Result<Option<Json>> {
+        let payload = match on_duplicate {
+            OnDuplicate::Keep => return Ok(None),
+            _ if !self.unstarted => return Ok(None),
+            OnDuplicate::Replace => task.payload.clone(),
+            OnDuplicate::Merge => self.payload.merged(&task.payload),
+        };
+        if payload.bytes() > PAYLOAD_BYTES_MAX {
+            let too_large = InputError::TooLarge { what: "payload", bytes: payload.bytes(), max: PAYLOAD_BYTES_MAX };
+            return Err(too_large.into());
+        }
+        Ok(Some(payload))
+    }
+}
+
 /// Who holds a key of a command, as this statement looks for it.
 pub(crate) fn holder(session: &Session<'_>, sql: &str, command_id: i64, key: &str) -> Result<Option<Holder>> {
     let mut statement = session.sql(sql)?;
     let found = statement.query_row((key, command_id, session.micros()), |row| {
-        let state: String = row.get("state")?;
-        let runs: u32 = row.get("runs")?;
-        Ok(Holder {
-            id: TaskId(row.get("id")?),
-            unstarted: state == State::Pending.as_str() && runs == 0,
-            payload: Json::trusted(row.get::<_, String>("payload")?),
-        })
+        Ok(Holder::new(row.get("id")?, row.get_ref("state")?.as_str()?, row.get("runs")?, row.get("payload")?))
     });
     Ok(found.optional()?)
 }
 
-/// What becomes of a newcomer whose key is held. A task that has started is never changed.
+/// What becomes of a newcomer whose key is held.
 pub(crate) fn joined(
     session: &Session<'_>,
     holder: &Holder,
     task: &NewTask,
     on_duplicate: OnDuplicate,
 ) -> Result<Enqueued> {
-    let payload = match on_duplicate {
-        OnDuplicate::Keep => return Ok(Enqueued::Existing(holder.id)),
-        _ if !holder.unstarted => return Ok(Enqueued::Existing(holder.id)),
-        OnDuplicate::Replace => task.payload.clone(),
-        OnDuplicate::Merge => holder.payload.merged(&task.payload),
-    };
-    if payload.bytes() > PAYLOAD_BYTES_MAX {
-        let too_large = InputError::TooLarge { what: "payload", bytes: payload.bytes(), max: PAYLOAD_BYTES_MAX };
-        return Err(too_large.into());
-    }
+    let Some(payload) = holder.joined_by(task, on_duplicate)? else { return Ok(Enqueued::Existing(holder.id)) };
     session.sql(include_str!("../../sql/produce/replace.sql"))?.execute((holder.id.0, inline(&payload)))?;
     match inline(&payload) {
         Some(_) => drop(session.sql(include_str!("../../sql/upkeep/prune/payload.sql"))?.execute([holder.id.0])?),

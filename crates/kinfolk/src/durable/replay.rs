@@ -75,7 +75,7 @@ impl WorkerBuilder {
             }
             Verdict::Settle(Outcome::Failed { failure, .. }) => ReplayEnd::Failed(failure),
             Verdict::Suspend(_) => ReplayEnd::GoesOn(stopped),
-            Verdict::Settle(_) | Verdict::Committed(_) | Verdict::Dropped => ReplayEnd::Returned,
+            Verdict::Settle(_) | Verdict::Committed(_) | Verdict::Suspended | Verdict::Dropped => ReplayEnd::Returned,
         };
         Ok(Replay { task: id, steps, unused, end })
     }

@@ -224,6 +224,15 @@ impl Settler {
                     self.freed(&attempt);
                     over.push(attempt);
                 }
+                Verdict::Suspended => {
+                    let lane = &self.shared.lanes[attempt.lane];
+                    let answer = Settled::Recorded(State::Waiting);
+                    self.shared.observer.suspended(&attempt, &lane.queue, took, answer);
+                    lane.sums.add(&attempt.task.command, |figures| figures.suspended += 1);
+                    self.shared.wake_made();
+                    self.freed(&attempt);
+                    over.push(attempt);
+                }
                 Verdict::Dropped => over.push(attempt),
             }
         }

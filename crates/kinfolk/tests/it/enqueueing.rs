@@ -6,7 +6,9 @@ use kinfolk::{Ctx, Enqueued, Error, Filter, Json, Kinfolk, Rejection, ResultErro
 use rusqlite::{Connection, TransactionBehavior};
 use serde::{Deserialize, Serialize};
 use sqlx_core::connection::{ConnectOptions, Connection as _};
+use sqlx_core::query::query;
 use sqlx_postgres::PgConnectOptions;
+use sqlx_sqlite::{Sqlite, SqliteConnectOptions};
 
 use crate::lab::{Lab, on_both_stores, within};
 
@@ -161,5 +163,35 @@ async fn a_task_is_enqueued_in_a_transaction_of_sqlx_on_postgresql() {
     let id = lab.kinfolk.enqueue_task(&Double { number: 8 }).in_tx(&mut tx).await.unwrap().id().unwrap();
     tx.commit().await.unwrap();
     one_is_run(&lab, id, 8).await;
+    worker.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_is_enqueued_in_a_transaction_of_sqlx_on_the_same_file() {
+    let lab = Lab::new().await;
+    // Nothing but the commit itself can wake it.
+    let worker = lab.worker().poll(Duration::from_secs(3600)).handle(double).start().await.unwrap();
+    within(worker.wait_idle()).await;
+    let path = lab.url().strip_prefix("sqlite:").unwrap().to_owned();
+    let mut connection = SqliteConnectOptions::new().filename(path).connect().await.unwrap();
+    query::<Sqlite>("create table customer (name text)").execute(&mut connection).await.unwrap();
+    let kinfolk = lab.kinfolk.clone();
+    // Of a handler of a web server, say: what it does must be able to go from thread to thread.
+    let id = tokio::spawn(async move {
+        let mut tx = connection.begin().await.unwrap();
+        kinfolk.enqueue_task(&Double { number: 7 }).in_tx(&mut tx).await.unwrap();
+        tx.rollback().await.unwrap();
+        let mut tx = connection.begin_with("begin immediate").await.unwrap();
+        query::<Sqlite>("insert into customer values ('cousin')").execute(&mut *tx).await.unwrap();
+        let refused = kinfolk.enqueue_task(&UnheardOf).in_tx(&mut tx).await.unwrap_err();
+        assert!(matches!(refused, Error::Rejected(_)), "{refused}");
+        let answers = kinfolk.enqueue_tasks([8, 8].map(|number| Double { number })).in_tx(&mut tx).await.unwrap();
+        assert_eq!(answers[1], Enqueued::Existing(answers[0].id().unwrap()));
+        tx.commit().await.unwrap();
+        let customers = query::<Sqlite>("select * from customer").fetch_all(&mut connection).await.unwrap();
+        assert_eq!(customers.len(), 1, "a refused enqueue leaves the transaction as it was");
+        answers[0].id().unwrap()
+    });
+    one_is_run(&lab, id.await.unwrap(), 8).await;
     worker.stop().await.unwrap();
 }

@@ -1,10 +1,12 @@
 -- Calls the function that handles a task between its hooks, as the caller of this. Answers its result. What `before` answers, if
--- anything, is the payload that the handler gets; `after` gets the task's own.
+-- anything, is the payload that the handler gets; `after` gets the task's own. `resumed`: what a function that goes on after a fan-out
+-- gets beside the payload.
 --
 -- Has no search path of its own, as `run_function` has none. Locks nothing itself.
 
-create or replace function kinfolk.call_handler(handler text, before text, after text, payload jsonb, envelope boolean)
-returns jsonb
+create or replace function kinfolk.call_handler(
+    handler text, before text, after text, payload jsonb, envelope boolean, resumed jsonb default null
+) returns jsonb
 language plpgsql volatile
 as $$
 declare
@@ -16,6 +18,9 @@ begin
     end if;
     if before is not null then
         v_payload := coalesce(kinfolk.call_function(before, payload, envelope), payload);
+    end if;
+    if resumed is not null then
+        v_payload := resumed operator(pg_catalog.||) pg_catalog.jsonb_build_object('payload', v_payload);
     end if;
     v_result := kinfolk.call_function(handler, v_payload, envelope);
     if after is not null then

@@ -29,15 +29,15 @@ begin
             outcome := 'cancelled';
         end if;
         failure := nullif(p_detail::jsonb -> 'failure', 'null');
-    elsif p_code = 'KF011' and p_detail not like 'unknown%' then
+    elsif p_code = 'KF025' or (p_code = 'KF011' and p_detail not like 'unknown%') then
         outcome := 'never';
     end if;
     failure := coalesce(failure, jsonb_build_object(
         'kind', case p_code when 'KF022' then 'validation' when 'KF011' then 'refused' when 'KF009' then 'refused' when '57014' then 'timeout' else 'error' end,
         'message', v_message,
-        'detail', jsonb_strip_nulls(jsonb_build_object(
+        'detail', case p_code when 'KF025' then p_detail::jsonb else jsonb_strip_nulls(jsonb_build_object(
             'sqlstate', p_code, 'detail', nullif(p_detail, ''), 'hint', nullif(p_hint, ''),
             'context', nullif(left(p_context, 4000), ''), 'schema', nullif(p_schema, ''), 'table', nullif(p_table, ''),
-            'column', nullif(p_column, ''), 'constraint', nullif(p_constraint, '')))));
+            'column', nullif(p_column, ''), 'constraint', nullif(p_constraint, ''))) end));
 end
 $$;

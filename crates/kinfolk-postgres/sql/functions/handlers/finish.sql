@@ -1,9 +1,9 @@
 -- Settles the task of an SQL handler as done, with what the handler means to make, as the last act of its transaction.
--- Answers `completed` or `waiting`. Anything else is an error, so that what the handler did is undone; its detail says
--- what would have become of the task.
+-- Answers `completed` or `waiting`; `suspended` where the handler fans out. Anything else is an error, so that what the handler did is
+-- undone; its detail says what would have become of the task.
 --
 -- `p_on_success`: the hook that is to be told of it, in a transaction of its own (`queue_hook`).
--- Locks the groups that the handler wants to slow down, then what `settle` and `hasten_all` lock. Reads and empties the attempt's part of `intent`.
+-- Locks the groups that the handler wants to slow down, then what `settle` or `suspend`, and `hasten_all` lock. Reads and empties the attempt's part of `intent`.
 
 create or replace function kinfolk.finish(p_task bigint, p_token uuid, p_result jsonb, p_on_success text default null)
 returns text
@@ -38,10 +38,12 @@ begin
             and i.token = p_token
             and i.kind = 'hasten';
     end if;
-    if p_on_success is not null then
+    if p_on_success is not null and 'fan_out' <> all (v_kinds) then
         perform kinfolk.queue_hook(p_task, null, p_on_success, jsonb_build_object('worker_payload', p_result));
     end if;
-    if v_kinds && array['sibling', 'child', 'follow_up'] then
+    if 'fan_out' = any (v_kinds) then
+        select e.* into v_end from kinfolk.finish_fan_out(p_task, p_token, p_result) e;
+    elsif v_kinds && array['sibling', 'child', 'follow_up'] then
         select e.* into v_end from kinfolk.finish_made(p_task, p_token, p_result) e;
     else
         if v_kinds <> '{}' then
@@ -56,6 +58,9 @@ begin
     if v_hastened_commands is not null then
         perform kinfolk.hasten_all(v_hastened_commands, v_hastened_keys);
     end if;
-    return kinfolk.require_done(p_task, v_end.answer, v_end.state);
+    return case
+        when v_end.state = 'suspended' then v_end.state
+        else kinfolk.require_done(p_task, v_end.answer, v_end.state)
+    end;
 end
 $$;

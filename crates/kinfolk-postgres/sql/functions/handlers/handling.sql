@@ -1,6 +1,7 @@
--- What handles a task, and what with, as long as the token holds. Of the built-in `db_function` it is what the payload names.
+-- What handles a task, and what with, as long as the token holds. Of the built-in `db_function` it is what the payload names. `steps`:
+-- how many checkpoints the task has.
 create or replace function kinfolk.handling(p_task bigint, p_token uuid)
-returns table (handler text, kind text, before text, after text, payload jsonb, envelope boolean, on_success text)
+returns table (handler text, kind text, before text, after text, payload jsonb, envelope boolean, on_success text, steps integer)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -10,7 +11,7 @@ begin
     return query
     select case when c.handler = 'db_function' then kinfolk.named_in(g.payload, 'db_function') else c.handler end,
         case when c.handler = 'db_function' then 'function' else c.handler_kind end,
-        c.before_handler, c.after_handler, g.payload, c.envelope, c.on_success
+        c.before_handler, c.after_handler, g.payload, c.envelope, c.on_success, t.steps
     from kinfolk.task t
     join kinfolk.command c on c.id = t.command_id
     cross join lateral (

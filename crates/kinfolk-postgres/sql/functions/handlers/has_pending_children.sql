@@ -18,6 +18,6 @@ begin
             from kinfolk.intent i
             join kinfolk.task t on t.id = i.task_id and t.token = i.token
             where i.task_id = v_id
-                and i.kind = 'child');
+                and i.kind in ('child', 'fan_out'));
 end
 $$;

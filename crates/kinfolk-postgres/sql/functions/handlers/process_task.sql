@@ -19,14 +19,16 @@ declare
 begin
     begin
         select e.* into v_handled from kinfolk.enter(p_task, p_token) e;
-        v_is_engine := false;
-        perform pg_catalog.set_config('lock_timeout', p_patience, true);
-        v_result := kinfolk.call_handler(v_handled.handler, v_handled.before, v_handled.after, v_handled.payload,
-            v_handled.envelope);
-        set constraints all immediate;
-        v_is_engine := true;
-        perform pg_catalog.set_config('lock_timeout', '10ms', true);
-        perform kinfolk.finish(p_task, p_token, v_result, v_handled.on_success);
+        if v_handled.kind operator(pg_catalog.<>) 'suspended' then
+            v_is_engine := false;
+            perform pg_catalog.set_config('lock_timeout', p_patience, true);
+            v_result := kinfolk.call_handler(v_handled.handler, v_handled.before, v_handled.after, v_handled.payload,
+                v_handled.envelope, v_handled.resumed);
+            set constraints all immediate;
+            v_is_engine := true;
+            perform pg_catalog.set_config('lock_timeout', '10ms', true);
+            perform kinfolk.finish(p_task, p_token, v_result, v_handled.on_success);
+        end if;
     exception
         when others then
             get stacked diagnostics
