@@ -26,7 +26,7 @@ async fn every_planted_mistake_breaks_a_contract() {
         match bug {
             Bug::StaleSettleGoesThrough => breaks(bug, async |w| settle::a_wrong_token_changes_nothing(w).await).await,
             Bug::SnoozeCostsAnAttempt => breaks(bug, async |w| settle::a_snooze_costs_no_attempt(w).await).await,
-            Bug::RetryLosesThePlace => breaks(bug, async |w| claim::a_retried_task_keeps_its_place(w).await).await,
+            Bug::RetryLosesThePosition => breaks(bug, async |w| claim::a_retried_task_keeps_its_position(w).await).await,
             Bug::RecoveryRegainsTheKey => breaks(bug, async |w| unique::a_pending_key_never_comes_back(w).await).await,
             Bug::SuspectsComeTogether => {
                 breaks(bug, async |w| lease::a_worker_gets_one_suspect_at_a_time(w).await).await;
@@ -89,8 +89,8 @@ async fn in_families(bug: Bug) {
         Bug::RefusalMakesTheRest => {
             breaks(bug, async |w| spawn::an_unknown_command_or_queue_refuses_everything(w).await).await;
         }
-        Bug::ChildPriorityFromTheCommand | Bug::ChildLosesThePlace => {
-            breaks(bug, async |w| spawn::a_child_takes_its_parents_priority_and_its_roots_place(w).await).await;
+        Bug::ChildPriorityFromTheCommand | Bug::ChildLosesThePosition => {
+            breaks(bug, async |w| spawn::a_child_takes_its_parents_priority_and_its_roots_position(w).await).await;
         }
         Bug::DepthIsIgnored => {
             breaks(bug, async |w| spawn::a_family_grows_as_deep_as_its_roots_queue_allows(w).await).await;
@@ -102,7 +102,7 @@ async fn in_families(bug: Bug) {
             breaks(bug, async |w| child_limit::only_so_many_children_run_at_once(w).await).await;
         }
         Bug::WaitingHoldsASlot => breaks(bug, async |w| child_limit::waiting_children_use_no_room(w).await).await,
-        Bug::YieldKeepsThePlace => {
+        Bug::YieldKeepsTheFamilySlot => {
             breaks(bug, async |w| serial::a_root_that_yields_lets_others_go_first(w).await).await;
         }
         Bug::FollowUpOpensEarly => {
@@ -118,7 +118,7 @@ async fn in_families(bug: Bug) {
             breaks(bug, async |w| retry_family::failed_leaves_run_again_and_their_parents_wait(w).await).await;
         }
         Bug::RepairIgnoresTheFamilyLimit => {
-            breaks(bug, async |w| retry_family::a_repaired_family_waits_for_a_place(w).await).await;
+            breaks(bug, async |w| retry_family::a_repaired_family_waits_for_room(w).await).await;
         }
         Bug::ChildIsPrunedAlone => {
             breaks(bug, async |w| prune_family::an_ended_child_stays_while_its_family_works(w).await).await;
@@ -195,7 +195,7 @@ async fn in_durable_handlers(bug: Bug) {
         Bug::ResumptionCostsAnAttempt => {
             breaks(bug, async |w| resume::the_last_child_resumes_the_handler(w).await).await;
         }
-        Bug::ResumptionLosesThePlace => {
+        Bug::ResumptionLosesThePosition => {
             breaks(bug, async |w| resume::a_resumed_task_goes_before_those_that_came_after(w).await).await;
         }
         Bug::DeadlineDoesNotWake => {

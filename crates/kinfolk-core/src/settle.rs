@@ -39,9 +39,9 @@ pub enum Outcome {
     },
     /// Not now: run it again after this span. Costs no attempt.
     Snooze(Duration),
-    /// As a snooze, and other families of the queue may go first meanwhile: the family gives up its place among those at
-    /// work ([`crate::Policy::family_limit`]).
-    YieldPlace(Duration),
+    /// As a snooze, and other families of the queue may go first meanwhile: the family gives up its family slot
+    /// ([`crate::Policy::family_limit`]).
+    YieldFamilySlot(Duration),
     /// The worker stops and gives the task back as it was. Costs no attempt.
     Release,
     /// The handler stopped because the task's cancellation was asked for.
@@ -129,7 +129,7 @@ impl Settle {
             Outcome::Done(Some(result)) if result.bytes() > RESULT_BYTES_MAX => {
                 return Err(InputError::TooLarge { what: "result", bytes: result.bytes(), max: RESULT_BYTES_MAX });
             }
-            Outcome::Snooze(span) | Outcome::YieldPlace(span) | Outcome::Failed { retry: Retry::After(span), .. } => {
+            Outcome::Snooze(span) | Outcome::YieldFamilySlot(span) | Outcome::Failed { retry: Retry::After(span), .. } => {
                 *span
             }
             _ => return Ok(()),

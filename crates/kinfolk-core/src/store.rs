@@ -69,7 +69,7 @@ pub trait Work: Send + Sync {
     /// Stop being a worker. What it still holds is released, at no cost.
     async fn leave(&self, worker: WorkerId) -> Answer<()>;
 
-    /// Take open tasks, in the order of priority, place and number; opens what is due first. Never waits for another
+    /// Take open tasks, in the order of priority, position and number; opens what is due first. Never waits for another
     /// worker's claim. A worker that runs a suspect gets no other suspect.
     /// [`StoreError::LeaseLost`] when the worker is not, or no longer, registered.
     async fn claim(&self, claim: &Claim) -> Answer<Claimed>;
@@ -260,7 +260,7 @@ pub trait Operate: Send + Sync {
     /// Ask for the end of a task and of all its descendants.
     async fn cancel(&self, id: TaskId) -> Answer<Cancelled>;
 
-    /// Let a failed or cancelled task run again, with fresh attempts, at its old place, and with it all below it that failed
+    /// Let a failed or cancelled task run again, with fresh attempts, at its old position, and with it all below it that failed
     /// or was cancelled. The task as it is then: waiting, if its own work was done.
     /// Refused for a child whose parent has ended or awaits it: see [`Operate::retry_family`].
     async fn retry(&self, id: TaskId) -> Answer<Task>;

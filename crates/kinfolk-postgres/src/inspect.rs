@@ -198,8 +198,8 @@ impl Inspect for PgStore {
             stats.workers = rows::count(&row, 1)?;
             (stats.fan_outs, stats.families) = (rows::count(&row, 4)?, rows::count(&row, 5)?);
             stats.more = row.get::<_, Vec<&str>>(6).into_iter().map(str::parse).collect::<Result<_, InputError>>()?;
-            if let (Some(queue), Some(place)) = (row.get::<_, Option<&str>>(2), row.get::<_, Option<Moment>>(3)) {
-                stats.oldest_open.push((QueueName::new(queue)?, place.0));
+            if let (Some(queue), Some(position)) = (row.get::<_, Option<&str>>(2), row.get::<_, Option<Moment>>(3)) {
+                stats.oldest_open.push((QueueName::new(queue)?, position.0));
             }
         }
         stats.cut_counts();

@@ -6,7 +6,7 @@
 //! for each command in each lane: a child stands where its root stood, long before the roots that are taken now, so a mark
 //! of one lane says nothing of another. The lane of families at work has no marks: what comes back to it stands before them.
 //!
-//! A claim from the marks may miss what has come back to a place before them, came with a better priority, or was made in
+//! A claim from the marks may miss what has come back to a position before them, came with a better priority, or was made in
 //! an older family. So a claim from the very head is made now and then, as often as costs about a twentieth of the time; when
 //! a claim from the marks gave less than it was asked for, sooner, but not so often that it costs more than a quarter: nothing
 //! that is open is missed for good, and a queue that is nearly empty is not spent on looking at what is dead.
@@ -29,7 +29,7 @@ const HEAD_SHARE: u32 = 20;
 /// The same when a claim from the marks fell short.
 const SHORT_SHARE: u32 = 4;
 
-/// Priority, place and number of a task: where it stands in line.
+/// Priority, position and number of a task: where it stands in line.
 pub(crate) type Position = (i32, Moment, i64);
 
 /// The lanes that have marks.
@@ -67,7 +67,7 @@ struct Marks {
 #[derive(Default)]
 pub(crate) struct Low {
     pub(crate) priorities: Vec<Option<i32>>,
-    pub(crate) places: Vec<Option<Moment>>,
+    pub(crate) positions: Vec<Option<Moment>>,
     pub(crate) ids: Vec<Option<i64>>,
 }
 
@@ -82,7 +82,7 @@ impl LowWater {
                 let last = || groups().map(|group| marks.last.get(&group));
                 Low {
                     priorities: last().map(|at| at.map(|at| at.0)).collect(),
-                    places: last().map(|at| at.map(|at| at.1)).collect(),
+                    positions: last().map(|at| at.map(|at| at.1)).collect(),
                     ids: last().map(|at| at.map(|at| at.2)).collect(),
                 }
             }

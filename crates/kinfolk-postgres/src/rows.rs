@@ -28,7 +28,7 @@ use crate::values::{JsonOut, Moment, span};
 /// The columns of [`task`], of the view `kinfolk.tasks` and of functions that answer its rows.
 macro_rules! task_columns {
     () => {
-        "id, command, queue, state, gate, priority, due, place, attempt, max_attempts, timeout_us, payload, result, \
+        "id, command, queue, state, gate, priority, due, position, attempt, max_attempts, timeout_us, payload, result, \
          failure, unique_key, created_at, started_at, finished_at, cancel_requested_at, worker, suspect, strikes, trace, \
          parent, root, depth, outcome, steps, signals, report, keys, fan_out, index, first_started_at, ran_us, made_by, \
          follows, label_path"
@@ -102,7 +102,7 @@ pub(crate) fn task(row: &Row) -> Answer<Task> {
         gate: get::<Option<&str>>(row, 4)?.map(str::parse::<Gate>).transpose()?,
         priority: get(row, 5)?,
         due: moment(row, 6)?,
-        place: moment(row, 7)?,
+        position: moment(row, 7)?,
         attempt: small(row, 8)?,
         max_attempts: small(row, 9)?,
         timeout: get::<Option<i64>>(row, 10)?.map(span),

@@ -262,7 +262,7 @@ impl<'a> Plain<'a> {
             })),
             delays: emptied(sorted().map(|s| match &s.outcome {
                 Outcome::Snooze(delay)
-                | Outcome::YieldPlace(delay)
+                | Outcome::YieldFamilySlot(delay)
                 | Outcome::Failed { retry: Retry::After(delay), .. } => Some(micros(*delay)),
                 _ => None,
             })),
@@ -358,7 +358,7 @@ fn word(outcome: &Outcome) -> &'static str {
         Outcome::Failed { retry: Retry::Never, .. } => "never",
         Outcome::Failed { .. } => "failed",
         Outcome::Snooze(_) => "snooze",
-        Outcome::YieldPlace(_) => "yield",
+        Outcome::YieldFamilySlot(_) => "yield",
         Outcome::Release => "release",
         Outcome::Cancelled => "cancelled",
     }

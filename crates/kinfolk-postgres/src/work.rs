@@ -29,7 +29,7 @@ use crate::wake::Listener;
 const REGISTER_WORKER: &str = "select kinfolk.register_worker($1, $2, $3, $4, $5, $6)";
 const HEARTBEAT: &str = "select id, token from kinfolk.heartbeat($1)";
 const LEAVE: &str = "select kinfolk.leave($1)";
-const CLAIM: &str = "select id, command, payload, attempt, max_attempts, timeout_us, trace, priority, place, next_due, \
+const CLAIM: &str = "select id, command, payload, attempt, max_attempts, timeout_us, trace, priority, position, next_due, \
     again, parent, root, depth, lane, steps, recorded, parked, keyed, more, unflushed, turns, keys, waited \
     from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
 const FLUSH: &str = "select kinfolk.flush()";
@@ -251,7 +251,7 @@ impl PgStore {
             (&rows, Type::INT4),
             (&claim.repeated, Type::BOOL),
             (&low.priorities, Type::INT4_ARRAY),
-            (&low.places, Type::TIMESTAMPTZ_ARRAY),
+            (&low.positions, Type::TIMESTAMPTZ_ARRAY),
             (&low.ids, Type::INT8_ARRAY),
         ];
         let mut taken = Batch { tasks: Vec::with_capacity(limit), ..Batch::default() };

@@ -76,9 +76,9 @@ async fn a_claim_costs_the_same_however_many_tasks_wait_behind_full_keys() {
     // As a claim leaves them that has come to look at them.
     testing::execute(
         &store,
-        "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, \
+        "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, \
             payload, keys, bounces, parked_group, parked_key) \
-         select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', t.priority, t.max_attempts, t.place, \
+         select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', t.priority, t.max_attempts, t.position, \
             t.due, t.created_at, t.payload, t.keys, 1, g.id, 'hot' \
          from kinfolk.task t, kinfolk.slot_group g, generate_series(1, 20000) \
          where t.state = 'running' and g.name = 'tenant'; \
@@ -102,10 +102,10 @@ async fn behind_rates(store: &PgStore, many: usize) {
         store,
         &format!(
             "with waiter as ( \
-                insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, \
+                insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, \
                     payload, keys, bounces, parked_group, parked_key) \
                 select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', t.priority, t.max_attempts, \
-                    t.place, t.due, t.created_at, t.payload, jsonb_build_object('provider', 'slow' || n), 1, g.id, 'slow' || n \
+                    t.position, t.due, t.created_at, t.payload, jsonb_build_object('provider', 'slow' || n), 1, g.id, 'slow' || n \
                 from kinfolk.task t, kinfolk.slot_group g, generate_series(1, {many}) n \
                 where t.state = 'running' and g.name = 'provider' \
                 returning parked_group, parked_key) \
@@ -165,8 +165,8 @@ async fn a_declaration_that_counts_what_runs_costs_the_same_however_many_tasks_d
     let before = pages_of(&database, share).await;
     testing::execute(
         &store,
-        "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, payload, keys) \
-         select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'open', t.priority, t.max_attempts, t.place, t.due, \
+        "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, payload, keys) \
+         select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'open', t.priority, t.max_attempts, t.position, t.due, \
             t.created_at, t.payload, t.keys \
          from kinfolk.task t, generate_series(1, 4000) \
          where t.state = 'running'; \
@@ -237,9 +237,9 @@ async fn explaining_costs_the_same_however_many_stand_in_the_lines_of_a_fair_que
     // As a claim has lined them up, half of them before that task and half behind it.
     testing::execute(
         &store,
-        "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, \
+        "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, \
             payload, keys, parked_group, parked_key) \
-         select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', n % 2 * 2 - 1, t.max_attempts, t.place, \
+         select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', n % 2 * 2 - 1, t.max_attempts, t.position, \
             t.due, t.created_at, t.payload, t.keys, t.parked_group, t.parked_key \
          from kinfolk.task t, generate_series(1, 20000) n \
          where t.id = 3; \

@@ -217,11 +217,11 @@ impl<'s> Pending<'s> {
     /// How many open tasks of its queue stand before it.
     fn before(&self) -> Result<u64> {
         let mut statement = self.snapshot.conn.prepare_cached(include_str!("../sql/explain/ahead.sql"))?;
-        let (place, id) = (self.task.place.as_micros(), self.task.id.0);
+        let (position, id) = (self.task.position.as_micros(), self.task.id.0);
         let most = PAGE_MAX as u64;
         let mut before = 0;
         for command_id in self.snapshot.catalogue.command_ids() {
-            let stand = (self.queue_id, command_id, self.task.priority, place, id, most);
+            let stand = (self.queue_id, command_id, self.task.priority, position, id, most);
             before += statement.query_row(stand, |row| row.get::<_, u64>(0))?;
         }
         Ok(before.min(most))

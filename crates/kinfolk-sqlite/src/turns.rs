@@ -153,8 +153,8 @@ impl<'a> Turns<'a> {
         let Some(level) = &mut self.level else { return Ok(None) };
         let Some(at) = level.ring.iter().position(|(value, _)| *value == turn.value) else { return Ok(None) };
         level.nth = at;
-        let (_, place, id) = turn.mark.stand;
-        self.first_of(turn.value.clone(), (place, id), open)
+        let (_, position, id) = turn.mark.stand;
+        self.first_of(turn.value.clone(), (position, id), open)
     }
 
     /// Begins the next priority; false when there is none.
@@ -209,10 +209,10 @@ impl<'a> Turns<'a> {
             let Open { tops, children, suspects } = open;
             let next = (self.queue_id, command_id, self.priority, &value, after.0, after.1, tops, children, suspects);
             let found = self.statements.next.query_row(next, |row| {
-                let (place, id) = (row.get(0)?, row.get(1)?);
+                let (position, id) = (row.get(0)?, row.get(1)?);
                 let (lane, suspect) = (park::lane_from(row, 2)?, row.get(3)?);
-                let stand = (self.priority, place, id);
-                Ok(((place, id), Mark { queue_id: self.queue_id, command_id, suspect, lane, stand }))
+                let stand = (self.priority, position, id);
+                Ok(((position, id), Mark { queue_id: self.queue_id, command_id, suspect, lane, stand }))
             });
             first = first.into_iter().chain(found.optional()?).min_by_key(|(stand, _)| *stand);
         }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::task_error::TaskError;
 
-/// What a handler returns when a plain value does not say it all: [`Done::snooze`], [`Done::yield_place`],
+/// What a handler returns when a plain value does not say it all: [`Done::snooze`], [`Done::yield_family_slot`],
 /// [`Done::release`].
 ///
 /// ```
@@ -30,7 +30,7 @@ pub struct Done<T>(How<T>);
 enum How<T> {
     Value(T),
     Snooze(Duration),
-    YieldPlace(Duration),
+    YieldFamilySlot(Duration),
     Release,
     Committed(State, PhantomData<T>),
 }
@@ -72,9 +72,9 @@ impl<T> Done<T> {
     }
 
     /// As a snooze, and other families of the queue may go first meanwhile: on a queue with a `family_limit` the family
-    /// gives up its place among those at work, and is admitted again in its turn.
-    pub const fn yield_place(span: Duration) -> Self {
-        Self(How::YieldPlace(span))
+    /// gives up its family slot, and is admitted again in its turn.
+    pub const fn yield_family_slot(span: Duration) -> Self {
+        Self(How::YieldFamilySlot(span))
     }
 
     /// Give the task back as it was, for another worker, say when this one is about to stop. Costs no attempt.
@@ -106,7 +106,7 @@ impl Ending {
         Ok(Self(match returned.into_done().0 {
             How::Value(value) => Ended::Settle(Outcome::Done(result_of(&value)?)),
             How::Snooze(span) => Ended::Settle(Outcome::Snooze(span)),
-            How::YieldPlace(span) => Ended::Settle(Outcome::YieldPlace(span)),
+            How::YieldFamilySlot(span) => Ended::Settle(Outcome::YieldFamilySlot(span)),
             How::Release => Ended::Settle(Outcome::Release),
             How::Committed(state, _) => Ended::Committed(state),
         }))

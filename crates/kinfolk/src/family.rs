@@ -21,7 +21,7 @@ impl Ctx {
     /// A child of this task, for a command by its name. Await it to keep it for the settle.
     ///
     /// The task waits until all its children have ended, without a worker, and fails if one of them failed. A child takes
-    /// the task's priority and its root's place in line unless told otherwise.
+    /// the task's priority and its root's position in line unless told otherwise.
     ///
     /// ```
     /// use kinfolk::{Ctx, Json, TaskError};
@@ -67,7 +67,7 @@ impl Ctx {
 
     /// A task that starts after this whole family has settled. Await it to keep it for the settle.
     ///
-    /// It takes this task's priority and its root's place unless told otherwise. Under a unique key that a pending task
+    /// It takes this task's priority and its root's position unless told otherwise. Under a unique key that a pending task
     /// holds, nothing is made: that task waits for this family too.
     pub fn follow_up<P: Serialize + ?Sized>(&self, command: impl AsRef<str>, payload: &P) -> FollowUp<'_> {
         FollowUp::new(self, Draft::of_command(command.as_ref(), payload))

@@ -250,7 +250,7 @@ pub async fn keys_stay_with_their_task(w: &World) {
     assert_eq!(w.start(first.id).await.keys, keys_of(&ACME));
 }
 
-/// Within one claim room goes to those who stand first, by priority, place and number.
+/// Within one claim room goes to those who stand first, by priority, position and number.
 pub async fn room_goes_to_those_who_stand_first(w: &World) {
     w.groups([("tenant", 2)]).await;
     let old = w.many_under("mail", &ACME, 2).await;
@@ -286,8 +286,8 @@ pub async fn a_suspect_needs_room_too(w: &World) {
     assert_eq!(w.claimable().await, [lost]);
 }
 
-/// On a serial queue a root that is held up by a key takes no family's place: the next one gets it.
-pub async fn a_held_up_root_takes_no_place(w: &World) {
+/// On a serial queue a root that is held up by a key takes no family slot: the next one gets it.
+pub async fn a_held_up_root_takes_no_family_slot(w: &World) {
     w.serial(2).await;
     w.groups([("tenant", 1)]).await;
     let running = w.start(w.under(&ACME).await).await;

@@ -223,12 +223,12 @@ pub async fn fan_outs_follow_one_another(w: &World) {
     assert_eq!(w.results(next.fan_out, ReadBy::Index).await.len(), 3);
 }
 
-/// A root that yields its place while children are open keeps it: its family is at work.
+/// A root that yields its family slot while children are open keeps it: its family is at work.
 pub async fn a_yield_with_open_children_is_a_snooze(w: &World) {
     w.serial(1).await;
     let flow = resumed_early(w, 2, false).await;
     w.enqueue("mail").await;
-    assert_eq!(w.settle(&flow.task, Outcome::YieldPlace(secs(10))).await, Settled::Recorded(State::Pending));
+    assert_eq!(w.settle(&flow.task, Outcome::YieldFamilySlot(secs(10))).await, Settled::Recorded(State::Pending));
     assert_eq!(w.claimable().await, [flow.kids[1]]);
 }
 

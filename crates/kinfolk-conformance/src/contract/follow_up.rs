@@ -28,15 +28,15 @@ async fn asks(w: &World, payload: &str, when: When) -> (TaskId, TaskId) {
     (root, w.kids(root).await[0])
 }
 
-/// A follow-up is a top-level task with its maker's priority and its root's place, and waits for the whole family.
+/// A follow-up is a top-level task with its maker's priority and its root's position, and waits for the whole family.
 pub async fn a_follow_up_waits_for_the_whole_family(w: &World) {
     let root = w.start(w.create(NewTask { priority: Some(4), ..new_task("mail") }).await).await;
-    let place = w.get(root.id).await.place;
+    let position = w.get(root.id).await.position;
     w.advance(9).await;
     w.leave_behind(&root, with_flush(1, "{}", When::Settled)).await;
     let flush = w.get(w.only("export").await).await;
     assert_eq!((flush.parent, flush.root, flush.depth), (None, flush.id, 0));
-    assert_eq!((flush.state, flush.gate, flush.priority, flush.place), (State::Pending, AFTER, 4, place));
+    assert_eq!((flush.state, flush.gate, flush.priority, flush.position), (State::Pending, AFTER, 4, position));
     let child = w.start(w.kids(root.id).await[0]).await;
     w.leave_behind(&child, children(1)).await;
     assert_eq!(w.claimable().await, w.kids(child.id).await);
@@ -59,7 +59,7 @@ pub async fn follow_ups_of_a_flat_task_come_next_in_the_order_they_were_made(w: 
     assert!(line[0] < line[1] && line[2] == younger, "{line:?}");
 }
 
-/// A newer family never runs before the follow-up of an older one: the follow-up stands at its maker's place.
+/// A newer family never runs before the follow-up of an older one: the follow-up stands at its maker's position.
 pub async fn a_newer_family_never_runs_before_an_older_follow_up(w: &World) {
     w.serial(1).await;
     let older = w.root().await;
@@ -81,7 +81,7 @@ pub async fn any_member_may_ask(w: &World) {
     let made = Made { siblings: siblings(1).siblings, ..follow_up(flush("{}"), When::Settled) };
     assert_eq!(w.leave_behind(&child, made).await, Settled::Recorded(State::Completed));
     let flush = w.only("export").await;
-    assert_eq!((w.get(flush).await.priority, w.get(flush).await.place), (2, w.get(root.id).await.place));
+    assert_eq!((w.get(flush).await.priority, w.get(flush).await.position), (2, w.get(root.id).await.position));
     let sibling = w.kids(root.id).await[1];
     assert_eq!(w.claimable().await, [sibling]);
     w.work(sibling, failed(Retry::Never)).await;

@@ -68,7 +68,7 @@ pub async fn a_slot_is_held_until_the_task_has_ended(w: &World) {
     sharing(w, 1, true).await;
     let id = w.under(&ACME).await;
     w.under(&ACME).await;
-    for outcome in [failed(Retry::After(secs(5))), Outcome::Snooze(secs(5)), Outcome::YieldPlace(secs(5))] {
+    for outcome in [failed(Retry::After(secs(5))), Outcome::Snooze(secs(5)), Outcome::YieldFamilySlot(secs(5))] {
         w.work(id, outcome).await;
         assert_eq!((held(w).await, w.claim_nothing().await), (vec![id], true));
         w.advance(5).await;

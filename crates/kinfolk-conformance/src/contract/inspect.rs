@@ -167,7 +167,7 @@ pub async fn the_head_of_each_line_is_shown(w: &World) {
     w.create(NewTask { priority: Some(-1), ..new_task("mail") }).await;
     w.enqueue("export").await;
     let heads = w.store.stats().await.unwrap().oldest_open;
-    assert_eq!(heads, [(queue_name("bulk"), w.now()), (queue_name("default"), w.now())], "by priority, then place");
+    assert_eq!(heads, [(queue_name("bulk"), w.now()), (queue_name("default"), w.now())], "by priority, then position");
     let worker = w.worker().await;
     w.take(worker).await;
     assert_eq!(w.store.stats().await.unwrap().oldest_open[1], (queue_name("default"), start));

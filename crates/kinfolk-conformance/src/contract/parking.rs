@@ -30,7 +30,7 @@ async fn drain(w: &World) -> Vec<TaskId> {
     }
 }
 
-/// Under one key they start by priority, place and number, whenever they came.
+/// Under one key they start by priority, position and number, whenever they came.
 pub async fn priority_and_age_decide_within_a_key(w: &World) {
     let (holder, waiting) = waiters(w, 3).await;
     w.advance(1).await;
@@ -231,8 +231,8 @@ pub async fn what_one_claim_leaves_the_next_one_takes(w: &World) {
     assert_eq!(ids(&w.look(9).await.tasks), []);
 }
 
-/// Waiters keep their place among those that need no room.
-pub async fn a_waiter_keeps_its_place_in_line(w: &World) {
+/// Waiters keep their position among those that need no room.
+pub async fn a_waiter_keeps_its_position_in_line(w: &World) {
     let (holder, waiting) = waiters(w, 1).await;
     w.advance(1).await;
     let plain = w.enqueue("mail").await;

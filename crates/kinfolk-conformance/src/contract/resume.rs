@@ -1,4 +1,4 @@
-//! Resuming: what a handler waits for has come, and its task is pending again at its old place.
+//! Resuming: what a handler waits for has come, and its task is pending again at its old position.
 
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::{Await, Gate, Outcome, Retry, Rule, Settled, State, Suspend, Verdict};
@@ -7,7 +7,7 @@ use crate::flow::{fan_out, listening, sleeping, step, suspend_of, waiting_again,
 use crate::kin::counts;
 use crate::world::{World, failed, ids, secs, settle_of};
 
-/// The last child's end resumes the handler: pending, open, at its place, with its history.
+/// The last child's end resumes the handler: pending, open, at its position, with its history.
 pub async fn the_last_child_resumes_the_handler(w: &World) {
     let flow = w.flow(2, Rule::FailFast).await;
     let before = w.get(flow.id()).await;
@@ -17,7 +17,7 @@ pub async fn the_last_child_resumes_the_handler(w: &World) {
     w.complete(flow.kids[1]).await;
     let shown = w.get(flow.id()).await;
     assert_eq!((shown.state, shown.gate, shown.due), (State::Pending, Some(Gate::Open), before.due));
-    assert_eq!((shown.place, shown.attempt, shown.steps), (before.place, 0, 1));
+    assert_eq!((shown.position, shown.attempt, shown.steps), (before.position, 0, 1));
     let task = w.start(flow.id()).await;
     assert_eq!((task.attempt, task.steps), (1, 1));
     assert_eq!(w.done(&task).await, Settled::Recorded(State::Completed));
@@ -64,10 +64,10 @@ pub async fn what_is_there_already_resumes_at_once(w: &World) {
 /// A timer resumes at its moment, by a claim, which says before when that is.
 pub async fn a_timer_resumes_at_its_moment(w: &World) {
     let task = w.root().await;
-    let (until, place) = (w.now().plus(secs(10)), w.get(task.id).await.place);
+    let (until, position) = (w.now().plus(secs(10)), w.get(task.id).await.position);
     w.park(sleeping(&task, until)).await;
     let shown = w.get(task.id).await;
-    assert_eq!((shown.state, shown.gate, shown.due, shown.place), (State::Waiting, Some(Gate::Time), until, place));
+    assert_eq!((shown.state, shown.gate, shown.due, shown.position), (State::Waiting, Some(Gate::Time), until, position));
     let worker = w.worker().await;
     w.advance_by(secs(10) - std::time::Duration::from_micros(1)).await;
     let claimed = w.store.claim(&crate::world::claim_of(worker, 1)).await.unwrap();
@@ -76,7 +76,7 @@ pub async fn a_timer_resumes_at_its_moment(w: &World) {
     assert_eq!(w.state(task.id).await, State::Waiting, "until a claim looks");
     let again = w.take(worker).await;
     assert_eq!((again.id, again.attempt), (task.id, 1));
-    assert_eq!((w.get(task.id).await.due, w.get(task.id).await.place), (until, place));
+    assert_eq!((w.get(task.id).await.due, w.get(task.id).await.position), (until, position));
     w.done(&again).await;
 }
 

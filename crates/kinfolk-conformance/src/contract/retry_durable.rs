@@ -266,8 +266,8 @@ pub async fn failed_spawned_children_run_again_with_their_parent(w: &World) {
     assert_eq!(w.state(root.id).await, State::Completed);
 }
 
-/// On a queue without room a reopened family waits for a place; its handler is resumed as ever after that.
-pub async fn a_reopened_family_waits_for_a_place(w: &World) {
+/// On a queue without room a reopened family waits for a family slot; its handler is resumed as ever after that.
+pub async fn a_reopened_family_waits_for_room(w: &World) {
     w.serial(1).await;
     let mut flow = w.flow(1, Rule::FailFast).await;
     w.let_fail(flow.kids[0]).await;

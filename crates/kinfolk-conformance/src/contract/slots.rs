@@ -34,7 +34,7 @@ pub async fn every_end_of_an_attempt_frees_them(w: &World) {
         failed(Retry::Never),
         failed(Retry::After(secs(900))),
         Outcome::Snooze(secs(900)),
-        Outcome::YieldPlace(secs(900)),
+        Outcome::YieldFamilySlot(secs(900)),
         Outcome::Cancelled,
     ] {
         let (first, next) = full(w).await;

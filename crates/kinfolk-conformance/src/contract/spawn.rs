@@ -37,11 +37,11 @@ pub async fn a_child_knows_its_parent_its_root_and_its_depth(w: &World) {
     assert_eq!((root.parent, root.root, root.depth), (None, root.id, 0));
 }
 
-/// A child takes its parent's priority, not its command's, and its root's place, however late it is made.
-pub async fn a_child_takes_its_parents_priority_and_its_roots_place(w: &World) {
+/// A child takes its parent's priority, not its command's, and its root's position, however late it is made.
+pub async fn a_child_takes_its_parents_priority_and_its_roots_position(w: &World) {
     w.store.register(&[Command { priority: 7, ..plain_command("report") }]).await.unwrap();
     let root = w.create(NewTask { priority: Some(-3), ..new_task("mail") }).await;
-    let place = w.get(root).await.place;
+    let position = w.get(root).await.position;
     let root = w.start(root).await;
     w.advance(100).await;
     w.leave_behind(&root, children(1)).await;
@@ -51,14 +51,14 @@ pub async fn a_child_takes_its_parents_priority_and_its_roots_place(w: &World) {
     w.leave_behind(&child, children(1)).await;
     for id in [child.id, w.kids(child.id).await[0]] {
         let task = w.get(id).await;
-        assert_eq!((task.priority, task.place), (-3, place));
+        assert_eq!((task.priority, task.position), (-3, position));
     }
 }
 
-/// What a spawn says itself wins over parent and command; the place stays the root's.
+/// What a spawn says itself wins over parent and command; the position stays the root's.
 pub async fn what_the_spawn_says_wins(w: &World) {
     let root = w.root().await;
-    let place = w.get(root.id).await.place;
+    let position = w.get(root.id).await.position;
     w.advance(5).await;
     let child = NewTask {
         queue: Some(queue_name("bulk")),
@@ -74,7 +74,7 @@ pub async fn what_the_spawn_says_wins(w: &World) {
     let made = w.get(w.kids(root.id).await[0]).await;
     assert_eq!((made.queue.as_str(), made.priority, made.max_attempts), ("bulk", 4, 9));
     assert_eq!((made.timeout, made.payload, made.trace), (child.timeout, child.payload, child.trace));
-    assert_eq!((made.due, made.gate, made.place), (w.now().plus(secs(60)), Some(Gate::Time), place));
+    assert_eq!((made.due, made.gate, made.position), (w.now().plus(secs(60)), Some(Gate::Time), position));
     assert_eq!((made.created_at, made.state, made.attempt), (w.now(), State::Pending, 0));
 }
 
@@ -89,7 +89,7 @@ pub async fn what_the_spawn_leaves_open_comes_from_the_command(w: &World) {
 }
 
 /// A child for later is claimed when its time has come, before younger roots.
-pub async fn a_child_for_later_waits_for_its_time_and_keeps_its_place(w: &World) {
+pub async fn a_child_for_later_waits_for_its_time_and_keeps_its_position(w: &World) {
     let root = w.waiting(these([NewTask { due: Due::After(secs(30)), ..new_task("report") }])).await;
     w.advance(1).await;
     let younger = w.enqueue("mail").await;
@@ -107,7 +107,7 @@ pub async fn only_a_done_attempt_leaves_tasks_behind(w: &World) {
     let others = [
         failed(Retry::Policy),
         Outcome::Snooze(secs(1)),
-        Outcome::YieldPlace(secs(1)),
+        Outcome::YieldFamilySlot(secs(1)),
         Outcome::Release,
         Outcome::Cancelled,
     ];
@@ -329,7 +329,7 @@ pub async fn other_tasks_stand_on_their_own(w: &World) {
     assert_eq!(w.leave_behind(&root, made).await, Settled::Recorded(State::Completed));
     let task = w.get(w.only("report").await).await;
     assert_eq!((task.parent, task.root, task.depth), (None, task.id, 0));
-    assert_eq!((task.priority, task.place, task.gate), (6, w.now(), Some(Gate::Open)));
+    assert_eq!((task.priority, task.position, task.gate), (6, w.now(), Some(Gate::Open)));
 }
 
 /// Leaving nothing behind is completing.

@@ -21,7 +21,7 @@ pub async fn a_suspended_task_waits_without_a_worker(w: &World) {
     let shown = w.get(root.id).await;
     assert_eq!((shown.state, shown.outcome, shown.gate, shown.worker), (State::Waiting, None, None, None));
     assert_eq!((shown.attempt, shown.finished_at, shown.failure, shown.result), (0, None, None, None));
-    assert_eq!((shown.place, shown.priority, shown.due), (before.place, before.priority, before.due));
+    assert_eq!((shown.position, shown.priority, shown.due), (before.position, before.priority, before.due));
     assert_eq!((shown.started_at, shown.steps, shown.signals), (before.started_at, 1, vec![]));
     assert_eq!(w.store.attempts(root.id).await.unwrap(), []);
     let workers = w.store.workers().await.unwrap();
@@ -67,7 +67,7 @@ pub async fn everything_is_written_at_once(w: &World) {
     assert_eq!((w.tally(root.id).await, w.claimable().await), (counts(7, 0, 0, 0), kids));
 }
 
-/// An awaited child is a child like any other: parent, root, depth, priority, place, and what it was given.
+/// An awaited child is a child like any other: parent, root, depth, priority, position, and what it was given.
 pub async fn an_awaited_child_is_a_child_like_any_other(w: &World) {
     let id = w.create(NewTask { priority: Some(7), ..new_task("mail") }).await;
     w.advance(5).await;
@@ -83,8 +83,8 @@ pub async fn an_awaited_child_is_a_child_like_any_other(w: &World) {
     w.park(waiting_for(&root, fan_out_of("items", vec![new_task("report"), given], Rule::FailFast))).await;
     let [plain, given] = &w.store.children(root.id, 0, 10).await.unwrap()[..] else { panic!("two children") };
     assert_eq!((plain.parent, plain.root, plain.depth), (Some(root.id), root.id, 1));
-    assert_eq!((plain.priority, plain.place, plain.gate), (7, w.get(root.id).await.place, Some(Gate::Open)));
-    assert_eq!((given.priority, given.place, given.gate), (-3, plain.place, Some(Gate::Time)));
+    assert_eq!((plain.priority, plain.position, plain.gate), (7, w.get(root.id).await.position, Some(Gate::Open)));
+    assert_eq!((given.priority, given.position, given.gate), (-3, plain.position, Some(Gate::Time)));
     assert_eq!((given.queue.as_str(), given.max_attempts, given.timeout), ("bulk", 9, Some(secs(11))));
     assert_eq!((given.due, given.created_at), (w.now().plus(secs(60)), w.now()));
 }
@@ -394,8 +394,8 @@ pub async fn a_suspended_child_uses_no_room(w: &World) {
     assert_eq!(w.claimable().await, [first.id]);
 }
 
-/// On a queue of few families a suspended root keeps its family's place.
-pub async fn a_suspended_root_keeps_its_familys_place(w: &World) {
+/// On a queue of few families a suspended root keeps its family slot.
+pub async fn a_suspended_root_keeps_its_family_slot(w: &World) {
     w.serial(1).await;
     let root = w.root().await;
     let next = w.enqueue("mail").await;

@@ -84,7 +84,7 @@ pub async fn a_waiter_takes_its_duplicates_in(w: &World) {
     }
 }
 
-/// A waiter that is cancelled gives up its unique key and its place, and the next one under that key is let in.
+/// A waiter that is cancelled gives up its unique key and its position, and the next one under that key is let in.
 pub async fn a_cancelled_waiter_leaves_its_key_to_the_next(w: &World) {
     for wait in WAITS {
         for scope in [UniqueScope::Pending, UniqueScope::Active] {

@@ -166,7 +166,7 @@ mod tests {
         Bug::DepthIsIgnored,
         Bug::ChildLimitIsIgnored,
         Bug::WaitingHoldsASlot,
-        Bug::YieldKeepsThePlace,
+        Bug::YieldKeepsTheFamilySlot,
         Bug::SkippedFollowUpRuns,
         Bug::RetryFamilyForgetsTheRoot,
         Bug::RepairIgnoresTheFamilyLimit,

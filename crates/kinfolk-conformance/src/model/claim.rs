@@ -1,4 +1,4 @@
-//! Taking tasks to run: what is due opens, families get their places, and the line is walked along.
+//! Taking tasks to run: what is due opens, families get their slots, and the line is walked along.
 
 use std::collections::HashMap;
 
@@ -84,7 +84,7 @@ impl Engine {
         taken
     }
 
-    /// Families that a repair has set going again get a place before new ones do.
+    /// Families that a repair has set going again get a family slot before new ones do.
     fn admit(&mut self, queue: &QueueName) {
         let mut room = self.room_for_families(queue);
         for root in self.line(|row| row.task.state == State::Waiting && row.task.parent.is_none()) {
@@ -97,7 +97,7 @@ impl Engine {
         }
     }
 
-    /// Opens the members of a family that had to wait for its place among those at work.
+    /// Opens the members of a family that had to wait for its family slot.
     pub(super) fn open_limited(&mut self, root: TaskId) {
         for id in self.subtree(root) {
             if self.tasks[&id].task.gate == Some(Gate::Limit) && self.tasks[&id].behind.is_none() {
@@ -124,7 +124,7 @@ impl Engine {
     /// Tasks that match, in the order in which they are claimed.
     pub(super) fn line(&self, matches: impl Fn(&Row) -> bool) -> Vec<TaskId> {
         let rows = self.tasks.values().filter(|row| matches(row));
-        let mut line: Vec<_> = rows.map(|row| (row.task.priority, row.task.place, row.task.id)).collect();
+        let mut line: Vec<_> = rows.map(|row| (row.task.priority, row.task.position, row.task.id)).collect();
         line.sort_unstable();
         line.into_iter().map(|(_, _, id)| id).collect()
     }

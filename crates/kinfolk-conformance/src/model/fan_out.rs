@@ -115,8 +115,8 @@ impl Engine {
         if self.has(Bug::ResumptionCostsAnAttempt) {
             self.row_mut(id).task.attempt += 1;
         }
-        if self.has(Bug::ResumptionLosesThePlace) {
-            self.row_mut(id).task.place = self.now;
+        if self.has(Bug::ResumptionLosesThePosition) {
+            self.row_mut(id).task.position = self.now;
         }
         self.open(id);
     }

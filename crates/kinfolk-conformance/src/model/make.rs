@@ -78,7 +78,7 @@ impl Engine {
         deep.then(|| Rejection::TooDeep(home.clone()))
     }
 
-    /// A child takes its parent's priority and its root's place. In order, only the first may start at once.
+    /// A child takes its parent's priority and its root's position. In order, only the first may start at once.
     fn make_child(&mut self, parent: TaskId, maker: TaskId, new: &NewTask) -> Answer<()> {
         if self.rejection(new).is_some() {
             return Ok(());
@@ -96,13 +96,13 @@ impl Engine {
 
     pub(super) fn insert_child(&mut self, new: &NewTask, maker: TaskId, kin: Kin, gate: Option<Gate>) {
         let row = &self.tasks[&kin.parent];
-        let place = self.tasks[&row.task.root].task.place;
-        let mut birth = Birth { priority: row.task.priority, place, gate, maker: Some(maker), kin: Some(kin) };
+        let position = self.tasks[&row.task.root].task.position;
+        let mut birth = Birth { priority: row.task.priority, position, gate, maker: Some(maker), kin: Some(kin) };
         if self.has(Bug::ChildPriorityFromTheCommand) {
             birth.priority = self.commands[&new.command].priority;
         }
-        if self.has(Bug::ChildLosesThePlace) {
-            birth.place = new.due.at(self.now).max(self.now);
+        if self.has(Bug::ChildLosesThePosition) {
+            birth.position = new.due.at(self.now).max(self.now);
         }
         self.insert(new, birth);
     }
@@ -129,9 +129,9 @@ impl Engine {
                 holder
             }
             None => {
-                let place = self.tasks[&root].task.place;
+                let position = self.tasks[&root].task.position;
                 let gate = Some(Gate::After);
-                let id = self.insert(new, Birth { priority, place, gate, maker: Some(maker), kin: None });
+                let id = self.insert(new, Birth { priority, position, gate, maker: Some(maker), kin: None });
                 let made = &mut self.row_mut(id).task;
                 (made.made_by, made.follows) = (Some(maker), Some(root));
                 id

@@ -116,7 +116,7 @@ struct Row {
     kept: Vec<(SignalName, Json)>,
     /// It has been suspended at least once.
     parked: bool,
-    /// It is a root whose family holds a place in its queue's family limit.
+    /// It is a root whose family holds a family slot of its queue.
     at_work: bool,
     /// The key that it waits behind since a claim found no room under it.
     behind: Option<group::KeyOf>,

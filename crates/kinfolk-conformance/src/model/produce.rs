@@ -18,7 +18,7 @@ pub(super) struct Birth {
     /// Its priority, unless it was given one.
     pub(super) priority: i32,
     /// Where it stands in line.
-    pub(super) place: Timestamp,
+    pub(super) position: Timestamp,
     /// What holds it, if not the time.
     pub(super) gate: Option<Gate>,
     /// The task whose handler makes it, if one does.
@@ -79,8 +79,8 @@ impl Engine {
             return self.duplicate(holder, new);
         }
         let priority = self.commands[&new.command].priority;
-        let place = new.due.at(self.now).max(self.now);
-        Ok(Enqueued::Created(self.insert(new, Birth { priority, place, gate: None, maker, kin: None })))
+        let position = new.due.at(self.now).max(self.now);
+        Ok(Enqueued::Created(self.insert(new, Birth { priority, position, gate: None, maker, kin: None })))
     }
 
     /// Why no such task can be.
@@ -116,7 +116,7 @@ impl Engine {
             gate: birth.gate.or(Some(if due > self.now { Gate::Time } else { Gate::Open })),
             priority: new.priority.unwrap_or(birth.priority),
             due,
-            place: birth.place,
+            position: birth.position,
             attempt: 0,
             max_attempts: new.max_attempts.unwrap_or_else(|| command.retry.attempts(awaited)),
             timeout: new.timeout.or(command.timeout),

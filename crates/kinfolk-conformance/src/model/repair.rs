@@ -159,7 +159,7 @@ impl Engine {
         row.wake_at = u32::try_from(children.len()).ok();
     }
 
-    /// Pending as if it had never run, at its old place.
+    /// Pending as if it had never run, at its old position.
     fn start_afresh(&mut self, id: TaskId) {
         let now = self.now;
         let row = self.row_mut(id);

@@ -98,7 +98,7 @@ fn roots(journal: &[Line]) -> Vec<TaskId> {
 async fn judge(bed: &Bed, store: &dyn Store) -> Result<()> {
     let journal = journal::read(&journal(bed))?;
     let roots = roots(&journal);
-    ensure!(roots.is_sorted(), "families did not start in the order of their places: {roots:?}");
+    ensure!(roots.is_sorted(), "families did not start in the order of their positions: {roots:?}");
     never_overlap(&journal)?;
     let most = most_children_at_once(&journal);
     ensure!(most <= CHILDREN as usize, "{most} children ran at once");

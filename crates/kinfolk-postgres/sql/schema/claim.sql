@@ -10,7 +10,7 @@ create type kinfolk.claim_call as (
     most integer,
     repeated boolean,
     low_priority integer[],
-    low_place timestamptz[],
+    low_position timestamptz[],
     low_id bigint[]
 );
 
@@ -26,7 +26,7 @@ create type kinfolk.claim_scope as (
     fair text,
     commands text[],
     low_priority integer[],
-    low_place timestamptz[],
+    low_position timestamptz[],
     low_id bigint[],
     limited boolean,
     groups integer[],
@@ -59,7 +59,7 @@ create type kinfolk.merged_lines as (
     lanes kinfolk.lane[],
     quotas integer[],
     priorities integer[],
-    places timestamptz[],
+    positions timestamptz[],
     ids bigint[]
 );
 
@@ -86,7 +86,7 @@ create type kinfolk.claimed as (
     timeout_us bigint,
     trace text,
     priority integer,
-    place timestamptz,
+    position timestamptz,
     next_due timestamptz,
     again boolean,
     parent bigint,

@@ -7,7 +7,7 @@ create type kinfolk.maker as (
     task_id bigint,
     token uuid,
     root_id bigint,
-    place timestamptz,
+    position timestamptz,
     depth_limit integer,
     parked boolean,
     is_held boolean,

@@ -23,7 +23,7 @@ create sequence kinfolk.task_id as bigint cache 1;
 
 create table kinfolk.task (
     id bigint primary key,
-    place timestamptz not null,
+    position timestamptz not null,
     due timestamptz not null,
     created_at timestamptz not null,
     queue_id integer not null,
@@ -74,10 +74,10 @@ create table kinfolk.task (
     follows_id bigint
 ) with (fillfactor = 70);
 
-create index task_ready on kinfolk.task (queue_id, lane, command_id, priority, place, id)
+create index task_ready on kinfolk.task (queue_id, lane, command_id, priority, position, id)
     where state = 'pending' and gate = 'open' and not suspect;
 
-create index task_suspect on kinfolk.task (queue_id, lane, command_id, priority, place, id)
+create index task_suspect on kinfolk.task (queue_id, lane, command_id, priority, position, id)
     where state = 'pending' and gate = 'open' and suspect;
 
 -- Those that waited, or wait, on account of strikes, and those that failed by them: a few.
@@ -115,17 +115,17 @@ create index task_at_work on kinfolk.task (queue_id, id) where lane = 'root' and
 create index task_slot on kinfolk.task (queue_id) where slot;
 
 -- Families that were set going again and have not been let in by their queue, and their tasks.
-create index task_revived on kinfolk.task (queue_id, priority, place, id) where state = 'waiting' and lane = 'top';
+create index task_revived on kinfolk.task (queue_id, priority, position, id) where state = 'waiting' and lane = 'top';
 
 create index task_limited on kinfolk.task (root_id) where gate = 'limit' and parked_group is null;
 
 -- What waits behind a key, in the order in which a claim takes it.
 create index task_parked on kinfolk.task
-    (parked_group, parked_key, queue_id, command_id, lane, priority, place, id)
+    (parked_group, parked_key, queue_id, command_id, lane, priority, position, id)
     where gate = 'limit' and parked_group is not null;
 
 -- What waits for its turn, by the values of the fair key.
-create index task_turn on kinfolk.task (queue_id, command_id, lane, suspect, priority, parked_key, place, id)
+create index task_turn on kinfolk.task (queue_id, command_id, lane, suspect, priority, parked_key, position, id)
     where gate = 'limit' and parked_group < 0;
 
 -- What makes a command active, beside the tasks that run or are ready.

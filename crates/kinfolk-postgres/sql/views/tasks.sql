@@ -11,7 +11,7 @@ select
     case when t.parked_group < 0 then 'open' else t.gate::text end as gate,
     t.priority,
     t.due,
-    t.place,
+    t.position,
     t.attempt,
     t.max_attempts,
     t.timeout_us * interval '1 microsecond' as timeout,

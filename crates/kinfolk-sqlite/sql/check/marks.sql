@@ -11,4 +11,4 @@ where task.parked_group is null
    or task.suspect <> ready_mark.suspect
    or task.lane <> ready_mark.lane
    or task.priority <> ready_mark.priority
-   or task.place <> ready_mark.place
+   or task.position <> ready_mark.position

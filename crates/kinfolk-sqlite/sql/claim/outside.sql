@@ -6,5 +6,5 @@ from task
 where shelf = 'outside'
   and shelf is not null
   and queue_id = ?1
-order by priority, place, id
+order by priority, position, id
 limit ?2

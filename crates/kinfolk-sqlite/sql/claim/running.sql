@@ -18,4 +18,4 @@ select id,
 from task_shown
 where worker = ?1
   and token = ?2
-order by priority, place, id
+order by priority, position, id

@@ -4,7 +4,7 @@
 select *
 from (
     select priority,
-           place,
+           position,
            id
     from task
     where queue_id = ?1
@@ -12,42 +12,42 @@ from (
       and gate = 'open'
       and suspect = 0
       and lane = 'top'
-    order by priority, place, id
+    order by priority, position, id
     limit 1
 )
 union all
 select *
 from (
     select priority,
-           place,
+           position,
            id
     from task
     where shelf = 'root'
       and shelf is not null
       and queue_id = ?1
       and command_id = ?2
-    order by priority, place, id
+    order by priority, position, id
     limit 1
 )
 union all
 select *
 from (
     select priority,
-           place,
+           position,
            id
     from task
     where shelf = 'child'
       and shelf is not null
       and queue_id = ?1
       and command_id = ?2
-    order by priority, place, id
+    order by priority, position, id
     limit 1
 )
 union all
 select *
 from (
     select priority,
-           place,
+           position,
            id
     from task
     where queue_id = ?1
@@ -55,14 +55,14 @@ from (
       and command_id = ?2
       and gate = 'open'
       and suspect = 1
-    order by priority, place, id
+    order by priority, position, id
     limit 1
 )
 union all
 select *
 from (
     select priority,
-           place,
+           position,
            id
     from task
     where queue_id = ?1
@@ -70,14 +70,14 @@ from (
       and command_id = ?2
       and gate = 'open'
       and suspect = 1
-    order by priority, place, id
+    order by priority, position, id
     limit 1
 )
 union all
 select *
 from (
     select priority,
-           place,
+           position,
            id
     from task
     where queue_id = ?1
@@ -85,20 +85,20 @@ from (
       and command_id = ?2
       and gate = 'open'
       and suspect = 1
-    order by priority, place, id
+    order by priority, position, id
     limit 1
 )
 union all
 select *
 from (
     select priority,
-           place,
+           position,
            id
     from task
     where shelf = 'turn'
       and shelf is not null
       and queue_id = ?1
       and command_id = ?2
-    order by priority, place, id
+    order by priority, position, id
     limit 1
 )

@@ -3,7 +3,7 @@
 -- index:  by number
 update task
 set due   = ?2,
-    place = min(place, ?2)
+    position = min(position, ?2)
 where id = ?1
   and state = 'pending'
   and gate = 'time'

@@ -1,4 +1,4 @@
--- task: a failed or cancelled task gets fresh attempts, at its old place. It does not get its unique key back.
+-- task: a failed or cancelled task gets fresh attempts, at its old position. It does not get its unique key back.
 -- params: 1 id, 2 now, 3 gate
 -- index:  by number
 update task

@@ -83,7 +83,7 @@ create table ready_mark (
     suspect    integer not null,
     lane       text    not null,
     priority   integer not null,
-    place      integer not null,
+    position   integer not null,
     task_id    integer not null,
-    primary key (queue_id, command_id, suspect, lane, priority, place, task_id)
+    primary key (queue_id, command_id, suspect, lane, priority, position, task_id)
 ) strict, without rowid;

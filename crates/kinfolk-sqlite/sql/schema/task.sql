@@ -9,7 +9,7 @@ create table task (
     gate                text,
     priority            integer not null,
     due                 integer not null,
-    place               integer not null,
+    position            integer not null,
     attempt             integer not null default 0,
     max_attempts        integer not null,
     runs                integer not null default 0, -- claims in all
@@ -92,15 +92,15 @@ create table task (
 
 -- What a claim reads: tasks of the lane top command by command; the number of a task ends every index by itself.
 -- (The parentheses let SQLite answer from the index alone: it looks through one conjunction, not through a chain.)
-create index task_ready_idx on task (queue_id, command_id, priority, place)
+create index task_ready_idx on task (queue_id, command_id, priority, position)
 where gate = 'open' and (suspect = 0 and lane = 'top');
 
 -- The other lanes, and all else that has a shelf.
-create index task_shelf_idx on task (shelf, queue_id, command_id, priority, place)
+create index task_shelf_idx on task (shelf, queue_id, command_id, priority, position)
 where shelf is not null;
 
 -- Suspects stand apart: a claim takes one of them at most.
-create index task_suspect_idx on task (queue_id, lane, command_id, priority, place)
+create index task_suspect_idx on task (queue_id, lane, command_id, priority, position)
 where gate = 'open' and suspect = 1;
 
 -- What becomes due.
@@ -151,9 +151,9 @@ where follows is not null;
 
 -- Those that wait behind a key. They are read from the front, and only when the key has room.
 create index task_parked_idx on task (
-    parked_group, parked_key, queue_id, command_id, lane, parked_as, priority, place
+    parked_group, parked_key, queue_id, command_id, lane, parked_as, priority, position
 )
 where parked_group is not null;
 
-create index task_fair_idx on task (queue_id, command_id, priority, fair, place)
+create index task_fair_idx on task (queue_id, command_id, priority, fair, position)
 where shelf = 'turn';

@@ -1,4 +1,4 @@
--- return: a running task becomes pending again, at its old place.
+-- return: a running task becomes pending again, at its old position.
 -- params: 1 id, 2 gate, 3 due, 4 failure, 5 attempt, 6 suspect, 7 strikes, 8 token, 9 keyed
 -- index:  by number
 update task

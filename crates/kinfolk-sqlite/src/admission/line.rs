@@ -1,5 +1,5 @@
 //! The line of a claim: the stretches of all its commands and lanes, the first suspects, and those behind keys that may have
-//! room, merged in the order of priority, place and number. What has no room is passed over.
+//! room, merged in the order of priority, position and number. What has no room is passed over.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -15,7 +15,7 @@ use crate::session::Session;
 use crate::turns::{Turn, Turns};
 use crate::verb::claim::Look;
 
-/// Where a task stands: its priority, place and number.
+/// Where a task stands: its priority, position and number.
 type Stand = (i64, i64, i64);
 
 const BEFORE_ALL: Stand = (i64::MIN, i64::MIN, i64::MIN);
@@ -262,20 +262,20 @@ impl Stretch {
 
     fn next(&mut self, statements: &mut Statements<'_>) -> Result<Option<Stand>> {
         if self.ready.is_empty() && !self.ended {
-            let Mark { queue_id, command_id, suspect, lane, stand: (priority, place, id) } = self.mark;
+            let Mark { queue_id, command_id, suspect, lane, stand: (priority, position, id) } = self.mark;
             let (word, page) = (lane.as_str(), self.read_ahead);
             let mut rows = match (self.sort, suspect, lane) {
                 (Sort::Open, false, Lane::Top) => {
-                    statements.top.query((queue_id, command_id, priority, place, id, page))?
+                    statements.top.query((queue_id, command_id, priority, position, id, page))?
                 }
                 (Sort::Open, false, _) => {
-                    statements.other.query((queue_id, command_id, priority, place, id, page, word))?
+                    statements.other.query((queue_id, command_id, priority, position, id, page, word))?
                 }
                 (Sort::Open, true, _) => {
-                    statements.suspect.query((queue_id, command_id, priority, place, id, page, word))?
+                    statements.suspect.query((queue_id, command_id, priority, position, id, page, word))?
                 }
                 (Sort::Marked, ..) => {
-                    statements.marked.query((queue_id, command_id, priority, place, id, page, word, suspect))?
+                    statements.marked.query((queue_id, command_id, priority, position, id, page, word, suspect))?
                 }
             };
             while let Some(row) = rows.next()? {

@@ -19,7 +19,7 @@ pub(crate) struct Mark {
     pub(crate) command_id: i64,
     pub(crate) suspect: bool,
     pub(crate) lane: Lane,
-    /// Priority, place and number.
+    /// Priority, position and number.
     pub(crate) stand: (i64, i64, i64),
 }
 
@@ -51,8 +51,8 @@ impl Mark {
 
     /// As it is stored.
     pub(crate) fn columns(&self) -> (i64, i64, bool, &'static str, i64, i64, i64) {
-        let (priority, place, id) = self.stand;
-        (self.queue_id, self.command_id, self.suspect, self.lane.as_str(), priority, place, id)
+        let (priority, position, id) = self.stand;
+        (self.queue_id, self.command_id, self.suspect, self.lane.as_str(), priority, position, id)
     }
 }
 
@@ -104,8 +104,8 @@ pub(crate) fn heads(conn: &Connection, group_id: i64, key: &str) -> Result<Vec<(
 pub(crate) fn next(conn: &Connection, head: &Mark, group_id: i64, key: &str, rides: bool) -> Result<Option<Mark>> {
     let mut statement = conn.prepare_cached(include_str!("../../sql/admission/park/next.sql"))?;
     let (queue_id, command_id, lane) = (head.queue_id, head.command_id, head.lane.as_str());
-    let (parked_as, (priority, place, id)) = (parked_as_what(head.suspect, rides), head.stand);
-    let behind = (group_id, key, queue_id, command_id, lane, parked_as, priority, place, id);
+    let (parked_as, (priority, position, id)) = (parked_as_what(head.suspect, rides), head.stand);
+    let behind = (group_id, key, queue_id, command_id, lane, parked_as, priority, position, id);
     let next = statement.query_row(behind, parked).optional()?;
     Ok(next.filter(|(next, same)| *same == rides && next.is_beside(head)).map(|(next, _)| next))
 }

@@ -40,7 +40,7 @@ const INVARIANTS: &[(&str, &str)] = &[
     ("who was never suspended has no children while it runs", include_str!("../../sql/check/parked.sql")),
     ("a task is on the shelf it belongs on", include_str!("../../sql/check/shelf.sql")),
     ("only a running child takes a slot", include_str!("../../sql/check/slots.sql")),
-    ("an ended family is not at work", include_str!("../../sql/check/places.sql")),
+    ("an ended family is not at work", include_str!("../../sql/check/family_slots.sql")),
     ("children in order have one that is open", include_str!("../../sql/check/in_order.sql")),
     ("a follow-up waits for a family", include_str!("../../sql/check/follow_ups.sql")),
     ("a family that waits to be let in has a root outside", include_str!("../../sql/check/limited.sql")),

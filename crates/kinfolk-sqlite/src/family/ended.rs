@@ -137,7 +137,7 @@ impl Ended {
         Ok(())
     }
 
-    /// Puts the task back into line, at its old place.
+    /// Puts the task back into line, at its old position.
     pub(crate) fn put_back(
         &self,
         session: &mut Session<'_>,
@@ -164,11 +164,11 @@ impl Ended {
     }
 
     /// Lets other families of the queue go first while this one's root is in line again, unless a child is open.
-    pub(crate) fn yield_place(&self, session: &mut Session<'_>) -> Result<()> {
+    pub(crate) fn yield_family_slot(&self, session: &mut Session<'_>) -> Result<()> {
         if self.parked && !verdict::open_fan_outs(session, self.id.0)?.is_empty() {
             return Ok(());
         }
-        family::leave_place(session, &self.kin())
+        family::leave_family_slot(session, &self.kin())
     }
 
     /// The task's own work is over: it ends, with all that follows for its kin, or waits for its open children first.

@@ -32,7 +32,7 @@ pub(crate) fn make(session: &mut Session<'_>, maker: &Maker, follow_up: &FollowU
         gate: Gate::After,
         priority: task.priority.unwrap_or(maker.priority),
         due: task.due.at(session.now),
-        place: maker.place,
+        position: maker.position,
     };
     let mut insert = session.sql(include_str!("../../sql/produce/insert.sql"))?;
     let id = put(session, &mut insert, task, command, queue, &stand, Origin { keys: &maker.keys, birth: None })?;

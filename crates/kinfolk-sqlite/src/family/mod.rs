@@ -65,7 +65,7 @@ pub(crate) struct Kin {
 /// A root that ends by itself has no family, and nobody waits for it except what it made in that very settle, which
 /// sees to that itself.
 pub(crate) fn ended(session: &mut Session<'_>, kin: &Kin, state: State) -> Result<()> {
-    let Some(fan_out_id) = kin.fan_out_id else { return leave_place(session, kin) };
+    let Some(fan_out_id) = kin.fan_out_id else { return leave_family_slot(session, kin) };
     count(session, fan_out_id, kin.nth, state)?;
     join(session, fan_out_id)
 }
@@ -98,7 +98,7 @@ pub(crate) fn join_task(session: &mut Session<'_>, id: i64) -> Result<()> {
         slots::give_back(session, id, command_id, keys.as_deref(), true)?;
     }
     let Some(above) = owner.fan_out_id else {
-        leave_place(session, &owner)?;
+        leave_family_slot(session, &owner)?;
         return follow_up::family_ended(session, id, state);
     };
     count(session, above, owner.nth, state)?;
@@ -217,9 +217,9 @@ fn is_at_work(session: &Session<'_>, root_id: i64) -> Result<bool> {
 }
 
 /// Takes a root's family out of those at work, if it is among them; another may come in.
-pub(crate) fn leave_place(session: &mut Session<'_>, root: &Kin) -> Result<()> {
+pub(crate) fn leave_family_slot(session: &mut Session<'_>, root: &Kin) -> Result<()> {
     if root.lane == Lane::Root {
-        session.sql(include_str!("../../sql/family/leave_place.sql"))?.execute([root.id])?;
+        session.sql(include_str!("../../sql/family/leave_family_slot.sql"))?.execute([root.id])?;
         session.news.queues.insert(root.queue_id);
     }
     Ok(())

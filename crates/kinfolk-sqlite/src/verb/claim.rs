@@ -36,7 +36,7 @@ impl Round {
     }
 }
 
-/// Takes open tasks for a worker, in the order of priority, place and number.
+/// Takes open tasks for a worker, in the order of priority, position and number.
 pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Round> {
     if !worker::exists(session, claim.worker)? {
         return Err(StoreError::LeaseLost { worker: claim.worker }.into());

@@ -47,7 +47,7 @@ fn one(session: &mut Session<'_>, insert: &mut CachedStatement<'_>, task: &NewTa
         gate: gate_of(due, session.now),
         priority: task.priority.unwrap_or(command.command.priority),
         due,
-        place: due.max(session.now),
+        position: due.max(session.now),
     };
     let id = put(session, insert, task, command, queue, &stand, Origin { keys: maker, birth: None })?;
     Ok(Enqueued::Created(id))
@@ -79,7 +79,7 @@ pub(crate) struct Stand {
     pub(crate) gate: Gate,
     pub(crate) priority: i32,
     pub(crate) due: Timestamp,
-    pub(crate) place: Timestamp,
+    pub(crate) position: Timestamp,
 }
 
 /// Whose child a new task is.
@@ -131,7 +131,7 @@ pub(crate) fn put(
     let id = session.next_task();
     let now = session.now;
     let priority = stand.priority;
-    let (gate, due, place) = (stand.gate.as_str(), stand.due.as_micros(), stand.place.as_micros());
+    let (gate, due, position) = (stand.gate.as_str(), stand.due.as_micros(), stand.position.as_micros());
     let awaited = origin.birth.and_then(|birth| birth.awaited);
     let max_attempts = task.max_attempts.unwrap_or_else(|| command.command.retry.attempts(awaited));
     let timeout = task.timeout.or(command.command.timeout).map(span);
@@ -147,7 +147,7 @@ pub(crate) fn put(
             gate,
             priority,
             due,
-            place,
+            position,
             max_attempts,
             timeout,
             made,
@@ -166,7 +166,7 @@ pub(crate) fn put(
             gate,
             priority,
             due,
-            place,
+            position,
             max_attempts,
             timeout,
             made,

@@ -32,7 +32,7 @@ pub(crate) fn retry(session: &mut Session<'_>, id: TaskId) -> Result<Task> {
     Ok(task.ok_or_else(|| StoreError::not_found("task", id))?)
 }
 
-/// A task that has ended is in line again, with fresh attempts, at its old place.
+/// A task that has ended is in line again, with fresh attempts, at its old position.
 pub(crate) fn revive(session: &mut Session<'_>, task: &Whereabouts, gate: Gate) -> Result<()> {
     let mut statement = session.sql(include_str!("../../sql/retry/task.sql"))?;
     statement.execute((task.kin.id, session.micros(), gate.as_str()))?;

@@ -84,7 +84,7 @@ pub(crate) fn follow(session: &mut Session<'_>, task: &Ended, outcome: &Outcome)
         (State::Completed, _) => (Ending::Completed, None),
         (State::Failed, _) => (Ending::Failed, told),
         (_, Outcome::Failed { .. }) => (Ending::Retried, told),
-        (_, Outcome::Snooze(_) | Outcome::YieldPlace(_)) => (Ending::Snoozed, task.failure.clone()),
+        (_, Outcome::Snooze(_) | Outcome::YieldFamilySlot(_)) => (Ending::Snoozed, task.failure.clone()),
         (_, _) => {
             due = task.due;
             (Ending::Released, task.failure.clone())
@@ -94,8 +94,8 @@ pub(crate) fn follow(session: &mut Session<'_>, task: &Ended, outcome: &Outcome)
     task.keep_attempt(session, ending, reason)?;
     if next.state == State::Pending {
         task.put_back(session, &next, due, kept.as_deref(), task.token)?;
-        if matches!(outcome, Outcome::YieldPlace(_)) {
-            task.yield_place(session)?;
+        if matches!(outcome, Outcome::YieldFamilySlot(_)) {
+            task.yield_family_slot(session)?;
         }
         return Ok(next.state);
     }

@@ -245,7 +245,7 @@ async fn families(visit: &Visit, now: Timestamp) -> Result<Vec<Family>, Problem>
             going: Going::of(root, &names, now),
             bar: (tally.total > 0).then(|| Bar::tally(&tally)),
             done: format!("{} of {}", words::count(tally.ended()), words::count(tally.total)),
-            since: Moment::lasting(root.place.max(root.created_at).min(now), now),
+            since: Moment::lasting(root.position.max(root.created_at).min(now), now),
         });
     }
     Ok(families)

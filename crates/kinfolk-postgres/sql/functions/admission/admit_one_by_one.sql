@@ -2,7 +2,7 @@
 -- while the others start. `p_groups` to `p_kept`: rooms by key; `p_candidates` to `p_takes`: what the candidates need.
 -- `tops`, `children` and those of `p_most` are counted only over all of them.
 create or replace function kinfolk.admit_one_by_one(
-    p_ids bigint[], p_places integer[], p_edges integer[], p_top_room integer, p_child_room integer,
+    p_ids bigint[], p_ranks integer[], p_edges integer[], p_top_room integer, p_child_room integer,
     p_may_suspect boolean, p_most integer, p_all boolean, p_groups integer[], p_keys text[], p_free bigint[],
     p_starts bigint[], p_kept bigint[],
     p_candidates integer[], p_need_groups integer[], p_need_keys text[], p_takes boolean[], p_is_rated boolean,
@@ -60,7 +60,7 @@ begin
     v_keys[1] := v_keys[1];
     for i in 1..cardinality(v_these) loop
         v_nth := v_these[i];
-        exit when p_places[v_nth] > v_cut;
+        exit when p_ranks[v_nth] > v_cut;
         v_task := p_ids[v_nth];
         v_is_taken[v_nth] := false;
         v_from := v_at;
@@ -107,7 +107,7 @@ begin
         v_is_taken[v_nth] := true;
         v_many := v_many + 1;
         if v_many = p_most then
-            v_cut := least(v_cut, p_places[v_nth]);
+            v_cut := least(v_cut, p_ranks[v_nth]);
         end if;
         if v_lanes[i] = 'top' then
             tops := tops || v_task;
@@ -123,20 +123,20 @@ begin
     end loop;
     select coalesce(array_agg(c.id order by c.nth) filter (where c.is_taken), '{}'), (array_agg(c.id order by c.nth desc))[1]
     into taken, last
-    from unnest(p_ids, p_places, v_is_taken) with ordinality as c(id, place, is_taken, nth)
-    where c.place <= v_cut;
+    from unnest(p_ids, p_ranks, v_is_taken) with ordinality as c(id, rank, is_taken, nth)
+    where c.rank <= v_cut;
     is_whole := last = p_ids[cardinality(p_ids)];
 
     perform kinfolk.take_slots(array_agg(n.group_id), array_agg(n.key), array_agg(p_ids[n.candidate]), false)
     from unnest(p_candidates, p_need_groups, p_need_keys, p_takes) as n(candidate, group_id, key, takes)
     where n.takes
         and v_is_taken[n.candidate]
-        and p_places[n.candidate] <= v_cut;
+        and p_ranks[n.candidate] <= v_cut;
     if p_is_rated then
         perform kinfolk.spend_starts(array_agg(n.group_id), array_agg(n.key), p_now)
         from unnest(p_candidates, p_need_groups, p_need_keys) as n(candidate, group_id, key)
         where v_is_taken[n.candidate]
-            and p_places[n.candidate] <= v_cut;
+            and p_ranks[n.candidate] <= v_cut;
     end if;
     select coalesce(array_agg(p_groups[b]), '{}'), coalesce(array_agg(p_keys[b]), '{}')
     into behind_groups, behind_keys

@@ -2,14 +2,14 @@
 -- marked keys, and those for which room is kept. What stands behind the last row read of a line is not known, so
 -- candidates end there. Behind a marked key hardly more are read (`p_slack`) than it has room for: if so many start,
 -- there is no more to be had there; if not, because other keys hold them up, what comes after the last of them in that
--- line must be looked at before what comes after it in the others: `edges` is that place, by candidate; `places`: its
+-- line must be looked at before what comes after it in the others: `edges` is that rank, by candidate; `ranks`: its
 -- own. `last`: behind whom to go on, if all are in other hands.
 create or replace function kinfolk.line_up(
     p_queue integer, p_commands text[], p_groups integer[], p_size integer, p_lanes kinfolk.lane[], p_top_room integer,
     p_child_room integer, p_mark_commands integer[], p_mark_groups integer[], p_mark_keys text[], p_reserved boolean,
-    p_suspects boolean, p_low_priority integer[], p_low_place timestamptz[], p_low_id bigint[], p_priority integer,
-    p_place timestamptz, p_id bigint, p_slack integer, p_now timestamptz,
-    out ids bigint[], out commands integer[], out keys jsonb[], out places integer[], out edges integer[],
+    p_suspects boolean, p_low_priority integer[], p_low_position timestamptz[], p_low_id bigint[], p_priority integer,
+    p_position timestamptz, p_id bigint, p_slack integer, p_now timestamptz,
+    out ids bigint[], out commands integer[], out keys jsonb[], out ranks integer[], out edges integer[],
     out keyed boolean, out suspects boolean, out is_last boolean, out left_out boolean, out last bigint
 )
 language plpgsql volatile
@@ -46,26 +46,26 @@ begin
         select row_number() over () as nth, s.*
         from (
             select k.kind, null::integer as group_id, null::text as key, c.id as command_id, l.lane, v_depth as most,
-                case when (g.priority, g.place, g.id) > (p_priority, p_place, p_id) then g.priority else p_priority end as priority,
-                case when (g.priority, g.place, g.id) > (p_priority, p_place, p_id) then g.place else p_place end as place,
-                case when (g.priority, g.place, g.id) > (p_priority, p_place, p_id) then g.id else p_id end as id
+                case when (g.priority, g.position, g.id) > (p_priority, p_position, p_id) then g.priority else p_priority end as priority,
+                case when (g.priority, g.position, g.id) > (p_priority, p_position, p_id) then g.position else p_position end as position,
+                case when (g.priority, g.position, g.id) > (p_priority, p_position, p_id) then g.id else p_id end as id
             from unnest(p_lanes) as l(lane)
-            cross join lateral kinfolk.begin_at(p_commands, l.lane, p_low_priority, p_low_place, p_low_id) g
+            cross join lateral kinfolk.begin_at(p_commands, l.lane, p_low_priority, p_low_position, p_low_id) g
             join kinfolk.command c on c.name = g.name
             cross join (values ('open'), ('suspect')) as k(kind)
             where k.kind = 'open' or p_suspects
             union all
-            select 'waiter', m.group_id, m.key, m.command_id, l.lane, m.most, p_priority, p_place, p_id
+            select 'waiter', m.group_id, m.key, m.command_id, l.lane, m.most, p_priority, p_position, p_id
             from unnest(v_groups, v_keys, v_command_ids, v_most) as m(group_id, key, command_id, most)
             cross join unnest(p_lanes) as l(lane)
         ) s
         where case s.lane when 'top' then p_top_room > 0 when 'child' then p_child_room > 0 else true end
     ),
     head as materialized (
-        select s.nth, s.most, false as is_soft, t.id, t.priority, t.place
+        select s.nth, s.most, false as is_soft, t.id, t.priority, t.position
         from stream s
         cross join lateral (
-            select t.id, t.priority, t.place
+            select t.id, t.priority, t.position
             from kinfolk.task t
             where t.queue_id = p_queue
                 and t.lane = s.lane
@@ -73,16 +73,16 @@ begin
                 and t.state = 'pending'
                 and t.gate = 'open'
                 and not t.suspect
-                and (t.priority, t.place, t.id) > (s.priority, s.place, s.id)
-            order by t.priority, t.place, t.id
+                and (t.priority, t.position, t.id) > (s.priority, s.position, s.id)
+            order by t.priority, t.position, t.id
             limit s.most
         ) t
         where s.kind = 'open'
         union all
-        select s.nth, s.most, false, t.id, t.priority, t.place
+        select s.nth, s.most, false, t.id, t.priority, t.position
         from stream s
         cross join lateral (
-            select t.id, t.priority, t.place
+            select t.id, t.priority, t.position
             from kinfolk.task t
             where t.queue_id = p_queue
                 and t.lane = s.lane
@@ -90,16 +90,16 @@ begin
                 and t.state = 'pending'
                 and t.gate = 'open'
                 and t.suspect
-                and (t.priority, t.place, t.id) > (p_priority, p_place, p_id)
-            order by t.priority, t.place, t.id
+                and (t.priority, t.position, t.id) > (p_priority, p_position, p_id)
+            order by t.priority, t.position, t.id
             limit s.most
         ) t
         where s.kind = 'suspect'
         union all
-        select s.nth, s.most, s.most < v_depth, t.id, t.priority, t.place
+        select s.nth, s.most, s.most < v_depth, t.id, t.priority, t.position
         from stream s
         cross join lateral (
-            select t.id, t.priority, t.place
+            select t.id, t.priority, t.position
             from kinfolk.task t
             where t.parked_group = s.group_id
                 and t.parked_key = s.key
@@ -107,17 +107,17 @@ begin
                 and t.command_id = s.command_id
                 and t.lane = s.lane
                 and t.gate = 'limit'
-                and (t.priority, t.place, t.id) > (s.priority, s.place, s.id)
-            order by t.priority, t.place, t.id
+                and (t.priority, t.position, t.id) > (s.priority, s.position, s.id)
+            order by t.priority, t.position, t.id
             limit s.most
         ) t
         where s.kind = 'waiter'
         union all
         -- Others may stand before it in the line that it waits in, and are not for the room that is kept.
-        select -r.task_id, 0, false, t.id, t.priority, t.place
+        select -r.task_id, 0, false, t.id, t.priority, t.position
         from (select distinct r.task_id from kinfolk.reserved r where p_reserved and r.group_id = any (p_groups)) r
         cross join lateral (
-            select t.id, t.priority, t.place, t.queue_id, t.lane, t.command_id, t.gate
+            select t.id, t.priority, t.position, t.queue_id, t.lane, t.command_id, t.gate
             from kinfolk.task t
             where t.id = r.task_id
             offset 0
@@ -127,10 +127,10 @@ begin
             and t.gate = 'limit'
             and t.lane = any (p_lanes)
             and c.name = any (p_commands)
-            and (t.priority, t.place, t.id) > (p_priority, p_place, p_id)
+            and (t.priority, t.position, t.id) > (p_priority, p_position, p_id)
     ),
     lined_up as (
-        select h.*, dense_rank() over (order by h.priority, h.place, h.id)::integer as pos
+        select h.*, dense_rank() over (order by h.priority, h.position, h.id)::integer as pos
         from head h
     ),
     -- Each with the last row read of its line, and whether there may be more. No join: there may be thousands of lines.
@@ -160,7 +160,7 @@ begin
     select array_agg(k.id order by k.pos) filter (where k.id is not null) as ids,
         array_agg(k.command_id order by k.pos) filter (where k.id is not null) as commands,
         array_agg(k.keys order by k.pos) filter (where k.id is not null) as keys,
-        array_agg(k.pos order by k.pos) filter (where k.id is not null) as places,
+        array_agg(k.pos order by k.pos) filter (where k.id is not null) as ranks,
         array_agg(coalesce(k.edge, 2147483647) order by k.pos) filter (where k.id is not null) as edges,
         bool_or(k.starts_keyed) as keyed, bool_or(k.suspect) as suspects, bool_or(k.id is null) as left_out, count(*) as chosen,
         (select max(e.pos) from ended e) as read, (select bool_or(e.is_full) from ended e) as is_full,
@@ -170,7 +170,7 @@ begin
     ids := v_lined.ids;
     commands := v_lined.commands;
     keys := v_lined.keys;
-    places := v_lined.places;
+    ranks := v_lined.ranks;
     edges := v_lined.edges;
     keyed := coalesce(v_lined.keyed, false);
     suspects := coalesce(v_lined.suspects, false);

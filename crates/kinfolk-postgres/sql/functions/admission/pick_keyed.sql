@@ -15,7 +15,7 @@
 create or replace function kinfolk.pick_keyed(
     p_worker uuid, p_queue integer, p_commands text[], p_groups integer[], p_limit integer, p_lanes kinfolk.lane[],
     p_rooms integer[], p_beside boolean, p_limited boolean, p_suspects boolean, p_low_priority integer[],
-    p_low_place timestamptz[], p_low_id bigint[], p_now timestamptz,
+    p_low_position timestamptz[], p_low_id bigint[], p_now timestamptz,
     out ids bigint[], out tops bigint[], out keyed boolean, out short boolean, out more boolean, out left_out boolean
 )
 language plpgsql volatile
@@ -36,7 +36,7 @@ declare
     v_behind_groups integer[] := '{}';
     v_behind_keys text[] := '{}';
     v_priority integer := -2147483648;
-    v_place timestamptz := '-infinity';
+    v_position timestamptz := '-infinity';
     v_id bigint := 0;
     v_slack integer := 8;
     v_heads record;
@@ -93,7 +93,7 @@ begin
             select h.* into v_heads
             from kinfolk.line_up(p_queue, p_commands, p_groups, v_size, p_lanes, v_top_room, v_child_room,
                 v_marks.commands, v_marks.groups, v_marks.keys, v_reserved, v_may_suspect, p_low_priority,
-                p_low_place, p_low_id, v_priority, v_place, v_id,
+                p_low_position, p_low_id, v_priority, v_position, v_id,
                 v_slack, p_now) h;
             v_slack := least(4 * v_slack, 10000);
         else
@@ -107,13 +107,13 @@ begin
                     and t.state = 'pending'
                     and t.gate = 'open'
                     and not t.suspect
-                    and (t.priority, t.place, t.id) > (v_priority, v_place, v_id)
-                order by t.priority, t.place, t.id
+                    and (t.priority, t.position, t.id) > (v_priority, v_position, v_id)
+                order by t.priority, t.position, t.id
                 limit v_size
                 for update skip locked
             )
             select array_agg(l.id) as ids, array_agg(l.command_id) as commands, array_agg(l.keys) as keys,
-                null::integer[] as places, null::integer[] as edges,
+                null::integer[] as ranks, null::integer[] as edges,
                 bool_or(l.starts_keyed) as keyed, false as suspects, count(*) < v_size as is_last, false as left_out,
                 null::bigint as last
             into v_heads
@@ -123,8 +123,8 @@ begin
         if v_heads.ids is null then
             exit when v_heads.is_last or v_heads.last is null;
             -- All of them are in other hands: go on behind them.
-            select t.priority, t.place, t.id
-            into v_priority, v_place, v_id
+            select t.priority, t.position, t.id
+            into v_priority, v_position, v_id
             from kinfolk.task t
             where t.id = v_heads.last;
             v_size := kinfolk.next_size(v_size, v_left, 0);
@@ -132,7 +132,7 @@ begin
         end if;
         -- point: claim.lined_up
         select a.* into v_page
-        from kinfolk.admit_page(v_heads.ids, v_heads.commands, v_heads.keys, v_heads.places, v_heads.edges, v_top_room,
+        from kinfolk.admit_page(v_heads.ids, v_heads.commands, v_heads.keys, v_heads.ranks, v_heads.edges, v_top_room,
             v_child_room, v_may_suspect, v_left, p_limited or v_heads.suspects, p_now) a;
         ids := ids || v_page.taken;
         tops := tops || v_page.tops;
@@ -150,8 +150,8 @@ begin
             more := true;
             exit;
         end if;
-        select t.priority, t.place, t.id
-        into v_priority, v_place, v_id
+        select t.priority, t.position, t.id
+        into v_priority, v_position, v_id
         from kinfolk.task t
         where t.id = v_page.last;
         v_size := kinfolk.next_size(v_size, v_left, cardinality(v_page.taken));

@@ -23,10 +23,10 @@ begin
         cross join unnest(p_commands) as c(id)
     ),
     awaited as materialized (
-        select r.*, w.is_there is not null as has_waiter, m.place
+        select r.*, w.is_there is not null as has_waiter, m.row_id
         from room r
         left join lateral (
-            select m.ctid as place
+            select m.ctid as row_id
             from kinfolk.ready_key m
             where m.queue_id = p_queue
                 and m.command_id = r.command_id
@@ -47,7 +47,7 @@ begin
     ),
     unmarked as (
         delete from kinfolk.ready_key m
-        where m.ctid = any (array(select a.place from awaited a where not (a.has_room and a.has_waiter)))
+        where m.ctid = any (array(select a.row_id from awaited a where not (a.has_room and a.has_waiter)))
     ),
     marked as (
         insert into kinfolk.ready_key (queue_id, command_id, group_id, key)
@@ -55,7 +55,7 @@ begin
         from awaited a
         where a.has_room
             and a.has_waiter
-            and a.place is null
+            and a.row_id is null
         on conflict do nothing
     )
     insert into kinfolk.spent (group_id, key, wakes_at)

@@ -155,7 +155,7 @@ as $$
     where t.slot
         and (t.state <> 'running' or t.parent_id is null)
     union all
-    select 'a root that has ended has no place among those at work', t.state::text, t.id
+    select 'a root that has ended holds no family slot', t.state::text, t.id
     from kinfolk.task t
     where t.lane = 'root'
         and t.state >= 'completed'

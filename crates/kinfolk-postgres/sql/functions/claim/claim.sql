@@ -1,4 +1,4 @@
--- Takes up to `p_limit` open tasks of one queue for a worker, in the order (priority, place, id) over the commands it
+-- Takes up to `p_limit` open tasks of one queue for a worker, in the order (priority, position, id) over the commands it
 -- handles. Answers the tasks taken, in no order, then one last row without id: when the next task of the queue becomes due, and
 -- whether to claim `again` at once (the worker has just been put down as idle: what was enqueued in that moment may
 -- have seen it as busy; or there may be more before the marks), and how many `steps` it made in `task_ready`: dead entries
@@ -29,7 +29,7 @@
 
 create or replace function kinfolk.claim(
     p_worker uuid, p_token uuid, p_queue text, p_commands text[], p_limit integer, p_repeated boolean default false,
-    p_relaxed boolean default false, p_low_priority integer[] default '{}', p_low_place timestamptz[] default '{}',
+    p_relaxed boolean default false, p_low_priority integer[] default '{}', p_low_position timestamptz[] default '{}',
     p_low_id bigint[] default '{}'
 ) returns setof kinfolk.claimed
 language plpgsql volatile security definer
@@ -46,7 +46,7 @@ declare
     v_alone boolean := pg_current_xact_id_if_assigned() is null;
     v_steps bigint := pg_stat_get_xact_tuples_returned('kinfolk.task_ready'::regclass);
     v_call kinfolk.claim_call := row(p_worker, p_token, p_queue, p_commands, p_limit, p_repeated is true,
-        p_low_priority, p_low_place, p_low_id);
+        p_low_priority, p_low_position, p_low_id);
     v_scope kinfolk.claim_scope;
     v_work kinfolk.claim_work;
     v_picked kinfolk.claim_picked;
@@ -106,7 +106,7 @@ begin
                     else (select c.name from kinfolk.command c where c.id = t.command_id)
                 end,
                 coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)),
-                t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace, t.priority, t.place, null::timestamptz,
+                t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace, t.priority, t.position, null::timestamptz,
                 false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer,
                 case when t.id = any (v_picked.tops) then 'top' else t.lane::text end, null::bigint, t.steps, t.parked, t.keyed,
                 null::boolean, null::boolean, null::bigint[], t.keys, case when t.runs = 1 then t.started_at - t.due end;

@@ -12,13 +12,13 @@
 
 create or replace function kinfolk.pick(
     p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[],
-    p_low_priority integer[], p_low_place timestamptz[], p_low_id bigint[],
+    p_low_priority integer[], p_low_position timestamptz[], p_low_id bigint[],
     out ids bigint[], out tops bigint[], out keyed boolean, out short boolean
 )
 language plpgsql volatile
 as $$
 declare
-    v_lines kinfolk.merged_lines := kinfolk.find_lines(p_queue, p_commands, p_lanes, p_low_priority, p_low_place, p_low_id);
+    v_lines kinfolk.merged_lines := kinfolk.find_lines(p_queue, p_commands, p_lanes, p_low_priority, p_low_position, p_low_id);
     v_left integer := p_limit;
     v_top_room integer := coalesce(p_rooms[array_position(p_lanes, 'top')], 0);
     v_child_room integer := coalesce(p_rooms[array_position(p_lanes, 'child')], 0);

@@ -11,7 +11,7 @@ begin
     if p_scope.fair is not null then
         p_picked.left_out := kinfolk.sort_in(p_scope.queue_id, p_scope.commands, p_scope.fair) or p_picked.left_out;
         p_scope.low_priority := '{}';
-        p_scope.low_place := '{}';
+        p_scope.low_position := '{}';
         p_scope.low_id := '{}';
         p_work.has_suspects := false;
     end if;
@@ -20,7 +20,7 @@ begin
     from kinfolk.pick_keyed(p_call.worker_id, p_scope.queue_id, p_scope.commands, coalesce(p_scope.groups, '{}'), p_call.most,
         p_lanes, p_rooms,
         -- A suspect may stand in a lane in which nothing else is open.
-        p_work.beside or p_work.has_suspects, p_scope.limited, p_work.has_suspects, p_scope.low_priority, p_scope.low_place,
+        p_work.beside or p_work.has_suspects, p_scope.limited, p_work.has_suspects, p_scope.low_priority, p_scope.low_position,
         p_scope.low_id, p_picked.at) p;
     -- What is taken now begins after the end of whatever has freed its slots.
     p_picked.at := kinfolk.clock();

@@ -43,7 +43,7 @@ begin
                     and t.state = 'pending'
                     and t.gate = 'open'
                     and t.suspect
-                order by t.priority, t.place, t.id
+                order by t.priority, t.position, t.id
                 limit 1
                 for update skip locked
             ) s
@@ -54,7 +54,7 @@ begin
         select t.id, t.lane, t.suspect, t.unique_held and t.runs = 0 as starts_keyed
         from kinfolk.task t
         where t.id = any (p_picked || v_suspects)
-        order by t.priority, t.place, t.id
+        order by t.priority, t.position, t.id
     loop
         v_lane := array_position(p_lanes, v_task.lane);
         continue when v_rooms[v_lane] <= 0 or (v_task.suspect and v_suspects is null);

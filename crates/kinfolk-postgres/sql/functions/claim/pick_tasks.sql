@@ -29,7 +29,7 @@ begin
         into v_picked.ids, v_picked.tops, v_picked.starts_unique, v_picked.short
         from kinfolk.pick(p_scope.queue_id, p_scope.commands, p_call.most,
             case when p_work.beside then v_lanes else '{top}' end, v_rooms,
-            p_scope.low_priority, p_scope.low_place, p_scope.low_id) p;
+            p_scope.low_priority, p_scope.low_position, p_scope.low_id) p;
     else
         -- One command in one lane, no room to watch and no marks: nothing to merge.
         with head as materialized (
@@ -41,7 +41,7 @@ begin
                 and t.state = 'pending'
                 and t.gate = 'open'
                 and not t.suspect
-            order by t.priority, t.place, t.id
+            order by t.priority, t.position, t.id
             limit p_call.most
             for update skip locked
         )

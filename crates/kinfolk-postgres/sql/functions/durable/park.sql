@@ -9,7 +9,7 @@ declare
     v_is_there boolean;
     v_task record;
 begin
-    -- And whether the task, as it was before, gives a place up that others wait for.
+    -- And whether the task, as it was before, gives a family slot up that others wait for.
     select a.is_there, a.deadline, t.queue_id, t.slot, t.keyed
     into v_task
     from kinfolk.task t

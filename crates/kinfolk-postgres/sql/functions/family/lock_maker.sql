@@ -11,8 +11,8 @@ declare
 begin
     v_maker.task_id := p_task;
     v_maker.token := p_token;
-    select r.id, r.place, least(q.depth_limit, kinfolk.depth_max()), t.parked
-    into v_maker.root_id, v_maker.place, v_maker.depth_limit, v_maker.parked
+    select r.id, r.position, least(q.depth_limit, kinfolk.depth_max()), t.parked
+    into v_maker.root_id, v_maker.position, v_maker.depth_limit, v_maker.parked
     from kinfolk.task t
     join kinfolk.task r on r.id = coalesce(t.root_id, t.id)
     join kinfolk.queue q on q.id = r.queue_id

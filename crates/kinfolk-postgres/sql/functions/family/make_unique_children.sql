@@ -28,7 +28,7 @@ begin
     update kinfolk.task t
     set
         gate = case when g.nth >= p_held_from then 'after'::kinfolk.gate else t.gate end,
-        place = p_maker.place,
+        position = p_maker.position,
         parent_id = p_maker.task_id,
         root_id = p_maker.root_id,
         fan_out_id = p_fan_out,

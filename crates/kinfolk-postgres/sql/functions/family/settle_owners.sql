@@ -1,5 +1,5 @@
 -- Looks at waiting tasks, one of whose fan-outs the caller has locked and seen to be over, or to be what a suspended handler
--- waits for. One that is suspended is resumed: it is pending at its old place. One whose own work is over is settled, if none
+-- waits for. One that is suspended is resumed: it is pending at its old position. One whose own work is over is settled, if none
 -- of its children is open, as `kinfolk_core::decide::join` decides: children that it spawned fail it, those that its handler
 -- awaited were for that to judge. Answers for those settled that have a parent their fan-out, which child of it they are, the
 -- fan-out's depth, and the state they went to.

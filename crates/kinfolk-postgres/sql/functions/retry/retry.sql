@@ -1,4 +1,4 @@
--- Lets a failed or cancelled task run again with fresh attempts, at its old place, and what failed or was cancelled below it;
+-- Lets a failed or cancelled task run again with fresh attempts, at its old position, and what failed or was cancelled below it;
 -- answers it as it is then. One whose own work was done waits for its children again.
 -- Errors: KF002 when there is no such task; KF003 (detail: its state) when it has not ended so, when its parent has ended,
 -- or when its parent's handler awaits it: then its family is retried as a whole.

@@ -17,7 +17,7 @@ as $$
             and t.gate = 'limit'
             and t.parked_group < 0
             and t.id <> all (p_passed)
-        order by t.priority, t.parked_key, t.place, t.id
+        order by t.priority, t.parked_key, t.position, t.id
         limit 1
     ) t
     order by t.priority

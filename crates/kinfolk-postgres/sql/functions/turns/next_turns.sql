@@ -27,10 +27,10 @@ begin
     head as materialized (
         select s.nth, s.priority, s.lane, s.suspect, coalesce(s.value collate "C" <= p_turn, false) as is_late,
             s.value collate "C" as value, t.id,
-            row_number() over (partition by s.priority, s.value order by t.place, t.id) as round
+            row_number() over (partition by s.priority, s.value order by t.position, t.id) as round
         from stream s
         cross join lateral (
-            select t.id, t.place
+            select t.id, t.position
             from kinfolk.task t
             where t.queue_id = p_queue
                 and t.command_id = s.command_id
@@ -41,7 +41,7 @@ begin
                 and t.gate = 'limit'
                 and t.parked_group < 0
                 and t.id <> all (p_passed)
-            order by t.place, t.id
+            order by t.position, t.id
             limit v_depth
         ) t
     ),

@@ -23,7 +23,7 @@ begin
                 and t.state = 'pending'
                 and t.gate = 'open'
                 and not t.suspect
-            order by t.priority, t.place, t.id
+            order by t.priority, t.position, t.id
             limit v_most
             for update skip locked
         ) t
@@ -43,7 +43,7 @@ begin
                 and t.state = 'pending'
                 and t.gate = 'open'
                 and t.suspect
-            order by t.priority, t.place, t.id
+            order by t.priority, t.position, t.id
             limit v_most
             for update skip locked
         ) t

@@ -19,7 +19,7 @@ as $$
                 and t.gate = 'limit'
                 and t.parked_group < 0
                 and t.id <> all (p_passed)
-            order by t.parked_key, t.place, t.id
+            order by t.parked_key, t.position, t.id
             limit 1
         )
         union all
@@ -35,7 +35,7 @@ as $$
                 and t.gate = 'limit'
                 and t.parked_group < 0
                 and t.id <> all (p_passed)
-            order by t.parked_key, t.place, t.id
+            order by t.parked_key, t.position, t.id
             limit 1
         )
     ) t

@@ -29,7 +29,7 @@ begin
     if not found then
         -- point: enqueue.free
         insert into kinfolk.task
-            (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, timeout_us, trace,
+            (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, timeout_us, trace,
             payload, unique_held, unique_key, unique_scope, unique_window_us, on_duplicate, keys)
         values
             (p_task.id, p_task.queue_id, p_task.command_id, 'pending', case when p_task.due > p_now then 'time' else 'open' end::kinfolk.gate,

@@ -1,5 +1,5 @@
 -- is_marked: whether a task is to be looked at by the next claim.
--- params: 1 queue_id, 2 command_id, 3 suspect, 4 lane, 5 priority, 6 place, 7 task_id
+-- params: 1 queue_id, 2 command_id, 3 suspect, 4 lane, 5 priority, 6 position, 7 task_id
 -- index:  ready_mark, by all it has
 select 1
 from ready_mark
@@ -8,5 +8,5 @@ where queue_id = ?1
   and suspect = ?3
   and lane = ?4
   and priority = ?5
-  and place = ?6
+  and position = ?6
   and task_id = ?7

@@ -1,15 +1,15 @@
 -- marked: the next tasks of one command in one lane of a queue that wait behind keys which may have room, in their order,
 -- behind a given one.
--- params: 1 queue_id, 2 command_id, 3 priority, 4 place, 5 id, 6 page, 7 lane, 8 suspect
+-- params: 1 queue_id, 2 command_id, 3 priority, 4 position, 5 id, 6 page, 7 lane, 8 suspect
 -- index:  ready_mark, by all it has
 select priority,
-       place,
+       position,
        task_id
 from ready_mark
 where queue_id = ?1
   and command_id = ?2
   and suspect = ?8
   and lane = ?7
-  and (priority, place, task_id) > (?3, ?4, ?5)
-order by priority, place, task_id
+  and (priority, position, task_id) > (?3, ?4, ?5)
+order by priority, position, task_id
 limit ?6

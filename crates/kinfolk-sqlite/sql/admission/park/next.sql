@@ -1,17 +1,17 @@
--- next: the next task behind a key, in the order of queue, command, lane, what it is parked as, priority, place and number.
--- params: 1 group_id, 2 key, 3 queue_id, 4 command_id, 5 lane, 6 parked_as, 7 priority, 8 place, 9 id
+-- next: the next task behind a key, in the order of queue, command, lane, what it is parked as, priority, position and number.
+-- params: 1 group_id, 2 key, 3 queue_id, 4 command_id, 5 lane, 6 parked_as, 7 priority, 8 position, 9 id
 -- index:  task_parked_idx, alone
 select queue_id,
        command_id,
        lane,
        parked_as,
        priority,
-       place,
+       position,
        id
 from task
 where parked_group = ?1
   and parked_key = ?2
   and parked_group is not null
-  and (queue_id, command_id, lane, parked_as, priority, place, id) > (?3, ?4, ?5, ?6, ?7, ?8, ?9)
-order by queue_id, command_id, lane, parked_as, priority, place, id
+  and (queue_id, command_id, lane, parked_as, priority, position, id) > (?3, ?4, ?5, ?6, ?7, ?8, ?9)
+order by queue_id, command_id, lane, parked_as, priority, position, id
 limit 1

@@ -1,4 +1,4 @@
--- resume: a suspended task is in line again, at its old place; if it had a timer, it is due now.
+-- resume: a suspended task is in line again, at its old position; if it had a timer, it is due now.
 -- params: 1 id, 2 now, 3 gate
 -- index:  by number
 update task

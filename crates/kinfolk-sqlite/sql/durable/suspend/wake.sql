@@ -1,4 +1,4 @@
--- wake: the time of a suspended task has come: it is in line again, at its old place.
+-- wake: the time of a suspended task has come: it is in line again, at its old position.
 -- params: 1 id, 2 gate
 -- index:  by number
 update task

@@ -28,7 +28,7 @@ pub(super) async fn plan(visit: &Visit, action: Action, sent: &Sent) -> Result<P
     let (verb, line, danger) = match action {
         Action::Retry => (
             "Retry",
-            "with fresh attempts, at its old place; in a family that has ended, what failed there runs again",
+            "with fresh attempts, at its old position; in a family that has ended, what failed there runs again",
             false,
         ),
         Action::RunNow => ("Run", "pending: what is not due stands in line from now on", false),

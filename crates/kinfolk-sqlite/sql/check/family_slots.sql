@@ -1,4 +1,4 @@
--- places: ended roots that still hold a place among the families at work.
+-- family_slots: ended roots that still hold a family slot.
 -- params: none
 -- index:  the whole table
 select id,
