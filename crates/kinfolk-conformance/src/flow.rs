@@ -40,7 +40,7 @@ impl World {
     }
 
     /// Suspends a handler, which must wait then.
-    pub async fn park(&self, suspend: Suspend) {
+    pub async fn suspend_and_wait(&self, suspend: Suspend) {
         assert_eq!(self.suspend(suspend).await, Settled::Recorded(State::Waiting));
     }
 
@@ -57,7 +57,7 @@ impl World {
 
     /// Lets a running handler await a fan-out.
     pub async fn await_in(&self, task: ClaimedTask, new: NewFanOut) -> Flow {
-        self.park(waiting_for(&task, new)).await;
+        self.suspend_and_wait(waiting_for(&task, new)).await;
         let fan_out = self.latest(task.id).await;
         let kids = self.children_in(fan_out).await;
         Flow { task, fan_out, kids }

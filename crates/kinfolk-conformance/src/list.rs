@@ -279,7 +279,7 @@ macro_rules! every_contract {
                 notes_add_up_by_minute_queue_and_command, a_note_sent_again_counts_once, notes_of_one_call_add_up,
                 a_refused_note_leaves_nothing, old_minutes_are_pruned, a_claim_says_how_long_a_task_waited,
             ]
-            parking: [
+            blocked: [
                 priority_and_age_decide_within_a_key, a_full_key_holds_up_no_other,
                 one_that_just_missed_the_last_slot_is_not_forgotten, a_cancelled_waiter_passes_its_turn_on,
                 waiters_on_a_paused_queue_hold_up_nobody, room_made_during_a_pause_is_not_forgotten,

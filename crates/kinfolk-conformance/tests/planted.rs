@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use kinfolk_conformance::Model;
 use kinfolk_conformance::contract::{
     cancel, cancel_family, child_limit, claim, claim_keys, declare, enqueue, enqueue_keys, expire, fair, fan_out,
-    follow_up, holds, in_order, join, lease, minutes, parking, prune_family, queue, rates, record, repeat, reserve,
+    follow_up, holds, in_order, join, lease, minutes, blocked, prune_family, queue, rates, record, repeat, reserve,
     resume, retry_durable, retry_family, schedule, serial, settle, sibling, signal, slots, spawn, status, suspend,
     unique,
 };
@@ -141,7 +141,7 @@ async fn in_groups(bug: Bug) {
         }
         Bug::SuspensionKeepsTheSlot => breaks(bug, async |w| slots::a_suspension_frees_them(w).await).await,
         Bug::OneSlotTooMany => breaks(bug, async |w| claim_keys::one_message_is_handled_once_at_a_time(w).await).await,
-        Bug::CancelLosesTheTurn => breaks(bug, async |w| parking::a_cancelled_waiter_passes_its_turn_on(w).await).await,
+        Bug::CancelLosesTheTurn => breaks(bug, async |w| blocked::a_cancelled_waiter_passes_its_turn_on(w).await).await,
         Bug::BlockedTaskTakesSlots => {
             breaks(bug, async |w| claim_keys::a_task_takes_all_its_slots_or_none(w).await).await;
         }

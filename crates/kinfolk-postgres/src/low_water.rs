@@ -46,7 +46,7 @@ pub(crate) struct Taken {
     pub(crate) position: Position,
     pub(crate) lane: Option<Lane>,
     /// It was suspended before.
-    pub(crate) parked: bool,
+    pub(crate) was_suspended: bool,
     pub(crate) task: ClaimedTask,
 }
 
@@ -177,7 +177,7 @@ mod tests {
             timeout: None,
             trace: None,
         };
-        Taken { position: (0, Moment(Timestamp::from_micros(id)), id), lane: Some(Lane::Top), parked: false, task }
+        Taken { position: (0, Moment(Timestamp::from_micros(id)), id), lane: Some(Lane::Top), was_suspended: false, task }
     }
 
     const CHEAP: Cost = Cost { took: Duration::from_secs(2), steps: 200 };

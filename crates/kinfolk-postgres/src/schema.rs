@@ -88,7 +88,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         require_label changed_command find_own_handler;
     groups:
         declarations declared_groups groups_given group_given require_groups require_setting is_whole
-        lock_declarations shape_of changed_declarations hold_still declare_groups leave_group erase_group open_parked
+        lock_declarations shape_of changed_declarations hold_still declare_groups leave_group erase_group open_blocked
         free_idle enter_running carry_over rein_in group_of set_group remove_group slow_down slow_down_for slow_downs
         slow_down_all lock_groups mark_group mark_some;
     claim:
@@ -119,7 +119,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         open_next open_held skip_rest gate_in_family end_pending members_below cancel_members;
     durable:
         record write_checkpoints write_checkpoint require_checkpoints refuse_checkpoint require_steps step_name
-        suspend require_suspend require_awaits require_awaited write_suspended park await_again expire
+        suspend require_suspend require_awaits require_awaited write_suspended suspend_task await_again expire
         signal take_signal report history results results_by_index;
     worker:
         register_worker heartbeat leave wait_for_tasks recover may_recover lock_lost lock_lost_families handlers_at_work

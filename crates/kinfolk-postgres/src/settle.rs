@@ -73,8 +73,8 @@ impl Kin {
         }
         let open = known.entry(token).or_default();
         open.tasks += taken.len();
-        open.families.extend(taken.iter().filter_map(|Taken { parked, task, .. }| match task.parent {
-            _ if *parked => Some((task.id, Family::Whole(task.root))),
+        open.families.extend(taken.iter().filter_map(|Taken { was_suspended, task, .. }| match task.parent {
+            _ if *was_suspended => Some((task.id, Family::Whole(task.root))),
             Some(_) => Some((task.id, Family::Of(task.root))),
             None => None,
         }));
@@ -241,13 +241,13 @@ struct Plain<'a> {
     failures: Vec<Option<JsonText>>,
     delays: Vec<Option<i64>>,
     families: Option<Vec<i64>>,
-    parked: Option<Vec<i64>>,
+    suspended: Option<Vec<i64>>,
 }
 
 impl<'a> Plain<'a> {
     /// The columns, and for each of their rows the place of its settle in the call.
     fn sorted(settles: &'a [Settle], families: Option<Families>) -> (Vec<usize>, Self) {
-        let (families, parked) = families.unzip();
+        let (families, suspended) = families.unzip();
         let mut order: Vec<usize> = (0..settles.len()).collect();
         order.sort_by_key(|place| settles[*place].task);
         let sorted = || order.iter().map(|place| &settles[*place]);
@@ -267,7 +267,7 @@ impl<'a> Plain<'a> {
                 _ => None,
             })),
             families,
-            parked,
+            suspended,
         };
         (order, columns)
     }
@@ -282,7 +282,7 @@ impl<'a> Plain<'a> {
             (&self.failures, Type::JSONB_ARRAY),
             (&self.delays, Type::INT8_ARRAY),
             (&self.families, Type::INT8_ARRAY),
-            (&self.parked, Type::INT8_ARRAY),
+            (&self.suspended, Type::INT8_ARRAY),
         ]
     }
 }

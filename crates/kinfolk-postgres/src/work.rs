@@ -30,7 +30,7 @@ const REGISTER_WORKER: &str = "select kinfolk.register_worker($1, $2, $3, $4, $5
 const HEARTBEAT: &str = "select id, token from kinfolk.heartbeat($1)";
 const LEAVE: &str = "select kinfolk.leave($1)";
 const CLAIM: &str = "select id, command, payload, attempt, max_attempts, timeout_us, trace, priority, position, next_due, \
-    again, parent, root, depth, lane, steps, recorded, parked, keyed, more, unflushed, turns, keys, waited \
+    again, parent, root, depth, lane, steps, recorded, was_suspended, keyed, more, unflushed, turns, keys, waited \
     from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
 const FLUSH: &str = "select kinfolk.flush()";
 const SLOW_DOWN: &str = "select answer, ahead_ms from kinfolk.slow_down($1, $2, $3, $4)";
@@ -291,7 +291,7 @@ impl Batch {
         if let Some(id) = row.get::<_, Option<i64>>(0) {
             let position = (row.get(7), row.get(8), id);
             let lane = Lane::from_word(row.get(14));
-            self.tasks.push(Taken { position, lane, parked: row.get(17), task: claimed_task(claim, id, row)? });
+            self.tasks.push(Taken { position, lane, was_suspended: row.get(17), task: claimed_task(claim, id, row)? });
         } else {
             self.next_due = row.get::<_, Option<Moment>>(9).map(|moment| moment.0);
             self.again = row.get(10);

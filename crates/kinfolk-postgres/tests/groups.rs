@@ -77,7 +77,7 @@ async fn a_claim_costs_the_same_however_many_tasks_wait_behind_full_keys() {
     testing::execute(
         &store,
         "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, \
-            payload, keys, bounces, parked_group, parked_key) \
+            payload, keys, bounces, blocked_group, blocked_key) \
          select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', t.priority, t.max_attempts, t.position, \
             t.due, t.created_at, t.payload, t.keys, 1, g.id, 'hot' \
          from kinfolk.task t, kinfolk.slot_group g, generate_series(1, 20000) \
@@ -103,14 +103,14 @@ async fn behind_rates(store: &PgStore, many: usize) {
         &format!(
             "with waiter as ( \
                 insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, \
-                    payload, keys, bounces, parked_group, parked_key) \
+                    payload, keys, bounces, blocked_group, blocked_key) \
                 select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', t.priority, t.max_attempts, \
                     t.position, t.due, t.created_at, t.payload, jsonb_build_object('provider', 'slow' || n), 1, g.id, 'slow' || n \
                 from kinfolk.task t, kinfolk.slot_group g, generate_series(1, {many}) n \
                 where t.state = 'running' and g.name = 'provider' \
-                returning parked_group, parked_key) \
+                returning blocked_group, blocked_key) \
              insert into kinfolk.spent (group_id, key, spent_until, wakes_at) \
-             select w.parked_group, w.parked_key, kinfolk.clock() + '1 hour', kinfolk.clock() + '1 hour' from waiter w; \
+             select w.blocked_group, w.blocked_key, kinfolk.clock() + '1 hour', kinfolk.clock() + '1 hour' from waiter w; \
              analyze kinfolk.task; analyze kinfolk.spent"
         ),
     )
@@ -238,9 +238,9 @@ async fn explaining_costs_the_same_however_many_stand_in_the_lines_of_a_fair_que
     testing::execute(
         &store,
         "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, \
-            payload, keys, parked_group, parked_key) \
+            payload, keys, blocked_group, blocked_key) \
          select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', n % 2 * 2 - 1, t.max_attempts, t.position, \
-            t.due, t.created_at, t.payload, t.keys, t.parked_group, t.parked_key \
+            t.due, t.created_at, t.payload, t.keys, t.blocked_group, t.blocked_key \
          from kinfolk.task t, generate_series(1, 20000) n \
          where t.id = 3; \
          analyze kinfolk.task",

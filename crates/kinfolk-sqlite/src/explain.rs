@@ -52,7 +52,7 @@ struct Pending<'s> {
     task: &'s Task,
     lane: Lane,
     /// It waits behind a key.
-    parked: bool,
+    blocked: bool,
     /// Which children of its parent it is one of, and the how-many-eth.
     birth: Option<(i64, i64)>,
     command_id: i64,
@@ -71,7 +71,7 @@ impl<'s> Pending<'s> {
             snapshot,
             task,
             lane: Lane::from_word(&lane).unwrap_or(Lane::Top),
-            parked: row.get(1)?,
+            blocked: row.get(1)?,
             birth: fan_out_id.zip(nth),
             command_id: row.get(4)?,
             queue_id: row.get(5)?,
@@ -126,7 +126,7 @@ impl<'s> Pending<'s> {
         let mut statement = self.snapshot.conn.prepare_cached(include_str!("../sql/claim/at_work.sql"))?;
         let at_work: u32 = statement.query_row([queue_id], |row| row.get(0))?;
         let new_family = self.lane == Lane::Top && at_work >= limit;
-        let shut_out = self.task.gate == Some(Gate::Limit) && !self.parked;
+        let shut_out = self.task.gate == Some(Gate::Limit) && !self.blocked;
         if !new_family && !shut_out {
             return Ok(None);
         }

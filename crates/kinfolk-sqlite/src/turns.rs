@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{CachedStatement, OptionalExtension};
 
-use crate::admission::park::{self, Mark};
+use crate::admission::blocked::{self, Mark};
 use crate::error::Result;
 use crate::family::Lane;
 use crate::limits::Room;
@@ -210,7 +210,7 @@ impl<'a> Turns<'a> {
             let next = (self.queue_id, command_id, self.priority, &value, after.0, after.1, tops, children, suspects);
             let found = self.statements.next.query_row(next, |row| {
                 let (position, id) = (row.get(0)?, row.get(1)?);
-                let (lane, suspect) = (park::lane_from(row, 2)?, row.get(3)?);
+                let (lane, suspect) = (blocked::lane_from(row, 2)?, row.get(3)?);
                 let stand = (self.priority, position, id);
                 Ok(((position, id), Mark { queue_id: self.queue_id, command_id, suspect, lane, stand }))
             });

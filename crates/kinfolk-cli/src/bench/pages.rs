@@ -36,7 +36,7 @@ const PAGES: &[&str] = &[
     "/tasks/{completed}",
     "/tasks/{failed}",
     "/tasks/{later}",
-    "/tasks/{parked}",
+    "/tasks/{blocked}",
     "/families",
     "/families/{root}",
     "/families/{root}?view=graph",

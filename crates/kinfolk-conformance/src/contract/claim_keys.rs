@@ -241,10 +241,10 @@ pub async fn a_claim_brings_the_keys_of_each_task(w: &World) {
 pub async fn keys_stay_with_their_task(w: &World) {
     w.groups([("tenant", 1)]).await;
     let first = w.start(w.under(&ACME).await).await;
-    let parked = w.under(&ACME).await;
+    let blocked = w.under(&ACME).await;
     assert_eq!(w.claimable().await, []);
     w.fail(&first, Retry::After(secs(5))).await;
-    assert_eq!(w.start(parked).await.keys, keys_of(&ACME));
+    assert_eq!(w.start(blocked).await.keys, keys_of(&ACME));
     w.store.remove_group(&of_mail("tenant")).await.unwrap();
     w.advance(5).await;
     assert_eq!(w.start(first.id).await.keys, keys_of(&ACME));

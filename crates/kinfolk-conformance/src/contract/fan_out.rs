@@ -123,7 +123,7 @@ pub async fn an_owner_waits_for_awaited_children_in_the_end(w: &World) {
 pub async fn an_own_failure_is_the_one_shown(w: &World) {
     let root = w.root().await;
     let new = fan_out("items", 2, Rule::FailFast);
-    w.park(having_made(waiting_for(&root, new), children(1))).await;
+    w.suspend_and_wait(having_made(waiting_for(&root, new), children(1))).await;
     let kids = w.kids(root.id).await;
     w.let_fail(kids[0]).await;
     w.let_fail(kids[1]).await;
@@ -274,7 +274,7 @@ pub async fn a_wide_fan_out_is_settled(w: &World) {
 /// A spawned child and awaited ones are counted apart: only the spawned one fails its parent.
 pub async fn only_spawned_children_fail_their_parent(w: &World) {
     let root = w.root().await;
-    w.park(having_made(waiting_for(&root, fan_out("items", 1, Rule::CollectAll)), children(2))).await;
+    w.suspend_and_wait(having_made(waiting_for(&root, fan_out("items", 1, Rule::CollectAll)), children(2))).await;
     let kids = w.kids(root.id).await;
     for child in &kids {
         w.let_fail(*child).await;
@@ -308,7 +308,7 @@ pub async fn a_fan_out_is_awaited_over_several_suspensions(w: &World) {
     w.complete(flow.kids[0]).await;
     w.store.cancel(flow.kids[1]).await.unwrap();
     let task = w.start(flow.id()).await;
-    w.park(sleeping(&task, w.now().plus(secs(9)))).await;
+    w.suspend_and_wait(sleeping(&task, w.now().plus(secs(9)))).await;
     w.advance(9).await;
     let task = w.start(flow.id()).await;
     assert_eq!(w.suspend(waiting_again(&task, flow.fan_out, 2)).await, Settled::Recorded(State::Pending));

@@ -28,7 +28,7 @@ async fn drains(w: &World, hold: bool, awaited: bool) {
     assert_eq!(parents.len(), 20);
     for parent in &parents {
         if awaited {
-            w.park(waiting_for(parent, fan_out_of("item", vec![heir("report", &[])], Rule::CollectAll))).await;
+            w.suspend_and_wait(waiting_for(parent, fan_out_of("item", vec![heir("report", &[])], Rule::CollectAll))).await;
         } else {
             w.leave_behind(parent, these([heir("report", &[])])).await;
         }
@@ -76,7 +76,7 @@ pub async fn a_slot_is_held_until_the_task_has_ended(w: &World) {
     w.work(id, Outcome::Release).await;
     assert_eq!(held(w).await, [id]);
     let task = w.start(id).await;
-    w.park(sleeping(&task, w.now().plus(secs(5)))).await;
+    w.suspend_and_wait(sleeping(&task, w.now().plus(secs(5)))).await;
     assert_eq!((held(w).await, w.claim_nothing().await), (vec![id], true));
     w.advance(5).await;
     w.start(id).await;
@@ -206,7 +206,7 @@ pub async fn a_held_slot_goes_over_to_a_group_that_becomes_shared(w: &World) {
 pub async fn a_running_parent_spares_no_slot(w: &World) {
     sharing(w, 1, false).await;
     let task = w.start(w.under(&ACME).await).await;
-    w.park(kinfolk_core::Suspend {
+    w.suspend_and_wait(kinfolk_core::Suspend {
         made: Some(Box::new(these([heir("report", &[])]))),
         ..sleeping(&task, w.now().plus(secs(1)))
     })

@@ -38,7 +38,7 @@ pub mod keys;
 pub mod lease;
 pub mod migrate;
 pub mod minutes;
-pub mod parking;
+pub mod blocked;
 pub mod progress;
 pub mod prune;
 pub mod prune_durable;

@@ -33,7 +33,7 @@ fn wrong_state<T: std::fmt::Debug>(answer: &Result<T, StoreError>) {
 pub async fn a_handler_without_children_replays_what_it_recorded(w: &World) {
     let task = w.root().await;
     w.record(&task, &[step("a", "1")]).await;
-    w.park(sleeping(&task, w.now().plus(secs(1)))).await;
+    w.suspend_and_wait(sleeping(&task, w.now().plus(secs(1)))).await;
     w.advance(1).await;
     let task = w.start(task.id).await;
     w.signal(task.id, "go", "1").await;
@@ -147,7 +147,7 @@ pub async fn what_came_after_the_failure_is_forgotten(w: &World) {
     assert_eq!(w.claimable().await, flow.kids, "nobody hears of the second one any more");
     w.complete(flow.kids[0]).await;
     let task = w.start(flow.id()).await;
-    w.park(waiting_for(&task, fan_out("second", 1, Rule::FailFast))).await;
+    w.suspend_and_wait(waiting_for(&task, fan_out("second", 1, Rule::FailFast))).await;
     assert_eq!(w.history(flow.id()).await.fan_outs.len(), 3);
     w.complete(w.kids(flow.id()).await[3]).await;
     assert_eq!(w.work(flow.id(), Outcome::Done(None)).await, Settled::Recorded(State::Completed));
@@ -181,7 +181,7 @@ pub async fn a_stream_is_taken_in_again(w: &World) {
     flow.task = w.start(flow.id()).await;
     let fold = Checkpoint { key: key("fold"), kind: StepKind::Fold, digest: String::new(), value: json("[2]") };
     w.record(&flow.task, &[step("noted", "1"), fold]).await;
-    w.park(crate::flow::waiting_again(&flow.task, flow.fan_out, 4)).await;
+    w.suspend_and_wait(crate::flow::waiting_again(&flow.task, flow.fan_out, 4)).await;
     w.let_fail(flow.kids[2]).await;
     flow.task = w.start(flow.id()).await;
     w.fail(&flow.task, Retry::Never).await;
@@ -217,7 +217,7 @@ pub async fn cancelled_children_of_a_reopened_fan_out_go_on(w: &World) {
     let mut flow = w.flow_of(new).await;
     let child = w.start(flow.kids[0]).await;
     w.record(&child, &[step("done", "1")]).await;
-    w.park(listening(&child, "go")).await;
+    w.suspend_and_wait(listening(&child, "go")).await;
     let child = w.start(flow.kids[1]).await;
     w.leave_behind(&child, crate::kin::these([crate::world::new_task("export")])).await;
     let grandchild = w.kids(child.id).await[0];
@@ -237,7 +237,7 @@ pub async fn cancelled_children_of_a_reopened_fan_out_go_on(w: &World) {
 /// An awaited child that failed under a parent that completed stays as it is.
 pub async fn a_failure_that_the_handler_heard_of_stays(w: &World) {
     let root = w.root().await;
-    w.park(having_made(waiting_for(&root, fan_out("items", 1, Rule::CollectAll)), children(1))).await;
+    w.suspend_and_wait(having_made(waiting_for(&root, fan_out("items", 1, Rule::CollectAll)), children(1))).await;
     let kids = w.kids(root.id).await;
     w.let_fail(kids[0]).await;
     w.let_fail(kids[1]).await;
@@ -251,7 +251,7 @@ pub async fn a_failure_that_the_handler_heard_of_stays(w: &World) {
 /// A handler that failed by itself and its failed spawned children both run again.
 pub async fn failed_spawned_children_run_again_with_their_parent(w: &World) {
     let root = w.root().await;
-    w.park(having_made(listening(&root, "go"), children(2))).await;
+    w.suspend_and_wait(having_made(listening(&root, "go"), children(2))).await;
     let kids = w.kids(root.id).await;
     w.let_fail(kids[0]).await;
     w.complete(kids[1]).await;
@@ -285,7 +285,7 @@ pub async fn a_reopened_family_waits_for_room(w: &World) {
 /// A cancelled handler without children may be retried alone and goes on from its history.
 pub async fn a_cancelled_handler_goes_on_from_its_history(w: &World) {
     let task = w.root().await;
-    w.park(Suspend { checkpoints: vec![step("a", "1")], ..listening(&task, "go") }).await;
+    w.suspend_and_wait(Suspend { checkpoints: vec![step("a", "1")], ..listening(&task, "go") }).await;
     w.store.cancel(task.id).await.unwrap();
     assert_eq!(w.get(task.id).await.failure, Some(Failure::cancelled()));
     let shown = w.store.retry(task.id).await.unwrap();

@@ -16,7 +16,7 @@ fn taken(value: &str) -> Taken {
 /// A signal resumes the handler that waits for it, which takes it then.
 pub async fn a_signal_resumes_the_handler_that_waits_for_it(w: &World) {
     let task = w.root().await;
-    w.park(Suspend { signals: vec![signal_name("go"), signal_name("stop")], ..listening(&task, "go") }).await;
+    w.suspend_and_wait(Suspend { signals: vec![signal_name("go"), signal_name("stop")], ..listening(&task, "go") }).await;
     assert_eq!(w.get(task.id).await.signals, [signal_name("go"), signal_name("stop")]);
     assert_eq!(w.signal(task.id, "other", "0").await, Signalled::Kept);
     assert_eq!(w.state(task.id).await, State::Waiting);
@@ -42,7 +42,7 @@ pub async fn signals_are_kept_in_order_until_asked_for(w: &World) {
     let task = w.start(id).await;
     assert_eq!(w.signal(id, "m", "7").await, Signalled::Kept);
     assert_eq!(w.signal(id, "n", "2").await, Signalled::Kept);
-    w.park(waiting_for(&task, fan_out("items", 1, Rule::FailFast))).await;
+    w.suspend_and_wait(waiting_for(&task, fan_out("items", 1, Rule::FailFast))).await;
     assert_eq!(w.signal(id, "n", "3").await, Signalled::Kept);
     assert_eq!(w.state(id).await, State::Waiting);
     w.complete(w.kids(id).await[0]).await;
@@ -60,7 +60,7 @@ pub async fn a_signal_that_came_before_is_there_already(w: &World) {
     assert_eq!(w.suspend(listening(&task, "go")).await, Settled::Recorded(State::Pending));
     let task = w.start(task.id).await;
     assert_eq!(w.take_signal(&task, "a", "go").await, taken("1"));
-    w.park(listening(&task, "go")).await;
+    w.suspend_and_wait(listening(&task, "go")).await;
     assert_eq!(w.signal(task.id, "go", "2").await, Signalled::Resumed);
 }
 
@@ -85,7 +85,7 @@ pub async fn a_taken_signal_is_recorded(w: &World) {
 /// A wait that was given up stays given up: a signal that comes later is for someone else.
 pub async fn a_wait_that_was_given_up_stays_given_up(w: &World) {
     let task = w.root().await;
-    w.park(Suspend { until: Some(w.now().plus(secs(5))), ..listening(&task, "go") }).await;
+    w.suspend_and_wait(Suspend { until: Some(w.now().plus(secs(5))), ..listening(&task, "go") }).await;
     w.advance(5).await;
     let task = w.start(task.id).await;
     assert_eq!(w.get(task.id).await.signals, []);

@@ -78,13 +78,13 @@ pub async fn a_recovery_frees_them(w: &World) {
 /// A suspended handler holds none, whatever it waits for.
 pub async fn a_suspension_frees_them(w: &World) {
     let (first, next) = full(w).await;
-    w.park(sleeping(&first, w.now().plus(secs(900)))).await;
+    w.suspend_and_wait(sleeping(&first, w.now().plus(secs(900)))).await;
     freed(w, next).await;
     let (first, next) = full(w).await;
-    w.park(listening(&first, "go")).await;
+    w.suspend_and_wait(listening(&first, "go")).await;
     freed(w, next).await;
     let (first, next) = full(w).await;
-    w.park(waiting_for(&first, fan_out("items", 1, Rule::CollectAll))).await;
+    w.suspend_and_wait(waiting_for(&first, fan_out("items", 1, Rule::CollectAll))).await;
     freed(w, next).await;
 }
 

@@ -17,7 +17,7 @@ pub async fn a_suspended_task_waits_without_a_worker(w: &World) {
     let root = w.root().await;
     let (before, worker) = (w.get(root.id).await, w.get(root.id).await.worker.unwrap());
     w.advance(3).await;
-    w.park(waiting_for(&root, fan_out("items", 2, Rule::FailFast))).await;
+    w.suspend_and_wait(waiting_for(&root, fan_out("items", 2, Rule::FailFast))).await;
     let shown = w.get(root.id).await;
     assert_eq!((shown.state, shown.outcome, shown.gate, shown.worker), (State::Waiting, None, None, None));
     assert_eq!((shown.attempt, shown.finished_at, shown.failure, shown.result), (0, None, None, None));
@@ -35,7 +35,7 @@ pub async fn a_suspension_costs_no_attempt(w: &World) {
     for _ in 0..5 {
         let task = w.start(id).await;
         assert_eq!(task.attempt, 1);
-        w.park(sleeping(&task, w.now().plus(secs(10)))).await;
+        w.suspend_and_wait(sleeping(&task, w.now().plus(secs(10)))).await;
         assert_eq!(w.get(id).await.attempt, 0);
         w.advance(10).await;
     }
@@ -54,7 +54,7 @@ pub async fn everything_is_written_at_once(w: &World) {
         fan_outs: vec![fan_out("first", 2, Rule::CollectAll), fan_out("second", 3, Rule::FailFast)],
         ..having_made(suspend_of(&root), children(2))
     };
-    w.park(suspend).await;
+    w.suspend_and_wait(suspend).await;
     let history = w.history(root.id).await;
     let numbers: Vec<_> = history.fan_outs.iter().map(|fan_out| fan_out.id).collect();
     let recorded = [step("a", "1"), step("b", "2"), begun("first", numbers[0]), begun("second", numbers[1])];
@@ -80,7 +80,7 @@ pub async fn an_awaited_child_is_a_child_like_any_other(w: &World) {
         timeout: Some(secs(11)),
         ..new_task("export")
     };
-    w.park(waiting_for(&root, fan_out_of("items", vec![new_task("report"), given], Rule::FailFast))).await;
+    w.suspend_and_wait(waiting_for(&root, fan_out_of("items", vec![new_task("report"), given], Rule::FailFast))).await;
     let [plain, given] = &w.store.children(root.id, 0, 10).await.unwrap()[..] else { panic!("two children") };
     assert_eq!((plain.parent, plain.root, plain.depth), (Some(root.id), root.id, 1));
     assert_eq!((plain.priority, plain.position, plain.gate), (7, w.get(root.id).await.position, Some(Gate::Open)));
@@ -104,13 +104,13 @@ pub async fn a_sub_task_has_its_parents_attempts_in_the_end(w: &World) {
     let suspend = waiting_for(&root, fan_out_of("items", asked, Rule::FailFast));
     let alike = fan_out_of("alike", vec![new_task("report"), new_task("report")], Rule::FailFast);
     let fan_outs = [suspend.fan_outs.clone(), vec![alike]].concat();
-    w.park(having_made(Suspend { fan_outs, ..suspend }, these([new_task("report"), new_task("export")]))).await;
+    w.suspend_and_wait(having_made(Suspend { fan_outs, ..suspend }, these([new_task("report"), new_task("export")]))).await;
     let children = w.store.children(root.id, 0, 10).await.unwrap();
     let attempts: Vec<_> = children.iter().map(|child| child.max_attempts).collect();
     assert_eq!(attempts, [10, 3, 7, 3, 2, 7, 7, 7], "two that are spawned, then the sub-tasks");
     w.complete(children[0].id).await;
     let nested = w.start(children[2].id).await;
-    w.park(waiting_for(&nested, fan_out_of("items", vec![new_task("report")], Rule::FailFast))).await;
+    w.suspend_and_wait(waiting_for(&nested, fan_out_of("items", vec![new_task("report")], Rule::FailFast))).await;
     assert_eq!(w.store.children(nested.id, 0, 10).await.unwrap()[0].max_attempts, 7, "and so on down");
     assert_eq!(w.get(w.enqueue("report").await).await.max_attempts, 10);
 }
@@ -119,7 +119,7 @@ pub async fn a_sub_task_has_its_parents_attempts_in_the_end(w: &World) {
 pub async fn a_suspension_sent_again_does_nothing_twice(w: &World) {
     let root = w.root().await;
     let suspend = having_made(waiting_for(&root, fan_out("items", 1, Rule::FailFast)), children(1));
-    w.park(suspend.clone()).await;
+    w.suspend_and_wait(suspend.clone()).await;
     assert_eq!(w.suspend(suspend.clone()).await, Settled::Repeated(State::Waiting));
     let kids = w.kids(root.id).await;
     assert_eq!(kids.len(), 2);
@@ -219,7 +219,7 @@ pub async fn a_suspension_clears_suspicion(w: &World) {
     assert_eq!((w.get(id).await.strikes, task.attempt), (1, 1));
     w.advance(1).await;
     let task = w.start(id).await;
-    w.park(sleeping(&task, w.now().plus(secs(1)))).await;
+    w.suspend_and_wait(sleeping(&task, w.now().plus(secs(1)))).await;
     let shown = w.get(id).await;
     assert_eq!((shown.suspect, shown.strikes), (false, 0));
 }
@@ -229,7 +229,7 @@ pub async fn the_time_that_a_handler_ran_is_added_up(w: &World) {
     let task = w.running().await;
     assert_eq!(w.get(task.id).await.ran_before, secs(0));
     w.advance(3).await;
-    w.park(sleeping(&task, w.now().plus(secs(60)))).await;
+    w.suspend_and_wait(sleeping(&task, w.now().plus(secs(60)))).await;
     assert_eq!(w.get(task.id).await.ran_before, secs(3));
     w.advance(100).await;
     let task = w.start(task.id).await;
@@ -294,7 +294,7 @@ pub async fn a_recorded_key_is_not_taken_again(w: &World) {
 pub async fn only_its_own_fan_outs_are_awaited(w: &World) {
     let flow = w.flow(2, Rule::FailFast).await;
     let root = w.root().await;
-    w.park(having_made(sleeping(&root, w.now().plus(secs(1))), children(1))).await;
+    w.suspend_and_wait(having_made(sleeping(&root, w.now().plus(secs(1))), children(1))).await;
     w.advance(1).await;
     let root = w.start(root.id).await;
     for foreign in [flow.fan_out, FanOutId(i64::MAX), FanOutId(root.id.0)] {
@@ -317,7 +317,7 @@ pub async fn what_was_made_is_made_with_it(w: &World) {
         tasks: vec![new_task("mail")],
         ..children(2)
     };
-    w.park(having_made(sleeping(&root, w.now().plus(secs(60))), made)).await;
+    w.suspend_and_wait(having_made(sleeping(&root, w.now().plus(secs(60))), made)).await;
     assert_eq!((w.all().await.len(), w.tally(root.id).await), (5, counts(2, 0, 0, 0)));
     let follow_up = w.only("export").await;
     assert_eq!(w.gate(follow_up).await, Some(Gate::After));
@@ -334,10 +334,10 @@ pub async fn what_was_made_is_made_with_it(w: &World) {
 pub async fn later_children_queue_behind_earlier_ones(w: &World) {
     let root = w.root().await;
     let order = ChildOrder::InOrder;
-    w.park(having_made(sleeping(&root, w.now().plus(secs(1))), in_order(2, order))).await;
+    w.suspend_and_wait(having_made(sleeping(&root, w.now().plus(secs(1))), in_order(2, order))).await;
     w.advance(1).await;
     let root = w.start(root.id).await;
-    w.park(having_made(sleeping(&root, w.now().plus(secs(1))), in_order(2, order))).await;
+    w.suspend_and_wait(having_made(sleeping(&root, w.now().plus(secs(1))), in_order(2, order))).await;
     let held = Some(Gate::After);
     assert_eq!(w.gates(root.id).await, [Some(Gate::Open), held, held, held]);
     for child in w.kids(root.id).await {
@@ -347,22 +347,22 @@ pub async fn later_children_queue_behind_earlier_ones(w: &World) {
     w.advance(1).await;
     let root = w.start(root.id).await;
     let last = having_made(sleeping(&root, w.now().plus(secs(1))), in_order(2, order));
-    w.park(last).await;
+    w.suspend_and_wait(last).await;
     assert_eq!(w.gates(root.id).await[4..], [Some(Gate::Open), held], "nothing is before them");
 }
 
 /// The order given last is that of all that have not begun.
 pub async fn the_order_given_last_holds(w: &World) {
     let root = w.root().await;
-    w.park(having_made(sleeping(&root, w.now().plus(secs(1))), in_order(3, ChildOrder::InOrder))).await;
+    w.suspend_and_wait(having_made(sleeping(&root, w.now().plus(secs(1))), in_order(3, ChildOrder::InOrder))).await;
     w.advance(1).await;
     let root = w.start(root.id).await;
-    w.park(having_made(sleeping(&root, w.now().plus(secs(1))), children(1))).await;
+    w.suspend_and_wait(having_made(sleeping(&root, w.now().plus(secs(1))), children(1))).await;
     assert_eq!(w.gates(root.id).await, [Some(Gate::Open); 4]);
     w.advance(1).await;
     let root = w.start(root.id).await;
     let until_failure = in_order(2, ChildOrder::InOrderUntilFailure);
-    w.park(having_made(sleeping(&root, w.now().plus(secs(1))), until_failure)).await;
+    w.suspend_and_wait(having_made(sleeping(&root, w.now().plus(secs(1))), until_failure)).await;
     assert_eq!(w.gates(root.id).await[4..], [Some(Gate::After); 2]);
     w.let_fail(w.kids(root.id).await[0]).await;
     assert_eq!(w.states(root.id).await[4..], [State::Cancelled; 2]);
@@ -386,7 +386,7 @@ pub async fn a_suspended_child_uses_no_room(w: &World) {
     let flow = w.flow(2, Rule::CollectAll).await;
     let first = w.start(flow.kids[0]).await;
     assert_eq!(w.claimable().await, []);
-    w.park(listening(&first, "go")).await;
+    w.suspend_and_wait(listening(&first, "go")).await;
     let second = w.start(flow.kids[1]).await;
     w.signal(first.id, "go", "1").await;
     assert_eq!(w.claimable().await, []);
@@ -400,12 +400,12 @@ pub async fn a_suspended_root_keeps_its_family_slot(w: &World) {
     let root = w.root().await;
     let next = w.enqueue("mail").await;
     let wait = Suspend { until: Some(w.now().plus(secs(60))), ..listening(&root, "go") };
-    w.park(wait).await;
+    w.suspend_and_wait(wait).await;
     assert_eq!(w.claimable().await, []);
     w.signal(root.id, "go", "1").await;
     assert_eq!(w.claimable().await, [root.id]);
     let root = w.start(root.id).await;
-    w.park(waiting_for(&root, fan_out("items", 1, Rule::FailFast))).await;
+    w.suspend_and_wait(waiting_for(&root, fan_out("items", 1, Rule::FailFast))).await;
     w.complete(w.kids(root.id).await[0]).await;
     assert_eq!(w.claimable().await, [root.id]);
     w.work(root.id, Outcome::Done(None)).await;
@@ -418,7 +418,7 @@ pub async fn unique_keys_go_on_as_they_were(w: &World) {
         let new = keyed(Unique::key("k").scope(scope), "{}");
         let id = w.create(new.clone()).await;
         let task = w.start(id).await;
-        w.park(listening(&task, "go")).await;
+        w.suspend_and_wait(listening(&task, "go")).await;
         assert_eq!(w.get(id).await.unique_key.is_some(), held);
         let answer = w.put(new).await;
         assert_eq!(answer == kinfolk_core::Enqueued::Existing(id), held, "{answer:?}");
@@ -434,7 +434,7 @@ pub async fn unique_keys_go_on_as_they_were(w: &World) {
 /// Spawned children that failed while the handler went on fail it when it is done.
 pub async fn spawned_children_that_failed_fail_it_in_the_end(w: &World) {
     let root = w.root().await;
-    w.park(having_made(listening(&root, "go"), these([new_task("report")]))).await;
+    w.suspend_and_wait(having_made(listening(&root, "go"), these([new_task("report")]))).await;
     w.let_fail(w.kids(root.id).await[0]).await;
     w.signal(root.id, "go", "1").await;
     let answer = w.work(root.id, Outcome::Done(Some(crate::world::json("1")))).await;
@@ -447,17 +447,17 @@ pub async fn spawned_children_that_failed_fail_it_in_the_end(w: &World) {
 pub async fn it_waits_for_what_it_names_alone(w: &World) {
     let root = w.root().await;
     let both = vec![fan_out("first", 1, Rule::FailFast), fan_out("second", 1, Rule::FailFast)];
-    w.park(Suspend { fan_outs: both, ..suspend_of(&root) }).await;
+    w.suspend_and_wait(Suspend { fan_outs: both, ..suspend_of(&root) }).await;
     let numbers: Vec<_> = w.history(root.id).await.fan_outs.iter().map(|fan_out| fan_out.id).collect();
     let kids = w.kids(root.id).await;
     w.signal(root.id, "go", "1").await;
     assert_eq!(w.state(root.id).await, State::Waiting, "it waits for no signal");
     w.complete(kids[0]).await;
     let root = w.start(root.id).await;
-    w.park(Suspend { awaits: vec![Await { fan_out: numbers[1], wake_at: 1 }], ..listening(&root, "stop") }).await;
+    w.suspend_and_wait(Suspend { awaits: vec![Await { fan_out: numbers[1], wake_at: 1 }], ..listening(&root, "stop") }).await;
     w.signal(root.id, "stop", "1").await;
     let root = w.start(root.id).await;
-    w.park(listening(&root, "third")).await;
+    w.suspend_and_wait(listening(&root, "third")).await;
     w.complete(kids[1]).await;
     assert_eq!(w.state(root.id).await, State::Waiting, "it no longer awaits the second");
 }

@@ -51,7 +51,7 @@ impl Engine {
         }
         let mut families = self.room_for_families(&claim.queue);
         let mut children = self.room_for_children(&claim.queue);
-        let (mut taken, mut parked) = (Vec::new(), Vec::new());
+        let (mut taken, mut blocked) = (Vec::new(), Vec::new());
         let mut rooms = HashMap::new();
         let (mut line, mut turn) = (self.line(mine), self.latest_turn(&claim.queue));
         while taken.len() < claim.limit.min(CLAIM_BATCH_MAX) {
@@ -69,7 +69,7 @@ impl Engine {
             }
             let needs = self.needs(id);
             if let Err(behind) = self.look_at(id, &needs, &mut rooms) {
-                parked.extend(behind.map(|key| (id, key)));
+                blocked.extend(behind.map(|key| (id, key)));
                 continue;
             }
             let child = row.task.parent.is_some();
@@ -78,8 +78,8 @@ impl Engine {
             children -= usize::from(child);
             taken.push((id, needs));
         }
-        for (id, key) in parked {
-            self.park(id, key);
+        for (id, key) in blocked {
+            self.block(id, key);
         }
         taken
     }

@@ -282,7 +282,7 @@ impl Engine {
     }
 
     /// Lets a task wait behind a key. One that was sent from one to another often enough has room kept on all its keys.
-    pub(super) fn park(&mut self, id: TaskId, key: KeyOf) {
+    pub(super) fn block(&mut self, id: TaskId, key: KeyOf) {
         let row = self.row_mut(id);
         row.task.gate = Some(Gate::Limit);
         row.bounces += u16::from(row.behind.as_ref() != Some(&key));

@@ -115,7 +115,7 @@ struct Row {
     /// Signals that nobody has taken yet, oldest first.
     kept: Vec<(SignalName, Json)>,
     /// It has been suspended at least once.
-    parked: bool,
+    was_suspended: bool,
     /// It is a root whose family holds a family slot of its queue.
     at_work: bool,
     /// The key that it waits behind since a claim found no room under it.

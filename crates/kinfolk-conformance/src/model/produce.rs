@@ -164,7 +164,7 @@ impl Engine {
             checkpoints: Vec::new(),
             recorded_at: Vec::new(),
             kept: Vec::new(),
-            parked: false,
+            was_suspended: false,
             at_work: false,
             behind: None,
             bounces: 0,

@@ -62,7 +62,7 @@ impl Engine {
         let has_children = !self.children_of(id).is_empty();
         match (row.task.state, row.task.outcome) {
             (State::Failed, Some(_)) => self.wait_again(id, done),
-            (State::Cancelled, _) if has_children && !row.parked => self.wait_again(id, done),
+            (State::Cancelled, _) if has_children && !row.was_suspended => self.wait_again(id, done),
             (State::Failed | State::Cancelled, _) => self.begin_again(id, done),
             _ => return false,
         }

@@ -112,7 +112,7 @@ impl Engine {
         row.record(Ending::Suspended, None, now);
         let waited_for = WaitedFor { fan_outs, until: suspend.until, signals: suspend.signals.clone() };
         row.waited_for.insert(row.runs, waited_for);
-        row.parked = true;
+        row.was_suspended = true;
         row.task.state = State::Waiting;
         row.task.worker = None;
         row.task.attempt = row.task.attempt.saturating_sub(u16::from(!costs));

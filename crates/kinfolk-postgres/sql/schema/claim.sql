@@ -95,7 +95,7 @@ create type kinfolk.claimed as (
     lane text,
     steps bigint,
     recorded integer,
-    parked boolean,
+    was_suspended boolean,
     keyed boolean,
     more boolean,
     unflushed boolean,

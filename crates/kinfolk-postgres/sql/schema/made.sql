@@ -1,7 +1,7 @@
 -- Tasks on their way from the door through which they came to the rows that are written.
 
 -- A task whose handler made others. `token` to `is_held`: what a call shows of it, where its family stands, and whether it still
--- runs under that token; the rest is what it was when it was locked. `depth_limit`: how deep its family may grow. `parked`: it was
+-- runs under that token; the rest is what it was when it was locked. `depth_limit`: how deep its family may grow. `was_suspended`: it was
 -- suspended before, and the caller has its family whole. `now`: when it was locked.
 create type kinfolk.maker as (
     task_id bigint,
@@ -9,7 +9,7 @@ create type kinfolk.maker as (
     root_id bigint,
     position timestamptz,
     depth_limit integer,
-    parked boolean,
+    was_suspended boolean,
     is_held boolean,
     is_cancelled boolean,
     queue_id integer,

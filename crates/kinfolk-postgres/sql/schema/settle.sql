@@ -25,7 +25,7 @@ create type kinfolk.attempt_end as (
     child integer,
     lane kinfolk.lane,
     slot boolean,
-    parked boolean,
+    was_suspended boolean,
     keyed boolean,
     run integer,
     attempt smallint,

@@ -8,7 +8,7 @@ select
     q.name as queue,
     t.state::text as state,
     -- One that waits for its turn, and for nothing else, is open.
-    case when t.parked_group < 0 then 'open' else t.gate::text end as gate,
+    case when t.blocked_group < 0 then 'open' else t.gate::text end as gate,
     t.priority,
     t.due,
     t.position,

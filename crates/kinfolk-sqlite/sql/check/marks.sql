@@ -5,7 +5,7 @@ select ready_mark.task_id,
        'is ' || coalesce(task.state, 'gone') || ', gate ' || coalesce(task.gate, 'none')
 from ready_mark
 left join task on task.id = ready_mark.task_id
-where task.parked_group is null
+where task.blocked_group is null
    or task.queue_id <> ready_mark.queue_id
    or task.command_id <> ready_mark.command_id
    or task.suspect <> ready_mark.suspect

@@ -10,7 +10,7 @@ where replace(shelf, 'outside', 'waiting') is not case
           when gate = 'open' and fair is not null then 'turn'
           when gate = 'open' and suspect = 0 and lane <> 'top' then lane
           when gate = 'time' and runs > 0 then 'backoff'
-          when parked_group is not null then 'key'
+          when blocked_group is not null then 'key'
           when gate = 'after' or gate = 'limit' then gate
           when finished_at is not null and lane = 'child' then state
       end

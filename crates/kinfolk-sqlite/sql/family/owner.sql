@@ -7,7 +7,7 @@ select state,
        fan_out_id,
        lane,
        nth,
-       parked,
+       was_suspended,
        keyed,
        command_id,
        keys

@@ -47,15 +47,15 @@ create table task (
     --   completed, failed, cancelled  a child that has ended
     shelf               text,
     steps               integer not null default 0, -- checkpoints written
-    parked              integer not null default 0, -- has been suspended: may have fan-outs while it runs
+    was_suspended       integer not null default 0, -- has been suspended: may have fan-outs while it runs
     signals             text,    -- JSON array of the names that a suspended handler waits for, or null
     keys                text,    -- what the task gave as keys, by the names of the groups, as JSON; null for none
     keyed               integer not null default 0, -- it may hold slots
     -- Behind which key it waits, and how often it has been sent there or to another. It has the gate limit, and is on
     -- the shelf key.
-    parked_group        integer,
-    parked_key          text,
-    parked_as           integer not null default 0, -- 1: a suspect; 2: needs no slot of that key, only a start; 3: both
+    blocked_group       integer,
+    blocked_key         text,
+    blocked_as          integer not null default 0, -- 1: a suspect; 2: needs no slot of that key, only a start; 3: both
     bounces             integer not null default 0,
     -- On a queue whose tasks take turns: its value. It is on the shelf turn while it is open, in whatever lane.
     fair                text,
@@ -150,10 +150,10 @@ create index task_follows_idx on task (follows)
 where follows is not null;
 
 -- Those that wait behind a key. They are read from the front, and only when the key has room.
-create index task_parked_idx on task (
-    parked_group, parked_key, queue_id, command_id, lane, parked_as, priority, position
+create index task_blocked_idx on task (
+    blocked_group, blocked_key, queue_id, command_id, lane, blocked_as, priority, position
 )
-where parked_group is not null;
+where blocked_group is not null;
 
 create index task_fair_idx on task (queue_id, command_id, priority, fair, position)
 where shelf = 'turn';

@@ -20,7 +20,7 @@ select state,
        slot,
        nth,
        steps,
-       parked,
+       was_suspended,
        keyed,
        keys
 from task

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use rusqlite::CachedStatement;
 
 use crate::admission::entry::{Entry, Fate};
-use crate::admission::park::{self, Mark};
+use crate::admission::blocked::{self, Mark};
 use crate::error::Result;
 use crate::family::Lane;
 use crate::limits::Room;
@@ -31,7 +31,7 @@ pub(crate) struct Taken {
     /// It holds slots of keys.
     pub(crate) keyed: bool,
     /// It waited behind a key.
-    pub(crate) parked: bool,
+    pub(crate) blocked: bool,
 }
 
 /// Where the head of a line comes from.
@@ -79,7 +79,7 @@ pub(crate) fn pick<'a>(
             line.pass_over(session, source)?;
             continue;
         }
-        let mut fate = Fate::Starts { keyed: false, parked: false };
+        let mut fate = Fate::Starts { keyed: false, blocked: false };
         if from.grouped && !session.catalogue.groups_of(head.command_id).is_empty() {
             let entry = match &mut entry {
                 Some(entry) => entry,
@@ -92,11 +92,11 @@ pub(crate) fn pick<'a>(
                 line.look_behind(session, &head, group_id, key, rides)?;
             }
         }
-        if let Fate::Starts { keyed, parked } = fate {
+        if let Fate::Starts { keyed, blocked } = fate {
             room.take(head.lane);
             may_take_suspect &= !head.suspect;
             line.has_had_its_turn(source);
-            taken.push(Taken { id: stand.2, lane: head.lane, keyed, parked });
+            taken.push(Taken { id: stand.2, lane: head.lane, keyed, blocked });
         }
         if room.left(head.lane) > 0 {
             line.advance(source)?;
@@ -126,7 +126,7 @@ impl<'a> Line<'a> {
             top: session.sql(include_str!("../../sql/claim/line.sql"))?,
             other: session.sql(include_str!("../../sql/claim/lane.sql"))?,
             suspect: session.sql(include_str!("../../sql/claim/suspect.sql"))?,
-            marked: session.sql(include_str!("../../sql/admission/park/marked.sql"))?,
+            marked: session.sql(include_str!("../../sql/admission/blocked/marked.sql"))?,
         };
         let turns = if from.fair { Some(Turns::new(session, from.queue_id, from.commands)?) } else { None };
         let mut line = Self {
@@ -206,7 +206,7 @@ impl<'a> Line<'a> {
 
     /// The one behind a task that waited behind a key, which has room for more.
     fn look_behind(&mut self, session: &Session<'_>, head: &Mark, group_id: i64, key: &str, rides: bool) -> Result<()> {
-        if let Some(next) = park::next(session.conn, head, group_id, key, rides)? {
+        if let Some(next) = blocked::next(session.conn, head, group_id, key, rides)? {
             self.heads.push(Reverse((next.stand, Source::Behind(self.behind.len()))));
             self.behind.push(next);
         }
@@ -279,7 +279,7 @@ impl Stretch {
                 }
             };
             while let Some(row) = rows.next()? {
-                self.ready.push_back(park::stand(row, 0)?);
+                self.ready.push_back(blocked::stand(row, 0)?);
             }
             self.ended = self.ready.len() < self.read_ahead;
             self.mark.stand = *self.ready.back().unwrap_or(&self.mark.stand);

@@ -2,7 +2,7 @@
 
 pub(crate) mod entry;
 pub(crate) mod line;
-pub(crate) mod park;
+pub(crate) mod blocked;
 pub(crate) mod rate;
 pub(crate) mod reserve;
 pub(crate) mod rooms;

@@ -7,7 +7,7 @@ use kinfolk_core::admit::{self, Need, Room};
 use kinfolk_core::{Rate, TaskId, Timestamp};
 use rusqlite::{CachedStatement, OptionalExtension};
 
-use crate::admission::park;
+use crate::admission::blocked;
 use crate::admission::rate;
 use crate::admission::reserve;
 use crate::error::Result;
@@ -42,7 +42,7 @@ const ANYONE: TaskId = TaskId(i64::MIN);
 
 impl<'a> Rooms<'a> {
     pub(crate) fn new(session: &Session<'a>) -> Result<Self> {
-        let reserved = park::reserved(session)?;
+        let reserved = blocked::reserved(session)?;
         Ok(Self {
             held: session.sql(include_str!("../../sql/slots/held.sql"))?,
             numbers: HashMap::new(),
@@ -126,7 +126,7 @@ impl<'a> Rooms<'a> {
             }
         }
         for other in others {
-            park::end_reservation(session, other)?;
+            blocked::end_reservation(session, other)?;
             self.unkeep(other);
         }
         let mut statement = session.sql(include_str!("../../sql/admission/reserve/keep.sql"))?;
@@ -173,7 +173,7 @@ fn keeps_room(session: &Session<'_>, task: i64) -> Result<bool> {
 
 impl Key {
     fn has_waiters(&self, session: &Session<'_>) -> Result<bool> {
-        let mut statement = session.sql(include_str!("../../sql/admission/park/any_of_key.sql"))?;
+        let mut statement = session.sql(include_str!("../../sql/admission/blocked/any_of_key.sql"))?;
         Ok(statement.exists((self.group_id, &self.key))?)
     }
 

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use kinfolk_core::Timestamp;
 
-use crate::admission::park::{self, Mark};
+use crate::admission::blocked::{self, Mark};
 use crate::admission::rate;
 use crate::catalogue::Catalogue;
 use crate::error::Result;
@@ -30,7 +30,7 @@ pub(crate) fn lost(conn: &Connection, catalogue: &Catalogue, now: Timestamp) -> 
                 key: waited_for.clone(),
                 task_id,
             }));
-            key = park::next_key(conn, group.id, &waited_for)?;
+            key = blocked::next_key(conn, group.id, &waited_for)?;
         }
     }
     Ok(lost)
@@ -38,7 +38,7 @@ pub(crate) fn lost(conn: &Connection, catalogue: &Catalogue, now: Timestamp) -> 
 
 /// A task behind a key that could start as far as the key is concerned, and that no claim would look at.
 fn unseen(conn: &Connection, group: &KnownGroup, key: &str, now: Timestamp) -> Result<Option<i64>> {
-    let mut heads = park::heads(conn, group.id, key)?;
+    let mut heads = blocked::heads(conn, group.id, key)?;
     heads.retain(|(mark, _)| !mark.is_put(conn).unwrap_or(false));
     if heads.is_empty() || rate::is_timed(conn, group.id, key)? {
         return Ok(None);

@@ -37,7 +37,7 @@ const INVARIANTS: &[(&str, &str)] = &[
     ("an awaited fan-out is decided once, and when its last child ends", include_str!("../../sql/check/verdicts.sql")),
     ("every ended child of an awaited fan-out has its place", include_str!("../../sql/check/ended.sql")),
     ("a task counts its checkpoints", include_str!("../../sql/check/steps.sql")),
-    ("who was never suspended has no children while it runs", include_str!("../../sql/check/parked.sql")),
+    ("who was never suspended has no children while it runs", include_str!("../../sql/check/was_suspended.sql")),
     ("a task is on the shelf it belongs on", include_str!("../../sql/check/shelf.sql")),
     ("only a running child takes a slot", include_str!("../../sql/check/slots.sql")),
     ("an ended family is not at work", include_str!("../../sql/check/family_slots.sql")),

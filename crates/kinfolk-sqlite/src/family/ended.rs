@@ -39,7 +39,7 @@ pub(crate) struct Ended {
     /// Checkpoints written.
     pub(crate) steps: u32,
     /// It has been suspended, and may have children.
-    pub(crate) parked: bool,
+    pub(crate) was_suspended: bool,
     /// It may hold slots of its keys.
     keyed: bool,
     keys: Option<String>,
@@ -75,7 +75,7 @@ impl Ended {
             slot: row.get(16)?,
             nth: row.get(17)?,
             steps: row.get(18)?,
-            parked: row.get(19)?,
+            was_suspended: row.get(19)?,
             keyed: row.get(20)?,
             keys: row.get(21)?,
         })
@@ -165,7 +165,7 @@ impl Ended {
 
     /// Lets other families of the queue go first while this one's root is in line again, unless a child is open.
     pub(crate) fn yield_family_slot(&self, session: &mut Session<'_>) -> Result<()> {
-        if self.parked && !verdict::open_fan_outs(session, self.id.0)?.is_empty() {
+        if self.was_suspended && !verdict::open_fan_outs(session, self.id.0)?.is_empty() {
             return Ok(());
         }
         family::leave_family_slot(session, &self.kin())
@@ -180,7 +180,7 @@ impl Ended {
         failure: Option<&str>,
         token: Option<Token>,
     ) -> Result<State> {
-        if self.parked {
+        if self.was_suspended {
             return self.end_with_family(session, next, result, failure, token);
         }
         self.finish(session, next, result, failure, token)?;

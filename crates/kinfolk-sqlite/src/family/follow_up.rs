@@ -7,7 +7,7 @@ use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::settle::Failure;
 use kinfolk_core::{FollowUp, Gate, State, TaskId, Timestamp, When};
 
-use crate::admission::park;
+use crate::admission::blocked;
 use crate::error::Result;
 use crate::family::make::Maker;
 use crate::rows::failure_text;
@@ -23,7 +23,7 @@ pub(crate) fn make(session: &mut Session<'_>, maker: &Maker, follow_up: &FollowU
             holder(session, include_str!("../../sql/family/follow_up/holder.sql"), command.id, &unique.key)?
     {
         if holder.unstarted {
-            park::leave(session, holder.id.0, true)?;
+            blocked::leave(session, holder.id.0, true)?;
             wait_for(session, holder.id, maker.root_id, *when)?;
         }
         return joined(session, &holder, task, unique.on_duplicate).map(drop);

@@ -128,7 +128,7 @@ struct Owner {
 
 fn owner(session: &mut Session<'_>, id: i64) -> Result<Option<Owner>> {
     let mut statement = session.sql(include_str!("../../sql/family/owner.sql"))?;
-    let (state, outcome, parked, lane, kin, slots) = statement.query_row([id], |row| {
+    let (state, outcome, was_suspended, lane, kin, slots) = statement.query_row([id], |row| {
         let kin = Kin { id, queue_id: row.get(2)?, fan_out_id: row.get(3)?, nth: row.get(5)?, lane: Lane::Top };
         let slots = if row.get(7)? { Some((row.get(8)?, row.get(9)?)) } else { None };
         let (state, outcome): (String, Option<String>) = (row.get(0)?, row.get(1)?);
@@ -136,7 +136,7 @@ fn owner(session: &mut Session<'_>, id: i64) -> Result<Option<Owner>> {
     })?;
     let Some(outcome) = outcome.filter(|_| state == State::Waiting.as_str()) else { return Ok(None) };
     // A task that has never been suspended has no other fan-out than the one that has just run out.
-    if parked && !verdict::open_fan_outs(session, id)?.is_empty() {
+    if was_suspended && !verdict::open_fan_outs(session, id)?.is_empty() {
         return Ok(None);
     }
     let lane = Lane::from_word(&lane).ok_or_else(|| unreadable("lane", &lane))?;

@@ -16,7 +16,7 @@ pub(crate) struct Whereabouts {
     /// How its own work ended, where that is not how it ended itself.
     pub(crate) outcome: Option<String>,
     /// It has been suspended, and may have children in any state.
-    pub(crate) parked: bool,
+    pub(crate) was_suspended: bool,
     pub(crate) kin: Kin,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn look_up(session: &Session<'_>, id: TaskId) -> Result<Option<Wherea
         parent_id: row.get(5)?,
         root_id: row.get(6)?,
         outcome: row.get(8)?,
-        parked: row.get(10)?,
+        was_suspended: row.get(10)?,
         kin: Kin { id: id.0, queue_id: row.get(3)?, fan_out_id: row.get(4)?, nth: row.get(9)?, lane },
     }))
 }

@@ -23,7 +23,7 @@ use crate::rows::{keys, span_from};
 use crate::session::Session;
 use crate::verb::{status, worker};
 
-/// What one round of a claim took, and whether it left off before it had looked at all it might take: it has parked as many
+/// What one round of a claim took, and whether it left off before it had looked at all it might take: it has blocked as many
 /// tasks as one transaction should.
 pub(crate) struct Round {
     pub(crate) claimed: Claimed,
@@ -154,7 +154,7 @@ impl Behind {
     }
 
     fn look(session: &Session<'_>, queue_id: i64) -> Result<Self> {
-        let mut statement = session.sql(include_str!("../../sql/admission/park/look.sql"))?;
+        let mut statement = session.sql(include_str!("../../sql/admission/blocked/look.sql"))?;
         let (marks, wakes_at): (bool, Option<i64>) =
             statement.query_row([queue_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(Self { marks, may_take_suspect: false, wakes_at: wakes_at.map(Timestamp::from_micros) })
@@ -197,14 +197,14 @@ fn take(session: &mut Session<'_>, claim: &Claim, line: &[Taken], room: &Room, f
     let mut taken = session.sql(include_str!("../../sql/claim/taken.sql"))?;
     let (worker, token) = (claim.worker.0.as_bytes(), claim.token.0.as_bytes());
     let mut tasks = Vec::with_capacity(line.len());
-    for &Taken { id, lane, keyed, parked } in line {
+    for &Taken { id, lane, keyed, blocked } in line {
         let held = room.held(lane);
-        if held.is_none() && !parked && !fair {
+        if held.is_none() && !blocked && !fair {
             take.execute((id, session.micros(), worker, token, keyed))?;
         } else {
-            let sql = match parked {
+            let sql = match blocked {
                 false => include_str!("../../sql/claim/take_kin.sql"),
-                true => include_str!("../../sql/admission/park/take.sql"),
+                true => include_str!("../../sql/admission/blocked/take.sql"),
             };
             let (lane, slot) = held.unwrap_or((lane, false));
             session.sql(sql)?.execute((id, session.micros(), worker, token, lane.as_str(), slot, keyed))?;

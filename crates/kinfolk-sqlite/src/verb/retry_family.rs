@@ -61,7 +61,7 @@ impl Repair {
         let id = task.kin.id;
         let cancelled = task.state == State::Cancelled;
         // Its own work was done, and need not be done again.
-        let was_done = task.outcome.is_some() || (cancelled && !task.parked);
+        let was_done = task.outcome.is_some() || (cancelled && !task.was_suspended);
         let is_parent = retry::has_children(session, id)?;
         let pending = if was_done && is_parent {
             session.sql(include_str!("../../sql/retry/wait_again.sql"))?.execute((id, shelf))?;
@@ -87,7 +87,7 @@ impl Repair {
     fn begin_again(&mut self, session: &mut Session<'_>, task: &Whereabouts, gate: Gate, shelf: &str) -> Result<bool> {
         let id = task.kin.id;
         let Some((cut, fan_outs)) =
-            reopen::what_failed(session, id, task.state == State::Cancelled)?.filter(|_| task.parked)
+            reopen::what_failed(session, id, task.state == State::Cancelled)?.filter(|_| task.was_suspended)
         else {
             retry::revive(session, task, gate)?;
             return Ok(true);

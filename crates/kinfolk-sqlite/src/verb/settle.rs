@@ -54,7 +54,7 @@ fn follow_made(session: &mut Session<'_>, task: &Ended, outcome: &Outcome, made:
     if let Some(why) = make::refusal(session, &maker, Some(made), [])? {
         return follow(session, task, &refused(&why));
     }
-    if !make::make(session, &maker, made)? && !task.parked {
+    if !make::make(session, &maker, made)? && !task.was_suspended {
         let state = follow(session, task, outcome)?;
         if maker.parent_id.is_none() && !made.follow_ups.is_empty() {
             follow_up::family_ended(session, maker.root_id, state)?;

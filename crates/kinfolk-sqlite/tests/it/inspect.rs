@@ -144,7 +144,7 @@ async fn check_names_what_someone_broke_in_a_durable_task() {
             ("insert into ended_page values (99, 0, x'00000000')", "has its place"),
             ("update task set steps = 5", "counts its checkpoints"),
             ("delete from checkpoint", "counts its checkpoints"),
-            ("update task set parked = 0", "never suspended"),
+            ("update task set was_suspended = 0", "never suspended"),
             ("update task set shelf = 'waiting' where shelf = 'asleep'", "shelf it belongs"),
             (
                 "pragma ignore_check_constraints = on; update task set gate = 'limit' where shelf = 'asleep'",

@@ -153,7 +153,7 @@ impl Durable {
 
     /// Whether the handler, which has just been polled and is pending, can be suspended now. It is polled once more first:
     /// only if nothing new was asked for then, it has come as far as it can.
-    pub(crate) fn poll_parked(&self, seen: &mut Option<u64>, cx: &Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_suspended(&self, seen: &mut Option<u64>, cx: &Context<'_>) -> Poll<()> {
         self.runner.register(cx.waker());
         let Some(book) = self.try_book() else { return Poll::Pending };
         if book.in_flight > 0 || book.waits.is_empty() {
@@ -347,7 +347,7 @@ impl Book {
 
 /// How an attempt goes on that has come as far as it can: suspended, with everything that goes out with it, or failed for a
 /// mistake in its code.
-pub(crate) fn parked(attempt: &Attempt) -> Result<Verdict, TaskError> {
+pub(crate) fn suspended(attempt: &Attempt) -> Result<Verdict, TaskError> {
     let mistake = attempt.durable.try_book().and_then(|mut book| book.mistake.take());
     match mistake {
         Some(failure) => Err(TaskError::of(failure, Retry::Never)),

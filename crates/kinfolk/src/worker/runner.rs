@@ -24,7 +24,7 @@ use super::settler::Ended;
 use super::state::Shared;
 use crate::ctx::Ctx;
 use crate::done::Verdict;
-use crate::durable::book::parked;
+use crate::durable::book::suspended;
 use crate::layer;
 use crate::task_error::TaskError;
 
@@ -70,7 +70,7 @@ pub(crate) async fn drive(shared: &Arc<Shared>, attempt: &Arc<Attempt>) -> Resul
     let mut work = poll_fn(move |cx| match work.as_mut().poll(cx) {
         Poll::Ready(Ok(ended)) => Poll::Ready(ended.map(Verdict::from)),
         Poll::Ready(Err(panic)) => Poll::Ready(Err(panicked(&*panic))),
-        Poll::Pending => attempt.durable.poll_parked(&mut seen, cx).map(|()| parked(attempt)),
+        Poll::Pending => attempt.durable.poll_suspended(&mut seen, cx).map(|()| suspended(attempt)),
     });
     // Most short handlers are through at once: then nothing else has to be set up, and they need not carry room for it.
     match poll!(&mut work) {

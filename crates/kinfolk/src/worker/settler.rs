@@ -198,7 +198,7 @@ impl Settler {
         let mut settles = Vec::with_capacity(count);
         let mut attempts = Vec::with_capacity(count);
         let mut over: Vec<Arc<Attempt>> = Vec::new();
-        let mut parked = Parked::default();
+        let mut suspending = Suspending::default();
         for Ended { attempt, verdict, made, took } in batch {
             match verdict {
                 Verdict::Settle(outcome) => {
@@ -207,7 +207,7 @@ impl Settler {
                     attempts.push(Settling { attempt, took });
                 }
                 Verdict::Suspend(suspend) => match suspend.check() {
-                    Ok(()) => parked.push(*suspend, Settling { attempt, took }),
+                    Ok(()) => suspending.push(*suspend, Settling { attempt, took }),
                     Err(fault) => {
                         let outcome = unrecordable(&fault.to_string());
                         settles.push(Settle::new(attempt.task.id, attempt.task.token, outcome));
@@ -227,16 +227,16 @@ impl Settler {
                 Verdict::Dropped => over.push(attempt),
             }
         }
-        match (settles.is_empty(), parked.suspends.is_empty()) {
+        match (settles.is_empty(), suspending.suspends.is_empty()) {
             (true, true) => {}
             (false, true) => self.settle(&mut settles, &attempts).await,
-            (true, false) => self.suspend(&parked.suspends, &parked.attempts).await,
+            (true, false) => self.suspend(&suspending.suspends, &suspending.attempts).await,
             (false, false) => {
-                let suspended = self.suspend(&parked.suspends, &parked.attempts);
+                let suspended = self.suspend(&suspending.suspends, &suspending.attempts);
                 tokio::join!(self.settle(&mut settles, &attempts), suspended);
             }
         }
-        let ended = attempts.iter().chain(&parked.attempts).map(|settling| &*settling.attempt);
+        let ended = attempts.iter().chain(&suspending.attempts).map(|settling| &*settling.attempt);
         let ended = ended.chain(over.iter().map(|attempt| &**attempt));
         self.shared.roster.forget(ended);
         self.shared.observer.ended_running(count);
@@ -371,12 +371,12 @@ fn sum_up(lane: &Lane, settling: &Settling, outcome: &Outcome, answer: Settled) 
 
 /// Attempts that are to be suspended.
 #[derive(Default)]
-struct Parked {
+struct Suspending {
     suspends: Vec<Suspend>,
     attempts: Vec<Settling>,
 }
 
-impl Parked {
+impl Suspending {
     fn push(&mut self, suspend: Suspend, settling: Settling) {
         self.suspends.push(suspend);
         self.attempts.push(settling);

@@ -30,11 +30,11 @@ declare
     v_at integer := 1;
     v_room integer;
     v_kept integer;
-    v_blocked integer;
+    v_full integer;
     v_is_taken boolean[] := array_fill(not p_all, array[cardinality(p_ids)]);
-    v_parked bigint[] := '{}';
+    v_blocked bigint[] := '{}';
     v_behind integer[] := '{}';
-    v_parked_behind integer[] := '{}';
+    v_blocked_behind integer[] := '{}';
 begin
     tops := '{}';
     children := 0;
@@ -46,11 +46,11 @@ begin
     v_these := case when p_all then array(select generate_series(1, cardinality(p_ids)))
         else array(select distinct c from unnest(v_need.candidates) c order by c) end;
     select array_agg(t.lane order by g.nth), array_agg(t.suspect order by g.nth), array_agg(t.bounces order by g.nth),
-        array_agg(coalesce(t.parked_group, 0) order by g.nth), array_agg(coalesce(t.parked_key, '') order by g.nth)
+        array_agg(coalesce(t.blocked_group, 0) order by g.nth), array_agg(coalesce(t.blocked_key, '') order by g.nth)
     into v_lanes, v_suspects, v_bounces, v_groups, v_keys
     from unnest(v_these) with ordinality as g(candidate, nth)
     cross join lateral (
-        select t.lane, t.suspect, t.bounces, t.parked_group, t.parked_key
+        select t.lane, t.suspect, t.bounces, t.blocked_group, t.blocked_key
         from kinfolk.task t
         where t.id = p_ids[g.candidate]
         offset 0
@@ -64,13 +64,13 @@ begin
         v_task := p_ids[v_nth];
         v_is_taken[v_nth] := false;
         v_from := v_at;
-        v_blocked := 0;
+        v_full := 0;
         while v_need.candidates[v_at] = v_nth loop
-            if v_blocked = 0 then
+            if v_full = 0 then
                 v_room := v_need.rooms[v_at];
                 v_kept := case when p_kept[v_room] in (0, v_task) then 0 else 1 end;
                 if (v_need.takes[v_at] and p_free[v_room] <= v_kept) or p_starts[v_room] <= v_kept then
-                    v_blocked := v_room;
+                    v_full := v_room;
                 end if;
             end if;
             v_at := v_at + 1;
@@ -80,13 +80,13 @@ begin
             continue;
         elsif (v_lanes[i] = 'top' and p_top_room <= 0) or (v_lanes[i] = 'child' and p_child_room <= 0) then
             continue;
-        elsif v_blocked > 0 then
-            v_behind := v_behind || v_blocked;
+        elsif v_full > 0 then
+            v_behind := v_behind || v_full;
             -- One that stays where it was has not been sent from one key to the next, and so do all behind it in that line.
-            continue when v_groups[i] = p_groups[v_blocked] and v_keys[i] = p_keys[v_blocked];
+            continue when v_groups[i] = p_groups[v_full] and v_keys[i] = p_keys[v_full];
             v_cut := least(v_cut, p_edges[v_nth]);
-            v_parked := v_parked || v_task;
-            v_parked_behind := v_parked_behind || v_blocked;
+            v_blocked := v_blocked || v_task;
+            v_blocked_behind := v_blocked_behind || v_full;
             if v_bounces[i] + 1 >= v_most then
                 bounced := bounced || v_task;
             end if;
@@ -141,17 +141,17 @@ begin
     select coalesce(array_agg(p_groups[b]), '{}'), coalesce(array_agg(p_keys[b]), '{}')
     into behind_groups, behind_keys
     from unnest(v_behind) b;
-    if cardinality(v_parked) > 0 then
+    if cardinality(v_blocked) > 0 then
         update kinfolk.task t
         set
             gate = 'limit',
-            parked_group = p_groups[g.room],
-            parked_key = p_keys[g.room],
+            blocked_group = p_groups[g.room],
+            blocked_key = p_keys[g.room],
             bounces = least(t.bounces + 1, 32767)
-        from unnest(v_parked, v_parked_behind) as g(id, room)
+        from unnest(v_blocked, v_blocked_behind) as g(id, room)
         where t.id = g.id;
     end if;
-    -- point: claim.parked
+    -- point: claim.blocked
     delete from kinfolk.reserved r
     where r.task_id = any (taken);
 end

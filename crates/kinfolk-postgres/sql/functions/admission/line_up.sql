@@ -101,8 +101,8 @@ begin
         cross join lateral (
             select t.id, t.priority, t.position
             from kinfolk.task t
-            where t.parked_group = s.group_id
-                and t.parked_key = s.key
+            where t.blocked_group = s.group_id
+                and t.blocked_key = s.key
                 and t.queue_id = p_queue
                 and t.command_id = s.command_id
                 and t.lane = s.lane

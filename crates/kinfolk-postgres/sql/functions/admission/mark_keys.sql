@@ -1,7 +1,7 @@
 -- Turns what has happened to keys since the last claim into marks: notes of slots that were freed, and moments at which a rate
 -- allows a start again, and room that is kept for one who can't start now. The caller has the admission locks of these groups. Wakes other queues that have marks from it.
 --
--- Takes what is due by `spent_wakes`; reads `task_parked`.
+-- Takes what is due by `spent_wakes`; reads `task_blocked`.
 
 create or replace function kinfolk.mark_keys(p_queue integer, p_groups integer[], p_now timestamptz) returns void
 language plpgsql volatile
@@ -14,7 +14,7 @@ declare
     v_unkept_keys text[];
     v_others integer[];
 begin
-    -- Nobody else parks a task behind these keys meanwhile.
+    -- No other claim blocks a task behind these keys meanwhile.
     v_awaited := kinfolk.awaited_groups(p_groups);
     select n.groups, n.keys into v_freed from kinfolk.take_notes(p_groups, v_awaited <> '{}') n;
     if v_awaited = '{}' then
@@ -57,10 +57,10 @@ begin
         cross join lateral (
             select
             from kinfolk.task t
-            where t.parked_group = r.group_id
-                and t.parked_key = r.key
+            where t.blocked_group = r.group_id
+                and t.blocked_key = r.key
                 and t.gate = 'limit'
-            order by t.parked_group, t.parked_key, t.queue_id
+            order by t.blocked_group, t.blocked_key, t.queue_id
             limit 1
         ) w
     ),

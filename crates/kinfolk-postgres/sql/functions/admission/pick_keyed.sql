@@ -1,15 +1,15 @@
 -- What `pick` and `pick_suspect` do, for a claim with commands that have groups: locks the tasks that the claim is to
--- take, and takes their slots. In the order of the claim each candidate takes a slot of all its keys, or is parked
+-- take, and takes their slots. In the order of the claim each candidate takes a slot of all its keys, or is blocked
 -- behind the first one that has no room (`kinfolk_core::admit`). Candidates are the open tasks, and what waits behind
 -- keys that are marked as ready.
 --
--- `more`: this claim has parked so many that it ends here, and there may be more behind them. `left_out`: someone else
+-- `more`: this claim has blocked so many that it ends here, and there may be more behind them. `left_out`: someone else
 -- had in hand what was needed. `p_beside`: there may be open tasks in other lanes than `top`. `short`: there may be
 -- more before the marks of the caller (`p_low_*`, as in `pick`).
 --
 -- The caller has the admission locks of all groups of these commands. Locks tasks, never waiting. Reads `task_ready`,
--- `task_suspect` and `task_parked`; of each line only as far as the order of all of them is known. It reads in pages: the
--- first is as large as the claim, and the more are held up by their keys, the larger the next, so that to park many costs
+-- `task_suspect` and `task_blocked`; of each line only as far as the order of all of them is known. It reads in pages: the
+-- first is as large as the claim, and the more are held up by their keys, the larger the next, so that blocking many costs
 -- few pages.
 
 create or replace function kinfolk.pick_keyed(
@@ -32,7 +32,7 @@ declare
     v_reserved boolean;
     v_bounced bigint[] := '{}';
     v_may_suspect boolean := false;
-    v_parked integer := 0;
+    v_blocked integer := 0;
     v_behind_groups integer[] := '{}';
     v_behind_keys text[] := '{}';
     v_priority integer := -2147483648;
@@ -141,12 +141,12 @@ begin
         v_top_room := v_top_room - cardinality(v_page.tops);
         v_child_room := v_child_room - v_page.children;
         v_may_suspect := v_may_suspect and not v_page.suspect;
-        v_parked := v_parked + cardinality(v_page.behind_groups);
+        v_blocked := v_blocked + cardinality(v_page.behind_groups);
         v_behind_groups := v_behind_groups || v_page.behind_groups;
         v_behind_keys := v_behind_keys || v_page.behind_keys;
         v_bounced := v_bounced || v_page.bounced;
         exit when v_heads.is_last and v_page.is_whole;
-        if v_parked >= 2 * kinfolk.claim_batch_max() then
+        if v_blocked >= 2 * kinfolk.claim_batch_max() then
             more := true;
             exit;
         end if;
@@ -157,7 +157,7 @@ begin
         v_size := kinfolk.next_size(v_size, v_left, cardinality(v_page.taken));
     end loop;
     perform kinfolk.reserve(b) from unnest(v_bounced) b;
-    if v_marked or v_parked > 0 then
+    if v_marked or v_blocked > 0 then
         perform kinfolk.unmark_keys(p_queue, v_commands, v_marks.groups || v_behind_groups, v_marks.keys || v_behind_keys, p_now);
     end if;
     if v_marks.is_full or v_marks.is_later then

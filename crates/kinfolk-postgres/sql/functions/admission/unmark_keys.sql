@@ -1,4 +1,4 @@
--- Looks again at keys that were marked on this queue, and at those that some were parked behind, at the end of a claim
+-- Looks again at keys that were marked on this queue, and at those that some were blocked behind, at the end of a claim
 -- of these commands that has the admission locks. The mark of a key stays, or is made, where it has room and someone
 -- waits; else it goes. Where a rate is in the way, notes when that is over.
 create or replace function kinfolk.unmark_keys(
@@ -37,8 +37,8 @@ begin
         left join lateral (
             select true as is_there
             from kinfolk.task t
-            where t.parked_group = r.group_id
-                and t.parked_key = r.key
+            where t.blocked_group = r.group_id
+                and t.blocked_key = r.key
                 and t.queue_id = p_queue
                 and t.command_id = r.command_id
                 and t.gate = 'limit'

@@ -128,14 +128,14 @@ as $$
     left join kinfolk.task p on p.id = t.parent_id
     where t.parent_id is not null
         and t.state < 'completed'
-        and coalesce(p.state >= 'completed' or (p.state <> 'waiting' and not p.parked), true)
+        and coalesce(p.state >= 'completed' or (p.state <> 'waiting' and not p.was_suspended), true)
     union all
     select 'a task has an outcome of its own while it waits, unless it is suspended, and when its children have failed it',
         t.state::text, t.id
     from kinfolk.task t
     where case
         when t.outcome is not null then not (t.state = 'waiting' or (t.state = 'failed' and t.failure ->> 'kind' = 'children'))
-        else t.state = 'waiting' and not t.parked
+        else t.state = 'waiting' and not t.was_suspended
     end
     union all
     select 'a child stands one below its parent, in the same family', format('depth %s', t.depth), t.id
@@ -165,7 +165,7 @@ as $$
     left join kinfolk.task r on r.id = t.root_id
     left join kinfolk.queue q on q.id = r.queue_id
     where t.gate = 'limit'
-        and t.parked_group is null
+        and t.blocked_group is null
         and (coalesce(r.state not in ('pending', 'waiting'), true) or r.lane <> 'top' or q.family_limit is null)
     union all
     select 'a root behind the gate after waits for families, and no other task does', t.state::text, t.id

@@ -74,18 +74,18 @@ as $$
     union all
     select 'a task behind a key pends, and its command declares the group', coalesce(t.gate::text, t.state::text), t.id
     from kinfolk.task t
-    where t.parked_group > 0
+    where t.blocked_group > 0
         and (t.state <> 'pending' or t.gate <> 'limit' or not exists (
             select
             from kinfolk.command_group cg
             where cg.command_id = t.command_id
-                and cg.group_id = t.parked_group))
+                and cg.group_id = t.blocked_group))
     union all
     select 'a task that waits for its turn is on a queue where tasks do', coalesce(t.gate::text, t.state::text), t.id
     from kinfolk.task t
     join kinfolk.queue q on q.id = t.queue_id
-    where t.parked_group < 0
-        and (t.gate is distinct from 'limit' or t.parked_group <> -q.id or q.fair is null)
+    where t.blocked_group < 0
+        and (t.gate is distinct from 'limit' or t.blocked_group <> -q.id or q.fair is null)
     union all
     select 'no key has room and someone who waits, unless that is noted or marked',
         format('group %s, key %s', l.group_id, l.key), null

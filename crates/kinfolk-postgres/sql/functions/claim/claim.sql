@@ -3,7 +3,7 @@
 -- whether to claim `again` at once (the worker has just been put down as idle: what was enqueued in that moment may
 -- have seen it as busy; or there may be more before the marks), and how many `steps` it made in `task_ready`: dead entries
 -- that can't be removed yet count, so that a caller knows when marks are worth it. Of a task `recorded` says how many checkpoints
--- its handler has written, `parked` whether it was suspended before, `keyed` whether it holds slots, `keys` those it was enqueued
+-- its handler has written, `was_suspended` whether it was suspended before, `keyed` whether it holds slots, `keys` those it was enqueued
 -- with (null: none), `waited` how long it had waited since it was due (null: it has run before). `more` of the last row: so many were found to be held up by their keys that the claim ended there, and there
 -- may be others behind them.
 --
@@ -96,8 +96,8 @@ begin
                 slot = t.lane = 'child' and v_scope.child_limit is not null,
                 keyed = ((t.keys is not null and t.command_id = any (v_scope.grouped)) or t.command_id = any (v_scope.total))
                     and (v_scope.holds is not true or kinfolk.has_slot(t.id, t.command_id, t.keys)),
-                parked_group = null,
-                parked_key = null,
+                blocked_group = null,
+                blocked_key = null,
                 bounces = 0
             where t.id = any (v_picked.ids)
             returning t.id,
@@ -108,7 +108,7 @@ begin
                 coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)),
                 t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace, t.priority, t.position, null::timestamptz,
                 false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer,
-                case when t.id = any (v_picked.tops) then 'top' else t.lane::text end, null::bigint, t.steps, t.parked, t.keyed,
+                case when t.id = any (v_picked.tops) then 'top' else t.lane::text end, null::bigint, t.steps, t.was_suspended, t.keyed,
                 null::boolean, null::boolean, null::bigint[], t.keys, case when t.runs = 1 then t.started_at - t.due end;
             get diagnostics v_taken = row_count;
         end if;

@@ -41,8 +41,8 @@ as $$
         cross join lateral (
             select
             from kinfolk.task t
-            where t.parked_group = -p_task.queue_id
-                and t.parked_key = l.value
+            where t.blocked_group = -p_task.queue_id
+                and t.blocked_key = l.value
                 and t.queue_id = p_task.queue_id
                 and t.command_id = l.command_id
                 and t.lane = l.lane

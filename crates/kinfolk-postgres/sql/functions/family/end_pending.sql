@@ -39,8 +39,8 @@ begin
             failure = p_failure,
             unique_held = t.unique_held and t.unique_scope = 'window',
             lane = case when t.parent_id is null then 'top'::kinfolk.lane else t.lane end,
-            parked_group = null,
-            parked_key = null,
+            blocked_group = null,
+            blocked_key = null,
             bounces = 0
         from unnest(p_ids) as g(id)
         where t.id = g.id

@@ -26,6 +26,6 @@ begin
     delete from kinfolk.ready_key m
     where m.group_id = p_group
         and m.command_id = p_command;
-    perform kinfolk.open_parked(p_group, p_command);
+    perform kinfolk.open_blocked(p_group, p_command);
 end
 $$;

@@ -8,23 +8,23 @@ declare
 begin
     with recursive awaited as (
         (
-            select t.parked_key as key
+            select t.blocked_key as key
             from kinfolk.task t
-            where t.parked_group = p_group
+            where t.blocked_group = p_group
                 and t.gate = 'limit'
-            order by t.parked_group, t.parked_key
+            order by t.blocked_group, t.blocked_key
             limit 1
         )
         union all
         select n.key
         from awaited a
         cross join lateral (
-            select t.parked_key as key
+            select t.blocked_key as key
             from kinfolk.task t
-            where t.parked_group = p_group
-                and t.parked_key > a.key
+            where t.blocked_group = p_group
+                and t.blocked_key > a.key
                 and t.gate = 'limit'
-            order by t.parked_group, t.parked_key
+            order by t.blocked_group, t.blocked_key
             limit 1
         ) n
     )

@@ -58,8 +58,8 @@ as $$
         cross join lateral (
             select t.priority, t.position, t.id
             from kinfolk.task t
-            where t.parked_group = -q.id
-                and t.parked_key = l.value
+            where t.blocked_group = -q.id
+                and t.blocked_key = l.value
                 and t.queue_id = q.id
                 and t.command_id = l.command_id
                 and t.lane = l.lane

@@ -9,13 +9,13 @@
 -- Locks the families of the tasks that have one (shared), then the tasks, plain completions first, each part in the order given: a
 -- caller sorts them by number. Then what `ended` locks, upwards.
 --
--- `p_families`: the roots of those tasks that have a parent, for a caller that knows; null has them looked up. `p_parked`: the
+-- `p_families`: the roots of those tasks that have a parent, for a caller that knows; null has them looked up. `p_suspended`: the
 -- families, of these or beside them, of those tasks that were suspended before: they are locked whole, since the end of such a
 -- task is decided by fan-outs that its children still count in.
 
 create or replace function kinfolk.settle(
     p_ids bigint[], p_tokens uuid[], p_outcomes text[], p_results jsonb[] default '{}', p_failures jsonb[] default '{}',
-    p_delays_us bigint[] default '{}', p_families bigint[] default null, p_parked bigint[] default null
+    p_delays_us bigint[] default '{}', p_families bigint[] default null, p_suspended bigint[] default null
 ) returns table (nth integer, answer text, state text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -46,11 +46,11 @@ begin
     end if;
     perform kinfolk.require_settles(p_ids, p_tokens, p_outcomes, p_results, p_failures, p_delays_us);
     if p_families is null then
-        select f.families, f.parked into p_families, p_parked from kinfolk.families_of(p_ids) f;
+        select f.families, f.suspended into p_families, p_suspended from kinfolk.families_of(p_ids) f;
     end if;
-    if cardinality(p_parked) > 0 then
-        perform kinfolk.lock_families(p_families, p_parked);
-        p_families := p_families || p_parked;
+    if cardinality(p_suspended) > 0 then
+        perform kinfolk.lock_families(p_families, p_suspended);
+        p_families := p_families || p_suspended;
     elsif cardinality(p_families) > 0 then
         perform kinfolk.lock_families(p_families, false);
     end if;
@@ -99,7 +99,7 @@ begin
         return query
         select r.nth, r.answer, r.state
         from kinfolk.settle_rest(row(p_ids, p_tokens, p_outcomes, p_results, p_failures, p_delays_us)::kinfolk.settles,
-            coalesce(v_done.items, '{}'), v_now, p_families, p_parked, v_done.fan_outs, v_done.children) r;
+            coalesce(v_done.items, '{}'), v_now, p_families, p_suspended, v_done.fan_outs, v_done.children) r;
     elsif v_done.fan_outs is not null then
         perform kinfolk.ended(v_done.fan_outs, v_done.children,
             array_fill('completed'::kinfolk.state, array[cardinality(v_done.fan_outs)]), '{}', v_now);

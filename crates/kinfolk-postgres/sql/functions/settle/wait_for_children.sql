@@ -20,7 +20,7 @@ begin
         strikes = 0,
         slot = false
     where t.id = p_maker.task_id;
-    if p_maker.parked then
+    if p_maker.was_suspended then
         perform kinfolk.wait_for_family(array[p_maker.task_id]);
     end if;
     if p_maker.keyed then

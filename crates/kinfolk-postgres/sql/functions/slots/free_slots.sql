@@ -39,10 +39,10 @@ begin
         cross join lateral (
             select t.queue_id
             from kinfolk.task t
-            where t.parked_group = n.group_id
-                and t.parked_key = k.key
+            where t.blocked_group = n.group_id
+                and t.blocked_key = k.key
                 and t.gate = 'limit'
-            order by t.parked_group, t.parked_key, t.queue_id
+            order by t.blocked_group, t.blocked_key, t.queue_id
             limit 1
         ) first
         cross join lateral kinfolk.waiting_lines(n.group_id, k.key) w

@@ -3,7 +3,7 @@
 -- behind those keys. Wakes the queues on which someone waits now. Only for tasks that are `keyed`: of a group that a task holds
 -- no slot of, a note says nothing.
 --
--- Locks nothing. Reads `task_parked`.
+-- Locks nothing. Reads `task_blocked`.
 
 create or replace function kinfolk.release_slots(p_tasks bigint[]) returns void
 language plpgsql volatile

@@ -37,9 +37,9 @@ begin
                 and t.lane = s.lane
                 and t.suspect = s.suspect
                 and t.priority = s.priority
-                and t.parked_key = s.value
+                and t.blocked_key = s.value
                 and t.gate = 'limit'
-                and t.parked_group < 0
+                and t.blocked_group < 0
                 and t.id <> all (p_passed)
             order by t.position, t.id
             limit v_depth
@@ -84,7 +84,7 @@ begin
             from kinfolk.task t
             where t.id = c.id
                 and t.state::text = 'pending'
-                and t.parked_group = -p_queue
+                and t.blocked_group = -p_queue
             for update skip locked
         ) t on true
     )

@@ -1,12 +1,12 @@
 -- Turns: on a queue with a fair key the values of that key come one after another inside a priority, so that one with
 -- many tasks does not hold up the next with a few.
 --
--- The open tasks of such a queue are lined up behind their values: their gate is `limit`, and `parked_group` is the
--- queue's number below zero, `parked_key` the value. So each line is a range of `task_turn`, however a task came to
+-- The open tasks of such a queue are lined up behind their values: their gate is `limit`, and `blocked_group` is the
+-- queue's number below zero, `blocked_key` the value. So each line is a range of `task_turn`, however a task came to
 -- be open. They are shown as open. Claims on such a queue go one after another, by the queue's admission lock.
 --
 -- Locks the tasks whose turn it is, and takes their slots, as `pick_keyed` does for other queues: one of each value,
--- from the one after the queue's last turn on, then the second of each. A task that is parked behind a full key has had its
+-- from the one after the queue's last turn on, then the second of each. A task that is blocked behind a full key has had its
 -- turn. A lane without room is not looked at, nor are suspects while the worker may take none: they cost their value no turn.
 -- `p_taken`: what this claim has already. What is in other hands is passed over. Pages grow as they do in `pick_keyed`.
 create or replace function kinfolk.pick_turns(

@@ -16,8 +16,8 @@ begin
         finished_at = p_now,
         failure = kinfolk.failure_folded(p_into),
         unique_held = false,
-        parked_group = null,
-        parked_key = null,
+        blocked_group = null,
+        blocked_key = null,
         bounces = 0
     where t.id = any (p_tasks);
     perform kinfolk.drop_reservations(p_tasks);

@@ -6,7 +6,7 @@ set suspect   = 0,
     strikes   = 0,
     gate      = iif(gate = 'time', 'open', gate),
     due       = iif(gate = 'time', ?2, due),
-    parked_as = parked_as & 2,
+    blocked_as = blocked_as & 2,
     shelf     = case
                     when gate <> 'time' and gate <> 'open' then shelf
                     when gate is null then shelf

@@ -6,5 +6,5 @@ from task
 where fan_out_id = ?1
   and fan_out_id is not null
   and state = 'pending'
-  and parked = 0
-  and (keyed = 1 or parked_group is not null)
+  and was_suspended = 0
+  and (keyed = 1 or blocked_group is not null)

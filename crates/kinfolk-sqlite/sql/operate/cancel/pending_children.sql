@@ -12,4 +12,4 @@ set state       = 'cancelled',
 where fan_out_id = ?1
   and fan_out_id is not null
   and state = 'pending'
-  and parked = 0
+  and was_suspended = 0

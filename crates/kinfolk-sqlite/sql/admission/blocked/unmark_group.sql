@@ -7,5 +7,5 @@ where (?2 is null or command_id = ?2)
       select 1
       from task
       where task.id = ready_mark.task_id
-        and task.parked_group = ?1
+        and task.blocked_group = ?1
   )

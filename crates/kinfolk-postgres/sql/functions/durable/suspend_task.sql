@@ -1,6 +1,6 @@
 -- Lets a running task, which the caller has locked, wait for these fan-outs, this moment and these signals, and says where it
 -- went: it is pending if something of it is there already.
-create or replace function kinfolk.park(p_task bigint, p_awaits bigint[], p_until timestamptz, p_signals text[], p_now timestamptz)
+create or replace function kinfolk.suspend_task(p_task bigint, p_awaits bigint[], p_until timestamptz, p_signals text[], p_now timestamptz)
 returns kinfolk.state
 language plpgsql volatile
 as $$
@@ -40,7 +40,7 @@ begin
         gate = case when v_is_there then 'open'::kinfolk.gate when v_timer is not null then 'time'::kinfolk.gate end,
         due = case when v_is_there then t.due else coalesce(v_timer, t.due) end,
         signals = case when not v_is_there and cardinality(p_signals) > 0 then p_signals end,
-        parked = true,
+        was_suspended = true,
         worker_id = null,
         attempt = greatest(t.attempt - 1, 0),
         suspect = false,

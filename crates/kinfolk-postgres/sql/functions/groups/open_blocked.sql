@@ -1,13 +1,13 @@
 -- Opens what waits behind the keys of a group, of one command or of all. Locks the tasks in the order of their numbers.
-create or replace function kinfolk.open_parked(p_group integer, p_command integer) returns void
+create or replace function kinfolk.open_blocked(p_group integer, p_command integer) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_parked bigint[] := array(
+    v_blocked bigint[] := array(
         select t.id
         from kinfolk.task t
-        where t.parked_group = p_group
+        where t.blocked_group = p_group
             and t.gate = 'limit'
             and (p_command is null or t.command_id = p_command)
         order by t.id
@@ -18,9 +18,9 @@ begin
         update kinfolk.task t
         set
             gate = 'open',
-            parked_group = null,
-            parked_key = null
-        from unnest(v_parked) as g(id)
+            blocked_group = null,
+            blocked_key = null
+        from unnest(v_blocked) as g(id)
         where t.id = g.id
         returning t.queue_id
     )

@@ -26,7 +26,7 @@ pub(crate) struct Mark {
 impl Mark {
     /// The next claim looks at this task.
     pub(crate) fn put(&self, session: &mut Session<'_>) -> Result<()> {
-        let mut statement = session.sql(include_str!("../../sql/admission/park/mark.sql"))?;
+        let mut statement = session.sql(include_str!("../../sql/admission/blocked/mark.sql"))?;
         statement.execute(self.columns())?;
         session.news.queues.insert(self.queue_id);
         Ok(())
@@ -34,13 +34,13 @@ impl Mark {
 
     /// The task has been looked at; whether it was to be.
     pub(crate) fn remove(&self, session: &Session<'_>) -> Result<bool> {
-        let mut statement = session.sql(include_str!("../../sql/admission/park/unmark.sql"))?;
+        let mut statement = session.sql(include_str!("../../sql/admission/blocked/unmark.sql"))?;
         Ok(statement.execute(self.columns())? > 0)
     }
 
     /// Whether the next claim looks at this task.
     pub(crate) fn is_put(&self, conn: &Connection) -> Result<bool> {
-        Ok(conn.prepare_cached(include_str!("../../sql/admission/park/is_marked.sql"))?.exists(self.columns())?)
+        Ok(conn.prepare_cached(include_str!("../../sql/admission/blocked/is_marked.sql"))?.exists(self.columns())?)
     }
 
     /// Whether both are of one queue, command and lane, and both suspects or neither.
@@ -64,14 +64,14 @@ pub(crate) fn wake_freed(session: &mut Session<'_>) -> Result<()> {
     let reserved = reserved(session)?;
     for (group_id, keys) in std::mem::take(&mut session.freed) {
         let kept = reserved.iter().find(|(group, ..)| *group == group_id);
-        if kept.is_none() && !session.sql(include_str!("../../sql/admission/park/any.sql"))?.exists([group_id])? {
+        if kept.is_none() && !session.sql(include_str!("../../sql/admission/blocked/any.sql"))?.exists([group_id])? {
             continue;
         }
         for key in keys {
             wake(session, group_id, &key)?;
             if let Some((_, _, id)) = kept.filter(|(_, kept, _)| *kept == key) {
                 let line = line(session, *id)?;
-                if line.parked.is_some() {
+                if line.blocked.is_some() {
                     line.mark.put(session)?;
                 }
             }
@@ -87,45 +87,45 @@ pub(crate) fn wake(session: &mut Session<'_>, group_id: i64, key: &str) -> Resul
 
 /// The foremost of those that wait behind a key, one of each queue, command and lane, and whether it needs no slot there.
 pub(crate) fn heads(conn: &Connection, group_id: i64, key: &str) -> Result<Vec<(Mark, bool)>> {
-    let mut statement = conn.prepare_cached(include_str!("../../sql/admission/park/next.sql"))?;
+    let mut statement = conn.prepare_cached(include_str!("../../sql/admission/blocked/next.sql"))?;
     let mut heads = Vec::new();
     let mut behind = (-1, -1, "", 0);
     loop {
-        let (queue_id, command_id, lane, parked_as) = behind;
+        let (queue_id, command_id, lane, blocked_as) = behind;
         let last = i64::MAX;
-        let behind_all = (group_id, key, queue_id, command_id, lane, parked_as, last, last, last);
-        let Some((mark, rides)) = statement.query_row(behind_all, parked).optional()? else { return Ok(heads) };
+        let behind_all = (group_id, key, queue_id, command_id, lane, blocked_as, last, last, last);
+        let Some((mark, rides)) = statement.query_row(behind_all, blocked).optional()? else { return Ok(heads) };
         heads.push((mark, rides));
-        behind = (mark.queue_id, mark.command_id, mark.lane.as_str(), parked_as_what(mark.suspect, rides));
+        behind = (mark.queue_id, mark.command_id, mark.lane.as_str(), blocked_as_what(mark.suspect, rides));
     }
 }
 
 /// The next one behind a task that waits, or waited, behind a key: of the same queue, command and lane.
 pub(crate) fn next(conn: &Connection, head: &Mark, group_id: i64, key: &str, rides: bool) -> Result<Option<Mark>> {
-    let mut statement = conn.prepare_cached(include_str!("../../sql/admission/park/next.sql"))?;
+    let mut statement = conn.prepare_cached(include_str!("../../sql/admission/blocked/next.sql"))?;
     let (queue_id, command_id, lane) = (head.queue_id, head.command_id, head.lane.as_str());
-    let (parked_as, (priority, position, id)) = (parked_as_what(head.suspect, rides), head.stand);
-    let behind = (group_id, key, queue_id, command_id, lane, parked_as, priority, position, id);
-    let next = statement.query_row(behind, parked).optional()?;
+    let (blocked_as, (priority, position, id)) = (blocked_as_what(head.suspect, rides), head.stand);
+    let behind = (group_id, key, queue_id, command_id, lane, blocked_as, priority, position, id);
+    let next = statement.query_row(behind, blocked).optional()?;
     Ok(next.filter(|(next, same)| *same == rides && next.is_beside(head)).map(|(next, _)| next))
 }
 
-/// What a task is parked as, in one number.
-pub(crate) const fn parked_as_what(suspect: bool, rides: bool) -> i64 {
+/// What a task is blocked as, in one number.
+pub(crate) const fn blocked_as_what(suspect: bool, rides: bool) -> i64 {
     suspect as i64 + 2 * rides as i64
 }
 
-/// A task behind a key, from the columns of `sql/admission/park/next.sql`, and whether it needs no slot there.
-fn parked(row: &Row<'_>) -> rusqlite::Result<(Mark, bool)> {
-    let parked_as: i64 = row.get(3)?;
+/// A task behind a key, from the columns of `sql/admission/blocked/next.sql`, and whether it needs no slot there.
+fn blocked(row: &Row<'_>) -> rusqlite::Result<(Mark, bool)> {
+    let blocked_as: i64 = row.get(3)?;
     let mark = Mark {
         queue_id: row.get(0)?,
         command_id: row.get(1)?,
         lane: lane_from(row, 2)?,
-        suspect: parked_as & 1 == 1,
+        suspect: blocked_as & 1 == 1,
         stand: stand(row, 4)?,
     };
-    Ok((mark, parked_as & 2 == 2))
+    Ok((mark, blocked_as & 2 == 2))
 }
 
 /// Wakes all keys of a group that tasks wait behind.
@@ -142,7 +142,7 @@ pub(crate) fn wake_group(session: &mut Session<'_>, group_id: i64) -> Result<()>
 
 /// The next key of a group that tasks wait behind.
 pub(crate) fn next_key(conn: &Connection, group_id: i64, behind: &str) -> Result<Option<String>> {
-    let mut statement = conn.prepare_cached(include_str!("../../sql/admission/park/next_key.sql"))?;
+    let mut statement = conn.prepare_cached(include_str!("../../sql/admission/blocked/next_key.sql"))?;
     Ok(statement.query_row((group_id, behind), |row| row.get(0)).optional()?)
 }
 
@@ -150,10 +150,10 @@ pub(crate) fn next_key(conn: &Connection, group_id: i64, behind: &str) -> Result
 /// Whoever calls this gives it another gate, or ends it.
 pub(crate) fn leave(session: &mut Session<'_>, id: i64, ends: bool) -> Result<()> {
     let line = line(session, id)?;
-    if line.parked.is_none() && !line.keyed && line.bounces == 0 {
+    if line.blocked.is_none() && !line.keyed && line.bounces == 0 {
         return Ok(());
     }
-    if let Some((group_id, key)) = &line.parked
+    if let Some((group_id, key)) = &line.blocked
         && line.mark.remove(session)?
     {
         session.free(*group_id, key.as_str());
@@ -164,7 +164,7 @@ pub(crate) fn leave(session: &mut Session<'_>, id: i64, ends: bool) -> Result<()
     if line.keyed && ends {
         slots::give_back(session, id, line.mark.command_id, line.keys.as_deref(), true)?;
     }
-    session.sql(include_str!("../../sql/admission/park/leave.sql"))?.execute((id, line.keyed && !ends))?;
+    session.sql(include_str!("../../sql/admission/blocked/leave.sql"))?.execute((id, line.keyed && !ends))?;
     Ok(())
 }
 
@@ -172,7 +172,7 @@ pub(crate) fn leave(session: &mut Session<'_>, id: i64, ends: bool) -> Result<()
 /// anew.
 pub(crate) fn forget_suspicion(session: &mut Session<'_>, id: i64) -> Result<()> {
     let line = line(session, id)?;
-    if let Some((group_id, key)) = line.parked.as_ref().filter(|_| line.mark.suspect) {
+    if let Some((group_id, key)) = line.blocked.as_ref().filter(|_| line.mark.suspect) {
         line.mark.remove(session)?;
         session.free(*group_id, key.as_str());
     }
@@ -200,25 +200,25 @@ pub(crate) fn reserved(session: &Session<'_>) -> Result<Vec<(i64, String, i64)>>
 
 /// Opens whatever waits behind the keys of a group, if it is of this command, or of any.
 pub(crate) fn open(session: &mut Session<'_>, group_id: i64, command_id: Option<i64>) -> Result<()> {
-    let mut statement = session.sql(include_str!("../../sql/admission/park/queues.sql"))?;
+    let mut statement = session.sql(include_str!("../../sql/admission/blocked/queues.sql"))?;
     let queues = statement.query_map([group_id], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
     session.news.queues.extend(queues);
-    session.sql(include_str!("../../sql/admission/park/unmark_group.sql"))?.execute((group_id, command_id))?;
-    session.sql(include_str!("../../sql/admission/park/open_group.sql"))?.execute((group_id, command_id))?;
+    session.sql(include_str!("../../sql/admission/blocked/unmark_group.sql"))?.execute((group_id, command_id))?;
+    session.sql(include_str!("../../sql/admission/blocked/open_group.sql"))?.execute((group_id, command_id))?;
     Ok(())
 }
 
 /// A pending task in line.
 struct Line {
     mark: Mark,
-    parked: Option<(i64, String)>,
+    blocked: Option<(i64, String)>,
     keyed: bool,
     keys: Option<String>,
     bounces: u16,
 }
 
 fn line(session: &Session<'_>, id: i64) -> Result<Line> {
-    let mut statement = session.sql(include_str!("../../sql/admission/park/line.sql"))?;
+    let mut statement = session.sql(include_str!("../../sql/admission/blocked/line.sql"))?;
     Ok(statement.query_row([id], |row| {
         let group: Option<i64> = row.get(6)?;
         let key: Option<String> = row.get(7)?;
@@ -230,7 +230,7 @@ fn line(session: &Session<'_>, id: i64) -> Result<Line> {
                 lane: lane_from(row, 3)?,
                 stand: (row.get(4)?, row.get(5)?, id),
             },
-            parked: group.zip(key),
+            blocked: group.zip(key),
             keyed: row.get(8)?,
             keys: row.get(9)?,
             bounces: row.get(10)?,

@@ -3,8 +3,8 @@
 -- index:  by number
 update task
 set keyed        = ?2,
-    parked_group = null,
-    parked_key   = null,
-    parked_as    = 0,
+    blocked_group = null,
+    blocked_key  = null,
+    blocked_as   = 0,
     bounces      = 0
 where id = ?1

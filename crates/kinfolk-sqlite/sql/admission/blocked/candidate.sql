@@ -4,9 +4,9 @@
 select keys,
        keyed,
        parent_id,
-       parked_group,
-       parked_key,
-       parked_as,
+       blocked_group,
+       blocked_key,
+       blocked_as,
        bounces
 from task
 where id = ?1

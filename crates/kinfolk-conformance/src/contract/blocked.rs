@@ -163,7 +163,7 @@ pub async fn a_recovery_lets_a_waiter_start(w: &World) {
 /// A suspension lets a waiter start, and the one that was suspended waits for its slot when it is resumed.
 pub async fn a_suspension_lets_a_waiter_start(w: &World) {
     let (holder, waiting) = waiters(w, 1).await;
-    w.park(sleeping(&holder, w.now().plus(secs(5)))).await;
+    w.suspend_and_wait(sleeping(&holder, w.now().plus(secs(5)))).await;
     let task = w.start(waiting[0]).await;
     w.advance(5).await;
     assert_eq!(w.claimable().await, []);
