@@ -62,7 +62,7 @@ pub struct ClaimedTask {
     pub depth: u16,
     /// Whether it may hold slots: its end may make room for tasks that wait, so it is worth claiming again after it. Never false for
     /// one that does.
-    pub keyed: bool,
+    pub holds_slots: bool,
     /// How long it had waited since it was due; `None` unless this is its first run.
     pub waited: Option<Duration>,
     /// The keys it was enqueued with.

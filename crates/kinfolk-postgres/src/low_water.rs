@@ -162,7 +162,7 @@ mod tests {
     fn taken(command: &str, id: i64) -> Taken {
         let task = ClaimedTask {
             steps: 0,
-            keyed: false,
+            holds_slots: false,
             waited: None,
             keys: Keys::new(),
             id: TaskId(id),

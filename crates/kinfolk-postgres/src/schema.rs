@@ -69,7 +69,7 @@ const CALLED_BY_VIEWS: &[(&str, &str)] = functions! {
         put_off_wakes wakes_put_off wake_queues
         is_full;
     unique:
-        holds payload_of merged merged_all laid_in folded add_duplicate enqueue_keyed lay_in lay_sibling fold_away
+        holds payload_of merged merged_all laid_in folded add_duplicate enqueue_unique lay_in lay_sibling fold_away
         fold lock_starts promote promote_orphans;
 };
 
@@ -96,7 +96,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         pick find_lines begin_at merge_lines lock_heads lines_behind pick_suspect may_run_suspect pick_grouped
         fold_picked note_started end_claim next_due next_wake put_idle flush;
     admission:
-        lock_admission try_lock_groups wait_for_groups declared_by has_open has_keyed_work without_groups pick_keyed
+        lock_admission try_lock_groups wait_for_groups declared_by has_open has_work_with_keys without_groups pick_with_keys
         line_up next_marks marks_behind marks_for go_on_behind next_size admit_page admit_one_by_one needs_of reserve
         mark_keys unmark_keys awaited_groups waiting_lines key_rooms keeps_room rate_interval rate_starts spend_starts;
     slots:

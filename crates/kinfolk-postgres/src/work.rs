@@ -30,7 +30,7 @@ const REGISTER_WORKER: &str = "select kinfolk.register_worker($1, $2, $3, $4, $5
 const HEARTBEAT: &str = "select id, token from kinfolk.heartbeat($1)";
 const LEAVE: &str = "select kinfolk.leave($1)";
 const CLAIM: &str = "select id, command, payload, attempt, max_attempts, timeout_us, trace, priority, position, next_due, \
-    again, parent, root, depth, lane, steps, recorded, was_suspended, keyed, more, unflushed, turns, keys, waited \
+    again, parent, root, depth, lane, steps, recorded, was_suspended, holds_slots, more, unflushed, turns, keys, waited \
     from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
 const FLUSH: &str = "select kinfolk.flush()";
 const SLOW_DOWN: &str = "select answer, ahead_ms from kinfolk.slow_down($1, $2, $3, $4)";
@@ -330,7 +330,7 @@ fn claimed_task(claim: &Claim, id: i64, row: &Row) -> Answer<ClaimedTask> {
         max_attempts: small(4),
         timeout: row.get::<_, Option<i64>>(5).map(span),
         trace: row.get(6),
-        keyed: row.get(18),
+        holds_slots: row.get(18),
         keys: rows::keys(row, 22)?,
         waited: row.get::<_, Option<Interval>>(23).map(|waited| waited.0),
         parent: row.get::<_, Option<i64>>(11).map(TaskId),

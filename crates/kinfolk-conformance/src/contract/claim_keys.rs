@@ -217,7 +217,7 @@ pub async fn a_claim_says_who_holds_slots(w: &World) {
     w.under(&[]).await;
     w.enqueue("report").await;
     let taken = w.look(9).await.tasks;
-    assert_eq!(taken.iter().map(|task| task.keyed).collect::<Vec<_>>(), [true, false, false]);
+    assert_eq!(taken.iter().map(|task| task.holds_slots).collect::<Vec<_>>(), [true, false, false]);
 }
 
 /// A claim brings the keys of each task, given or inherited, and none for a task without.
@@ -267,7 +267,7 @@ pub async fn a_repeated_claim_takes_no_second_slot(w: &World) {
     let first = w.store.claim(&claim).await.unwrap().tasks;
     let again = w.store.claim(&Claim { repeated: true, ..claim }).await.unwrap().tasks;
     assert_eq!(first, again);
-    assert!(again[0].keyed);
+    assert!(again[0].holds_slots);
     assert_eq!(w.holders("tenant", "acme").await, [made[0]]);
     assert_eq!(w.claimable().await, [made[1]]);
 }

@@ -101,8 +101,8 @@ pub async fn where_all_or_none_is_wanted_one_rejected_is_an_error(w: &World) {
         matches!(&fault, StoreError::Rejected(Rejection::UnknownCommand(name)) if *name == command("nobody")),
         "{fault:?}"
     );
-    let keyed = NewTask { unique: Some(Unique::key("k")), queue: Some(queue_name("nowhere")), ..new_task("mail") };
-    let fault = w.store.enqueue_all(&[new_task("mail"), keyed]).await.unwrap_err();
+    let unique = NewTask { unique: Some(Unique::key("k")), queue: Some(queue_name("nowhere")), ..new_task("mail") };
+    let fault = w.store.enqueue_all(&[new_task("mail"), unique]).await.unwrap_err();
     assert!(matches!(fault, StoreError::Rejected(Rejection::UnknownQueue(_))), "{fault:?}");
     assert_eq!(w.store.enqueue_all(&[]).await.unwrap(), []);
     assert_eq!(w.all().await.len(), 2);

@@ -7,14 +7,14 @@ use kinfolk_core::{
 };
 
 use crate::kin::{children, follow_up, siblings, these};
-use crate::world::{World, command, failed, ids, json, keyed, new_task, plain_command, queue_name, secs};
+use crate::world::{World, command, failed, ids, json, unique_task, new_task, plain_command, queue_name, secs};
 
 const AFTER: Option<Gate> = Some(Gate::After);
 
 /// A follow-up of the command `export` on the queue `default`, under the key `flush`.
 fn flush(payload: &str) -> NewTask {
     let unique = Unique::key("flush").on_duplicate(OnDuplicate::Merge);
-    NewTask { command: command("export"), queue: Some(queue_name("default")), ..keyed(unique, payload) }
+    NewTask { command: command("export"), queue: Some(queue_name("default")), ..unique_task(unique, payload) }
 }
 
 /// Children, and a follow-up that waits for the family.

@@ -100,7 +100,7 @@ pub async fn descendants_of_a_holder_take_none(w: &World) {
     let taken = w.look(9).await.tasks;
     let kids = w.kids(root.id).await;
     assert_eq!(ids(&taken), kids[..3]);
-    assert_eq!(taken.iter().map(|task| task.keyed).collect::<Vec<_>>(), [false, false, true]);
+    assert_eq!(taken.iter().map(|task| task.holds_slots).collect::<Vec<_>>(), [false, false, true]);
     w.leave_behind(&taken[0], these([heir("report", &[])])).await;
     assert_eq!(w.look(9).await.tasks.len(), 1);
     assert_eq!(held(w).await, [root.id]);

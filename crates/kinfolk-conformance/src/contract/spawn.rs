@@ -9,7 +9,7 @@ use kinfolk_core::{
 use uuid::Uuid;
 
 use crate::kin::{children, children_at_once, deep, done_with, families_at_once, home, on, these};
-use crate::world::{World, command, failed, json, keyed, new_task, plain_command, queue_name, secs, settle_of};
+use crate::world::{World, command, failed, json, unique_task, new_task, plain_command, queue_name, secs, settle_of};
 
 /// A handler that left children behind waits for them: its result is kept, its worker is free, and it has not ended.
 pub async fn a_parent_waits_with_its_own_outcome_recorded(w: &World) {
@@ -284,7 +284,7 @@ pub async fn the_first_refusal_is_named(w: &World) {
 
 /// A child under a key that is held is not made and not counted: the parent waits for the others alone.
 pub async fn a_child_under_a_held_key_is_not_made_and_not_counted(w: &World) {
-    let under = |rule, payload| keyed(Unique::key("k").on_duplicate(rule), payload);
+    let under = |rule, payload| unique_task(Unique::key("k").on_duplicate(rule), payload);
     let holder = w.create(NewTask { due: Due::After(secs(99)), ..under(OnDuplicate::Keep, r#"{"a":1}"#) }).await;
     let root = w.start(w.enqueue("report").await).await;
     assert_eq!(
@@ -301,18 +301,18 @@ pub async fn a_child_under_a_held_key_is_not_made_and_not_counted(w: &World) {
 
 /// Children under one key of one spawn are one child, and it holds its key like any task.
 pub async fn children_under_one_key_are_one_child(w: &World) {
-    let under = |payload| keyed(Unique::key("k").on_duplicate(OnDuplicate::Merge), payload);
+    let under = |payload| unique_task(Unique::key("k").on_duplicate(OnDuplicate::Merge), payload);
     let root = w.waiting(these([under(r#"{"a":1}"#), under(r#"{"b":2}"#)])).await;
     let kids = w.kids(root).await;
     assert_eq!(kids.len(), 1);
-    assert_eq!(w.put(keyed(Unique::key("k"), "{}")).await, Enqueued::Existing(kids[0]));
+    assert_eq!(w.put(unique_task(Unique::key("k"), "{}")).await, Enqueued::Existing(kids[0]));
     assert_eq!(w.put(under(r#"{"c":3}"#)).await, Enqueued::Merged(kids[0]));
     assert_eq!(w.start(kids[0]).await.payload, json(r#"{"a":1,"b":2,"c":3}"#));
 }
 
 /// A parent holds an active key while it waits, and gives it up when it ends.
 pub async fn a_waiting_parent_holds_its_active_key(w: &World) {
-    let under = || keyed(Unique::key("k").scope(UniqueScope::Active), "{}");
+    let under = || unique_task(Unique::key("k").scope(UniqueScope::Active), "{}");
     let root = w.start(w.create(under()).await).await;
     w.leave_behind(&root, children(1)).await;
     assert_eq!(w.put(under()).await, Enqueued::Existing(root.id));
@@ -354,7 +354,7 @@ pub async fn a_waiting_parent_records_only_a_later_attempt(w: &World) {
 /// Input that no store would keep refuses the whole call, with everything else in it.
 pub async fn bad_input_among_the_children_refuses_the_whole_call(w: &World) {
     let (one, two) = (w.root().await, w.root().await);
-    let large = keyed(Unique::key("k").on_duplicate(OnDuplicate::Merge), "{}");
+    let large = unique_task(Unique::key("k").on_duplicate(OnDuplicate::Merge), "{}");
     let half = |name: &str| json(&format!(r#"{{"{name}":"{}"}}"#, "x".repeat(PAYLOAD_BYTES_MAX / 2)));
     w.create(NewTask { payload: half("a"), due: Due::After(secs(9)), ..large.clone() }).await;
     let before = w.everything().await;

@@ -10,7 +10,7 @@ use crate::flow::{
     waiting_for,
 };
 use crate::kin::{children, children_at_once, counts, deep, follow_up, in_order, siblings, these};
-use crate::world::{World, failed, keyed, new_task, plain_command, queue_name, secs};
+use crate::world::{World, failed, unique_task, new_task, plain_command, queue_name, secs};
 
 /// A suspended task waits without a worker; nothing of it is the end of an attempt.
 pub async fn a_suspended_task_waits_without_a_worker(w: &World) {
@@ -250,7 +250,7 @@ pub async fn the_time_that_a_handler_ran_is_added_up(w: &World) {
 /// What no store would keep is refused, for the whole call.
 pub async fn what_no_store_would_keep_is_refused(w: &World) {
     let (root, other) = (w.root().await, w.root().await);
-    let unique = keyed(Unique::key("k"), "{}");
+    let unique = unique_task(Unique::key("k"), "{}");
     let long = Key { name: "x".repeat(129), ..key("x") };
     let cases = [
         suspend_of(&root),
@@ -415,7 +415,7 @@ pub async fn a_suspended_root_keeps_its_family_slot(w: &World) {
 /// A key held while pending was given up at the claim; one held while active goes on through the suspension.
 pub async fn unique_keys_go_on_as_they_were(w: &World) {
     for (scope, held) in [(UniqueScope::Pending, false), (UniqueScope::Active, true)] {
-        let new = keyed(Unique::key("k").scope(scope), "{}");
+        let new = unique_task(Unique::key("k").scope(scope), "{}");
         let id = w.create(new.clone()).await;
         let task = w.start(id).await;
         w.suspend_and_wait(listening(&task, "go")).await;

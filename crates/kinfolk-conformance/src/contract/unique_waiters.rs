@@ -5,7 +5,7 @@ use kinfolk_core::{
 };
 
 use crate::grouped::{keys_of, task_of};
-use crate::world::{World, group_name, ids, json, keyed};
+use crate::world::{World, group_name, ids, json, unique_task};
 
 /// What a task waits for.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ fn unique(scope: UniqueScope) -> Unique {
 }
 
 fn of_acme(unique: Unique, payload: &str) -> NewTask {
-    NewTask { keys: keys_of(&[("tenant", "acme")]), ..keyed(unique, payload) }
+    NewTask { keys: keys_of(&[("tenant", "acme")]), ..unique_task(unique, payload) }
 }
 
 /// A task that runs, and one under a unique key that a claim has found to wait behind it.

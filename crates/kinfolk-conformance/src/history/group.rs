@@ -177,7 +177,7 @@ impl Known {
     /// A repeated claim says of a task whose group was removed meanwhile what it likes.
     fn level_claimed(&self, claim: &Claim, claimed: &mut Claimed) {
         if claim.repeated {
-            claimed.tasks.iter_mut().for_each(|task| task.keyed = false);
+            claimed.tasks.iter_mut().for_each(|task| task.holds_slots = false);
         }
         if self.rated {
             claimed.next_due = None;
@@ -276,7 +276,7 @@ impl Player<'_> {
         level(&mut model);
         if let (Ok(store), Ok(model)) = (&mut store, &model) {
             // A hint too many costs a look, and no more.
-            store.tasks.iter_mut().zip(&model.tasks).for_each(|(store, model)| store.keyed &= model.keyed);
+            store.tasks.iter_mut().zip(&model.tasks).for_each(|(store, model)| store.holds_slots &= model.holds_slots);
         }
         self.same("claim", &model, &store)?;
         if let (Some((next_due, taken)), Some(latest)) = (given, latest)

@@ -174,7 +174,7 @@ impl Engine {
         let task = |id: &TaskId| {
             let task = &self.tasks[id].task;
             ClaimedTask {
-                keyed: self.holds_slots(*id),
+                holds_slots: self.holds_slots(*id),
                 keys: task.keys.clone(),
                 waited: (self.tasks[id].runs == 1).then(|| task.started_at.unwrap_or(self.now).since(task.due)),
                 id: *id,

@@ -96,7 +96,7 @@ create type kinfolk.claimed as (
     steps bigint,
     recorded integer,
     was_suspended boolean,
-    keyed boolean,
+    holds_slots boolean,
     more boolean,
     unflushed boolean,
     turns bigint[],

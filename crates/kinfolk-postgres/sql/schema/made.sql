@@ -20,7 +20,7 @@ create type kinfolk.maker as (
     max_attempts integer,
     keys jsonb,
     slot boolean,
-    keyed boolean,
+    holds_slots boolean,
     now timestamptz
 );
 

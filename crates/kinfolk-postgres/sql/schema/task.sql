@@ -10,7 +10,7 @@
 -- it pends or runs. `signals`: those that a suspended handler waits for. A suspended task is `waiting` without an
 -- outcome; one with a timer has the gate `time`, and is opened by a claim as others are. `ran_us`: how long its handler
 -- had run when it was last suspended, null for one that never was. `keys`: its keys by the names
--- of groups, null: none. `keyed`: it took slots when it was last claimed, and may hold some of them. `blocked_group`,
+-- of groups, null: none. `holds_slots`: it took slots when it was last claimed, and may hold some of them. `blocked_group`,
 -- `blocked_key`: behind which key it waits while its gate is `limit`; null there means that its family waits to be let
 -- in by its queue. `bounces`: how often a claim has left it waiting behind a key since it last ran. `maker_id`,
 -- `follows_id`: of a follow-up, the task whose handler made it, and the root of its family. A task without
@@ -42,7 +42,7 @@ create table kinfolk.task (
     unique_held boolean not null default false,
     slot boolean not null default false,
     was_suspended boolean not null default false,
-    keyed boolean not null default false,
+    holds_slots boolean not null default false,
     worker_id uuid,
     token uuid,
     ran_by uuid,

@@ -56,8 +56,8 @@ async fn a_function_reads_the_keys_of_its_task() {
     )
     .await;
     let worker = lab.worker().await;
-    let keyed = lab.kinfolk.enqueue("keys", &()).key("tenant", "acme").await.unwrap().id().unwrap();
-    for (id, keys) in [(keyed, r#"{"tenant": "acme"}"#), (lab.enqueue("keys", "{}").await, "{}")] {
+    let with_keys = lab.kinfolk.enqueue("keys", &()).key("tenant", "acme").await.unwrap().id().unwrap();
+    for (id, keys) in [(with_keys, r#"{"tenant": "acme"}"#), (lab.enqueue("keys", "{}").await, "{}")] {
         assert_eq!(lab.ended(id).await.result.unwrap().as_str(), keys);
     }
     lab.close(worker).await;

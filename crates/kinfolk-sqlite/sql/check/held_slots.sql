@@ -10,6 +10,6 @@ left join slot_group on slot_group.id = slot.group_id
 left join task on task.id = slot.task_id
 where slot_group.id is null
    or task.id is null
-   or task.keyed = 0
+   or task.holds_slots = 0
    or task.runs = 0
    or not (task.state = 'running' or (slot_group.hold = 1 and task.finished_at is null))

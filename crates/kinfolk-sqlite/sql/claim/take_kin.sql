@@ -1,6 +1,6 @@
 -- take_kin: start one attempt of a child, or of a root on a queue that limits families. A key held while pending is
 -- given up for good.
--- params: 1 id, 2 now, 3 worker, 4 token, 5 lane from now on, 6 slot, 7 keyed
+-- params: 1 id, 2 now, 3 worker, 4 token, 5 lane from now on, 6 slot, 7 holds_slots
 -- index:  by number
 update task
 set state      = 'running',
@@ -15,5 +15,5 @@ set state      = 'running',
     lane       = ?5,
     slot       = ?6,
     shelf      = null,
-    keyed      = ?7
+    holds_slots = ?7
 where id = ?1

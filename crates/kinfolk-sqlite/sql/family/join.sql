@@ -5,7 +5,7 @@
 update task
 set state       = ?2,
     finished_at = ?3,
-    keyed       = 0,
+    holds_slots = 0,
     failure     = coalesce(?4, failure),
     outcome     = iif(?2 = 'failed' and outcome = 'completed', outcome, null),
     key_until   = iif(unique_scope = 'pending' or unique_scope = 'active', 0, key_until),

@@ -8,7 +8,7 @@ select state,
        lane,
        nth,
        was_suspended,
-       keyed,
+       holds_slots,
        command_id,
        keys
 from task

@@ -50,7 +50,7 @@ create table task (
     was_suspended       integer not null default 0, -- has been suspended: may have fan-outs while it runs
     signals             text,    -- JSON array of the names that a suspended handler waits for, or null
     keys                text,    -- what the task gave as keys, by the names of the groups, as JSON; null for none
-    keyed               integer not null default 0, -- it may hold slots
+    holds_slots         integer not null default 0, -- it may hold slots
     -- Behind which key it waits, and how often it has been sent there or to another. It has the gate limit, and is on
     -- the shelf key.
     blocked_group       integer,

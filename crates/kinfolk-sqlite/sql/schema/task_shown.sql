@@ -44,7 +44,7 @@ select id,
        signals,
        report,
        keys,
-       keyed,
+       holds_slots,
        iif(
            runs > 0,
            coalesce(

@@ -21,7 +21,7 @@ select state,
        nth,
        steps,
        was_suspended,
-       keyed,
+       holds_slots,
        keys
 from task
 where id = ?1

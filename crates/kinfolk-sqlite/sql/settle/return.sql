@@ -1,5 +1,5 @@
 -- return: a running task becomes pending again, at its old position.
--- params: 1 id, 2 gate, 3 due, 4 failure, 5 attempt, 6 suspect, 7 strikes, 8 token, 9 keyed
+-- params: 1 id, 2 gate, 3 due, 4 failure, 5 attempt, 6 suspect, 7 strikes, 8 token, 9 holds_slots
 -- index:  by number
 update task
 set state   = 'pending',
@@ -11,7 +11,7 @@ set state   = 'pending',
     strikes = ?7,
     token   = ?8,
     worker  = null,
-    keyed   = ?9,
+    holds_slots = ?9,
     slot    = 0,
     shelf   = case
                   when ?2 = 'time' then 'backoff'

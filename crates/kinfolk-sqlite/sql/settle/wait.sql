@@ -1,5 +1,5 @@
 -- wait: a running task has done its own work and waits for its children.
--- params: 1 id, 2 outcome, 3 result, 4 failure, 5 attempt, 6 suspect, 7 strikes, 8 token, 9 keyed
+-- params: 1 id, 2 outcome, 3 result, 4 failure, 5 attempt, 6 suspect, 7 strikes, 8 token, 9 holds_slots
 -- index:  by number
 update task
 set state   = 'waiting',
@@ -11,7 +11,7 @@ set state   = 'waiting',
     strikes = ?7,
     token   = ?8,
     worker  = null,
-    keyed   = ?9,
+    holds_slots = ?9,
     slot    = 0,
     shelf   = 'waiting'
 where id = ?1

@@ -150,7 +150,7 @@ pub(crate) fn next_key(conn: &Connection, group_id: i64, behind: &str) -> Result
 /// Whoever calls this gives it another gate, or ends it.
 pub(crate) fn leave(session: &mut Session<'_>, id: i64, ends: bool) -> Result<()> {
     let line = line(session, id)?;
-    if line.blocked.is_none() && !line.keyed && line.bounces == 0 {
+    if line.blocked.is_none() && !line.holds_slots && line.bounces == 0 {
         return Ok(());
     }
     if let Some((group_id, key)) = &line.blocked
@@ -161,10 +161,10 @@ pub(crate) fn leave(session: &mut Session<'_>, id: i64, ends: bool) -> Result<()
     if line.bounces >= BOUNCES_MAX {
         end_reservation(session, id)?;
     }
-    if line.keyed && ends {
+    if line.holds_slots && ends {
         slots::give_back(session, id, line.mark.command_id, line.keys.as_deref(), true)?;
     }
-    session.sql(include_str!("../../sql/admission/blocked/leave.sql"))?.execute((id, line.keyed && !ends))?;
+    session.sql(include_str!("../../sql/admission/blocked/leave.sql"))?.execute((id, line.holds_slots && !ends))?;
     Ok(())
 }
 
@@ -212,7 +212,7 @@ pub(crate) fn open(session: &mut Session<'_>, group_id: i64, command_id: Option<
 struct Line {
     mark: Mark,
     blocked: Option<(i64, String)>,
-    keyed: bool,
+    holds_slots: bool,
     keys: Option<String>,
     bounces: u16,
 }
@@ -231,7 +231,7 @@ fn line(session: &Session<'_>, id: i64) -> Result<Line> {
                 stand: (row.get(4)?, row.get(5)?, id),
             },
             blocked: group.zip(key),
-            keyed: row.get(8)?,
+            holds_slots: row.get(8)?,
             keys: row.get(9)?,
             bounces: row.get(10)?,
         })

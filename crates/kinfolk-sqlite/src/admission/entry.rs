@@ -43,8 +43,8 @@ pub(crate) struct Looked {
 
 /// Whether a candidate starts.
 pub(crate) enum Fate {
-    /// It has taken what it needs. `keyed`: it holds slots; `blocked`: it waited behind a key.
-    Starts { keyed: bool, blocked: bool },
+    /// It has taken what it needs. `holds_slots`: it holds slots; `blocked`: it waited behind a key.
+    Starts { holds_slots: bool, blocked: bool },
     /// It waits, or has been looked at before.
     Waits,
 }
@@ -52,7 +52,7 @@ pub(crate) enum Fate {
 /// What is to be known of a candidate.
 struct Candidate {
     keys: Option<String>,
-    keyed: bool,
+    holds_slots: bool,
     parent_id: Option<i64>,
     blocked: Option<(i64, String)>,
     rides: bool,
@@ -142,7 +142,7 @@ impl<'a> Entry<'a> {
         group: &DeclaredGroup,
         (number, key): (usize, &str),
     ) -> Result<bool> {
-        if candidate.keyed && slots::holds(session, group.id, key, id)? {
+        if candidate.holds_slots && slots::holds(session, group.id, key, id)? {
             return Ok(true);
         }
         let Some(parent) = candidate.parent_id.filter(|_| group.hold) else { return Ok(false) };
@@ -158,18 +158,18 @@ impl<'a> Entry<'a> {
         candidate: &Candidate,
         needs: &[Need<usize>],
     ) -> Result<Fate> {
-        let mut keyed = candidate.keyed;
+        let mut holds_slots = candidate.holds_slots;
         for need in needs.iter().filter(|need| need.takes_slot) {
             let (group_id, key) = self.rooms.name(need.key);
             self.take.execute((group_id, key, id))?;
             self.fresh.insert((id, need.key));
-            keyed = true;
+            holds_slots = true;
         }
         if candidate.bounces >= BOUNCES_MAX {
             blocked::end_reservation(session, id)?;
             self.rooms.unkeep(id);
         }
-        Ok(Fate::Starts { keyed, blocked: candidate.blocked.is_some() })
+        Ok(Fate::Starts { holds_slots, blocked: candidate.blocked.is_some() })
     }
 
     /// A candidate waits behind a key. One that has been sent from key to key for long has room kept for it.
@@ -195,7 +195,7 @@ impl Candidate {
             let key: Option<String> = row.get(4)?;
             Ok(Self {
                 keys: row.get(0)?,
-                keyed: row.get(1)?,
+                holds_slots: row.get(1)?,
                 parent_id: row.get(2)?,
                 blocked: group.zip(key),
                 rides: row.get::<_, i64>(5)? & 2 == 2,

@@ -29,7 +29,7 @@ pub(crate) struct Taken {
     pub(crate) id: i64,
     pub(crate) lane: Lane,
     /// It holds slots of keys.
-    pub(crate) keyed: bool,
+    pub(crate) holds_slots: bool,
     /// It waited behind a key.
     pub(crate) blocked: bool,
 }
@@ -79,7 +79,7 @@ pub(crate) fn pick<'a>(
             line.pass_over(session, source)?;
             continue;
         }
-        let mut fate = Fate::Starts { keyed: false, blocked: false };
+        let mut fate = Fate::Starts { holds_slots: false, blocked: false };
         if from.grouped && !session.catalogue.groups_of(head.command_id).is_empty() {
             let entry = match &mut entry {
                 Some(entry) => entry,
@@ -92,11 +92,11 @@ pub(crate) fn pick<'a>(
                 line.look_behind(session, &head, group_id, key, rides)?;
             }
         }
-        if let Fate::Starts { keyed, blocked } = fate {
+        if let Fate::Starts { holds_slots, blocked } = fate {
             room.take(head.lane);
             may_take_suspect &= !head.suspect;
             line.has_had_its_turn(source);
-            taken.push(Taken { id: stand.2, lane: head.lane, keyed, blocked });
+            taken.push(Taken { id: stand.2, lane: head.lane, holds_slots, blocked });
         }
         if room.left(head.lane) > 0 {
             line.advance(source)?;

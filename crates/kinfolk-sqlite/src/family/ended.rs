@@ -41,7 +41,7 @@ pub(crate) struct Ended {
     /// It has been suspended, and may have children.
     pub(crate) was_suspended: bool,
     /// It may hold slots of its keys.
-    keyed: bool,
+    holds_slots: bool,
     keys: Option<String>,
 }
 
@@ -76,7 +76,7 @@ impl Ended {
             nth: row.get(17)?,
             steps: row.get(18)?,
             was_suspended: row.get(19)?,
-            keyed: row.get(20)?,
+            holds_slots: row.get(20)?,
             keys: row.get(21)?,
         })
     }
@@ -147,7 +147,7 @@ impl Ended {
         token: Option<Token>,
     ) -> Result<()> {
         let gate = if next.delay.is_zero() { Gate::Open } else { Gate::Time };
-        let keyed = self.give_back(session, false)?;
+        let holds_slots = self.give_back(session, false)?;
         session.sql(include_str!("../../sql/settle/return.sql"))?.execute((
             self.id.0,
             gate.as_str(),
@@ -157,7 +157,7 @@ impl Ended {
             next.suspect,
             next.strikes,
             token.map(|token| token.0.into_bytes()),
-            keyed,
+            holds_slots,
         ))?;
         session.news.queues.insert(self.queue_id);
         Ok(())
@@ -197,7 +197,7 @@ impl Ended {
         token: Option<Token>,
     ) -> Result<State> {
         let failure = failure.filter(|_| next.state == State::Failed);
-        let keyed = self.give_back(session, false)?;
+        let holds_slots = self.give_back(session, false)?;
         session.sql(include_str!("../../sql/settle/wait.sql"))?.execute((
             self.id.0,
             next.state.as_str(),
@@ -207,7 +207,7 @@ impl Ended {
             next.suspect,
             next.strikes,
             token.map(|token| token.0.into_bytes()),
-            keyed,
+            holds_slots,
         ))?;
         self.slot_is_free(session);
         for fan_out_id in verdict::open_fan_outs(session, self.id.0)? {
@@ -253,7 +253,7 @@ impl Ended {
 
     /// The task gives back the slots of its keys, if it holds any: all when it is terminal. Whether it holds some still.
     pub(crate) fn give_back(&self, session: &mut Session<'_>, terminal: bool) -> Result<bool> {
-        if !self.keyed {
+        if !self.holds_slots {
             return Ok(false);
         }
         slots::give_back(session, self.id.0, self.command_id, self.keys.as_deref(), terminal)

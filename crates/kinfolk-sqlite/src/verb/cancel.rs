@@ -112,7 +112,7 @@ fn in_line(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
 
 /// Those of the pending children of a fan-out that have something to do with keys leave them.
 fn leave_keys(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
-    let mut statement = session.sql(include_str!("../../sql/operate/cancel/keyed.sql"))?;
-    let keyed: Vec<i64> = statement.query_map([fan_out_id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    keyed.into_iter().try_for_each(|id| blocked::leave(session, id, true))
+    let mut statement = session.sql(include_str!("../../sql/operate/cancel/with_keys.sql"))?;
+    let with_keys: Vec<i64> = statement.query_map([fan_out_id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    with_keys.into_iter().try_for_each(|id| blocked::leave(session, id, true))
 }

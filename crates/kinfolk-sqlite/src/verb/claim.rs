@@ -197,17 +197,17 @@ fn take(session: &mut Session<'_>, claim: &Claim, line: &[Taken], room: &Room, f
     let mut taken = session.sql(include_str!("../../sql/claim/taken.sql"))?;
     let (worker, token) = (claim.worker.0.as_bytes(), claim.token.0.as_bytes());
     let mut tasks = Vec::with_capacity(line.len());
-    for &Taken { id, lane, keyed, blocked } in line {
+    for &Taken { id, lane, holds_slots, blocked } in line {
         let held = room.held(lane);
         if held.is_none() && !blocked && !fair {
-            take.execute((id, session.micros(), worker, token, keyed))?;
+            take.execute((id, session.micros(), worker, token, holds_slots))?;
         } else {
             let sql = match blocked {
                 false => include_str!("../../sql/claim/take_kin.sql"),
                 true => include_str!("../../sql/admission/blocked/take.sql"),
             };
             let (lane, slot) = held.unwrap_or((lane, false));
-            session.sql(sql)?.execute((id, session.micros(), worker, token, lane.as_str(), slot, keyed))?;
+            session.sql(sql)?.execute((id, session.micros(), worker, token, lane.as_str(), slot, holds_slots))?;
         }
         if held.is_some() && lane == Lane::Top {
             limits::open_family(session, id)?;
@@ -235,7 +235,7 @@ fn claimed(session: &Session<'_>, row: &Row<'_>, token: Token) -> Result<Claimed
         root: TaskId(row.get(8)?),
         depth: row.get(9)?,
         steps: row.get(10)?,
-        keyed: row.get(11)?,
+        holds_slots: row.get(11)?,
         waited: row.get::<_, Option<i64>>(13)?.map(span_from),
         keys: keys(row.get::<_, Option<String>>(12)?.as_deref())?,
     })

@@ -94,12 +94,12 @@ fn wait(
     let waits = WaitedFor { fan_outs, until: suspend.until, signals: suspend.signals.clone() };
     task.keep_suspension(session, &waits)?;
     task.slot_is_free(session);
-    let keyed = task.give_back(session, false)?;
+    let holds_slots = task.give_back(session, false)?;
     if there {
         session.sql(include_str!("../../sql/durable/suspend/go_on.sql"))?.execute((
             task.id.0,
             steps,
-            keyed,
+            holds_slots,
             session.micros(),
         ))?;
         session.news.queues.insert(task.queue_id);
@@ -117,7 +117,7 @@ fn wait(
         names => Some(Json::of(names)?),
     };
     let mut statement = session.sql(include_str!("../../sql/durable/suspend/suspend.sql"))?;
-    statement.execute((task.id.0, steps, timer, signals.as_ref().map(Json::as_str), keyed, session.micros()))?;
+    statement.execute((task.id.0, steps, timer, signals.as_ref().map(Json::as_str), holds_slots, session.micros()))?;
     if timer.is_some() {
         // Whoever sleeps until the next due time learns of this one.
         session.news.queues.insert(task.queue_id);

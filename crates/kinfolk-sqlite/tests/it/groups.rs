@@ -22,7 +22,7 @@ async fn declare(store: &SqliteStore, of: &str, groups: &[(&str, GroupSpec)]) {
     store.register(&[Command { groups: Some(groups), ..Command::new(command(of)) }]).await.unwrap();
 }
 
-fn keyed(of: &str, keys: &[(&str, &str)]) -> NewTask {
+fn with_keys(of: &str, keys: &[(&str, &str)]) -> NewTask {
     let mut new = task(of);
     for (group, key) in keys {
         new.keys = new.keys.and(name(group), *key);
@@ -43,19 +43,19 @@ async fn a_task_starts_when_all_its_keys_have_room_and_no_other_is_held_up() {
     let made = enqueue(
         store,
         &[
-            keyed("send", &[("tenant", "acme"), ("message", "m1")]),
-            keyed("send", &[("tenant", "acme"), ("message", "m1")]),
-            keyed("send", &[("tenant", "acme"), ("message", "m2")]),
-            keyed("send", &[("tenant", "acme"), ("message", "m3")]),
-            keyed("send", &[("tenant", "beta"), ("message", "m1")]),
-            keyed("send", &[("tenant", "beta")]),
+            with_keys("send", &[("tenant", "acme"), ("message", "m1")]),
+            with_keys("send", &[("tenant", "acme"), ("message", "m1")]),
+            with_keys("send", &[("tenant", "acme"), ("message", "m2")]),
+            with_keys("send", &[("tenant", "acme"), ("message", "m3")]),
+            with_keys("send", &[("tenant", "beta"), ("message", "m1")]),
+            with_keys("send", &[("tenant", "beta")]),
             task("send"),
         ],
     )
     .await;
     let first = claim(store, worker, &["send"], 10).await;
     assert_eq!(ids(&first), [made[0], made[2], made[5], made[6]]);
-    assert!(first.tasks[0].keyed && !first.tasks[3].keyed);
+    assert!(first.tasks[0].holds_slots && !first.tasks[3].holds_slots);
     sound(store).await;
     assert_eq!(ids(&claim(store, worker, &["send"], 10).await), []);
     settle(store, &first, Outcome::Done(None)).await;
@@ -74,7 +74,7 @@ async fn a_marked_task_that_is_cancelled_hands_its_mark_on() {
     let Place { store, .. } = &Place::new();
     declare(store, "send", &[("tenant", GroupSpec::limit(1))]).await;
     let worker = worker(store).await;
-    let acme = || keyed("send", &[("tenant", "acme")]);
+    let acme = || with_keys("send", &[("tenant", "acme")]);
     let made = enqueue(store, &[acme(), acme(), acme()]).await;
     let first = claim(store, worker, &["send"], 10).await;
     settle(store, &first, Outcome::Done(None)).await;
@@ -89,7 +89,7 @@ async fn a_limit_is_changed_at_run_time_and_a_group_removed() {
     let Place { store, .. } = &Place::new();
     declare(store, "send", &[("tenant", GroupSpec::limit(1))]).await;
     let worker = worker(store).await;
-    let acme = || keyed("send", &[("tenant", "acme")]);
+    let acme = || with_keys("send", &[("tenant", "acme")]);
     let made = enqueue(store, &[acme(), acme(), acme(), acme(), acme()]).await;
     assert_eq!(ids(&claim(store, worker, &["send"], 10).await), made[..1]);
     let tenant = GroupRef::of(command("send"), name("tenant"));
@@ -114,7 +114,7 @@ async fn a_rate_lets_its_burst_start_and_then_one_by_one() {
     let rate = Rate { count: 10, per: Duration::from_secs(1), burst: 2 };
     declare(store, "call", &[("host", GroupSpec { rate: Some(rate), ..GroupSpec::default() })]).await;
     let worker = worker(store).await;
-    let made = enqueue(store, &vec![keyed("call", &[("host", "a")]); 5]).await;
+    let made = enqueue(store, &vec![with_keys("call", &[("host", "a")]); 5]).await;
     let first = claim(store, worker, &["call"], 10).await;
     assert_eq!(ids(&first), made[..2]);
     assert_eq!(first.next_due, Some(store.now().await.unwrap().plus(Duration::from_millis(100))));
@@ -135,7 +135,7 @@ async fn a_changed_rate_counts_from_now_on() {
     let rate = |count, secs| Some(Rate { count, per: Duration::from_secs(secs), burst: 1 });
     declare(store, "call", &[("host", GroupSpec { rate: rate(1, 3600), ..GroupSpec::default() })]).await;
     let worker = worker(store).await;
-    let made = enqueue(store, &vec![keyed("call", &[("host", "a")]); 3]).await;
+    let made = enqueue(store, &vec![with_keys("call", &[("host", "a")]); 3]).await;
     assert_eq!(ids(&claim(store, worker, &["call"], 10).await), made[..1]);
     let host = GroupRef::of(command("call"), name("host"));
     store.set_group(&host, Some("a"), &Setting { limit: None, rate: rate(10, 1) }).await.unwrap();
@@ -155,7 +155,7 @@ async fn keys_are_shown_while_they_are_in_use_and_a_held_up_task_is_explained() 
     declare(store, "call", &[("host", host), ("total", GroupSpec::limit(1))]).await;
     let id = WorkerId(uuid::Uuid::new_v4());
     store.register_worker(&WorkerSpec { commands: vec![command("call")], ..spec(id) }).await.unwrap();
-    let made = enqueue(store, &vec![keyed("call", &[("host", "a")]); 2]).await;
+    let made = enqueue(store, &vec![with_keys("call", &[("host", "a")]); 2]).await;
     let first = claim(store, id, &["call"], 10).await;
     let words = |told: &kinfolk_core::Explanation| told.reasons.iter().map(Reason::word).collect::<Vec<_>>();
     assert_eq!(words(&store.explain(made[1]).await.unwrap()), ["key_full", "key_rate"]);
@@ -184,10 +184,10 @@ async fn who_is_sent_from_key_to_key_gets_room_at_last() {
     let spec = WorkerSpec { commands: vec![command("move")], ..spec(WorkerId(Uuid::new_v4())) };
     store.register_worker(&spec).await.unwrap();
     let worker = spec.id;
-    let (from, to) = (|| keyed("move", &[("from", "a")]), || keyed("move", &[("to", "b")]));
+    let (from, to) = (|| with_keys("move", &[("from", "a")]), || with_keys("move", &[("to", "b")]));
     enqueue(store, &[from(), to()]).await;
     let mut busy = [claim(store, worker, &["move"], 1).await, claim(store, worker, &["move"], 1).await];
-    let both = enqueue(store, &[keyed("move", &[("from", "a"), ("to", "b")])]).await[0];
+    let both = enqueue(store, &[with_keys("move", &[("from", "a"), ("to", "b")])]).await[0];
     // Others come in on either side as soon as there is room.
     for round in 0..100 {
         let side = round % 2;
@@ -209,12 +209,12 @@ async fn a_command_without_groups_knows_nothing_of_keys() {
     let Place { store, .. } = &Place::new();
     declare(store, "free", &[]).await;
     let worker = worker(store).await;
-    let refused = store.enqueue(&[keyed("free", &[("tenant", "acme")])]).await.unwrap();
+    let refused = store.enqueue(&[with_keys("free", &[("tenant", "acme")])]).await.unwrap();
     assert!(refused[0].id().is_err());
     let made = enqueue(store, &[task("free")]).await;
     let got = claim(store, worker, &["free"], 10).await;
     assert_eq!(ids(&got), made);
-    assert!(!got.tasks[0].keyed);
+    assert!(!got.tasks[0].holds_slots);
     settle(store, &got, Outcome::Done(None)).await;
     assert_eq!(store.task(made[0]).await.unwrap().unwrap().state, State::Completed);
 }
@@ -224,7 +224,7 @@ async fn values_of_a_fair_key_take_turns_inside_a_priority() {
     let Place { store, .. } = &Place::new();
     declare(store, "send", &[("tenant", GroupSpec::limit(100))]).await;
     let worker = worker(store).await;
-    let of = |tenant: &str| keyed("send", &[("tenant", tenant)]);
+    let of = |tenant: &str| with_keys("send", &[("tenant", tenant)]);
     let made = enqueue(store, &[of("a"), of("a"), of("a"), of("b"), of("b"), of("c"), task("send")]).await;
     let fair = Policy { fair: Some(name("tenant")), ..Policy::default() };
     store.set_queue(&queue(), &fair).await.unwrap();
@@ -244,7 +244,7 @@ async fn what_waits_behind_a_full_key_costs_a_claim_nothing() {
     let Place { store, .. } = &Place::new();
     declare(store, "send", &[("tenant", GroupSpec::limit(1))]).await;
     let worker = worker(store).await;
-    let of = |tenant: &str| keyed("send", &[("tenant", tenant)]);
+    let of = |tenant: &str| with_keys("send", &[("tenant", tenant)]);
     enqueue(store, &[of("busy")]).await;
     claim(store, worker, &["send"], 1).await;
     let few = quickest_round(store, worker, &of("free")).await;

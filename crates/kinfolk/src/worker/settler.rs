@@ -348,7 +348,7 @@ impl Settler {
 
     /// An attempt that held slots is recorded: what waited for them on its queue may start now.
     fn freed(&self, attempt: &Attempt) {
-        if attempt.task.keyed {
+        if attempt.task.holds_slots {
             self.shared.lanes[attempt.lane].wake.notify_one();
         }
     }
@@ -406,7 +406,7 @@ mod tests {
     fn ended(id: i32, children: usize) -> Ended {
         let id = i64::from(id);
         let task = ClaimedTask {
-            keyed: false,
+            holds_slots: false,
             waited: None,
             keys: Keys::new(),
             steps: 0,

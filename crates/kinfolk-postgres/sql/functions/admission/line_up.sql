@@ -10,7 +10,7 @@ create or replace function kinfolk.line_up(
     p_suspects boolean, p_low_priority integer[], p_low_position timestamptz[], p_low_id bigint[], p_priority integer,
     p_position timestamptz, p_id bigint, p_slack integer, p_now timestamptz,
     out ids bigint[], out commands integer[], out keys jsonb[], out ranks integer[], out edges integer[],
-    out keyed boolean, out suspects boolean, out is_last boolean, out left_out boolean, out last bigint
+    out starts_unique boolean, out suspects boolean, out is_last boolean, out left_out boolean, out last bigint
 )
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -146,10 +146,10 @@ begin
         group by e.id, e.pos
     ),
     locked as materialized (
-        select c.id as chosen, c.pos, c.edge, t.id, t.command_id, t.keys, t.suspect, t.starts_keyed
+        select c.id as chosen, c.pos, c.edge, t.id, t.command_id, t.keys, t.suspect, t.starts_unique
         from chosen c
         left join lateral (
-            select t.id, t.command_id, t.keys, t.suspect, t.unique_held and t.runs = 0 as starts_keyed
+            select t.id, t.command_id, t.keys, t.suspect, t.unique_held and t.runs = 0 as starts_unique
             from kinfolk.task t
             where t.id = c.id
                 and t.state::text = 'pending'
@@ -162,7 +162,7 @@ begin
         array_agg(k.keys order by k.pos) filter (where k.id is not null) as keys,
         array_agg(k.pos order by k.pos) filter (where k.id is not null) as ranks,
         array_agg(coalesce(k.edge, 2147483647) order by k.pos) filter (where k.id is not null) as edges,
-        bool_or(k.starts_keyed) as keyed, bool_or(k.suspect) as suspects, bool_or(k.id is null) as left_out, count(*) as chosen,
+        bool_or(k.starts_unique) as starts_unique, bool_or(k.suspect) as suspects, bool_or(k.id is null) as left_out, count(*) as chosen,
         (select max(e.pos) from ended e) as read, (select bool_or(e.is_full) from ended e) as is_full,
         least(max(k.pos), min(k.edge)) as reached, array_agg(k.chosen order by k.pos) as candidates
     into v_lined
@@ -172,7 +172,7 @@ begin
     keys := v_lined.keys;
     ranks := v_lined.ranks;
     edges := v_lined.edges;
-    keyed := coalesce(v_lined.keyed, false);
+    starts_unique := coalesce(v_lined.starts_unique, false);
     suspects := coalesce(v_lined.suspects, false);
     left_out := coalesce(v_lined.left_out, false);
     -- Positions are counted from the first candidate on, without gaps.

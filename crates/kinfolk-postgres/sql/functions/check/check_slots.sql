@@ -20,7 +20,7 @@ as $$
     left join kinfolk.slot_group g on g.id = s.group_id
     left join kinfolk.task t on t.id = s.task_id
     where g.id is null
-        or coalesce(not (t.keyed and (t.state = 'running' or (g.hold and t.state < 'completed' and t.runs > 0))), true)
+        or coalesce(not (t.holds_slots and (t.state = 'running' or (g.hold and t.state < 'completed' and t.runs > 0))), true)
     union all
     select 'a slot is of a group that its task''s command declares, and of the key that it gives',
         format('group %s, key %s', s.group_id, s.key), s.task_id

@@ -3,7 +3,7 @@
 -- whether to claim `again` at once (the worker has just been put down as idle: what was enqueued in that moment may
 -- have seen it as busy; or there may be more before the marks), and how many `steps` it made in `task_ready`: dead entries
 -- that can't be removed yet count, so that a caller knows when marks are worth it. Of a task `recorded` says how many checkpoints
--- its handler has written, `was_suspended` whether it was suspended before, `keyed` whether it holds slots, `keys` those it was enqueued
+-- its handler has written, `was_suspended` whether it was suspended before, `holds_slots` whether it holds slots, `keys` those it was enqueued
 -- with (null: none), `waited` how long it had waited since it was due (null: it has run before). `more` of the last row: so many were found to be held up by their keys that the claim ended there, and there
 -- may be others behind them.
 --
@@ -16,7 +16,7 @@
 -- On a queue with a fair key claims wait for each other, too, and take what `pick_turns` says: `turns` of the last row has the
 -- tasks in that order.
 -- Commands that have groups: claims on them go one after another by the admission locks of their groups, which come before any
--- row, too, and are waited for only where there is nothing else to take; see `pick_keyed`. Where none of their tasks could start,
+-- row, too, and are waited for only where there is nothing else to take; see `pick_with_keys`. Where none of their tasks could start,
 -- the claim is one of the other commands alone.
 --
 -- `p_low_*`: for each command in the lane `top`, then for each in the lane `child`, the position behind which to look,
@@ -94,7 +94,7 @@ begin
                 unique_held = t.unique_held and t.unique_scope <> 'pending',
                 lane = case when t.id = any (v_picked.tops) then 'root'::kinfolk.lane else t.lane end,
                 slot = t.lane = 'child' and v_scope.child_limit is not null,
-                keyed = ((t.keys is not null and t.command_id = any (v_scope.grouped)) or t.command_id = any (v_scope.total))
+                holds_slots = ((t.keys is not null and t.command_id = any (v_scope.grouped)) or t.command_id = any (v_scope.total))
                     and (v_scope.holds is not true or kinfolk.has_slot(t.id, t.command_id, t.keys)),
                 blocked_group = null,
                 blocked_key = null,
@@ -108,7 +108,7 @@ begin
                 coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)),
                 t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace, t.priority, t.position, null::timestamptz,
                 false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer,
-                case when t.id = any (v_picked.tops) then 'top' else t.lane::text end, null::bigint, t.steps, t.was_suspended, t.keyed,
+                case when t.id = any (v_picked.tops) then 'top' else t.lane::text end, null::bigint, t.steps, t.was_suspended, t.holds_slots,
                 null::boolean, null::boolean, null::bigint[], t.keys, case when t.runs = 1 then t.started_at - t.due end;
             get diagnostics v_taken = row_count;
         end if;

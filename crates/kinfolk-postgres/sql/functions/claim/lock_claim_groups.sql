@@ -7,7 +7,7 @@ as $$
 declare
     v_asked text[] := p_scope.commands;
 begin
-    if p_scope.fair is null and not kinfolk.has_keyed_work(p_scope.queue_id, p_scope.commands) then
+    if p_scope.fair is null and not kinfolk.has_work_with_keys(p_scope.queue_id, p_scope.commands) then
         p_scope.commands := kinfolk.without_groups(p_scope.commands);
         p_scope.wakes := true;
     else

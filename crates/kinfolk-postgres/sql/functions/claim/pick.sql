@@ -13,7 +13,7 @@
 create or replace function kinfolk.pick(
     p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[],
     p_low_priority integer[], p_low_position timestamptz[], p_low_id bigint[],
-    out ids bigint[], out tops bigint[], out keyed boolean, out short boolean
+    out ids bigint[], out tops bigint[], out starts_unique boolean, out short boolean
 )
 language plpgsql volatile
 as $$
@@ -28,7 +28,7 @@ declare
 begin
     ids := '{}';
     tops := '{}';
-    keyed := false;
+    starts_unique := false;
     short := false;
     while v_left > 0 and cardinality(v_lines.commands) > 0 loop
         v_is_last := cardinality(v_lines.commands) = 1;
@@ -42,7 +42,7 @@ begin
         if v_pass.many > 0 then
             ids := ids || v_pass.ids;
             tops := tops || v_pass.tops;
-            keyed := keyed or v_pass.starts_unique;
+            starts_unique := starts_unique or v_pass.starts_unique;
             v_left := v_left - v_pass.many;
             v_top_room := v_top_room - cardinality(v_pass.tops);
             v_child_room := v_child_room - v_pass.children;

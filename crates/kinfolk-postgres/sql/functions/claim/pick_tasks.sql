@@ -25,7 +25,7 @@ begin
     if p_scope.groups is not null or p_scope.fair is not null then
         v_picked := kinfolk.pick_grouped(p_call, p_scope, p_work, v_picked, v_lanes, v_rooms);
     elsif p_work.beside or cardinality(p_scope.commands) > 1 then
-        select p.ids, p.tops, p.keyed, p.short
+        select p.ids, p.tops, p.starts_unique, p.short
         into v_picked.ids, v_picked.tops, v_picked.starts_unique, v_picked.short
         from kinfolk.pick(p_scope.queue_id, p_scope.commands, p_call.most,
             case when p_work.beside then v_lanes else '{top}' end, v_rooms,
@@ -50,7 +50,7 @@ begin
         from head h;
     end if;
     if p_work.has_suspects and p_scope.groups is null and p_scope.fair is null then
-        select p.ids, p.tops, p.keyed
+        select p.ids, p.tops, p.starts_unique
         into v_picked.ids, v_picked.tops, v_picked.starts_unique
         from kinfolk.pick_suspect(p_call.worker_id, p_scope.queue_id, p_scope.commands, p_call.most, v_lanes, v_rooms,
             v_picked.ids) p;

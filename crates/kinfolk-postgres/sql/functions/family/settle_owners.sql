@@ -33,7 +33,7 @@ begin
         select t.*
         from (select distinct o.id from unnest(p_owners) as o(id)) o
         cross join lateral (
-            select t.id, t.queue_id, t.fan_out_id, t.nth, t.depth, t.outcome, t.keyed
+            select t.id, t.queue_id, t.fan_out_id, t.nth, t.depth, t.outcome, t.holds_slots
             from kinfolk.task t
             where t.id = o.id
                 and t.state::text = 'waiting'
@@ -89,12 +89,12 @@ begin
         array_agg((e.depth - 1)::smallint) filter (where e.fan_out_id is not null) as depths,
         array_agg(e.next_state) filter (where e.fan_out_id is not null) as states,
         (select array_agg(distinct r.queue_id) from resumed r) as resumed,
-        array_agg(e.id) filter (where e.keyed) as keyed
+        array_agg(e.id) filter (where e.holds_slots) as holders
     into v_ended
     from over e;
 
-    if v_ended.keyed is not null then
-        perform kinfolk.release_slots(v_ended.keyed);
+    if v_ended.holders is not null then
+        perform kinfolk.release_slots(v_ended.holders);
     end if;
     if v_ended.resumed is not null then
         perform kinfolk.notify_queues(v_ended.resumed, false);

@@ -31,9 +31,9 @@ begin
         return;
     end if;
     update kinfolk.task t
-    set keyed = true
+    set holds_slots = true
     where t.id = any (v_need.tasks)
-        and not t.keyed;
+        and not t.holds_slots;
     perform kinfolk.take_slots(v_need.groups, v_need.keys, v_need.tasks, false);
 end
 $$;

@@ -79,15 +79,15 @@ begin
             and t.worker_id is not null
             and t.runs = 1
             and t.cancel_requested_at is null
-        returning g.nth::integer as nth, t.id, t.queue_id, t.root_id, t.fan_out_id, t.nth as child, t.keyed,
+        returning g.nth::integer as nth, t.id, t.queue_id, t.root_id, t.fan_out_id, t.nth as child, t.holds_slots,
             t.command_id, t.keys
     )
     select array_agg(d.nth) as items, array_agg(distinct d.queue_id) filter (where d.queue_id = any (v_limited)) as queues,
         array_agg(d.fan_out_id) filter (where d.fan_out_id is not null) as fan_outs,
         array_agg(d.child) filter (where d.fan_out_id is not null) as children,
         array_agg(distinct d.root_id) filter (where d.root_id is not null) as families,
-        array_agg(d.id) filter (where d.keyed) as keyed, array_agg(d.command_id) filter (where d.keyed) as commands,
-        array_agg(d.keys) filter (where d.keyed) as keys
+        array_agg(d.id) filter (where d.holds_slots) as holders, array_agg(d.command_id) filter (where d.holds_slots) as commands,
+        array_agg(d.keys) filter (where d.holds_slots) as keys
     into v_done
     from done d;
     -- point: settle.done
@@ -107,8 +107,8 @@ begin
     if v_done.queues is not null then
         perform kinfolk.notify_queues(v_done.queues, false);
     end if;
-    if v_done.keyed is not null then
-        perform kinfolk.free_slots(v_done.keyed, v_done.commands, v_done.keys, null);
+    if v_done.holders is not null then
+        perform kinfolk.free_slots(v_done.holders, v_done.commands, v_done.keys, null);
     end if;
 end
 $$;

@@ -23,7 +23,7 @@ begin
     if p_maker.was_suspended then
         perform kinfolk.wait_for_family(array[p_maker.task_id]);
     end if;
-    if p_maker.keyed then
+    if p_maker.holds_slots then
         perform kinfolk.release_slots(array[p_maker.task_id]);
     end if;
     if p_maker.slot then

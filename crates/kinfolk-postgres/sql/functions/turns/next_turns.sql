@@ -4,7 +4,7 @@
 create or replace function kinfolk.next_turns(
     p_queue integer, p_lines kinfolk.line[], p_size integer, p_top_room integer, p_child_room integer,
     p_passed bigint[], p_turn text,
-    out ids bigint[], out commands integer[], out keys jsonb[], out turns text[], out keyed boolean, out left_out boolean,
+    out ids bigint[], out commands integer[], out keys jsonb[], out turns text[], out starts_unique boolean, out left_out boolean,
     out passed bigint[]
 )
 language plpgsql volatile
@@ -77,10 +77,10 @@ begin
         limit p_size
     ),
     locked as materialized (
-        select c.id as chosen, c.pos, c.value, t.id, t.command_id, t.keys, t.starts_keyed
+        select c.id as chosen, c.pos, c.value, t.id, t.command_id, t.keys, t.starts_unique
         from chosen c
         left join lateral (
-            select t.id, t.command_id, t.keys, t.unique_held and t.runs = 0 as starts_keyed
+            select t.id, t.command_id, t.keys, t.unique_held and t.runs = 0 as starts_unique
             from kinfolk.task t
             where t.id = c.id
                 and t.state::text = 'pending'
@@ -92,9 +92,9 @@ begin
         array_agg(k.command_id order by k.pos) filter (where k.id is not null),
         array_agg(k.keys order by k.pos) filter (where k.id is not null),
         array_agg(k.value order by k.pos) filter (where k.id is not null),
-        coalesce(bool_or(k.starts_keyed), false), coalesce(bool_or(k.id is null), false),
+        coalesce(bool_or(k.starts_unique), false), coalesce(bool_or(k.id is null), false),
         coalesce(array_agg(k.chosen) filter (where k.id is null), '{}')
-    into ids, commands, keys, turns, keyed, left_out, passed
+    into ids, commands, keys, turns, starts_unique, left_out, passed
     from locked k;
 end
 $$;

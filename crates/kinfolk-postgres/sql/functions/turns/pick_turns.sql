@@ -5,14 +5,14 @@
 -- queue's number below zero, `blocked_key` the value. So each line is a range of `task_turn`, however a task came to
 -- be open. They are shown as open. Claims on such a queue go one after another, by the queue's admission lock.
 --
--- Locks the tasks whose turn it is, and takes their slots, as `pick_keyed` does for other queues: one of each value,
+-- Locks the tasks whose turn it is, and takes their slots, as `pick_with_keys` does for other queues: one of each value,
 -- from the one after the queue's last turn on, then the second of each. A task that is blocked behind a full key has had its
 -- turn. A lane without room is not looked at, nor are suspects while the worker may take none: they cost their value no turn.
--- `p_taken`: what this claim has already. What is in other hands is passed over. Pages grow as they do in `pick_keyed`.
+-- `p_taken`: what this claim has already. What is in other hands is passed over. Pages grow as they do in `pick_with_keys`.
 create or replace function kinfolk.pick_turns(
     p_worker uuid, p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[],
     p_taken bigint[], p_now timestamptz,
-    out ids bigint[], out tops bigint[], out keyed boolean, out more boolean, out left_out boolean
+    out ids bigint[], out tops bigint[], out starts_unique boolean, out more boolean, out left_out boolean
 )
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -36,7 +36,7 @@ declare
 begin
     ids := '{}';
     tops := '{}';
-    keyed := false;
+    starts_unique := false;
     more := false;
     left_out := false;
     select v_top_room - count(*) filter (where t.lane = 'top'), v_child_room - count(*) filter (where t.lane = 'child')
@@ -62,7 +62,7 @@ begin
         ids := ids || v_page.taken;
         v_passed := v_passed || v_page.taken;
         tops := tops || v_page.tops;
-        keyed := keyed or v_line.keyed;
+        starts_unique := starts_unique or v_line.starts_unique;
         v_left := v_left - cardinality(v_page.taken);
         v_top_room := v_top_room - cardinality(v_page.tops);
         v_child_room := v_child_room - v_page.children;

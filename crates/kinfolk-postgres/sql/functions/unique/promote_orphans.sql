@@ -44,7 +44,7 @@ begin
     v_id := nextval('kinfolk.task_id');
     select k.outcome
     into v_outcome
-    from kinfolk.enqueue_keyed(row(v_id, v_holder.queue_id, v_holder.command_id, v_holder.priority, v_holder.max_attempts,
+    from kinfolk.enqueue_unique(row(v_id, v_holder.queue_id, v_holder.command_id, v_holder.priority, v_holder.max_attempts,
         p_now, v_holder.timeout_us, null, v_payload, v_holder.unique_key, v_holder.unique_scope, v_holder.unique_window_us, v_rule,
         kinfolk.inherited_keys(v_holder.command_id, null, v_holder.keys))::kinfolk.new_task, p_now) k;
     if v_outcome = 'existing' then

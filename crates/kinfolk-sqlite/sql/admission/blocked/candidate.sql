@@ -2,7 +2,7 @@
 -- params: 1 id
 -- index:  by number
 select keys,
-       keyed,
+       holds_slots,
        parent_id,
        blocked_group,
        blocked_key,

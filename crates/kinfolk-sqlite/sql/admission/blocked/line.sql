@@ -9,7 +9,7 @@ select queue_id,
        position,
        blocked_group,
        blocked_key,
-       keyed,
+       holds_slots,
        keys,
        bounces
 from task

@@ -1,5 +1,5 @@
 -- go_on: what a running task wants to wait for is there already: it is in line again, at its old position and at no cost.
--- params: 1 id, 2 steps, 3 keyed, 4 now
+-- params: 1 id, 2 steps, 3 holds_slots, 4 now
 -- index:  by number
 update task
 set state      = 'pending',
@@ -8,7 +8,7 @@ set state      = 'pending',
     suspect    = 0,
     strikes    = 0,
     worker     = null,
-    keyed      = ?3,
+    holds_slots = ?3,
     slot       = 0,
     steps      = ?2,
     was_suspended = 1,

@@ -1,5 +1,5 @@
 -- suspend: a running task waits without a worker, at no cost; its worker lived, so it is no suspect.
--- params: 1 id, 2 steps, 3 timer or null, 4 signals or null, 5 keyed, 6 now
+-- params: 1 id, 2 steps, 3 timer or null, 4 signals or null, 5 holds_slots, 6 now
 -- index:  by number
 update task
 set state      = 'waiting',
@@ -9,7 +9,7 @@ set state      = 'waiting',
     suspect    = 0,
     strikes    = 0,
     worker     = null,
-    keyed      = ?5,
+    holds_slots = ?5,
     slot       = 0,
     steps      = ?2,
     was_suspended = 1,

@@ -12,11 +12,11 @@
 -- first is as large as the claim, and the more are held up by their keys, the larger the next, so that blocking many costs
 -- few pages.
 
-create or replace function kinfolk.pick_keyed(
+create or replace function kinfolk.pick_with_keys(
     p_worker uuid, p_queue integer, p_commands text[], p_groups integer[], p_limit integer, p_lanes kinfolk.lane[],
     p_rooms integer[], p_beside boolean, p_limited boolean, p_suspects boolean, p_low_priority integer[],
     p_low_position timestamptz[], p_low_id bigint[], p_now timestamptz,
-    out ids bigint[], out tops bigint[], out keyed boolean, out short boolean, out more boolean, out left_out boolean
+    out ids bigint[], out tops bigint[], out starts_unique boolean, out short boolean, out more boolean, out left_out boolean
 )
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -44,7 +44,7 @@ declare
 begin
     ids := '{}';
     tops := '{}';
-    keyed := false;
+    starts_unique := false;
     more := false;
     left_out := false;
     if kinfolk.awaited_groups(p_groups) <> '{}' then
@@ -74,8 +74,8 @@ begin
                 and c.grouped))
         then
             -- Nothing here that groups are asked about; what has come since then must not go past them.
-            select p.ids, p.tops, p.keyed, p.short
-            into ids, tops, keyed, short
+            select p.ids, p.tops, p.starts_unique, p.short
+            into ids, tops, starts_unique, short
             from kinfolk.pick(p_queue, kinfolk.without_groups(p_commands), p_limit, p_lanes, p_rooms, '{}', '{}', '{}') p;
             return;
         end if;
@@ -99,7 +99,7 @@ begin
         else
             -- One line: nothing to merge.
             with line as materialized (
-                select t.id, t.command_id, t.keys, t.unique_held and t.runs = 0 as starts_keyed
+                select t.id, t.command_id, t.keys, t.unique_held and t.runs = 0 as starts_unique
                 from kinfolk.task t
                 where t.queue_id = p_queue
                     and t.lane = p_lanes[1]
@@ -114,7 +114,7 @@ begin
             )
             select array_agg(l.id) as ids, array_agg(l.command_id) as commands, array_agg(l.keys) as keys,
                 null::integer[] as ranks, null::integer[] as edges,
-                bool_or(l.starts_keyed) as keyed, false as suspects, count(*) < v_size as is_last, false as left_out,
+                bool_or(l.starts_unique) as starts_unique, false as suspects, count(*) < v_size as is_last, false as left_out,
                 null::bigint as last
             into v_heads
             from line l;
@@ -136,7 +136,7 @@ begin
             v_child_room, v_may_suspect, v_left, p_limited or v_heads.suspects, p_now) a;
         ids := ids || v_page.taken;
         tops := tops || v_page.tops;
-        keyed := keyed or v_heads.keyed;
+        starts_unique := starts_unique or v_heads.starts_unique;
         v_left := v_left - cardinality(v_page.taken);
         v_top_room := v_top_room - cardinality(v_page.tops);
         v_child_room := v_child_room - v_page.children;

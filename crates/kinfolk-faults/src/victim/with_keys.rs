@@ -18,14 +18,14 @@ use crate::victim::Orders;
 use crate::{journal, ledger};
 
 /// The commands whose tasks have keys; the last one has a queue of its own.
-pub const KEYED: [&str; 3] = ["keyed", "keyed_too", "keyed_aside"];
+pub const WITH_KEYS: [&str; 3] = ["with_keys", "with_keys_too", "with_keys_aside"];
 /// The group of the first one that [`Mode::Regroup`](super::Mode::Regroup) removes.
 pub const SPARE: &str = "spare";
 const ASIDE: &str = "aside";
 
 /// What a task with keys does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Keyed {
+pub struct WithKeys {
     /// The rooms that it takes a place in while it works.
     pub rooms: Vec<Room>,
     /// Attempts that end in an error before one goes well.
@@ -59,12 +59,12 @@ pub struct Passed {
 }
 
 /// The command of this name, as it is registered: on its queue, without groups.
-pub fn keyed_command(name: &str) -> Result<Command> {
-    let queue = if name == KEYED[2] { QueueName::new(ASIDE)? } else { QueueName::default() };
+pub fn command_with_keys(name: &str) -> Result<Command> {
+    let queue = if name == WITH_KEYS[2] { QueueName::new(ASIDE)? } else { QueueName::default() };
     Ok(Command { queue, ..Command::new(CommandName::new(name)?) })
 }
 
-impl Keyed {
+impl WithKeys {
     /// The task that does this, with these keys.
     pub fn task(&self, command: &str, keys: Keys) -> Result<NewTask> {
         Ok(NewTask { keys, ..NewTask::new(CommandName::new(command)?, Json::of(self)?) })
@@ -73,32 +73,32 @@ impl Keyed {
 
 /// Gives a worker all of them.
 pub(super) fn add(mut builder: WorkerBuilder, orders: &Orders) -> Result<WorkerBuilder> {
-    for name in KEYED {
+    for name in WITH_KEYS {
         let (file, work) = (orders.ledger.clone(), Duration::from_millis(orders.work_ms));
-        let handler = move |ctx: Ctx, keyed: Keyed| act(ctx, keyed, file.clone(), work);
-        builder = builder.handler(keyed_command(name)?, handler);
+        let handler = move |ctx: Ctx, with_keys: WithKeys| act(ctx, with_keys, file.clone(), work);
+        builder = builder.handler(command_with_keys(name)?, handler);
     }
     Ok(builder)
 }
 
-async fn act(ctx: Ctx, keyed: Keyed, ledger: PathBuf, work: Duration) -> Result<Done<()>, TaskError> {
+async fn act(ctx: Ctx, with_keys: WithKeys, ledger: PathBuf, work: Duration) -> Result<Done<()>, TaskError> {
     const SOON: Duration = Duration::from_millis(1);
-    let places = enter(&ledger, &keyed.rooms)?;
-    if let Some(group) = &keyed.slows {
+    let places = enter(&ledger, &with_keys.rooms)?;
+    if let Some(group) = &with_keys.slows {
         ctx.slow_down_for(group, SOON).await?;
     }
-    if keyed.blocks {
+    if with_keys.blocks {
         std::thread::sleep(work);
     } else {
         tokio::time::sleep(work).await;
     }
-    let attempts = if keyed.snoozes { ctx.kinfolk().store().attempts(ctx.task()).await? } else { Vec::new() };
+    let attempts = if with_keys.snoozes { ctx.kinfolk().store().attempts(ctx.task()).await? } else { Vec::new() };
     // Left before the engine is told: from here on others may come.
     drop(places);
-    if ctx.attempt() <= keyed.errors {
+    if ctx.attempt() <= with_keys.errors {
         return Err(TaskError::new("an error, as planned").retry_after(SOON));
     }
-    if keyed.snoozes && attempts.is_empty() {
+    if with_keys.snoozes && attempts.is_empty() {
         return Ok(Done::snooze(SOON));
     }
     ledger::note(&ledger, ctx.task())?;
@@ -107,7 +107,7 @@ async fn act(ctx: Ctx, keyed: Keyed, ledger: PathBuf, work: Duration) -> Result<
 
 /// Sets the limit of a group, and removes it.
 pub(super) async fn regroup(store: &dyn Store) -> Result<()> {
-    let spare = GroupRef::of(CommandName::new(KEYED[0])?, GroupName::new(SPARE)?);
+    let spare = GroupRef::of(CommandName::new(WITH_KEYS[0])?, GroupName::new(SPARE)?);
     store.set_group(&spare, None, &Setting { limit: Some(2), rate: None }).await?;
     Ok(store.remove_group(&spare).await?)
 }

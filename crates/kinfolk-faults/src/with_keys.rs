@@ -1,6 +1,6 @@
 //! What must hold of keys after every fault: by the times that the store has recorded, and by what the handlers saw.
 //!
-//! Every task of [`KEYED`] says in its payload which keys it has and what their limits are, so that nothing here trusts what
+//! Every task of [`WITH_KEYS`] says in its payload which keys it has and what their limits are, so that nothing here trusts what
 //! a store says of its slots.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use kinfolk_core::{Attempt, KeyFilter, Store, Task, TaskId, Timestamp};
 use crate::journal;
 use crate::ledger::Ledger;
 use crate::sound::{all_tasks, assert_sound};
-use crate::victim::{KEYED, Keyed, Passed, Room, passed_file};
+use crate::victim::{WITH_KEYS, WithKeys, Passed, Room, passed_file};
 
 /// Someone was in a room from here until there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,10 +75,10 @@ pub fn judge_seen(seen: &[Passed], late: &BTreeSet<u32>) -> Result<()> {
 /// Who was in which room, by the times in the store.
 async fn stays(store: &dyn Store) -> Result<Stays> {
     let mut stays = Stays::new();
-    for task in all_tasks(store).await?.values().filter(|task| KEYED.contains(&task.command.as_str())) {
+    for task in all_tasks(store).await?.values().filter(|task| WITH_KEYS.contains(&task.command.as_str())) {
         let attempts = store.attempts(task.id).await?;
-        let keyed: Keyed = task.payload.to()?;
-        for room in keyed.rooms {
+        let with_keys: WithKeys = task.payload.to()?;
+        for room in with_keys.rooms {
             let its = stays_of(task, &attempts, room.hold)?;
             stays.entry(room).or_default().extend(its);
         }

@@ -1,6 +1,6 @@
 -- Whether a claim of these commands on a queue may find something to do that groups have to be asked about: an open task of a
 -- command that has some, or one that may become open by this claim, or room for one that waits behind a key.
-create or replace function kinfolk.has_keyed_work(p_queue integer, p_commands text[]) returns boolean
+create or replace function kinfolk.has_work_with_keys(p_queue integer, p_commands text[]) returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$

@@ -9,10 +9,10 @@ use kinfolk_core::{Command, CommandName, GroupName, GroupRef, GroupSpec, Groups,
 use kinfolk_core::{State, TaskId, Timestamp};
 use kinfolk_faults::bed::{Bed, Kind};
 use kinfolk_faults::journal;
-use kinfolk_faults::keyed::{Stay, Stays, assert_limits, judge_seen, most_at_once, never_passed};
+use kinfolk_faults::with_keys::{Stay, Stays, assert_limits, judge_seen, most_at_once, never_passed};
 use kinfolk_faults::process::Process;
 use kinfolk_faults::sound::{all_tasks, wait_drained};
-use kinfolk_faults::victim::{KEYED, Keyed, Orders, Room, enter, keyed_command, made, passed_file};
+use kinfolk_faults::victim::{WITH_KEYS, WithKeys, Orders, Room, enter, command_with_keys, made, passed_file};
 
 use crate::flows::assert_no_deadlock;
 use crate::kill_loop::{losses, wait_running};
@@ -58,19 +58,19 @@ impl Load {
     fn commands(&self) -> Result<Vec<Command>> {
         let groups = Groups(self.groups.iter().cloned().collect());
         let mut commands = Vec::new();
-        for name in KEYED {
+        for name in WITH_KEYS {
             let mut its = groups.clone();
-            if name == KEYED[0] {
+            if name == WITH_KEYS[0] {
                 its = its.and(GroupName::total(), GroupSpec::limit(self.total));
             }
-            commands.push(Command { groups: Some(its), ..keyed_command(name)? });
+            commands.push(Command { groups: Some(its), ..command_with_keys(name)? });
         }
         Ok(commands)
     }
 
     /// A task with some keys, often the same ones, and sometimes none.
     fn task(&mut self) -> Result<NewTask> {
-        let command = KEYED[usize::try_from(self.chance.below(KEYED.len() as u64))?];
+        let command = WITH_KEYS[usize::try_from(self.chance.below(WITH_KEYS.len() as u64))?];
         let (mut keys, mut rooms) = (Keys::new(), Vec::new());
         for (name, spec) in &self.groups {
             if !self.chance.once_in(3) {
@@ -83,12 +83,12 @@ impl Load {
             rooms.push(Room { name: room, limit: spec.limit.unwrap_or(u32::MAX), hold: spec.hold });
             keys = keys.and(name.clone(), key);
         }
-        if command == KEYED[0] {
+        if command == WITH_KEYS[0] {
             rooms.push(Room { name: "total".to_owned(), limit: self.total, hold: false });
         }
         let errors = u16::from(self.chance.once_in(10));
         let (snoozes, blocks) = (self.chance.once_in(10), self.chance.once_in(4));
-        let task = Keyed { rooms, errors, snoozes, blocks, slows: None }.task(command, keys)?;
+        let task = WithKeys { rooms, errors, snoozes, blocks, slows: None }.task(command, keys)?;
         Ok(NewTask { priority: Some(i32::try_from(self.chance.below(3))?), ..task })
     }
 
@@ -99,7 +99,7 @@ impl Load {
     /// One of the groups, as an operator calls it.
     fn any_group(&mut self) -> Result<GroupRef> {
         let (name, spec) = &self.groups[usize::try_from(self.chance.below(self.groups.len() as u64))?];
-        let owner = CommandName::new(KEYED[usize::try_from(self.chance.below(KEYED.len() as u64))?])?;
+        let owner = CommandName::new(WITH_KEYS[usize::try_from(self.chance.below(WITH_KEYS.len() as u64))?])?;
         Ok(if spec.shared { GroupRef::shared(name.clone()) } else { GroupRef::of(owner, name.clone()) })
     }
 }
@@ -114,7 +114,7 @@ struct Crew {
 impl Crew {
     fn start(bed: &Bed) -> Result<Self> {
         let lease_ms = u64::try_from(LEASE.as_millis())?;
-        let orders = Orders { work_ms: 15, lease_ms, keyed: true, ..worker(bed) };
+        let orders = Orders { work_ms: 15, lease_ms, with_keys: true, ..worker(bed) };
         let mut processes = (0..WORKERS).map(|_| start("a worker", &orders)).collect::<Result<Vec<_>>>()?;
         processes.iter_mut().try_for_each(|process| process.wait_line("ready", PATIENCE).map(drop))?;
         Ok(Self { orders, processes, late: BTreeSet::new() })

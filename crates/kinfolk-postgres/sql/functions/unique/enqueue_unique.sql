@@ -1,7 +1,7 @@
 -- Enqueues one task under a unique key: a new task when nobody holds the key, else what `on_duplicate` says.
 -- Reads `task_unique`, locks nothing: a newcomer that is laid into the holder only appends a row to `duplicate`.
 
-create or replace function kinfolk.enqueue_keyed(p_task kinfolk.new_task, p_now timestamptz, out outcome text, out holder bigint)
+create or replace function kinfolk.enqueue_unique(p_task kinfolk.new_task, p_now timestamptz, out outcome text, out holder bigint)
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off

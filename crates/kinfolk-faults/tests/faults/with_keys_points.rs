@@ -8,9 +8,9 @@ use anyhow::{Context, Result};
 use kinfolk_core::crash::GROUP_POINTS;
 use kinfolk_core::{Command, GroupSpec, Groups, Keys, NewTask};
 use kinfolk_faults::bed::{Bed, Kind};
-use kinfolk_faults::keyed::assert_limits;
+use kinfolk_faults::with_keys::assert_limits;
 use kinfolk_faults::sound::wait_drained;
-use kinfolk_faults::victim::{KEYED, Keyed, Mode, Orders, Room, SPARE, keyed_command, made};
+use kinfolk_faults::victim::{WITH_KEYS, WithKeys, Mode, Orders, Room, SPARE, command_with_keys, made};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -39,24 +39,24 @@ fn groups() -> Result<Groups> {
 }
 
 fn task(number: u16) -> Result<NewTask> {
-    let (command, message) = (KEYED[usize::from(number % 2)], format!("m{}", number % 3));
+    let (command, message) = (WITH_KEYS[usize::from(number % 2)], format!("m{}", number % 3));
     let rooms = vec![
         Room { name: format!("{command}.{message}"), limit: 1, hold: true },
         Room { name: "acme".to_owned(), limit: 3, hold: false },
     ];
     let (errors, slows) = (u16::from(number.is_multiple_of(4)), Some("tenant".to_owned()));
     let keys = Keys::of([("message", message.as_str()), ("tenant", "acme"), (SPARE, "any")])?;
-    Keyed { rooms, errors, slows, ..Keyed::default() }.task(command, keys)
+    WithKeys { rooms, errors, slows, ..WithKeys::default() }.task(command, keys)
 }
 
 async fn die_at(kind: Kind, point: &'static str) -> Result<()> {
     let bed = Bed::new(kind).await?;
     let store = bed.open().await?;
-    let command = |name: &str| anyhow::Ok(Command { groups: Some(groups()?), ..keyed_command(name)? });
-    store.register(&[command(KEYED[0])?, command(KEYED[1])?]).await?;
+    let command = |name: &str| anyhow::Ok(Command { groups: Some(groups()?), ..command_with_keys(name)? });
+    store.register(&[command(WITH_KEYS[0])?, command(WITH_KEYS[1])?]).await?;
     let tasks = (0..TASKS).map(task).collect::<Result<Vec<_>>>()?;
     let answered = made(&store.enqueue(&tasks).await?)?;
-    let orders = Orders { capacity: 4, keyed: true, ..worker(&bed) };
+    let orders = Orders { capacity: 4, with_keys: true, ..worker(&bed) };
     let deaths = tokio::task::spawn_blocking(move || -> Result<_> {
         // Someone dies with slots in hand, so that there is something to recover.
         start_doomed("the first victim", &orders, "handler.before:2")?.wait_abort(PATIENCE)?;
