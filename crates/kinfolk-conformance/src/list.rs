@@ -23,7 +23,7 @@ macro_rules! every_contract {
             ]
             audit: [
                 the_log_is_newest_first_in_pages, long_and_hostile_texts_are_cut, old_entries_are_pruned,
-                the_mark_moves_with_every_commit,
+                the_change_number_moves_with_every_commit,
             ]
             errors: [
                 every_attempt_that_fails_is_logged, only_failures_are_logged, a_repeated_settle_logs_nothing,

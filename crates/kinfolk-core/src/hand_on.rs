@@ -89,7 +89,7 @@ macro_rules! hand_on {
             check() -> Vec<$crate::inspect::Violation>;
             audit_log(before: Option<i64>, limit: usize) -> Vec<$crate::audit::Audited>;
             errors(filter: &$crate::error_log::ErrorFilter) -> Vec<$crate::error_log::LoggedError>;
-            change_mark() -> u64;
+            change_number() -> u64;
             doctor() -> Vec<$crate::inspect::Finding>;
         });
 

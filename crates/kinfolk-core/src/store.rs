@@ -248,7 +248,7 @@ pub trait Inspect: Send + Sync {
 
     /// A number that differs from the one this process was told before if anything was committed since: whoever shows the store
     /// live looks again then. It may differ for nothing. Reads no table.
-    async fn change_mark(&self) -> Answer<u64>;
+    async fn change_number(&self) -> Answer<u64>;
 
     /// Look for trouble around the store: schema, clock, connections, dead tuples, dead workers, tasks no worker can run.
     async fn doctor(&self) -> Answer<Vec<Finding>>;

@@ -30,7 +30,7 @@ begin
             ('kinfolk_viewer', array['get_task', 'history', 'results', 'get_attempts', 'runs', 'list_tasks', 'find_tasks', 'get_tasks',
                 'count_matching', 'count_by_command', 'failed_tasks', 'pending_facts', 'children', 'tally', 'progress', 'stats',
                 'count_tasks', 'minutes', 'queues', 'commands', 'workers', 'schedules', 'check_invariants', 'doctor', 'folded', 'holds',
-                'is_active', 'statuses', 'explain', 'groups', 'keys', 'change_mark', 'errors']),
+                'is_active', 'statuses', 'explain', 'groups', 'keys', 'change_number', 'errors']),
             -- Those who run handlers in the database.
             ('kinfolk_worker', array['commands', 'find_handler', 'enter', 'handling', 'depart', 'finish', 'run_function',
                 'call_function', 'call_handler', 'open_envelope', 'named_in', 'begin_send', 'send_key', 'end_send', 'log_error',

@@ -106,8 +106,8 @@ fn shown(address: &str) -> Option<String> {
     let at = if user.is_empty() { "" } else { "@" };
     let options = options.split('&').filter(|option| option.split_once('=').is_some_and(|(key, _)| open(key)));
     let options: Vec<&str> = options.collect();
-    let mark = if options.is_empty() { "" } else { "?" };
-    Some(format!("{scheme}://{user}{at}{place}{mark}{}", options.join("&")))
+    let question = if options.is_empty() { "" } else { "?" };
+    Some(format!("{scheme}://{user}{at}{place}{question}{}", options.join("&")))
 }
 
 #[cfg(test)]

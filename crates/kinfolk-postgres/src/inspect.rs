@@ -59,7 +59,7 @@ const RESULTS: &str = "select * from kinfolk.results($1, $2, $3, $4)";
 const AUDIT_LOG: &str = "select id, at, who, what, subject, tasks from kinfolk.audit_log($1, $2)";
 const ERRORS: &str =
     "select id, at, task, command, queue, attempt, handler, failure from kinfolk.errors($1, $2, $3, $4, $5)";
-const CHANGE_MARK: &str = "select kinfolk.change_mark()";
+const CHANGE_NUMBER: &str = "select kinfolk.change_number()";
 const DOCTOR: &str = "select * from kinfolk.doctor($1)";
 
 #[async_trait]
@@ -248,8 +248,8 @@ impl Inspect for PgStore {
         rows.iter().map(rows::logged_error).collect()
     }
 
-    async fn change_mark(&self) -> Answer<u64> {
-        let rows = self.look(CHANGE_MARK, &[]).await?;
+    async fn change_number(&self) -> Answer<u64> {
+        let rows = self.look(CHANGE_NUMBER, &[]).await?;
         Ok(rows.first().map_or(0, |row| row.get::<_, i64>(0).cast_unsigned()))
     }
 

@@ -90,15 +90,15 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         declarations declared_groups groups_given group_given require_groups require_setting is_whole
         lock_declarations shape_of changed_declarations hold_still declare_groups leave_group erase_group open_blocked
         free_idle enter_running carry_over rein_in group_of set_group remove_group slow_down slow_down_for slow_downs
-        slow_down_all lock_groups mark_group mark_some;
+        slow_down_all lock_groups add_ready_group add_awaited_keys;
     claim:
         claim lock_claim lock_claim_groups wait_for_admission claimed_before closed_claim open_work open_due pick_tasks
         pick find_lines begin_at merge_lines lock_heads lines_behind pick_suspect may_run_suspect pick_grouped
         fold_picked note_started end_claim next_due next_wake put_idle flush;
     admission:
         lock_admission try_lock_groups wait_for_groups declared_by has_open has_work_with_keys without_groups pick_with_keys
-        line_up next_marks marks_behind marks_for go_on_behind next_size admit_page admit_one_by_one needs_of reserve
-        mark_keys unmark_keys awaited_groups waiting_lines key_rooms keeps_room rate_interval rate_starts spend_starts;
+        line_up next_ready_keys ready_keys_behind cursors_for go_on_behind next_size admit_page admit_one_by_one needs_of reserve
+        add_ready_keys update_ready_keys awaited_groups waiting_lines key_rooms keeps_room rate_interval rate_starts spend_starts;
     slots:
         slot_page key_number take_slots slot_writes_max spread_slots release_slots free_slots note_freed take_notes
         drop_slots drop_reservations holders_of holds_key holds_slot has_slot;
@@ -136,14 +136,14 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     retry:
         retry retry_family revive revived_with revivable begin_afresh joins_again reopening reopen recount reorder;
     upkeep:
-        sweep is_stuck has_open_child resume_signalled mark_lost prune prune_keys prune_rates remove_family
+        sweep is_stuck has_open_child resume_signalled add_lost_keys prune prune_keys prune_rates remove_family
         remove_tasks prune_audit prune_errors prune_minutes;
     find:
         list_tasks find_tasks matching count_matching count_by_command require_filter is_of_kind is_time filter_range
         candidates in_states pending_of parents_in sift has_at looked_at look_end;
     inspect:
         get_task get_tasks get_attempts runs require_task children tally progress failed_tasks errors audit_log
-        minutes change_mark stats count_tasks count_open ended_tasks more_than_counted active_fan_outs pending_facts open_facts
+        minutes change_number stats count_tasks count_open ended_tasks more_than_counted active_fan_outs pending_facts open_facts
         open_commands held_facts queues commands workers schedules statuses groups keys held_keys next_key slots_of setting_shown;
     explain:
         explain why_waiting why_pending why_family why_keys count_before shown;

@@ -444,7 +444,7 @@ async fn a_claim_of_one_passes_over_a_task_in_other_hands_whose_turn_it_is() {
 }
 
 #[tokio::test]
-async fn marks_that_nobody_can_use_hide_none_behind_them() {
+async fn ready_keys_that_nobody_can_use_hide_none_behind_them() {
     let (_database, store) = fresh().await;
     let groups = Groups::new().and(name("message"), GroupSpec::limit(1));
     store.register(&[Command { groups: Some(groups), ..Command::new(command("work")) }]).await.unwrap();

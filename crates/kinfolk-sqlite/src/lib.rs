@@ -25,7 +25,7 @@ mod inspect;
 mod known_group;
 mod limits;
 mod locks;
-mod mark;
+mod change_number;
 mod migrate;
 mod options;
 mod readers;

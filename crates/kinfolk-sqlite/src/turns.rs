@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{CachedStatement, OptionalExtension};
 
-use crate::admission::blocked::{self, Mark};
+use crate::admission::blocked::{self, LinePoint};
 use crate::error::Result;
 use crate::family::Lane;
 use crate::limits::Room;
@@ -32,7 +32,7 @@ pub(crate) struct Turns<'a> {
 
 /// A task whose turn it is, and its value.
 pub(crate) struct Turn {
-    pub(crate) mark: Mark,
+    pub(crate) point: LinePoint,
     pub(crate) value: String,
 }
 
@@ -40,7 +40,7 @@ impl Turn {
     /// Before anyone's turn has come.
     pub(crate) const fn nobodys() -> Self {
         let (stand, lane) = ((i64::MIN, i64::MIN, i64::MIN), Lane::Top);
-        Self { mark: Mark { queue_id: 0, command_id: 0, suspect: false, lane, stand }, value: String::new() }
+        Self { point: LinePoint { queue_id: 0, command_id: 0, suspect: false, lane, stand }, value: String::new() }
     }
 }
 
@@ -53,13 +53,13 @@ struct Open {
 }
 
 impl Open {
-    fn has(self, mark: &Mark) -> bool {
-        let in_lane = match mark.lane {
+    fn has(self, point: &LinePoint) -> bool {
+        let in_lane = match point.lane {
             Lane::Top => self.tops,
             Lane::Root => true,
             Lane::Child => self.children,
         };
-        in_lane && (self.suspects || !mark.suspect)
+        in_lane && (self.suspects || !point.suspect)
     }
 }
 
@@ -108,13 +108,13 @@ impl<'a> Turns<'a> {
         let open =
             Open { tops: room.left(Lane::Top) > 0, children: room.left(Lane::Child) > 0, suspects: may_take_suspect };
         // Lanes fill up between two looks.
-        while let Some(turn) = self.ready.take_if(|turn| !open.has(&turn.mark)) {
+        while let Some(turn) = self.ready.take_if(|turn| !open.has(&turn.point)) {
             self.ready = self.instead_of(&turn, open)?;
         }
         if self.ready.is_none() {
             self.ready = self.read(open)?;
         }
-        Ok(self.ready.as_ref().map(|turn| turn.mark.stand.0))
+        Ok(self.ready.as_ref().map(|turn| turn.point.stand.0))
     }
 
     /// The one that was peeked at.
@@ -153,7 +153,7 @@ impl<'a> Turns<'a> {
         let Some(level) = &mut self.level else { return Ok(None) };
         let Some(at) = level.ring.iter().position(|(value, _)| *value == turn.value) else { return Ok(None) };
         level.nth = at;
-        let (_, position, id) = turn.mark.stand;
+        let (_, position, id) = turn.point.stand;
         self.first_of(turn.value.clone(), (position, id), open)
     }
 
@@ -204,7 +204,7 @@ impl<'a> Turns<'a> {
     /// leaves it.
     fn first_of(&mut self, value: String, after: (i64, i64), open: Open) -> Result<Option<Turn>> {
         let Some(level) = &mut self.level else { return Ok(None) };
-        let mut first: Option<((i64, i64), Mark)> = None;
+        let mut first: Option<((i64, i64), LinePoint)> = None;
         for &command_id in &level.commands {
             let Open { tops, children, suspects } = open;
             let next = (self.queue_id, command_id, self.priority, &value, after.0, after.1, tops, children, suspects);
@@ -212,20 +212,20 @@ impl<'a> Turns<'a> {
                 let (position, id) = (row.get(0)?, row.get(1)?);
                 let (lane, suspect) = (blocked::lane_from(row, 2)?, row.get(3)?);
                 let stand = (self.priority, position, id);
-                Ok(((position, id), Mark { queue_id: self.queue_id, command_id, suspect, lane, stand }))
+                Ok(((position, id), LinePoint { queue_id: self.queue_id, command_id, suspect, lane, stand }))
             });
             first = first.into_iter().chain(found.optional()?).min_by_key(|(stand, _)| *stand);
         }
         let later = after != BEFORE_ALL;
         match first {
-            Some((stand, mark)) => {
+            Some((stand, point)) => {
                 if later {
                     level.ring[level.nth].1 = stand;
                     level.nth += 1;
                 } else {
                     level.ring.push((value.clone(), stand));
                 }
-                Ok(Some(Turn { mark, value }))
+                Ok(Some(Turn { point, value }))
             }
             None => {
                 if later {

@@ -35,13 +35,13 @@ pub(crate) struct Buffer(Mutex<Kept>);
 struct Kept {
     made: Option<Box<Made>>,
     /// The names of what was made, in the order of making; only in a handler that does something durable.
-    marks: Vec<Mark>,
+    made_at: Vec<MadeAt>,
     over: bool,
 }
 
 /// Which operation made a task.
 #[derive(Debug)]
-struct Mark {
+struct MadeAt {
     spot: Spot,
     number: u32,
     digest: String,
@@ -72,7 +72,7 @@ impl Ctx {
                     book.mistaken(Failure::new(FailureKind::Diverged, words.clone()));
                     return Err(MakeError::Diverged(words));
                 }
-                kept.marks.push(Mark { spot, number, digest });
+                kept.made_at.push(MadeAt { spot, number, digest });
             }
         }
         kept.add(kin, new);
@@ -126,7 +126,7 @@ impl Kept {
         for (kin, task) in lists.into_iter().flat_map(|(kin, list)| list.iter().map(move |task| (kin, task))) {
             let spot = Spot { branch: "".into(), name: kin.name(task).into() };
             let number = book.number(&spot);
-            self.marks.push(Mark { spot, number, digest: of_task(task) });
+            self.made_at.push(MadeAt { spot, number, digest: of_task(task) });
         }
     }
 }
@@ -161,18 +161,18 @@ impl Buffer {
     }
 
     /// The attempt is suspended: all that it made, with the checkpoints that say so.
-    pub(crate) fn close_marked(&self) -> (Option<Box<Made>>, Vec<Checkpoint>) {
+    pub(crate) fn close_with_checkpoints(&self) -> (Option<Box<Made>>, Vec<Checkpoint>) {
         let made = self.close();
-        let marks = std::mem::take(&mut self.kept().marks);
-        (made, checkpoints(marks))
+        let made_at = std::mem::take(&mut self.kept().made_at);
+        (made, checkpoints(made_at))
     }
 }
 
 /// One checkpoint for all that was made at one spot under consecutive numbers.
-fn checkpoints(mut marks: Vec<Mark>) -> Vec<Checkpoint> {
-    marks.sort_by(|a, b| (&a.spot.branch, &a.spot.name, a.number).cmp(&(&b.spot.branch, &b.spot.name, b.number)));
+fn checkpoints(mut made_at: Vec<MadeAt>) -> Vec<Checkpoint> {
+    made_at.sort_by(|a, b| (&a.spot.branch, &a.spot.name, a.number).cmp(&(&b.spot.branch, &b.spot.name, b.number)));
     let mut groups: Vec<(Spot, u32, Vec<String>)> = Vec::new();
-    for Mark { spot, number, digest } in marks {
+    for MadeAt { spot, number, digest } in made_at {
         match groups.last_mut() {
             Some((of, first, digests))
                 if *of == spot && *first as usize + digests.len() == number as usize && digests.len() < GROUP_MAX =>
@@ -222,7 +222,7 @@ mod tests {
         }
         buffer.kept().add(Kin::None, FollowUp { task: task(9), when: When::default() });
         buffer.open(&Durable::default());
-        let (made, written) = buffer.close_marked();
+        let (made, written) = buffer.close_with_checkpoints();
         assert_eq!(made.map(|made| made.len()), Some(4));
         let names: Vec<_> = written.iter().map(|checkpoint| checkpoint.key.to_string()).collect();
         assert_eq!(names, ["enqueue work", "spawn work"]);

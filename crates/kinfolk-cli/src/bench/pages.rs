@@ -185,8 +185,8 @@ fn route(path: &str, verb: &Value) -> anyhow::Result<String> {
         other => anyhow::bail!("the bench does not know what {path} takes as {other:?}"),
     });
     let query: Vec<&str> = query.collect::<anyhow::Result<_>>()?;
-    let mark = if query.is_empty() { "" } else { "?" };
-    Ok(format!("/api/v1{path}{mark}{}", query.join("&")))
+    let question = if query.is_empty() { "" } else { "?" };
+    Ok(format!("/api/v1{path}{question}{}", query.join("&")))
 }
 
 /// One address in both stores.

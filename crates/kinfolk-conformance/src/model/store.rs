@@ -318,7 +318,7 @@ impl Inspect for Model {
         Ok(meant.take(filter.limit.min(PAGE_MAX)).cloned().collect())
     }
 
-    async fn change_mark(&self) -> Answer<u64> {
+    async fn change_number(&self) -> Answer<u64> {
         let mut engine = self.engine();
         engine.looks += 1;
         Ok(engine.looks)

@@ -64,7 +64,7 @@ create type kinfolk.merged_lines as (
 );
 
 -- The tasks to start, locked. `tops`: those that bring a family to work on a queue that limits those. `starts_unique`: one of them
--- starts under a unique key. `short`, `more`: there may be others, before the marks of the caller or behind those that are held up
+-- starts under a unique key. `short`, `more`: there may be others, before the cursors of the caller or behind those that are held up
 -- by their keys. `at`: when they start.
 create type kinfolk.claim_picked as (
     ids bigint[],

@@ -77,7 +77,7 @@ create table reserved (
 
 -- The foremost of those that wait behind a key that may have room, one of each queue, command and lane: claims read them
 -- together with what is open.
-create table ready_mark (
+create table ready_waiter (
     queue_id   integer not null,
     command_id integer not null,
     suspect    integer not null,

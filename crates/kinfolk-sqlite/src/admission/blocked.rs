@@ -1,8 +1,8 @@
 //! Tasks that wait behind a key without room, and waking keys.
 //!
-//! What is woken is a key, not a task: whoever may have made room marks the foremost of those that wait behind the key, one
-//! of each queue, command and lane, and a claim reads marks as it reads what is open. A mark goes when a claim has looked at
-//! its task. So no claim reads what is blocked, and as long as a key may have room, someone behind it is marked.
+//! What is woken is a key, not a task: whoever may have made room makes ready the foremost of those that wait behind the key, one
+//! of each queue, command and lane, and a claim reads ready waiters as it reads what is open. A ready waiter goes when a claim has looked at
+//! its task. So no claim reads what is blocked, and as long as a key may have room, the first behind it is a ready waiter.
 
 use kinfolk_core::limits::BOUNCES_MAX;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -14,7 +14,7 @@ use crate::slots;
 
 /// Where a task that waits behind a key is looked for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark {
+pub(crate) struct LinePoint {
     pub(crate) queue_id: i64,
     pub(crate) command_id: i64,
     pub(crate) suspect: bool,
@@ -23,10 +23,10 @@ pub(crate) struct Mark {
     pub(crate) stand: (i64, i64, i64),
 }
 
-impl Mark {
+impl LinePoint {
     /// The next claim looks at this task.
     pub(crate) fn put(&self, session: &mut Session<'_>) -> Result<()> {
-        let mut statement = session.sql(include_str!("../../sql/admission/blocked/mark.sql"))?;
+        let mut statement = session.sql(include_str!("../../sql/admission/blocked/add_ready.sql"))?;
         statement.execute(self.columns())?;
         session.news.queues.insert(self.queue_id);
         Ok(())
@@ -34,13 +34,13 @@ impl Mark {
 
     /// The task has been looked at; whether it was to be.
     pub(crate) fn remove(&self, session: &Session<'_>) -> Result<bool> {
-        let mut statement = session.sql(include_str!("../../sql/admission/blocked/unmark.sql"))?;
+        let mut statement = session.sql(include_str!("../../sql/admission/blocked/remove_ready.sql"))?;
         Ok(statement.execute(self.columns())? > 0)
     }
 
     /// Whether the next claim looks at this task.
     pub(crate) fn is_put(&self, conn: &Connection) -> Result<bool> {
-        Ok(conn.prepare_cached(include_str!("../../sql/admission/blocked/is_marked.sql"))?.exists(self.columns())?)
+        Ok(conn.prepare_cached(include_str!("../../sql/admission/blocked/is_ready.sql"))?.exists(self.columns())?)
     }
 
     /// Whether both are of one queue, command and lane, and both suspects or neither.
@@ -72,7 +72,7 @@ pub(crate) fn wake_freed(session: &mut Session<'_>) -> Result<()> {
             if let Some((_, _, id)) = kept.filter(|(_, kept, _)| *kept == key) {
                 let line = line(session, *id)?;
                 if line.blocked.is_some() {
-                    line.mark.put(session)?;
+                    line.point.put(session)?;
                 }
             }
         }
@@ -82,11 +82,11 @@ pub(crate) fn wake_freed(session: &mut Session<'_>) -> Result<()> {
 
 /// Wakes one key: the foremost of those that wait behind it are looked at by the next claims.
 pub(crate) fn wake(session: &mut Session<'_>, group_id: i64, key: &str) -> Result<()> {
-    heads(session.conn, group_id, key)?.iter().try_for_each(|(mark, _)| mark.put(session))
+    heads(session.conn, group_id, key)?.iter().try_for_each(|(point, _)| point.put(session))
 }
 
 /// The foremost of those that wait behind a key, one of each queue, command and lane, and whether it needs no slot there.
-pub(crate) fn heads(conn: &Connection, group_id: i64, key: &str) -> Result<Vec<(Mark, bool)>> {
+pub(crate) fn heads(conn: &Connection, group_id: i64, key: &str) -> Result<Vec<(LinePoint, bool)>> {
     let mut statement = conn.prepare_cached(include_str!("../../sql/admission/blocked/next.sql"))?;
     let mut heads = Vec::new();
     let mut behind = (-1, -1, "", 0);
@@ -94,14 +94,14 @@ pub(crate) fn heads(conn: &Connection, group_id: i64, key: &str) -> Result<Vec<(
         let (queue_id, command_id, lane, blocked_as) = behind;
         let last = i64::MAX;
         let behind_all = (group_id, key, queue_id, command_id, lane, blocked_as, last, last, last);
-        let Some((mark, rides)) = statement.query_row(behind_all, blocked).optional()? else { return Ok(heads) };
-        heads.push((mark, rides));
-        behind = (mark.queue_id, mark.command_id, mark.lane.as_str(), blocked_as_what(mark.suspect, rides));
+        let Some((point, rides)) = statement.query_row(behind_all, blocked).optional()? else { return Ok(heads) };
+        heads.push((point, rides));
+        behind = (point.queue_id, point.command_id, point.lane.as_str(), blocked_as_what(point.suspect, rides));
     }
 }
 
 /// The next one behind a task that waits, or waited, behind a key: of the same queue, command and lane.
-pub(crate) fn next(conn: &Connection, head: &Mark, group_id: i64, key: &str, rides: bool) -> Result<Option<Mark>> {
+pub(crate) fn next(conn: &Connection, head: &LinePoint, group_id: i64, key: &str, rides: bool) -> Result<Option<LinePoint>> {
     let mut statement = conn.prepare_cached(include_str!("../../sql/admission/blocked/next.sql"))?;
     let (queue_id, command_id, lane) = (head.queue_id, head.command_id, head.lane.as_str());
     let (blocked_as, (priority, position, id)) = (blocked_as_what(head.suspect, rides), head.stand);
@@ -116,16 +116,16 @@ pub(crate) const fn blocked_as_what(suspect: bool, rides: bool) -> i64 {
 }
 
 /// A task behind a key, from the columns of `sql/admission/blocked/next.sql`, and whether it needs no slot there.
-fn blocked(row: &Row<'_>) -> rusqlite::Result<(Mark, bool)> {
+fn blocked(row: &Row<'_>) -> rusqlite::Result<(LinePoint, bool)> {
     let blocked_as: i64 = row.get(3)?;
-    let mark = Mark {
+    let point = LinePoint {
         queue_id: row.get(0)?,
         command_id: row.get(1)?,
         lane: lane_from(row, 2)?,
         suspect: blocked_as & 1 == 1,
         stand: stand(row, 4)?,
     };
-    Ok((mark, blocked_as & 2 == 2))
+    Ok((point, blocked_as & 2 == 2))
 }
 
 /// Wakes all keys of a group that tasks wait behind.
@@ -154,7 +154,7 @@ pub(crate) fn leave(session: &mut Session<'_>, id: i64, ends: bool) -> Result<()
         return Ok(());
     }
     if let Some((group_id, key)) = &line.blocked
-        && line.mark.remove(session)?
+        && line.point.remove(session)?
     {
         session.free(*group_id, key.as_str());
     }
@@ -162,18 +162,18 @@ pub(crate) fn leave(session: &mut Session<'_>, id: i64, ends: bool) -> Result<()
         end_reservation(session, id)?;
     }
     if line.holds_slots && ends {
-        slots::give_back(session, id, line.mark.command_id, line.keys.as_deref(), true)?;
+        slots::give_back(session, id, line.point.command_id, line.keys.as_deref(), true)?;
     }
     session.sql(include_str!("../../sql/admission/blocked/leave.sql"))?.execute((id, line.holds_slots && !ends))?;
     Ok(())
 }
 
-/// A suspect that waits behind a key is about to be cleared: its mark, which says that it is one, goes, and the key is looked at
+/// A suspect that waits behind a key is about to be cleared: its ready row, which says that it is one, goes, and the key is looked at
 /// anew.
 pub(crate) fn forget_suspicion(session: &mut Session<'_>, id: i64) -> Result<()> {
     let line = line(session, id)?;
-    if let Some((group_id, key)) = line.blocked.as_ref().filter(|_| line.mark.suspect) {
-        line.mark.remove(session)?;
+    if let Some((group_id, key)) = line.blocked.as_ref().filter(|_| line.point.suspect) {
+        line.point.remove(session)?;
         session.free(*group_id, key.as_str());
     }
     Ok(())
@@ -203,14 +203,14 @@ pub(crate) fn open(session: &mut Session<'_>, group_id: i64, command_id: Option<
     let mut statement = session.sql(include_str!("../../sql/admission/blocked/queues.sql"))?;
     let queues = statement.query_map([group_id], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
     session.news.queues.extend(queues);
-    session.sql(include_str!("../../sql/admission/blocked/unmark_group.sql"))?.execute((group_id, command_id))?;
+    session.sql(include_str!("../../sql/admission/blocked/remove_ready_of_group.sql"))?.execute((group_id, command_id))?;
     session.sql(include_str!("../../sql/admission/blocked/open_group.sql"))?.execute((group_id, command_id))?;
     Ok(())
 }
 
 /// A pending task in line.
 struct Line {
-    mark: Mark,
+    point: LinePoint,
     blocked: Option<(i64, String)>,
     holds_slots: bool,
     keys: Option<String>,
@@ -223,7 +223,7 @@ fn line(session: &Session<'_>, id: i64) -> Result<Line> {
         let group: Option<i64> = row.get(6)?;
         let key: Option<String> = row.get(7)?;
         Ok(Line {
-            mark: Mark {
+            point: LinePoint {
                 queue_id: row.get(0)?,
                 command_id: row.get(1)?,
                 suspect: row.get(2)?,

@@ -10,7 +10,7 @@ use kinfolk_core::limits::{BOUNCES_MAX, CLAIM_BATCH_MAX};
 
 use rusqlite::CachedStatement;
 
-use crate::admission::blocked::{self, Mark};
+use crate::admission::blocked::{self, LinePoint};
 use crate::admission::rooms::Rooms;
 use crate::error::Result;
 use crate::known_group::DeclaredGroup;
@@ -87,15 +87,15 @@ impl<'a> Entry<'a> {
     }
 
     /// Looks at one candidate.
-    pub(crate) fn look(&mut self, session: &mut Session<'_>, mark: &Mark) -> Result<Looked> {
-        let (_, _, id) = mark.stand;
+    pub(crate) fn look(&mut self, session: &mut Session<'_>, point: &LinePoint) -> Result<Looked> {
+        let (_, _, id) = point.stand;
         if !self.seen.insert(id) {
             return Ok(Looked { fate: Fate::Waits, next: None });
         }
         let candidate = Candidate::read(&mut self.candidate, id)?;
         let was = match &candidate.blocked {
             Some((group_id, key)) => {
-                mark.remove(session)?;
+                point.remove(session)?;
                 Some(self.rooms.number(session, *group_id, key)?)
             }
             None => None,
@@ -104,10 +104,10 @@ impl<'a> Entry<'a> {
         if was.is_some_and(|key| !self.rooms.has(key, Some(id), !candidate.rides)) {
             return Ok(Looked { fate: Fate::Waits, next: None });
         }
-        let needs = self.needs(session, id, mark.command_id, &candidate)?;
+        let needs = self.needs(session, id, point.command_id, &candidate)?;
         let fate = match self.rooms.admit(id, &needs) {
             Ok(()) => self.start(session, id, &candidate, &needs)?,
-            Err(key) => self.block(mark, &candidate, needs, key)?,
+            Err(key) => self.block(point, &candidate, needs, key)?,
         };
         let next = was.map(|key| (key, candidate.rides)).filter(|(key, rides)| self.rooms.has(*key, None, !rides));
         Ok(Looked { fate, next })
@@ -173,13 +173,13 @@ impl<'a> Entry<'a> {
     }
 
     /// A candidate waits behind a key. One that has been sent from key to key for long has room kept for it.
-    fn block(&mut self, mark: &Mark, candidate: &Candidate, needs: Vec<Need<usize>>, behind: usize) -> Result<Fate> {
+    fn block(&mut self, point: &LinePoint, candidate: &Candidate, needs: Vec<Need<usize>>, behind: usize) -> Result<Fate> {
         let rides = needs.iter().any(|need| need.key == behind && !need.takes_slot);
         let (group_id, key) = self.rooms.name(behind);
         let same = candidate.blocked.as_ref().is_some_and(|(group, blocked)| *group == group_id && blocked == key);
         let bounces = candidate.bounces.saturating_add(u16::from(!same));
-        let (_, _, id) = mark.stand;
-        self.block.execute((id, group_id, key, blocked::blocked_as_what(mark.suspect, rides), bounces))?;
+        let (_, _, id) = point.stand;
+        self.block.execute((id, group_id, key, blocked::blocked_as_what(point.suspect, rides), bounces))?;
         self.blocked += 1;
         if bounces >= BOUNCES_MAX {
             self.patient.push((id, needs));

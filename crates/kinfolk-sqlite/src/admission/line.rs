@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use rusqlite::CachedStatement;
 
 use crate::admission::entry::{Entry, Fate};
-use crate::admission::blocked::{self, Mark};
+use crate::admission::blocked::{self, LinePoint};
 use crate::error::Result;
 use crate::family::Lane;
 use crate::limits::Room;
@@ -110,7 +110,7 @@ pub(crate) fn pick<'a>(
 struct Line<'a> {
     statements: Statements<'a>,
     stretches: Vec<Stretch>,
-    behind: Vec<Mark>,
+    behind: Vec<LinePoint>,
     heads: BinaryHeap<Reverse<(Stand, Source)>>,
     /// On a queue whose tasks take turns: what is open.
     turns: Option<Turns<'a>>,
@@ -126,7 +126,7 @@ impl<'a> Line<'a> {
             top: session.sql(include_str!("../../sql/claim/line.sql"))?,
             other: session.sql(include_str!("../../sql/claim/lane.sql"))?,
             suspect: session.sql(include_str!("../../sql/claim/suspect.sql"))?,
-            marked: session.sql(include_str!("../../sql/admission/blocked/marked.sql"))?,
+            ready: session.sql(include_str!("../../sql/admission/blocked/ready.sql"))?,
         };
         let turns = if from.fair { Some(Turns::new(session, from.queue_id, from.commands)?) } else { None };
         let mut line = Self {
@@ -142,8 +142,8 @@ impl<'a> Line<'a> {
             let page = read_ahead.min(room.left(lane));
             for &command_id in from.commands {
                 let mut read = |sort, suspect, read_ahead| {
-                    let mark = Mark { queue_id: from.queue_id, command_id, suspect, lane, stand: BEFORE_ALL };
-                    line.read(Stretch::new(mark, sort, read_ahead))
+                    let point = LinePoint { queue_id: from.queue_id, command_id, suspect, lane, stand: BEFORE_ALL };
+                    line.read(Stretch::new(point, sort, read_ahead))
                 };
                 if !from.fair && (lane == Lane::Top || look.lanes) {
                     read(Sort::Open, false, page)?;
@@ -151,10 +151,10 @@ impl<'a> Line<'a> {
                 if !from.fair && look.suspects && look.may_take_suspect {
                     read(Sort::Open, true, 1)?;
                 }
-                if look.marks && !session.catalogue.groups_of(command_id).is_empty() {
-                    read(Sort::Marked, false, page)?;
+                if look.has_ready && !session.catalogue.groups_of(command_id).is_empty() {
+                    read(Sort::Ready, false, page)?;
                     if look.may_take_suspect {
-                        read(Sort::Marked, true, 1)?;
+                        read(Sort::Ready, true, 1)?;
                     }
                 }
             }
@@ -174,17 +174,17 @@ impl<'a> Line<'a> {
             && self.heads.peek().is_none_or(|Reverse(((waits, ..), _))| *waits > priority)
         {
             self.turn = turns.next().unwrap_or_else(Turn::nobodys);
-            return Ok(Some((self.turn.mark.stand, Source::Turn)));
+            return Ok(Some((self.turn.point.stand, Source::Turn)));
         }
         Ok(self.heads.pop().map(|Reverse(head)| head))
     }
 
     /// Where a head stands, and what is known of it.
-    fn head(&self, stand: Stand, source: Source) -> Mark {
+    fn head(&self, stand: Stand, source: Source) -> LinePoint {
         match source {
-            Source::Stretch(number) => Mark { stand, ..self.stretches[number].mark },
+            Source::Stretch(number) => LinePoint { stand, ..self.stretches[number].point },
             Source::Behind(number) => self.behind[number],
-            Source::Turn => self.turn.mark,
+            Source::Turn => self.turn.point,
         }
     }
 
@@ -205,7 +205,7 @@ impl<'a> Line<'a> {
     }
 
     /// The one behind a task that waited behind a key, which has room for more.
-    fn look_behind(&mut self, session: &Session<'_>, head: &Mark, group_id: i64, key: &str, rides: bool) -> Result<()> {
+    fn look_behind(&mut self, session: &Session<'_>, head: &LinePoint, group_id: i64, key: &str, rides: bool) -> Result<()> {
         if let Some(next) = blocked::next(session.conn, head, group_id, key, rides)? {
             self.heads.push(Reverse((next.stand, Source::Behind(self.behind.len()))));
             self.behind.push(next);
@@ -234,7 +234,7 @@ struct Statements<'a> {
     top: CachedStatement<'a>,
     other: CachedStatement<'a>,
     suspect: CachedStatement<'a>,
-    marked: CachedStatement<'a>,
+    ready: CachedStatement<'a>,
 }
 
 /// What the tasks of a stretch have in common.
@@ -242,13 +242,13 @@ struct Statements<'a> {
 enum Sort {
     Open,
     /// They wait behind keys that may have room.
-    Marked,
+    Ready,
 }
 
 /// The tasks of one sort and command in one lane, read a few at a time.
 struct Stretch {
     /// What is known of all of them; its stand is the last one that was read.
-    mark: Mark,
+    point: LinePoint,
     sort: Sort,
     read_ahead: usize,
     ready: VecDeque<Stand>,
@@ -256,13 +256,13 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn new(mark: Mark, sort: Sort, read_ahead: usize) -> Self {
-        Self { mark, sort, read_ahead, ready: VecDeque::new(), ended: false }
+    fn new(point: LinePoint, sort: Sort, read_ahead: usize) -> Self {
+        Self { point, sort, read_ahead, ready: VecDeque::new(), ended: false }
     }
 
     fn next(&mut self, statements: &mut Statements<'_>) -> Result<Option<Stand>> {
         if self.ready.is_empty() && !self.ended {
-            let Mark { queue_id, command_id, suspect, lane, stand: (priority, position, id) } = self.mark;
+            let LinePoint { queue_id, command_id, suspect, lane, stand: (priority, position, id) } = self.point;
             let (word, page) = (lane.as_str(), self.read_ahead);
             let mut rows = match (self.sort, suspect, lane) {
                 (Sort::Open, false, Lane::Top) => {
@@ -274,15 +274,15 @@ impl Stretch {
                 (Sort::Open, true, _) => {
                     statements.suspect.query((queue_id, command_id, priority, position, id, page, word))?
                 }
-                (Sort::Marked, ..) => {
-                    statements.marked.query((queue_id, command_id, priority, position, id, page, word, suspect))?
+                (Sort::Ready, ..) => {
+                    statements.ready.query((queue_id, command_id, priority, position, id, page, word, suspect))?
                 }
             };
             while let Some(row) = rows.next()? {
                 self.ready.push_back(blocked::stand(row, 0)?);
             }
             self.ended = self.ready.len() < self.read_ahead;
-            self.mark.stand = *self.ready.back().unwrap_or(&self.mark.stand);
+            self.point.stand = *self.ready.back().unwrap_or(&self.point.stand);
         }
         Ok(self.ready.pop_front())
     }

@@ -67,9 +67,9 @@ pub(crate) fn wake_unkept(session: &mut Session<'_>, commands: &BTreeSet<i64>) -
         let limit = catalogue.group(group_id)?.allows_now(conn, &key)?.limit;
         let held = slots::held(conn, group_id, &key)?;
         let has_slots = limit.is_none_or(|limit| u64::from(limit) > held);
-        for (mark, rides) in blocked::heads(conn, group_id, &key)? {
-            if (has_slots || rides) && !mark.is_put(conn)? {
-                mark.put(session)?;
+        for (point, rides) in blocked::heads(conn, group_id, &key)? {
+            if (has_slots || rides) && !point.is_put(conn)? {
+                point.put(session)?;
             }
         }
     }

@@ -47,7 +47,7 @@ const INVARIANTS: &[(&str, &str)] = &[
     ("a slot is held by a task that runs, or is held for", include_str!("../../sql/check/held_slots.sql")),
     ("who runs holds a slot of each of its keys, or one above it does", include_str!("../../sql/check/uncounted.sql")),
     ("who waits behind a key needs it", include_str!("../../sql/check/behind_keys.sql")),
-    ("a mark is of a task behind a key", include_str!("../../sql/check/marks.sql")),
+    ("a ready waiter is behind a key", include_str!("../../sql/check/ready_waiters.sql")),
     ("room is kept for a pending task", include_str!("../../sql/check/reserved.sql")),
     ("the store's row is ahead of every task", include_str!("../../sql/check/store.sql")),
 ];

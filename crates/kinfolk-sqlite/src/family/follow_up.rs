@@ -1,7 +1,7 @@
 //! Follow-ups: top-level tasks that start after every family that asked for them has settled.
 //!
-//! A follow-up stands behind the gate `after` with one entry for each family. The end of a root marks its entries; the
-//! next claim on the follow-up's queue opens what has none left unmarked, or cancels what can no longer come true.
+//! A follow-up stands behind the gate `after` with one entry for each family. The end of a root closes its entries; the
+//! next claim on the follow-up's queue opens what has no open entry left, or cancels what can no longer come true.
 
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::settle::Failure;

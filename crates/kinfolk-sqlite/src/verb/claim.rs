@@ -2,7 +2,7 @@
 //!
 //! Each command has its own stretch of the ready index, so a claim reads neither tasks of other commands nor any that
 //! are not open. Other lanes than the top are read only when there is something in them, and none that has no room. Only a
-//! claim one of whose commands has groups looks for marks, and only one that comes across a task of such a command looks at
+//! claim one of whose commands has groups looks for ready waiters, and only one that comes across a task of such a command looks at
 //! keys. The writer is alone, so what is read is what is taken.
 
 use std::collections::BTreeSet;
@@ -106,7 +106,7 @@ pub(crate) struct Look {
     /// The worker runs no suspect.
     pub(crate) may_take_suspect: bool,
     /// Tasks behind keys that may have room.
-    pub(crate) marks: bool,
+    pub(crate) has_ready: bool,
 }
 
 impl Look {
@@ -114,15 +114,15 @@ impl Look {
         let mut statement = session.sql(include_str!("../../sql/claim/look.sql"))?;
         let look = statement.query_row((queue_id, claim.worker.0.as_bytes()), |row| {
             let suspects = row.get(2)?;
-            Ok(Self { follow_ups: row.get(0)?, lanes: row.get(1)?, suspects, may_take_suspect: suspects, marks: false })
+            Ok(Self { follow_ups: row.get(0)?, lanes: row.get(1)?, suspects, may_take_suspect: suspects, has_ready: false })
         })?;
         Ok(look)
     }
 
     /// Where commands have groups, there may be more to look at.
     fn take_in(&mut self, behind: &Behind) {
-        if behind.marks {
-            (self.marks, self.may_take_suspect) = (true, behind.may_take_suspect);
+        if behind.has_ready {
+            (self.has_ready, self.may_take_suspect) = (true, behind.may_take_suspect);
         }
     }
 }
@@ -131,7 +131,7 @@ impl Look {
 #[derive(Default)]
 struct Behind {
     /// Tasks behind keys that may have room.
-    marks: bool,
+    has_ready: bool,
     /// If so: the worker runs no suspect.
     may_take_suspect: bool,
     /// When a key is to be looked at on account of time.
@@ -146,7 +146,7 @@ impl Behind {
             rate::wake_due(session)?;
             behind = Self::look(session, queue_id)?;
         }
-        if behind.marks {
+        if behind.has_ready {
             let mut statement = session.sql(include_str!("../../sql/explain/suspect.sql"))?;
             behind.may_take_suspect = !statement.exists([claim.worker.0.as_bytes()])?;
         }
@@ -155,9 +155,9 @@ impl Behind {
 
     fn look(session: &Session<'_>, queue_id: i64) -> Result<Self> {
         let mut statement = session.sql(include_str!("../../sql/admission/blocked/look.sql"))?;
-        let (marks, wakes_at): (bool, Option<i64>) =
+        let (has_ready, wakes_at): (bool, Option<i64>) =
             statement.query_row([queue_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(Self { marks, may_take_suspect: false, wakes_at: wakes_at.map(Timestamp::from_micros) })
+        Ok(Self { has_ready, may_take_suspect: false, wakes_at: wakes_at.map(Timestamp::from_micros) })
     }
 }
 

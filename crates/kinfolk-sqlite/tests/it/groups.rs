@@ -70,7 +70,7 @@ async fn a_task_starts_when_all_its_keys_have_room_and_no_other_is_held_up() {
 }
 
 #[tokio::test]
-async fn a_marked_task_that_is_cancelled_hands_its_mark_on() {
+async fn a_ready_waiter_that_is_cancelled_makes_the_next_one_ready() {
     let Place { store, .. } = &Place::new();
     declare(store, "send", &[("tenant", GroupSpec::limit(1))]).await;
     let worker = worker(store).await;

@@ -103,9 +103,9 @@ impl Course {
             words::count(most),
             words::count(whole.failed)
         );
-        let mut marks: Vec<String> = (0..4).map(|quarter| self.clock(self.columns * quarter / 4)).collect();
-        marks.push("now".to_owned());
-        Some(Stair::new(&columns, label, &marks))
+        let mut ticks: Vec<String> = (0..4).map(|quarter| self.clock(self.columns * quarter / 4)).collect();
+        ticks.push("now".to_owned());
+        Some(Stair::new(&columns, label, &ticks))
     }
 
     /// The table behind the stair, the latest first.

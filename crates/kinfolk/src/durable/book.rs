@@ -356,12 +356,12 @@ pub(crate) fn suspended(attempt: &Attempt) -> Result<Verdict, TaskError> {
 }
 
 fn suspension(attempt: &Attempt) -> Suspend {
-    let (made, marks) = attempt.made.close_marked();
+    let (made, made_at) = attempt.made.close_with_checkpoints();
     let mut suspend = Suspend::new(attempt.task.id, attempt.task.token);
     suspend.made = made;
     let Some(mut book) = attempt.durable.try_book() else { return suspend };
     suspend.checkpoints = book.take_unsent();
-    suspend.checkpoints.extend(marks);
+    suspend.checkpoints.extend(made_at);
     let soonest = |until: &mut Option<Timestamp>, moment: Option<Timestamp>| {
         *until = (*until).into_iter().chain(moment).min();
     };

@@ -40,7 +40,7 @@ begin
     into v_need
     from need n;
     -- Not before the candidates are locked: how they ran before is over, and so is noted by now.
-    perform kinfolk.mark_keys(0, array(select distinct g from unnest(v_need.groups) g), p_now);
+    perform kinfolk.add_ready_keys(0, array(select distinct g from unnest(v_need.groups) g), p_now);
 
     taken := p_ids;
     tops := '{}';

@@ -1,12 +1,12 @@
 -- The next candidates of a claim in order, behind a position, and locks them: open tasks, suspects, what waits behind
--- marked keys, and those for which room is kept. What stands behind the last row read of a line is not known, so
--- candidates end there. Behind a marked key hardly more are read (`p_slack`) than it has room for: if so many start,
+-- ready keys, and those for which room is kept. What stands behind the last row read of a line is not known, so
+-- candidates end there. Behind a ready key hardly more are read (`p_slack`) than it has room for: if so many start,
 -- there is no more to be had there; if not, because other keys hold them up, what comes after the last of them in that
 -- line must be looked at before what comes after it in the others: `edges` is that rank, by candidate; `ranks`: its
 -- own. `last`: behind whom to go on, if all are in other hands.
 create or replace function kinfolk.line_up(
     p_queue integer, p_commands text[], p_groups integer[], p_size integer, p_lanes kinfolk.lane[], p_top_room integer,
-    p_child_room integer, p_mark_commands integer[], p_mark_groups integer[], p_mark_keys text[], p_reserved boolean,
+    p_child_room integer, p_ready_commands integer[], p_ready_groups integer[], p_ready_keys text[], p_reserved boolean,
     p_suspects boolean, p_low_priority integer[], p_low_position timestamptz[], p_low_id bigint[], p_priority integer,
     p_position timestamptz, p_id bigint, p_slack integer, p_now timestamptz,
     out ids bigint[], out commands integer[], out keys jsonb[], out ranks integer[], out edges integer[],
@@ -23,14 +23,14 @@ declare
     v_most integer[];
     v_lined record;
 begin
-    if p_mark_keys is not null then
+    if p_ready_keys is not null then
         select array_agg(r.group_id), array_agg(r.key), array_agg(c.id), array_agg(least(r.room + p_slack, v_depth))
         into v_groups, v_keys, v_command_ids, v_most
         from (
             select array_agg(k.group_id) as groups, array_agg(k.key) as keys, jsonb_agg(k.commands) as commands
             from (
                 select m.group_id, m.key, array_agg(m.command_id) as commands
-                from unnest(p_mark_groups, p_mark_keys, p_mark_commands) as m(group_id, key, command_id)
+                from unnest(p_ready_groups, p_ready_keys, p_ready_commands) as m(group_id, key, command_id)
                 group by m.group_id, m.key
             ) k
         ) k

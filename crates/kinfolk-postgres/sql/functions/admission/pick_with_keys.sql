@@ -1,11 +1,11 @@
 -- What `pick` and `pick_suspect` do, for a claim with commands that have groups: locks the tasks that the claim is to
 -- take, and takes their slots. In the order of the claim each candidate takes a slot of all its keys, or is blocked
 -- behind the first one that has no room (`kinfolk_core::admit`). Candidates are the open tasks, and what waits behind
--- keys that are marked as ready.
+-- keys that are ready.
 --
 -- `more`: this claim has blocked so many that it ends here, and there may be more behind them. `left_out`: someone else
 -- had in hand what was needed. `p_beside`: there may be open tasks in other lanes than `top`. `short`: there may be
--- more before the marks of the caller (`p_low_*`, as in `pick`).
+-- more before the cursors of the caller (`p_low_*`, as in `pick`).
 --
 -- The caller has the admission locks of all groups of these commands. Locks tasks, never waiting. Reads `task_ready`,
 -- `task_suspect` and `task_blocked`; of each line only as far as the order of all of them is known. It reads in pages: the
@@ -27,8 +27,8 @@ declare
     v_top_room integer := coalesce(p_rooms[array_position(p_lanes, 'top')], 0);
     v_child_room integer := coalesce(p_rooms[array_position(p_lanes, 'child')], 0);
     v_commands integer[];
-    v_marks record;
-    v_marked boolean;
+    v_ready record;
+    v_has_ready boolean;
     v_reserved boolean;
     v_bounced bigint[] := '{}';
     v_may_suspect boolean := false;
@@ -48,23 +48,23 @@ begin
     more := false;
     left_out := false;
     if kinfolk.awaited_groups(p_groups) <> '{}' then
-        perform kinfolk.mark_keys(p_queue, p_groups, p_now);
+        perform kinfolk.add_ready_keys(p_queue, p_groups, p_now);
     end if;
-    -- point: claim.marked
+    -- point: claim.ready_keys
     v_commands := array(select c.id from kinfolk.command c where c.name = any (p_commands));
     select m.commands, m.groups, m.keys, m.is_full, m.is_later
-    into v_marks
-    from kinfolk.next_marks(p_worker, p_queue, v_commands) m;
-    v_marked := v_marks.keys is not null;
+    into v_ready
+    from kinfolk.next_ready_keys(p_worker, p_queue, v_commands) m;
+    v_has_ready := v_ready.keys is not null;
     v_reserved := exists (select from kinfolk.reserved r where r.group_id = any (p_groups));
-    if p_suspects or v_marked then
+    if p_suspects or v_has_ready then
         v_may_suspect := kinfolk.may_run_suspect(p_worker);
     end if;
 
-    if not (p_beside or v_marked or v_reserved) then
+    if not (p_beside or v_has_ready or v_reserved) then
         p_lanes := '{top}';
     end if;
-    if not (v_marked or v_reserved or p_suspects) and p_low_id = '{}'
+    if not (v_has_ready or v_reserved or p_suspects) and p_low_id = '{}'
         and (cardinality(v_commands) > 1 or p_groups = '{}')
     then
         if not kinfolk.has_open(p_queue, array(
@@ -87,12 +87,12 @@ begin
     end if;
 
     while v_left > 0 loop
-        if v_marked or v_reserved or v_may_suspect or p_low_id <> '{}' or cardinality(p_lanes) > 1
+        if v_has_ready or v_reserved or v_may_suspect or p_low_id <> '{}' or cardinality(p_lanes) > 1
             or cardinality(v_commands) > 1
         then
             select h.* into v_heads
             from kinfolk.line_up(p_queue, p_commands, p_groups, v_size, p_lanes, v_top_room, v_child_room,
-                v_marks.commands, v_marks.groups, v_marks.keys, v_reserved, v_may_suspect, p_low_priority,
+                v_ready.commands, v_ready.groups, v_ready.keys, v_reserved, v_may_suspect, p_low_priority,
                 p_low_position, p_low_id, v_priority, v_position, v_id,
                 v_slack, p_now) h;
             v_slack := least(4 * v_slack, 10000);
@@ -157,15 +157,15 @@ begin
         v_size := kinfolk.next_size(v_size, v_left, cardinality(v_page.taken));
     end loop;
     perform kinfolk.reserve(b) from unnest(v_bounced) b;
-    if v_marked or v_blocked > 0 then
-        perform kinfolk.unmark_keys(p_queue, v_commands, v_marks.groups || v_behind_groups, v_marks.keys || v_behind_keys, p_now);
+    if v_has_ready or v_blocked > 0 then
+        perform kinfolk.update_ready_keys(p_queue, v_commands, v_ready.groups || v_behind_groups, v_ready.keys || v_behind_keys, p_now);
     end if;
-    if v_marks.is_full or v_marks.is_later then
+    if v_ready.is_full or v_ready.is_later then
         -- Whoever has use for more looks at the next ones; who has not begins again with the first.
-        v_marks.is_full := v_marks.is_full and v_left > 0 and not more;
-        more := kinfolk.go_on_behind(p_worker, p_queue, case when v_marks.is_full then v_marks.commands end, v_marks.groups,
-                v_marks.keys)
-                and v_marks.is_full
+        v_ready.is_full := v_ready.is_full and v_left > 0 and not more;
+        more := kinfolk.go_on_behind(p_worker, p_queue, case when v_ready.is_full then v_ready.commands end, v_ready.groups,
+                v_ready.keys)
+                and v_ready.is_full
             or more;
     end if;
     short := v_left > 0 and p_low_id <> '{}';

@@ -1,8 +1,8 @@
 -- Takes up to `p_limit` open tasks of one queue for a worker, in the order (priority, position, id) over the commands it
 -- handles. Answers the tasks taken, in no order, then one last row without id: when the next task of the queue becomes due, and
 -- whether to claim `again` at once (the worker has just been put down as idle: what was enqueued in that moment may
--- have seen it as busy; or there may be more before the marks), and how many `steps` it made in `task_ready`: dead entries
--- that can't be removed yet count, so that a caller knows when marks are worth it. Of a task `recorded` says how many checkpoints
+-- have seen it as busy; or there may be more before the cursors), and how many `steps` it made in `task_ready`: dead entries
+-- that can't be removed yet count, so that a caller knows when cursors are worth it. Of a task `recorded` says how many checkpoints
 -- its handler has written, `was_suspended` whether it was suspended before, `holds_slots` whether it holds slots, `keys` those it was enqueued
 -- with (null: none), `waited` how long it had waited since it was due (null: it has run before). `more` of the last row: so many were found to be held up by their keys that the claim ended there, and there
 -- may be others behind them.

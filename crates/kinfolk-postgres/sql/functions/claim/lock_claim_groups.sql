@@ -19,7 +19,7 @@ begin
     if p_scope.low_id <> '{}' and p_scope.commands <> v_asked then
         select m.low_priority, m.low_position, m.low_id
         into p_scope.low_priority, p_scope.low_position, p_scope.low_id
-        from kinfolk.marks_for(p_scope.commands, v_asked, p_scope.low_priority, p_scope.low_position, p_scope.low_id) m;
+        from kinfolk.cursors_for(p_scope.commands, v_asked, p_scope.low_priority, p_scope.low_position, p_scope.low_id) m;
     end if;
     return p_scope;
 end

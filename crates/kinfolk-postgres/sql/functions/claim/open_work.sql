@@ -1,6 +1,6 @@
 -- The second step of a claim: opens what has become due on its queue, follow-ups whose families have ended, and duplicates that may
 -- have come too late for their task, and says what there is to take. `p_beside`: there may be open tasks in other lanes
--- than `top`; that is not looked up on a queue with limits, nor behind marks, where dead entries pile up in every lane.
+-- than `top`; that is not looked up on a queue with limits, nor behind cursors, where dead entries pile up in every lane.
 --
 -- The caller has the queue's lock. Locks what `promote`, `open_due` and `open_follow_ups` lock, never waiting for a row. Reads
 -- `task_due`, and the heads of `task_suspect` and `task_ready`.

@@ -1,5 +1,5 @@
 -- Locks the tasks that a claim is to take, and says whether any of them starts under a unique key, which of them stood in
--- the lane `top`, and whether more would have been taken if there were more behind the marks.
+-- the lane `top`, and whether more would have been taken if there were more behind the cursors.
 --
 -- `p_lanes`: the lanes to look at, each with the room it has in `p_rooms`; the others are not read at all. A line is one
 -- command in one lane. If one line has open tasks, its head is read and locked. If several have, their heads are merged: first,
@@ -8,7 +8,7 @@
 -- the other lines.
 --
 -- `p_low_*`: for each command in the lane `top`, then for each in the lane `child`, the position behind which to look.
--- The lane `root` is always read from its head: it is short, and what comes back to it stands before all marks.
+-- The lane `root` is always read from its head: it is short, and what comes back to it stands before all cursors.
 
 create or replace function kinfolk.pick(
     p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[],
@@ -52,7 +52,7 @@ begin
         v_depth := least(v_depth * 2, p_limit);
     end loop;
     if v_left > 0 and p_low_id <> '{}' then
-        -- A lane that is full has nothing to give before its marks either.
+        -- A lane that is full has nothing to give before its cursors either.
         short := (v_top_room > 0 and exists (select from unnest(p_low_id[:cardinality(p_commands)]) i where i is not null))
             or (v_child_room > 0
                 and exists (select from unnest(p_low_id[cardinality(p_commands) + 1:]) i where i is not null));

@@ -31,7 +31,7 @@ begin
             case when p_work.beside then v_lanes else '{top}' end, v_rooms,
             p_scope.low_priority, p_scope.low_position, p_scope.low_id) p;
     else
-        -- One command in one lane, no room to watch and no marks: nothing to merge.
+        -- One command in one lane, no room to watch and no cursors: nothing to merge.
         with head as materialized (
             select t.id, t.unique_held and t.runs = 0 as starts_unique
             from kinfolk.task t

@@ -68,7 +68,7 @@ begin
                 v_moved := v_moved || v_group;
             end if;
             perform kinfolk.rein_in(v_group, kinfolk.clock());
-            perform kinfolk.mark_group(v_group);
+            perform kinfolk.add_ready_group(v_group);
         end if;
     end loop;
     for v_was in

@@ -82,7 +82,7 @@ begin
     end loop;
     perform kinfolk.reserve(b) from unnest(v_bounced) b;
     if v_behind_groups <> '{}' then
-        perform kinfolk.unmark_keys(p_queue, v_commands, v_behind_groups, v_behind_keys, p_now);
+        perform kinfolk.update_ready_keys(p_queue, v_commands, v_behind_groups, v_behind_keys, p_now);
     end if;
     if v_last is distinct from v_turn then
         update kinfolk.queue q set turn = v_last where q.id = p_queue;

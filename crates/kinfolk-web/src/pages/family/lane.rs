@@ -12,7 +12,7 @@ use kinfolk_core::Timestamp;
 const CROSS_FROM: f64 = 1.6;
 
 /// Steps and signals of one task that are drawn; of more the last ones.
-const MARKS_MAX: usize = 60;
+const POINTS_MAX: usize = 60;
 
 /// The picture, with its story as its label.
 #[derive(Clone, Template)]
@@ -77,11 +77,11 @@ impl Lane {
                 path: String::new(),
             });
         }
-        let marks = |marks: &[(Timestamp, String)]| -> Vec<(String, String)> {
-            let shown = marks.iter().filter(|(at, _)| axis.shows(*at, Some(*at))).rev().take(MARKS_MAX);
+        let points = |points: &[(Timestamp, String)]| -> Vec<(String, String)> {
+            let shown = points.iter().filter(|(at, _)| axis.shows(*at, Some(*at))).rev().take(POINTS_MAX);
             shown.map(|(at, name)| (place(axis.x(*at)), words::short(name, 40))).collect()
         };
-        (lane.signals, lane.steps) = (marks(&course.signals), marks(&course.steps));
+        (lane.signals, lane.steps) = (points(&course.signals), points(&course.steps));
         let end = course.stretches.iter().filter_map(|stretch| stretch.to).max().map(|end| axis.x(end));
         lane.note = note.zip(end.filter(|end| *end < 80.0)).map(|(note, end)| (place(end), words::short(&note, 60)));
         lane

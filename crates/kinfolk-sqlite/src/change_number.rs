@@ -11,9 +11,9 @@ use crate::store::Shared;
 
 /// The connection, once someone has asked, and how often it was opened.
 #[derive(Default)]
-pub(crate) struct Marker(Mutex<(u32, Option<Connection>)>);
+pub(crate) struct ChangeNumber(Mutex<(u32, Option<Connection>)>);
 
-impl Marker {
+impl ChangeNumber {
     /// A number that differs from the one before if anything was committed since.
     pub(crate) fn read(&self, shared: &Shared) -> Result<u64> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -28,10 +28,10 @@ impl Marker {
         let version: Result<u32> =
             (|| Ok(open.prepare_cached("pragma data_version")?.query_row((), |row| row.get(0))?))();
         // The count begins anew with every connection.
-        let mark = version.map(|version| u64::from(*opened) << 32 | u64::from(version));
-        if mark.is_err() {
+        let number = version.map(|version| u64::from(*opened) << 32 | u64::from(version));
+        if number.is_err() {
             *conn = None;
         }
-        mark
+        number
     }
 }

@@ -1,7 +1,7 @@
--- Looks again at keys that were marked on this queue, and at those that some were blocked behind, at the end of a claim
--- of these commands that has the admission locks. The mark of a key stays, or is made, where it has room and someone
--- waits; else it goes. Where a rate is in the way, notes when that is over.
-create or replace function kinfolk.unmark_keys(
+-- Looks again at keys that were ready on this queue, and at those that some were blocked behind, at the end of a claim
+-- of these commands that has the admission locks. A key stays ready, or becomes so, where it has room and someone
+-- waits; else it is ready no more. Where a rate is in the way, notes when that is over.
+create or replace function kinfolk.update_ready_keys(
     p_queue integer, p_commands integer[], p_groups integer[], p_keys text[], p_now timestamptz
 ) returns void
 language plpgsql volatile
@@ -45,11 +45,11 @@ begin
             limit 1
         ) w on true
     ),
-    unmarked as (
+    removed as (
         delete from kinfolk.ready_key m
         where m.ctid = any (array(select a.row_id from awaited a where not (a.has_room and a.has_waiter)))
     ),
-    marked as (
+    added as (
         insert into kinfolk.ready_key (queue_id, command_id, group_id, key)
         select p_queue, a.command_id, a.group_id, a.key
         from awaited a

@@ -1,11 +1,11 @@
--- marked: the next tasks of one command in one lane of a queue that wait behind keys which may have room, in their order,
+-- ready: the next tasks of one command in one lane of a queue that wait behind keys which may have room, in their order,
 -- behind a given one.
 -- params: 1 queue_id, 2 command_id, 3 priority, 4 position, 5 id, 6 page, 7 lane, 8 suspect
--- index:  ready_mark, by all it has
+-- index:  ready_waiter, by all it has
 select priority,
        position,
        task_id
-from ready_mark
+from ready_waiter
 where queue_id = ?1
   and command_id = ?2
   and suspect = ?8

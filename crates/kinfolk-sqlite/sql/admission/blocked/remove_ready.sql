@@ -1,8 +1,7 @@
--- is_marked: whether a task is to be looked at by the next claim.
+-- remove_ready: a task has been looked at.
 -- params: 1 queue_id, 2 command_id, 3 suspect, 4 lane, 5 priority, 6 position, 7 task_id
--- index:  ready_mark, by all it has
-select 1
-from ready_mark
+-- index:  ready_waiter, by all it has
+delete from ready_waiter
 where queue_id = ?1
   and command_id = ?2
   and suspect = ?3

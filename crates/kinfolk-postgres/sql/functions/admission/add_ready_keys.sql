@@ -1,9 +1,9 @@
--- Turns what has happened to keys since the last claim into marks: notes of slots that were freed, and moments at which a rate
--- allows a start again, and room that is kept for one who can't start now. The caller has the admission locks of these groups. Wakes other queues that have marks from it.
+-- Turns what has happened to keys since the last claim into ready keys: notes of slots that were freed, and moments at which a rate
+-- allows a start again, and room that is kept for one who can't start now. The caller has the admission locks of these groups. Wakes other queues that get ready keys by it.
 --
 -- Takes what is due by `spent_wakes`; reads `task_blocked`.
 
-create or replace function kinfolk.mark_keys(p_queue integer, p_groups integer[], p_now timestamptz) returns void
+create or replace function kinfolk.add_ready_keys(p_queue integer, p_groups integer[], p_now timestamptz) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -64,7 +64,7 @@ begin
             limit 1
         ) w
     ),
-    marked as (
+    added as (
         insert into kinfolk.ready_key (queue_id, command_id, group_id, key)
         select w.queue_id, w.command_id, a.group_id, a.key
         from awaited a
@@ -72,7 +72,7 @@ begin
         on conflict do nothing
         returning queue_id
     )
-    select array_agg(distinct m.queue_id) filter (where m.queue_id <> p_queue) into v_others from marked m;
+    select array_agg(distinct m.queue_id) filter (where m.queue_id <> p_queue) into v_others from added m;
     if v_others is not null then
         perform kinfolk.notify_queues(v_others, false);
     end if;

@@ -1,5 +1,5 @@
 -- The same for all its keys.
-create or replace function kinfolk.mark_group(p_group integer) returns void
+create or replace function kinfolk.add_ready_group(p_group integer) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -29,6 +29,6 @@ begin
         ) n
     )
     select array_agg(a.key) into v_keys from awaited a;
-    perform kinfolk.mark_some(p_group, v_keys);
+    perform kinfolk.add_awaited_keys(p_group, v_keys);
 end
 $$;
