@@ -95,7 +95,7 @@ pub const RATE_MAX: u32 = 1_000_000;
 /// Longest span of a rate.
 pub const RATE_SPAN_MAX: Duration = Duration::from_secs(31 * 24 * 3600);
 /// How often a task is sent from one full key to another before room is kept for it.
-pub const BOUNCES_MAX: u16 = 16;
+pub const FAILED_TRIES_MAX: u16 = 16;
 /// How many of the tasks that hold something are named when it is shown.
 pub const HOLDERS_SHOWN_MAX: usize = 20;
 /// How long entries of the audit log are kept.

@@ -77,7 +77,7 @@ async fn a_claim_costs_the_same_however_many_tasks_wait_behind_full_keys() {
     testing::execute(
         &store,
         "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, \
-            payload, keys, bounces, blocked_group, blocked_key) \
+            payload, keys, failed_tries, blocked_group, blocked_key) \
          select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', t.priority, t.max_attempts, t.position, \
             t.due, t.created_at, t.payload, t.keys, 1, g.id, 'hot' \
          from kinfolk.task t, kinfolk.slot_group g, generate_series(1, 20000) \
@@ -103,7 +103,7 @@ async fn behind_rates(store: &PgStore, many: usize) {
         &format!(
             "with waiter as ( \
                 insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, \
-                    payload, keys, bounces, blocked_group, blocked_key) \
+                    payload, keys, failed_tries, blocked_group, blocked_key) \
                 select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', t.priority, t.max_attempts, \
                     t.position, t.due, t.created_at, t.payload, jsonb_build_object('provider', 'slow' || n), 1, g.id, 'slow' || n \
                 from kinfolk.task t, kinfolk.slot_group g, generate_series(1, {many}) n \

@@ -11,7 +11,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use kinfolk_core::inspect::Stats;
-use kinfolk_core::limits::BOUNCES_MAX;
+use kinfolk_core::limits::FAILED_TRIES_MAX;
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
     Claim, Claimed, ClaimedTask, CommandName, Explanation, Gate, GroupName, GroupRef, GroupSpec, Groups, Inspect, Json,
@@ -242,7 +242,7 @@ impl Player<'_> {
             self.apply(&Op::Enqueue(vec![hot(groups)])).await?;
             self.apply(&claim).await?;
         }
-        for round in 0..2 * usize::from(BOUNCES_MAX) + 2 {
+        for round in 0..2 * usize::from(FAILED_TRIES_MAX) + 2 {
             let side = [TENANT, MESSAGE][round % 2];
             self.apply(&Op::Enqueue(vec![hot(&[side])])).await?;
             let holder = |task: &&ClaimedTask| task.keys.get(&group_name(side)) == Some(HOT) && task.keys.0.len() == 1;

@@ -160,7 +160,7 @@ impl Engine {
         row.task.state = State::Running;
         row.task.gate = None;
         row.behind = None;
-        row.bounces = 0;
+        row.failed_tries = 0;
         row.task.attempt += 1;
         row.task.started_at = Some(now);
         row.task.worker = Some(claim.worker);

@@ -8,7 +8,7 @@ use std::slice;
 use std::time::Duration;
 
 use kinfolk_core::admit::{self, Need, Room};
-use kinfolk_core::limits::{BOUNCES_MAX, DELAY_MAX};
+use kinfolk_core::limits::{FAILED_TRIES_MAX, DELAY_MAX};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
     CommandName, Gate, GroupName, GroupRef, GroupSpec, Groups, InputError, Keys, NewTask, Rate, Rejection, Setting,
@@ -285,7 +285,7 @@ impl Engine {
     pub(super) fn block(&mut self, id: TaskId, key: KeyOf) {
         let row = self.row_mut(id);
         row.task.gate = Some(Gate::Limit);
-        row.bounces += u16::from(row.behind.as_ref() != Some(&key));
+        row.failed_tries += u16::from(row.behind.as_ref() != Some(&key));
         row.behind = Some(key);
         let needs = self.needs(id);
         if self.has(Bug::BlockedTaskTakesSlots) {
@@ -297,7 +297,7 @@ impl Engine {
         let others = needs.iter().filter_map(|need| self.groups[&need.key.0].kept_for.as_ref().map(|(task, _)| *task));
         let others: BTreeSet<_> = others.collect();
         let taken = others.iter().any(|other| *other == id || self.keeps_room(*other));
-        if self.tasks[&id].bounces >= BOUNCES_MAX && !taken && !self.has(Bug::NoRoomIsKept) {
+        if self.tasks[&id].failed_tries >= FAILED_TRIES_MAX && !taken && !self.has(Bug::NoRoomIsKept) {
             for row in self.groups.values_mut() {
                 row.kept_for = row.kept_for.take().filter(|(other, _)| !others.contains(other));
             }

@@ -121,7 +121,7 @@ struct Row {
     /// The key that it waits behind since a claim found no room under it.
     behind: Option<group::KeyOf>,
     /// How often it was sent from one key to another.
-    bounces: u16,
+    failed_tries: u16,
 }
 
 /// A family that a follow-up waits for.
@@ -225,7 +225,7 @@ impl Row {
         self.task.gate = None;
         self.task.worker = None;
         self.behind = None;
-        self.bounces = 0;
+        self.failed_tries = 0;
         self.task.signals.clear();
         self.task.failure = failure;
         self.task.finished_at = Some(now);

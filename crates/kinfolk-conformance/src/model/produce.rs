@@ -167,7 +167,7 @@ impl Engine {
             was_suspended: false,
             at_work: false,
             behind: None,
-            bounces: 0,
+            failed_tries: 0,
         };
         if let Some(parent) = row.task.parent {
             self.kids.entry(parent).or_default().insert(id);

@@ -12,7 +12,7 @@
 -- had run when it was last suspended, null for one that never was. `keys`: its keys by the names
 -- of groups, null: none. `holds_slots`: it took slots when it was last claimed, and may hold some of them. `blocked_group`,
 -- `blocked_key`: behind which key it waits while its gate is `limit`; null there means that its family waits to be let
--- in by its queue. `bounces`: how often a claim has left it waiting behind a key since it last ran. `maker_id`,
+-- in by its queue. `failed_tries`: how often a claim has blocked it behind a key since it last ran. `maker_id`,
 -- `follows_id`: of a follow-up, the task whose handler made it, and the root of its family. A task without
 -- parent and children is in none of the indexes below `task_finished`, unless it is held back, has a unique key or does not complete.
 --
@@ -37,7 +37,7 @@ create table kinfolk.task (
     max_attempts smallint not null,
     strikes smallint not null default 0,
     depth smallint not null default 0,
-    bounces smallint not null default 0,
+    failed_tries smallint not null default 0,
     suspect boolean not null default false,
     unique_held boolean not null default false,
     slot boolean not null default false,

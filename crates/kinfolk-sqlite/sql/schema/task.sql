@@ -56,7 +56,7 @@ create table task (
     blocked_group       integer,
     blocked_key         text,
     blocked_as          integer not null default 0, -- 1: a suspect; 2: needs no slot of that key, only a start; 3: both
-    bounces             integer not null default 0,
+    failed_tries        integer not null default 0,
     -- On a queue whose tasks take turns: its value. It is on the shelf turn while it is open, in whatever lane.
     fair                text,
     -- How long its handler had run when it was last suspended.

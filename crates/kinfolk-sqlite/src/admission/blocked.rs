@@ -4,7 +4,7 @@
 //! of each queue, command and lane, and a claim reads ready waiters as it reads what is open. A ready waiter goes when a claim has looked at
 //! its task. So no claim reads what is blocked, and as long as a key may have room, the first behind it is a ready waiter.
 
-use kinfolk_core::limits::BOUNCES_MAX;
+use kinfolk_core::limits::FAILED_TRIES_MAX;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::error::Result;
@@ -150,7 +150,7 @@ pub(crate) fn next_key(conn: &Connection, group_id: i64, behind: &str) -> Result
 /// Whoever calls this gives it another gate, or ends it.
 pub(crate) fn leave(session: &mut Session<'_>, id: i64, ends: bool) -> Result<()> {
     let line = line(session, id)?;
-    if line.blocked.is_none() && !line.holds_slots && line.bounces == 0 {
+    if line.blocked.is_none() && !line.holds_slots && line.failed_tries == 0 {
         return Ok(());
     }
     if let Some((group_id, key)) = &line.blocked
@@ -158,7 +158,7 @@ pub(crate) fn leave(session: &mut Session<'_>, id: i64, ends: bool) -> Result<()
     {
         session.free(*group_id, key.as_str());
     }
-    if line.bounces >= BOUNCES_MAX {
+    if line.failed_tries >= FAILED_TRIES_MAX {
         end_reservation(session, id)?;
     }
     if line.holds_slots && ends {
@@ -214,7 +214,7 @@ struct Line {
     blocked: Option<(i64, String)>,
     holds_slots: bool,
     keys: Option<String>,
-    bounces: u16,
+    failed_tries: u16,
 }
 
 fn line(session: &Session<'_>, id: i64) -> Result<Line> {
@@ -233,7 +233,7 @@ fn line(session: &Session<'_>, id: i64) -> Result<Line> {
             blocked: group.zip(key),
             holds_slots: row.get(8)?,
             keys: row.get(9)?,
-            bounces: row.get(10)?,
+            failed_tries: row.get(10)?,
         })
     })?)
 }

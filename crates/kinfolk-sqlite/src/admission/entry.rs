@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use kinfolk_core::admit::Need;
-use kinfolk_core::limits::{BOUNCES_MAX, CLAIM_BATCH_MAX};
+use kinfolk_core::limits::{FAILED_TRIES_MAX, CLAIM_BATCH_MAX};
 
 use rusqlite::CachedStatement;
 
@@ -56,7 +56,7 @@ struct Candidate {
     parent_id: Option<i64>,
     blocked: Option<(i64, String)>,
     rides: bool,
-    bounces: u16,
+    failed_tries: u16,
 }
 
 impl<'a> Entry<'a> {
@@ -165,7 +165,7 @@ impl<'a> Entry<'a> {
             self.fresh.insert((id, need.key));
             holds_slots = true;
         }
-        if candidate.bounces >= BOUNCES_MAX {
+        if candidate.failed_tries >= FAILED_TRIES_MAX {
             blocked::end_reservation(session, id)?;
             self.rooms.unkeep(id);
         }
@@ -177,11 +177,11 @@ impl<'a> Entry<'a> {
         let rides = needs.iter().any(|need| need.key == behind && !need.takes_slot);
         let (group_id, key) = self.rooms.name(behind);
         let same = candidate.blocked.as_ref().is_some_and(|(group, blocked)| *group == group_id && blocked == key);
-        let bounces = candidate.bounces.saturating_add(u16::from(!same));
+        let failed_tries = candidate.failed_tries.saturating_add(u16::from(!same));
         let (_, _, id) = point.stand;
-        self.block.execute((id, group_id, key, blocked::blocked_as_what(point.suspect, rides), bounces))?;
+        self.block.execute((id, group_id, key, blocked::blocked_as_what(point.suspect, rides), failed_tries))?;
         self.blocked += 1;
-        if bounces >= BOUNCES_MAX {
+        if failed_tries >= FAILED_TRIES_MAX {
             self.patient.push((id, needs));
         }
         Ok(Fate::Waits)
@@ -199,7 +199,7 @@ impl Candidate {
                 parent_id: row.get(2)?,
                 blocked: group.zip(key),
                 rides: row.get::<_, i64>(5)? & 2 == 2,
-                bounces: row.get(6)?,
+                failed_tries: row.get(6)?,
             })
         })?)
     }

@@ -8,18 +8,18 @@ create or replace function kinfolk.admit_one_by_one(
     p_candidates integer[], p_need_groups integer[], p_need_keys text[], p_takes boolean[], p_is_rated boolean,
     p_now timestamptz,
     out taken bigint[], out tops bigint[], out children integer, out suspect boolean, out behind_groups integer[],
-    out behind_keys text[], out bounced bigint[], out last bigint, out is_whole boolean
+    out behind_keys text[], out starved bigint[], out last bigint, out is_whole boolean
 )
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_most smallint := kinfolk.bounces_max();
+    v_most smallint := kinfolk.failed_tries_max();
     v_these integer[];
     v_need record;
     v_lanes kinfolk.lane[];
     v_suspects boolean[];
-    v_bounces smallint[];
+    v_failed_tries smallint[];
     v_groups integer[];
     v_keys text[];
     v_cut integer := 2147483647;
@@ -39,18 +39,18 @@ begin
     tops := '{}';
     children := 0;
     suspect := false;
-    bounced := '{}';
+    starved := '{}';
     select n.candidates, n.rooms, n.takes
     into v_need
     from kinfolk.needs_of(p_candidates, p_need_groups, p_need_keys, p_takes, p_groups, p_keys) n;
     v_these := case when p_all then array(select generate_series(1, cardinality(p_ids)))
         else array(select distinct c from unnest(v_need.candidates) c order by c) end;
-    select array_agg(t.lane order by g.nth), array_agg(t.suspect order by g.nth), array_agg(t.bounces order by g.nth),
+    select array_agg(t.lane order by g.nth), array_agg(t.suspect order by g.nth), array_agg(t.failed_tries order by g.nth),
         array_agg(coalesce(t.blocked_group, 0) order by g.nth), array_agg(coalesce(t.blocked_key, '') order by g.nth)
-    into v_lanes, v_suspects, v_bounces, v_groups, v_keys
+    into v_lanes, v_suspects, v_failed_tries, v_groups, v_keys
     from unnest(v_these) with ordinality as g(candidate, nth)
     cross join lateral (
-        select t.lane, t.suspect, t.bounces, t.blocked_group, t.blocked_key
+        select t.lane, t.suspect, t.failed_tries, t.blocked_group, t.blocked_key
         from kinfolk.task t
         where t.id = p_ids[g.candidate]
         offset 0
@@ -87,8 +87,8 @@ begin
             v_cut := least(v_cut, p_edges[v_nth]);
             v_blocked := v_blocked || v_task;
             v_blocked_behind := v_blocked_behind || v_full;
-            if v_bounces[i] + 1 >= v_most then
-                bounced := bounced || v_task;
+            if v_failed_tries[i] + 1 >= v_most then
+                starved := starved || v_task;
             end if;
             continue;
         end if;
@@ -147,7 +147,7 @@ begin
             gate = 'limit',
             blocked_group = p_groups[g.room],
             blocked_key = p_keys[g.room],
-            bounces = least(t.bounces + 1, 32767)
+            failed_tries = least(t.failed_tries + 1, 32767)
         from unnest(v_blocked, v_blocked_behind) as g(id, room)
         where t.id = g.id;
     end if;

@@ -30,7 +30,7 @@ declare
     v_ready record;
     v_has_ready boolean;
     v_reserved boolean;
-    v_bounced bigint[] := '{}';
+    v_starved bigint[] := '{}';
     v_may_suspect boolean := false;
     v_blocked integer := 0;
     v_behind_groups integer[] := '{}';
@@ -144,7 +144,7 @@ begin
         v_blocked := v_blocked + cardinality(v_page.behind_groups);
         v_behind_groups := v_behind_groups || v_page.behind_groups;
         v_behind_keys := v_behind_keys || v_page.behind_keys;
-        v_bounced := v_bounced || v_page.bounced;
+        v_starved := v_starved || v_page.starved;
         exit when v_heads.is_last and v_page.is_whole;
         if v_blocked >= 2 * kinfolk.claim_batch_max() then
             more := true;
@@ -156,7 +156,7 @@ begin
         where t.id = v_page.last;
         v_size := kinfolk.next_size(v_size, v_left, cardinality(v_page.taken));
     end loop;
-    perform kinfolk.reserve(b) from unnest(v_bounced) b;
+    perform kinfolk.reserve(b) from unnest(v_starved) b;
     if v_has_ready or v_blocked > 0 then
         perform kinfolk.update_ready_keys(p_queue, v_commands, v_ready.groups || v_behind_groups, v_ready.keys || v_behind_keys, p_now);
     end if;

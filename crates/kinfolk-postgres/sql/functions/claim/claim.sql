@@ -98,7 +98,7 @@ begin
                     and (v_scope.holds is not true or kinfolk.has_slot(t.id, t.command_id, t.keys)),
                 blocked_group = null,
                 blocked_key = null,
-                bounces = 0
+                failed_tries = 0
             where t.id = any (v_picked.ids)
             returning t.id,
                 case

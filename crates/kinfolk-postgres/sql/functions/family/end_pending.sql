@@ -41,7 +41,7 @@ begin
             lane = case when t.parent_id is null then 'top'::kinfolk.lane else t.lane end,
             blocked_group = null,
             blocked_key = null,
-            bounces = 0
+            failed_tries = 0
         from unnest(p_ids) as g(id)
         where t.id = g.id
         returning t.id, t.holds_slots

@@ -29,7 +29,7 @@ declare
     v_commands integer[] := array(select c.id from kinfolk.command c where c.name = any (p_commands));
     v_behind_groups integer[] := '{}';
     v_behind_keys text[] := '{}';
-    v_bounced bigint[] := '{}';
+    v_starved bigint[] := '{}';
     v_may_suspect boolean;
     v_line record;
     v_page record;
@@ -69,7 +69,7 @@ begin
         v_may_suspect := v_may_suspect and not v_page.suspect;
         v_behind_groups := v_behind_groups || v_page.behind_groups;
         v_behind_keys := v_behind_keys || v_page.behind_keys;
-        v_bounced := v_bounced || v_page.bounced;
+        v_starved := v_starved || v_page.starved;
         if v_page.taken <> '{}' then
             v_last := v_line.turns[array_position(v_line.ids, v_page.taken[cardinality(v_page.taken)])];
         end if;
@@ -80,7 +80,7 @@ begin
         end if;
         v_size := kinfolk.next_size(v_size, v_left, cardinality(v_page.taken));
     end loop;
-    perform kinfolk.reserve(b) from unnest(v_bounced) b;
+    perform kinfolk.reserve(b) from unnest(v_starved) b;
     if v_behind_groups <> '{}' then
         perform kinfolk.update_ready_keys(p_queue, v_commands, v_behind_groups, v_behind_keys, p_now);
     end if;

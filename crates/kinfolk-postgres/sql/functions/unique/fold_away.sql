@@ -18,7 +18,7 @@ begin
         unique_held = false,
         blocked_group = null,
         blocked_key = null,
-        bounces = 0
+        failed_tries = 0
     where t.id = any (p_tasks);
     perform kinfolk.drop_reservations(p_tasks);
 end

@@ -7,6 +7,6 @@ select keys,
        blocked_group,
        blocked_key,
        blocked_as,
-       bounces
+       failed_tries
 from task
 where id = ?1

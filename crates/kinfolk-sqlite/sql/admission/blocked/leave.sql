@@ -6,5 +6,5 @@ set holds_slots  = ?2,
     blocked_group = null,
     blocked_key  = null,
     blocked_as   = 0,
-    bounces      = 0
+    failed_tries = 0
 where id = ?1

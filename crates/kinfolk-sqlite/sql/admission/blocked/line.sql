@@ -11,6 +11,6 @@ select queue_id,
        blocked_key,
        holds_slots,
        keys,
-       bounces
+       failed_tries
 from task
 where id = ?1

@@ -18,5 +18,5 @@ set state        = 'running',
     blocked_group = null,
     blocked_key  = null,
     blocked_as   = 0,
-    bounces      = 0
+    failed_tries = 0
 where id = ?1
