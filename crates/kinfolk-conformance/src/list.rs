@@ -508,7 +508,7 @@ macro_rules! every_contract {
             unique: [
                 a_duplicate_is_answered_with_the_task_in_place, duplicates_within_one_batch_are_one_task,
                 keys_are_per_command, keys_span_queues, replace_changes_the_payload_and_nothing_else,
-                merge_goes_key_by_key_at_any_depth, merges_and_replaces_are_folded_in_order_of_arrival,
+                merge_goes_key_by_key_at_any_depth, merges_and_replaces_are_applied_in_order_of_arrival,
                 a_merge_of_what_is_no_object_replaces_it, the_first_claim_gives_up_a_pending_key,
                 a_pending_key_never_comes_back, an_active_key_is_held_until_the_end, every_end_gives_up_an_active_key,
                 a_window_is_held_for_its_span_whatever_happens, the_holders_scope_and_the_newcomers_rule_decide,

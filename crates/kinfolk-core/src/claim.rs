@@ -44,7 +44,7 @@ pub struct ClaimedTask {
     pub token: Token,
     /// What to run.
     pub command: CommandName,
-    /// What with, duplicates folded in.
+    /// What with, duplicates applied.
     pub payload: Json,
     /// Which attempt this is; 1 is the first.
     pub attempt: u16,

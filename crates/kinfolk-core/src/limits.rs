@@ -56,7 +56,7 @@ pub const STRIKES_MAX: u16 = 1_000;
 pub const STRIKE_DELAY_FIRST: Duration = Duration::from_secs(1);
 /// No task waits longer after a strike.
 pub const STRIKE_DELAY_MAX: Duration = Duration::from_secs(300);
-/// Tasks recovered, opened, pruned or folded by one statement; longer work goes in pages.
+/// Tasks recovered, opened, pruned or merged by one statement; longer work goes in pages.
 pub const SWEEP_PAGE: usize = 1_000;
 /// Missed runs of a schedule that are made up for at once, at most.
 pub const CATCH_UP_MAX: usize = 100;

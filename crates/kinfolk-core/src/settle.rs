@@ -171,8 +171,8 @@ impl Failure {
 
     /// The failure kept with a task that was enqueued under a unique key at the same moment as another one, and whose
     /// payload went into that one. The words are the same in every store.
-    pub fn folded(into: TaskId) -> Self {
-        Self::new(FailureKind::Cancelled, format!("folded into task {into}, which holds the same unique key"))
+    pub fn duplicate_of(into: TaskId) -> Self {
+        Self::new(FailureKind::Cancelled, format!("a duplicate of task {into}, which holds the same unique key"))
     }
 
     /// The failure kept with a task some of whose children failed. The words are the same in every store.

@@ -29,7 +29,7 @@ begin
             ('kinfolk_worker', array['count_tasks', 'stats', 'find_tasks', 'get_tasks']),
             ('kinfolk_viewer', array['get_task', 'history', 'results', 'get_attempts', 'runs', 'list_tasks', 'find_tasks', 'get_tasks',
                 'count_matching', 'count_by_command', 'failed_tasks', 'pending_facts', 'children', 'tally', 'progress', 'stats',
-                'count_tasks', 'minutes', 'queues', 'commands', 'workers', 'schedules', 'check_invariants', 'doctor', 'folded', 'holds',
+                'count_tasks', 'minutes', 'queues', 'commands', 'workers', 'schedules', 'check_invariants', 'doctor', 'payload_with_duplicates', 'holds',
                 'is_active', 'statuses', 'explain', 'groups', 'keys', 'change_number', 'errors']),
             -- Those who run handlers in the database.
             ('kinfolk_worker', array['commands', 'find_handler', 'enter', 'handling', 'depart', 'finish', 'run_function',

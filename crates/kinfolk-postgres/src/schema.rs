@@ -64,13 +64,13 @@ const LIMITS: &[(&str, &str)] = files!["limits.sql"];
 const CALLED_BY_VIEWS: &[(&str, &str)] = functions! {
     base:
         clock server_started_at schema_version span micros refuse require_read_committed require_name require_policy
-        refuse_queue failure_cancelled failure_lost failure_poison failure_folded failure_children
+        refuse_queue failure_cancelled failure_lost failure_poison failure_duplicate failure_children
         failure_skipped_child failure_skipped_follow_up failure_refused json_bytes json_longer_than notify_queues
         put_off_wakes wakes_put_off wake_queues
         is_full;
     unique:
-        holds payload_of merged merged_all laid_in folded add_duplicate enqueue_unique lay_in lay_sibling fold_away
-        fold lock_starts promote promote_orphans;
+        holds payload_of merged merged_all payload_with_newer payload_with_duplicates add_duplicate enqueue_unique apply_duplicates apply_sibling cancel_duplicates
+        unify_duplicates lock_starts promote promote_orphans;
 };
 
 const VIEWS: &[(&str, &str)] = files!["views/tasks.sql", "views/errors.sql", "views/registration.sql"];
@@ -94,7 +94,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     claim:
         claim lock_claim lock_claim_groups wait_for_admission claimed_before closed_claim open_work open_due pick_tasks
         pick find_lines begin_at merge_lines lock_heads lines_behind pick_suspect may_run_suspect pick_grouped
-        fold_picked note_started end_claim next_due next_wake put_idle flush;
+        unify_picked note_started end_claim next_due next_wake put_idle flush;
     admission:
         lock_admission try_lock_groups wait_for_groups declared_by has_open has_work_with_keys without_groups pick_with_keys
         line_up next_ready_keys ready_keys_behind cursors_for go_on_behind next_size admit_page admit_one_by_one needs_of reserve

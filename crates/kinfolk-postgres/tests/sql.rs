@@ -249,8 +249,8 @@ async fn tasks_made_under_one_key_at_the_same_moment_become_one() {
     let claimed = store.claim(&claim_of(worker, &["work"], 10)).await.unwrap();
     assert_eq!(claimed.tasks.len(), 1);
     assert_eq!(claimed.tasks[0].payload, Json::parse(r#"{"a":1,"b":2}"#).unwrap());
-    let folded = store.task(b).await.unwrap().unwrap();
-    assert_eq!((folded.state, folded.failure), (State::Cancelled, Some(Failure::folded(a))));
+    let duplicate = store.task(b).await.unwrap().unwrap();
+    assert_eq!((duplicate.state, duplicate.failure), (State::Cancelled, Some(Failure::duplicate_of(a))));
     sound(&store).await;
 }
 

@@ -142,7 +142,7 @@ fn of_tenant(tenant: &str) -> NewTask {
 }
 
 #[tokio::test]
-async fn a_task_that_waits_for_room_is_folded_away_without_a_trace() {
+async fn a_duplicate_that_waits_for_room_is_cancelled_without_a_trace() {
     for wait in ["slot", "rate", "turn", "kept room"] {
         let stage = Stage::new().await;
         wait_for(&stage, wait).await;

@@ -119,7 +119,7 @@ pub async fn crossing_batches_do_not_lock_up(w: &World) {
 }
 
 /// Enqueues at once under one key that is held while active: however many were made, one runs, and the others end as
-/// folded into it.
+/// merged into it.
 pub async fn at_most_one_task_runs_under_an_active_key(w: &World) {
     for round in 0..10 {
         let key = Unique::key(format!("k{round}")).scope(UniqueScope::Active).on_duplicate(OnDuplicate::Merge);

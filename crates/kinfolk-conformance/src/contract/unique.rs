@@ -69,15 +69,15 @@ pub async fn replace_changes_the_payload_and_nothing_else(w: &World) {
 pub async fn merge_goes_key_by_key_at_any_depth(w: &World) {
     let id = w.create(unique_task(merge(), r#"{"a":{"x":1,"y":[1]},"b":1,"c":null}"#)).await;
     assert_eq!(w.put(unique_task(merge(), r#"{"a":{"y":[2],"z":3},"b":{"q":1}}"#)).await, Enqueued::Merged(id));
-    let folded = json(r#"{"a":{"x":1,"y":[2],"z":3},"b":{"q":1},"c":null}"#);
-    assert_eq!(w.get(id).await.payload, folded);
+    let merged = json(r#"{"a":{"x":1,"y":[2],"z":3},"b":{"q":1},"c":null}"#);
+    assert_eq!(w.get(id).await.payload, merged);
     let worker = w.worker().await;
-    assert_eq!(w.take(worker).await.payload, folded);
-    assert_eq!(w.get(id).await.payload, folded);
+    assert_eq!(w.take(worker).await.payload, merged);
+    assert_eq!(w.get(id).await.payload, merged);
 }
 
-/// Many merges are folded in the order in which they came, whatever rule each brings.
-pub async fn merges_and_replaces_are_folded_in_order_of_arrival(w: &World) {
+/// Many merges are applied in the order in which they came, whatever rule each brings.
+pub async fn merges_and_replaces_are_applied_in_order_of_arrival(w: &World) {
     let id = w.create(unique_task(merge(), r#"{"n":0}"#)).await;
     for n in 1..=20 {
         w.put(unique_task(merge(), &format!(r#"{{"n":{n},"k{n}":true}}"#))).await;

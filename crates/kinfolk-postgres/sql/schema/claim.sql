@@ -43,7 +43,7 @@ create type kinfolk.claim_scope as (
 create type kinfolk.claim_work as (
     at timestamptz,
     next_due timestamptz,
-    has_late boolean,
+    has_released_keys boolean,
     has_follow_ups boolean,
     has_suspects boolean,
     beside boolean,

@@ -21,7 +21,7 @@ delete from kinfolk.checkpoint;
 delete from kinfolk.signal;
 delete from kinfolk.fan_out;
 delete from kinfolk.schedule;
-delete from kinfolk.late;
+delete from kinfolk.released_key;
 delete from kinfolk.duplicate;
 delete from kinfolk.attempt;
 delete from kinfolk.body;

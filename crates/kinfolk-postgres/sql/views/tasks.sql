@@ -16,7 +16,7 @@ select
     t.max_attempts,
     t.timeout_us * interval '1 microsecond' as timeout,
     case
-        when t.unique_key is not null then kinfolk.folded(t.id)
+        when t.unique_key is not null then kinfolk.payload_with_duplicates(t.id)
         else coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id))
     end as payload,
     t.result,

@@ -26,7 +26,7 @@ begin
                 and t.state = 'pending'
                 and t.gate = 'open'
                 and t.suspect)
-        or exists (select from kinfolk.late l where l.queue_id = p_queue)
+        or exists (select from kinfolk.released_key l where l.queue_id = p_queue)
         or exists (select from kinfolk.follow_up f where f.queue_id = p_queue and f.ended is not null)
         or exists (select from kinfolk.ready_key m where m.queue_id = p_queue)
         or exists (select from kinfolk.reserved r where r.group_id = any (v_groups))

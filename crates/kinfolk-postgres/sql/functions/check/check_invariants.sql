@@ -88,11 +88,11 @@ as $$
     from kinfolk.duplicate d
     where not exists (select from kinfolk.task t where t.id = d.task_id)
     union all
-    select 'a duplicate of a task that has given its key up is on the list of late ones', format('duplicate %s', d.id), d.task_id
+    select 'a duplicate of a task that has given its key up is on the list of released keys', format('duplicate %s', d.id), d.task_id
     from kinfolk.duplicate d
     join kinfolk.task t on t.id = d.task_id
     where (t.runs > 0 or t.state <> 'pending')
-        and not exists (select from kinfolk.late l where l.task_id = d.task_id)
+        and not exists (select from kinfolk.released_key l where l.task_id = d.task_id)
     union all
     select 'a fan-out counts its children', format('%s of %s of fan-out %s', n.ended, n.total, f.id), f.task_id
     from kinfolk.fan_out f

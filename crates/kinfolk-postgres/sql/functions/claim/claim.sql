@@ -69,9 +69,9 @@ begin
         v_picked := kinfolk.pick_tasks(v_call, v_scope, v_work);
         -- point: claim.picked
         if v_picked.starts_unique or v_picked.tops <> '{}' then
-            v_picked := kinfolk.fold_picked(v_picked, v_scope, v_work.made or not v_alone);
+            v_picked := kinfolk.unify_picked(v_picked, v_scope, v_work.made or not v_alone);
         end if;
-        -- point: claim.folded
+        -- point: claim.unified
         if v_picked.ids <> '{}' then
             -- The worker must be there when this commits, or nobody would ever miss it.
             perform from kinfolk.worker w where w.id = p_worker for key share skip locked;

@@ -22,8 +22,8 @@ begin
         where t.unique_key is not null
             and t.runs = 0);
     if cardinality(v_unique) > 0 then
-        perform kinfolk.lay_in(k) from unnest(v_unique) k;
-        insert into kinfolk.late (queue_id, task_id)
+        perform kinfolk.apply_duplicates(k) from unnest(v_unique) k;
+        insert into kinfolk.released_key (queue_id, task_id)
         select t.queue_id, t.id
         from kinfolk.task t
         where t.id = any (v_unique);

@@ -11,8 +11,8 @@ begin
     end if;
     -- Not by the key being there: of two indexes that would fit, the wrong one might be taken.
     v_unique := array(select t.id from kinfolk.task t where t.id = any (p_tasks) and t.unique_scope is not null order by t.id);
-    perform kinfolk.lay_in(k.id) from unnest(v_unique) as k(id);
-    insert into kinfolk.late (queue_id, task_id)
+    perform kinfolk.apply_duplicates(k.id) from unnest(v_unique) as k(id);
+    insert into kinfolk.released_key (queue_id, task_id)
     select t.queue_id, t.id
     from kinfolk.task t
     where t.id = any (v_unique);

@@ -1,4 +1,4 @@
--- Gives back the slots that a claim has taken for tasks that it does not start after all: they were folded into others.
+-- Gives back the slots that a claim has taken for tasks that it does not start after all: they were duplicates of others.
 -- What they held before stays.
 create or replace function kinfolk.drop_slots(p_tasks bigint[]) returns void
 language plpgsql volatile

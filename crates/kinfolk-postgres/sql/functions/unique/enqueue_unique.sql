@@ -1,5 +1,5 @@
 -- Enqueues one task under a unique key: a new task when nobody holds the key, else what `on_duplicate` says.
--- Reads `task_unique`, locks nothing: a newcomer that is laid into the holder only appends a row to `duplicate`.
+-- Reads `task_unique`, locks nothing: a newcomer that is applied to the holder only appends a row to `duplicate`.
 
 create or replace function kinfolk.enqueue_unique(p_task kinfolk.new_task, p_now timestamptz, out outcome text, out holder bigint)
 language plpgsql volatile
@@ -55,7 +55,7 @@ begin
     perform kinfolk.add_duplicate(p_task.id, v_holder.id, p_task.on_duplicate, p_task.payload);
     if current_setting('transaction_isolation') <> 'read committed' then
         -- An older snapshot may see a key held that was given up long ago: have it looked at.
-        insert into kinfolk.late (queue_id, task_id) values (v_holder.queue_id, v_holder.id);
+        insert into kinfolk.released_key (queue_id, task_id) values (v_holder.queue_id, v_holder.id);
     end if;
     -- point: enqueue.appended
     outcome := 'merged';

@@ -1,10 +1,10 @@
--- Lays a sibling, made under the same key at the same moment, into the task that stays, by the sibling's own rule.
-create or replace function kinfolk.lay_sibling(p_task bigint, p_sibling bigint) returns void
+-- Applies a sibling, made under the same key at the same moment, to the task that stays, by the sibling's own rule.
+create or replace function kinfolk.apply_sibling(p_task bigint, p_sibling bigint) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    perform kinfolk.lay_in(p_sibling);
+    perform kinfolk.apply_duplicates(p_sibling);
     update kinfolk.task t
     set payload = case s.on_duplicate
             when 'replace' then kinfolk.payload_of(s.id)

@@ -1,14 +1,14 @@
--- Prepares tasks that a claim has locked and that start under a unique key. Lays their duplicates into them. Where
--- several roots were made under one key at the same moment, they become one: the others that are open are laid into the
+-- Prepares tasks that a claim has locked and that start under a unique key. Applies their duplicates. Where
+-- several roots were made under one key at the same moment, they become one: the others that are open are applied to the
 -- lowest by each one's own rule and cancelled; or all are cancelled, where one has started and still holds the key.
--- A child is never folded away, nor is what waits behind a gate, such as a follow-up. Answers which of the tasks are to
+-- A child is never cancelled for that, nor is what waits behind a gate, such as a follow-up. Answers which of the tasks are to
 -- be started, and whether some were left for later because another claim holds their sibling, or the lock of their key.
 -- `p_made`: this transaction may have made some of the tasks itself.
 --
 -- Takes the locks of keys (`lock_starts`), then locks pending siblings by `task_unique`, in the order of their numbers, never
 -- waiting. Those behind a gate are locked, too: another claim may be about to open one of them and to start it.
 
-create or replace function kinfolk.fold(
+create or replace function kinfolk.unify_duplicates(
     p_ids bigint[], p_now timestamptz, p_made boolean, out ids bigint[], out left_out boolean
 )
 language plpgsql volatile
@@ -68,13 +68,13 @@ begin
             left_out := true;
         elsif v_holder is not null then
             v_gone := v_locked;
-            perform kinfolk.fold_away(v_gone, v_holder, p_now);
+            perform kinfolk.cancel_duplicates(v_gone, v_holder, p_now);
         else
             v_holder := v_locked[1];
             v_gone := v_locked[2:];
-            perform kinfolk.lay_in(v_holder);
-            perform kinfolk.lay_sibling(v_holder, s.id) from unnest(v_gone) as s(id);
-            perform kinfolk.fold_away(v_gone, v_holder, p_now);
+            perform kinfolk.apply_duplicates(v_holder);
+            perform kinfolk.apply_sibling(v_holder, s.id) from unnest(v_gone) as s(id);
+            perform kinfolk.cancel_duplicates(v_gone, v_holder, p_now);
             -- The lowest may wait for room that was taken for another one, and is given back.
             left_out := left_out or v_holder <> all (ids);
         end if;
@@ -82,12 +82,12 @@ begin
     end loop;
 
     -- What hangs on a task that has run before is for the next one.
-    perform kinfolk.lay_in(t.id)
+    perform kinfolk.apply_duplicates(t.id)
     from unnest(ids) as p(id)
     join kinfolk.task t on t.id = p.id
     where t.runs = 0
         and exists (select from kinfolk.duplicate d where d.task_id = t.id);
-    insert into kinfolk.late (queue_id, task_id)
+    insert into kinfolk.released_key (queue_id, task_id)
     select t.queue_id, t.id
     from unnest(ids) as p(id)
     join kinfolk.task t on t.id = p.id

@@ -1,5 +1,5 @@
--- A payload with newer ones laid in, in this order, each by its own rule.
-create or replace function kinfolk.laid_in(p_payload jsonb, p_rules kinfolk.on_duplicate[], p_newer jsonb[]) returns jsonb
+-- A payload with newer ones applied, in this order, each by its own rule.
+create or replace function kinfolk.payload_with_newer(p_payload jsonb, p_rules kinfolk.on_duplicate[], p_newer jsonb[]) returns jsonb
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$

@@ -1,11 +1,11 @@
 -- Cancels tasks, which the caller has locked, whose payload went into another one, or that came too late for it. What is still
 -- on its way to them belongs to the next task. One that waits for room no longer does, and no room is kept for it.
-create or replace function kinfolk.fold_away(p_tasks bigint[], p_into bigint, p_now timestamptz) returns void
+create or replace function kinfolk.cancel_duplicates(p_tasks bigint[], p_into bigint, p_now timestamptz) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    insert into kinfolk.late (queue_id, task_id)
+    insert into kinfolk.released_key (queue_id, task_id)
     select t.queue_id, t.id
     from kinfolk.task t
     where t.id = any (p_tasks);
@@ -14,7 +14,7 @@ begin
         state = 'cancelled',
         gate = null,
         finished_at = p_now,
-        failure = kinfolk.failure_folded(p_into),
+        failure = kinfolk.failure_duplicate(p_into),
         unique_held = false,
         blocked_group = null,
         blocked_key = null,

@@ -1,7 +1,7 @@
--- A task's payload with its duplicates laid in, in the order in which they came. A task that has started, or ended before
+-- A task's payload with its duplicates applied, in the order in which they came. A task that has started, or ended before
 -- it could, shows what it has: what came later is for the next one.
 
-create or replace function kinfolk.folded(p_task bigint) returns jsonb
+create or replace function kinfolk.payload_with_duplicates(p_task bigint) returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -20,6 +20,6 @@ begin
             where t.id = p_task
                 and t.state = 'pending'
                 and t.runs = 0);
-    return kinfolk.laid_in(kinfolk.payload_of(p_task), v_newer.rules, v_newer.payloads);
+    return kinfolk.payload_with_newer(kinfolk.payload_of(p_task), v_newer.rules, v_newer.payloads);
 end
 $$;
