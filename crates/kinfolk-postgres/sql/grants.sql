@@ -32,7 +32,7 @@ begin
                 'count_tasks', 'minutes', 'queues', 'commands', 'workers', 'schedules', 'check_invariants', 'doctor', 'payload_with_duplicates', 'holds',
                 'is_active', 'statuses', 'explain', 'groups', 'keys', 'change_number', 'errors']),
             -- Those who run handlers in the database.
-            ('kinfolk_worker', array['commands', 'find_handler', 'enter', 'handling', 'depart', 'finish', 'run_function',
+            ('kinfolk_worker', array['commands', 'find_handler', 'begin_handling', 'handling', 'end_handling', 'finish', 'run_function',
                 'call_function', 'call_handler', 'open_envelope', 'named_in', 'begin_send', 'send_key', 'end_send', 'log_error',
                 'run_task', 'begin_procedure', 'end_procedure', 'process_tasks', 'process_round', 'process_task', 'skip_ahead',
                 'begin_round', 'claimable', 'claim_chosen', 'failure_of', 'slow_down_all', 'put_off_wakes', 'wakes_put_off', 'wake_queues']),

@@ -89,7 +89,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     groups:
         declarations declared_groups groups_given group_given require_groups require_setting is_whole
         lock_declarations shape_of changed_declarations hold_still declare_groups leave_group erase_group open_blocked
-        free_idle enter_running carry_over rein_in group_of set_group remove_group slow_down slow_down_for slow_downs
+        free_idle count_running carry_over rein_in group_of set_group remove_group slow_down slow_down_for slow_downs
         slow_down_all lock_groups add_ready_group add_awaited_keys;
     claim:
         claim lock_claim lock_claim_groups wait_for_admission claimed_before closed_claim open_work open_due pick_tasks
@@ -125,7 +125,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         register_worker heartbeat leave wait_for_tasks recover may_recover lock_lost lock_lost_families handlers_at_work
         decide_lost strike_delay note_minutes read_notes wrong_note;
     handlers:
-        find_handler enter handling depart drop_intents named_in handled current_task current_keys has_failed_siblings
+        find_handler begin_handling handling end_handling drop_intents named_in handled current_task current_keys has_failed_siblings
         has_pending_children intend require_makeable spawn spawn_sibling follow_up in_order hasten hasten_all snooze
         retry_after give_up end_handler failure_of run_task run_function begin_procedure end_procedure call_handler
         call_function open_envelope finish finish_made complete require_done begin_send end_send send_key log_error

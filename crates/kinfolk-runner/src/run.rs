@@ -23,7 +23,7 @@ const RUN: &str = "select s.state, kinfolk.wakes_put_off() from kinfolk.run_task
 // Types are named with their schema: what ran before may have left a search path of its own.
 const BEGIN: &str = "select call_name, has_answer, payload::pg_catalog.text from kinfolk.begin_procedure($1, $2)";
 const END: &str = "select kinfolk.end_procedure($1, $2, $3::pg_catalog.text::pg_catalog.jsonb)";
-const DEPART: &str = "select kinfolk.depart($1)";
+const END_HANDLING: &str = "select kinfolk.end_handling($1)";
 const BEGIN_SEND: &str = "select message::pg_catalog.text, is_told, key from kinfolk.begin_send($1, $2)";
 const END_SEND: &str = "select s.state, kinfolk.wakes_put_off() from kinfolk.end_send($1, $2, $3::pg_catalog.text::pg_catalog.jsonb, \
     $4::pg_catalog.text::pg_catalog.jsonb, true) as s(state)";
@@ -208,7 +208,7 @@ async fn in_session(line: &Line, ctx: &Ctx, statement_timeout: Option<Duration>)
     };
     let end: [(&(dyn ToSql + Sync), Type); 3] = [(&task, Type::INT8), (&token, Type::UUID), (&result, Type::TEXT)];
     let state = state(&client.query_typed(END, &end).await.map_err(Fault::of)?)?;
-    client.query_typed(DEPART, &[(&task, Type::INT8)]).await.map_err(Fault::of)?;
+    client.query_typed(END_HANDLING, &[(&task, Type::INT8)]).await.map_err(Fault::of)?;
     Ok(state)
 }
 

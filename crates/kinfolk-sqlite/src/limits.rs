@@ -69,7 +69,7 @@ pub(crate) fn admit(session: &mut Session<'_>, queue_id: i64, room: &mut Room) -
     }
     let roots = outside(session, queue_id, room.left(Lane::Top))?;
     for &root in &roots {
-        enter(session, root, Lane::Root)?;
+        admit_family(session, root, Lane::Root)?;
         room.take(Lane::Top);
     }
     Ok(!roots.is_empty())
@@ -78,7 +78,7 @@ pub(crate) fn admit(session: &mut Session<'_>, queue_id: i64, room: &mut Room) -
 /// Lets all families in whose root is outside: the queue limits them no longer.
 pub(crate) fn admit_all(session: &mut Session<'_>, queue_id: i64) -> Result<()> {
     for root in outside(session, queue_id, usize::MAX)? {
-        enter(session, root, Lane::Top)?;
+        admit_family(session, root, Lane::Top)?;
     }
     let mut statement = session.sql(include_str!("../sql/limits/limited_families.sql"))?;
     let roots: Vec<i64> = statement.query_map([queue_id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
@@ -93,8 +93,8 @@ fn outside(session: &Session<'_>, queue_id: i64, page: usize) -> Result<Vec<i64>
 }
 
 /// The family of a root that waits outside may run, from this lane.
-fn enter(session: &mut Session<'_>, root: i64, lane: Lane) -> Result<()> {
-    session.sql(include_str!("../sql/claim/enter.sql"))?.execute((root, lane.as_str()))?;
+fn admit_family(session: &mut Session<'_>, root: i64, lane: Lane) -> Result<()> {
+    session.sql(include_str!("../sql/claim/admit_family.sql"))?.execute((root, lane.as_str()))?;
     open_family(session, root)
 }
 

@@ -56,7 +56,7 @@ impl Ctx {
         }
         kept.check_room()?;
         if attempt.durable.is_open() || name.is_some() || self.branch.is_some() {
-            attempt.durable.open_with(|book| kept.enter_all(book));
+            attempt.durable.open_with(|book| kept.write_all(book));
             let spot = match name {
                 Some(name) => self.spot(&name),
                 None => self.spot(&kin.name(&new.task)),
@@ -114,7 +114,7 @@ impl Kept {
     }
 
     /// Gives names to all that was made before the handler did anything durable.
-    fn enter_all(&mut self, book: &mut Book) {
+    fn write_all(&mut self, book: &mut Book) {
         let Some(made) = &self.made else { return };
         let follow_ups: Vec<_> = made.follow_ups.iter().map(|follow_up| follow_up.task.clone()).collect();
         let lists = [
@@ -139,7 +139,7 @@ impl Buffer {
     /// Opens the book of the attempt, with all that was made before.
     pub(crate) fn open(&self, durable: &Durable) {
         let mut kept = self.kept();
-        durable.open_with(|book| kept.enter_all(book));
+        durable.open_with(|book| kept.write_all(book));
     }
 
     pub(crate) fn in_order(&self, order: ChildOrder) {

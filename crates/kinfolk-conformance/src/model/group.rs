@@ -109,7 +109,7 @@ impl Engine {
         self.declared.insert(command.clone(), wanted);
         self.drop_undeclared();
         if !self.has(Bug::DeclarationCountsNothing) {
-            self.enter_running();
+            self.count_running();
         }
     }
 
@@ -124,7 +124,7 @@ impl Engine {
 
     /// What runs holds a slot of each of its keys, also where its command has come to declare the group only now, or where
     /// the one above it that held it for the family does so no longer.
-    fn enter_running(&mut self) {
+    fn count_running(&mut self) {
         let running = self.tasks.values().filter(|row| row.task.state == State::Running).map(|row| row.task.id);
         let needs = |id| self.needs(id).into_iter().filter(|need| need.takes_slot).map(move |need| (need.key, id));
         for ((group, key), id) in running.flat_map(needs).collect::<Vec<_>>() {

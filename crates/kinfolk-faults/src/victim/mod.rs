@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::flows::{GO, signal_value};
 
 pub use handlers::{EFFECT, HOLD, KILL, NOTE};
-pub use with_keys::{WITH_KEYS, WithKeys, Passed, Room, SPARE, enter, command_with_keys, passed_file};
+pub use with_keys::{WITH_KEYS, WithKeys, Passed, Room, SPARE, enter_rooms, command_with_keys, passed_file};
 pub use plan::{FAMILY, FollowUp, LEAF, MENDED, Plan};
 
 /// What a victim does.

@@ -83,7 +83,7 @@ pub(super) fn add(mut builder: WorkerBuilder, orders: &Orders) -> Result<WorkerB
 
 async fn act(ctx: Ctx, with_keys: WithKeys, ledger: PathBuf, work: Duration) -> Result<Done<()>, TaskError> {
     const SOON: Duration = Duration::from_millis(1);
-    let places = enter(&ledger, &with_keys.rooms)?;
+    let places = enter_rooms(&ledger, &with_keys.rooms)?;
     if let Some(group) = &with_keys.slows {
         ctx.slow_down_for(group, SOON).await?;
     }
@@ -113,7 +113,7 @@ pub(super) async fn regroup(store: &dyn Store) -> Result<()> {
 }
 
 /// Takes a place in each room; they are left when the answer is dropped. Where there is none, that is written down.
-pub fn enter(ledger: &Path, rooms: &[Room]) -> std::io::Result<Vec<File>> {
+pub fn enter_rooms(ledger: &Path, rooms: &[Room]) -> std::io::Result<Vec<File>> {
     let folder = ledger.with_file_name("rooms");
     std::fs::create_dir_all(&folder)?;
     let mut places = Vec::new();

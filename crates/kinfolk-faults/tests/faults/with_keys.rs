@@ -12,7 +12,7 @@ use kinfolk_faults::journal;
 use kinfolk_faults::with_keys::{Stay, Stays, assert_limits, judge_seen, most_at_once, never_passed};
 use kinfolk_faults::process::Process;
 use kinfolk_faults::sound::{all_tasks, wait_drained};
-use kinfolk_faults::victim::{WITH_KEYS, WithKeys, Orders, Room, enter, command_with_keys, made, passed_file};
+use kinfolk_faults::victim::{WITH_KEYS, WithKeys, Orders, Room, enter_rooms, command_with_keys, made, passed_file};
 
 use crate::flows::assert_no_deadlock;
 use crate::kill_loop::{losses, wait_running};
@@ -252,12 +252,12 @@ fn a_limit_passed_under_the_eyes_of_handlers_is_noticed() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let ledger = folder.path().join("ledger");
     let room = [Room { name: "r".to_owned(), limit: 2, hold: false }];
-    let first = enter(&ledger, &room)?;
-    let second = enter(&ledger, &room)?;
+    let first = enter_rooms(&ledger, &room)?;
+    let second = enter_rooms(&ledger, &room)?;
     drop(first);
-    let third = enter(&ledger, &room)?;
+    let third = enter_rooms(&ledger, &room)?;
     assert!(!passed_file(&ledger).exists());
-    let fourth = enter(&ledger, &room)?;
+    let fourth = enter_rooms(&ledger, &room)?;
     let seen = journal::read(&passed_file(&ledger))?;
     assert_eq!((second.len(), third.len(), fourth.len(), seen.len()), (1, 1, 0, 1));
     assert!(judge_seen(&seen, &BTreeSet::new()).is_err());

@@ -119,11 +119,11 @@ impl Durable {
         self.book.get().is_some()
     }
 
-    /// Opens the book; what was made so far is entered first. Only under the lock of what was made.
-    pub(crate) fn open_with(&self, enter: impl FnOnce(&mut Book)) {
+    /// Opens the book; what was made so far is written first. Only under the lock of what was made.
+    pub(crate) fn open_with(&self, write: impl FnOnce(&mut Book)) {
         self.book.get_or_init(|| {
             let mut shelf = Box::<Shelf>::default();
-            enter(shelf.book.get_mut().unwrap_or_else(PoisonError::into_inner));
+            write(shelf.book.get_mut().unwrap_or_else(PoisonError::into_inner));
             shelf
         });
     }
@@ -201,7 +201,7 @@ impl Book {
     }
 
     /// Opens an operation at this spot; `None` when another one is open there.
-    pub(crate) fn enter(&mut self, spot: &Spot) -> Option<u32> {
+    pub(crate) fn begin(&mut self, spot: &Spot) -> Option<u32> {
         self.open.insert(spot.clone()).then(|| self.number(spot))
     }
 

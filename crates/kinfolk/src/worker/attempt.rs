@@ -106,7 +106,7 @@ impl Roster {
     }
 
     /// From now on this worker is known under this id.
-    pub(crate) fn enter(&self, worker: WorkerId) {
+    pub(crate) fn add(&self, worker: WorkerId) {
         self.entries().worker = Some(worker);
     }
 

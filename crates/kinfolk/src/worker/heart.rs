@@ -117,7 +117,7 @@ impl Heart {
             }
             tokio::time::sleep(backoff.pause(2)).await;
         }
-        self.shared.roster.enter(spec.id);
+        self.shared.roster.add(spec.id);
         if let Err(fault) = self.shared.declare().await {
             self.shared.observer.trouble("declare_schedules", &fault);
         }

@@ -149,7 +149,7 @@ impl WorkerBuilder {
             let _ = shared.store().leave(spec.id).await;
             return Err(fault);
         }
-        shared.roster.enter(spec.id);
+        shared.roster.add(spec.id);
         shared.observer.emit(&Event::WorkerStarted { worker: spec.id });
         let heart = Heart::new(Arc::clone(&shared), registered);
         Ok(WorkerHandle::start(shared, heart))

@@ -1,5 +1,5 @@
 -- Closes the context of a procedure's session.
-create or replace function kinfolk.depart(p_task bigint) returns void
+create or replace function kinfolk.end_handling(p_task bigint) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$

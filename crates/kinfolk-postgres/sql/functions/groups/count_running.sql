@@ -1,7 +1,7 @@
 -- Writes down what runs as holders of its keys in these groups, where it holds none and none above it does for the family.
 -- They may be more than there are slots for: then nothing starts until they are fewer. The caller has the admission locks,
 -- and the tasks do not move (`hold_still`). Reads `task_running`, all of it.
-create or replace function kinfolk.enter_running(p_groups integer[]) returns void
+create or replace function kinfolk.count_running(p_groups integer[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off

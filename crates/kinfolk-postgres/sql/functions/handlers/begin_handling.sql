@@ -4,7 +4,7 @@
 -- Takes the handler's lock of the task (advisory), waiting: whoever ran an earlier attempt of it is gone then, and
 -- recovery leaves the task alone until this one is. Locks no row. What an earlier attempt meant to make is dropped.
 
-create or replace function kinfolk.enter(
+create or replace function kinfolk.begin_handling(
     p_task bigint, p_token uuid, p_session boolean default false,
     out handler text, out kind text, out before text, out after text, out payload jsonb, out envelope boolean,
     out on_success text
