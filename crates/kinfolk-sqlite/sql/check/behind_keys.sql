@@ -1,5 +1,5 @@
 -- behind_keys: tasks that wait behind a key though they are not pending, or though their command has no such group; and
--- those that are on the shelf key though they wait behind none.
+-- those that are in the bucket key though they wait behind none.
 -- params: none
 -- index:  the whole table; declared groups by command
 select task.id,
@@ -7,7 +7,7 @@ select task.id,
        || coalesce(task.blocked_group, 'none') || ', key ' || coalesce(task.blocked_key, 'none')
 from task
 where (task.blocked_group is null) <> (task.blocked_key is null)
-   or (task.blocked_group is null) <> (task.shelf is not 'key')
+   or (task.blocked_group is null) <> (task.bucket is not 'key')
    or (task.blocked_group is not null and task.gate is not 'limit')
    or (
        task.blocked_group is not null

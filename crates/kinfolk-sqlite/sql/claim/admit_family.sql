@@ -3,5 +3,5 @@
 -- index:  by number
 update task
 set lane  = ?2,
-    shelf = 'waiting'
+    bucket = 'waiting'
 where id = ?1

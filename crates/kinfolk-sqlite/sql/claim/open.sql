@@ -3,7 +3,7 @@
 -- index:  task_due_idx
 update task
 set gate  = 'open',
-    shelf = case
+    bucket = case
                 when fair is not null then 'turn'
                 when lane <> 'top' and suspect = 0 then lane
             end

@@ -3,9 +3,9 @@
 -- index:  task_held_idx
 update task indexed by task_held_idx
 set gate  = iif(due > ?2, 'time', 'open'),
-    shelf = case
+    bucket = case
                 when due <= ?2 then iif(fair is null, 'child', 'turn')
                 when runs > 0 then 'backoff'
             end
 where root_id = ?1
-  and shelf = 'limit'
+  and bucket = 'limit'

@@ -14,6 +14,6 @@ set state      = 'running',
     key_until  = iif(unique_scope = 'pending', 0, key_until),
     lane       = ?5,
     slot       = ?6,
-    shelf      = null,
+    bucket     = null,
     holds_slots = ?7
 where id = ?1

@@ -3,7 +3,7 @@
 -- index:  by number
 update task
 set gate  = ?2,
-    shelf = case ?2
+    bucket = case ?2
                 when 'open' then iif(fair is not null, 'turn', iif(lane = 'top', null, lane))
                 when 'time' then iif(runs > 0, 'backoff', null)
                 else ?2

@@ -9,5 +9,5 @@ set state       = ?2,
     failure     = coalesce(?4, failure),
     outcome     = iif(?2 = 'failed' and outcome = 'completed', outcome, null),
     key_until   = iif(unique_scope = 'pending' or unique_scope = 'active', 0, key_until),
-    shelf       = iif(lane = 'child', ?2, null)
+    bucket      = iif(lane = 'child', ?2, null)
 where id = ?1

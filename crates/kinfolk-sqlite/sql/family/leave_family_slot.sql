@@ -3,5 +3,5 @@
 -- index:  by number
 update task
 set lane  = 'top',
-    shelf = iif(shelf = 'root', null, shelf)
+    bucket = iif(bucket = 'root', null, bucket)
 where id = ?1

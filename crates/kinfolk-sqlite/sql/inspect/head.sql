@@ -1,6 +1,6 @@
 -- head: where the first open tasks of one command on one queue stand, lane by lane.
 -- params: 1 queue_id, 2 command_id
--- index:  task_ready_idx, task_shelf_idx and task_suspect_idx, the first entry of each lane
+-- index:  task_ready_idx, task_bucket_idx and task_suspect_idx, the first entry of each lane
 select *
 from (
     select priority,
@@ -22,8 +22,8 @@ from (
            position,
            id
     from task
-    where shelf = 'root'
-      and shelf is not null
+    where bucket = 'root'
+      and bucket is not null
       and queue_id = ?1
       and command_id = ?2
     order by priority, position, id
@@ -36,8 +36,8 @@ from (
            position,
            id
     from task
-    where shelf = 'child'
-      and shelf is not null
+    where bucket = 'child'
+      and bucket is not null
       and queue_id = ?1
       and command_id = ?2
     order by priority, position, id
@@ -95,8 +95,8 @@ from (
            position,
            id
     from task
-    where shelf = 'turn'
-      and shelf is not null
+    where bucket = 'turn'
+      and bucket is not null
       and queue_id = ?1
       and command_id = ?2
     order by priority, position, id

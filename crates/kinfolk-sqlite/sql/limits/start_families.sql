@@ -3,7 +3,7 @@
 -- index:  the whole table; an operator does this once
 update task
 set lane  = 'root',
-    shelf = iif(gate = 'open' and suspect = 0 and fair is null, 'root', shelf)
+    bucket = iif(gate = 'open' and suspect = 0 and fair is null, 'root', bucket)
 where queue_id = ?1
   and depth = 0
   and finished_at is null

@@ -3,7 +3,7 @@
 --         11 unique_key, 12 unique_scope, 13 key_until, 14 trace, 15 payload, 16 keys, 17 fair
 insert into task (
     id, command_id, queue_id, state, gate, priority, due, position, max_attempts, timeout, created_at,
-    unique_key, unique_scope, key_until, trace, payload, keys, fair, shelf
+    unique_key, unique_scope, key_until, trace, payload, keys, fair, bucket
 )
 values (
     ?1, ?2, ?3, 'pending', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,

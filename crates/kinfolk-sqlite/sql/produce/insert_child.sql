@@ -4,7 +4,7 @@
 --         19 depth, 20 fan_out_id, 21 nth, 22 fair
 insert into task (
     id, command_id, queue_id, state, gate, priority, due, position, max_attempts, timeout, created_at,
-    unique_key, unique_scope, key_until, trace, payload, keys, parent_id, root_id, depth, fan_out_id, nth, lane, fair, shelf
+    unique_key, unique_scope, key_until, trace, payload, keys, parent_id, root_id, depth, fan_out_id, nth, lane, fair, bucket
 )
 values (
     ?1, ?2, ?3, 'pending', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, 'child',

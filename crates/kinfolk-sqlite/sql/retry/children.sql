@@ -22,7 +22,7 @@ set state               = 'pending',
                               where queue.id = task.queue_id
                                 and queue.fair is not null
                           ),
-    shelf               = replace(
+    bucket              = replace(
                               iif(nth = ?5, ?3, ?4),
                               'open',
                               iif(exists (select 1 from queue where id = queue_id and fair is not null), 'turn', 'child')

@@ -21,7 +21,7 @@ set state               = 'pending',
                               where queue.id = task.queue_id
                                 and queue.fair is not null
                           ),
-    shelf               = case
+    bucket              = case
                               when ?3 <> 'open' then ?3
                               when exists (select 1 from queue where id = queue_id and fair is not null) then 'turn'
                               when lane <> 'top' then lane

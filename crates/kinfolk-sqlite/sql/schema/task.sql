@@ -45,19 +45,19 @@ create table task (
     --   asleep                        is suspended with a timer
     --   outside                       a root that waits for its children, and whose family has to be let in again
     --   completed, failed, cancelled  a child that has ended
-    shelf               text,
+    bucket              text,
     steps               integer not null default 0, -- checkpoints written
     was_suspended       integer not null default 0, -- has been suspended: may have fan-outs while it runs
     signals             text,    -- JSON array of the names that a suspended handler waits for, or null
     keys                text,    -- what the task gave as keys, by the names of the groups, as JSON; null for none
     holds_slots         integer not null default 0, -- it may hold slots
     -- Behind which key it waits, and how often it has been sent there or to another. It has the gate limit, and is on
-    -- the shelf key.
+    -- the bucket key.
     blocked_group       integer,
     blocked_key         text,
     blocked_as          integer not null default 0, -- 1: a suspect; 2: needs no slot of that key, only a start; 3: both
     failed_tries        integer not null default 0,
-    -- On a queue whose tasks take turns: its value. It is on the shelf turn while it is open, in whatever lane.
+    -- On a queue whose tasks take turns: its value. It is in the bucket turn while it is open, in whatever lane.
     fair                text,
     -- How long its handler had run when it was last suspended.
     ran_before          integer not null default 0,
@@ -95,9 +95,9 @@ create table task (
 create index task_ready_idx on task (queue_id, command_id, priority, position)
 where gate = 'open' and (suspect = 0 and lane = 'top');
 
--- The other lanes, and all else that has a shelf.
-create index task_shelf_idx on task (shelf, queue_id, command_id, priority, position)
-where shelf is not null;
+-- The other lanes, and all else that has a bucket.
+create index task_bucket_idx on task (bucket, queue_id, command_id, priority, position)
+where bucket is not null;
 
 -- Suspects stand apart: a claim takes one of them at most.
 create index task_suspect_idx on task (queue_id, lane, command_id, priority, position)
@@ -143,7 +143,7 @@ create unique index task_child_idx on task (fan_out_id, nth)
 where fan_out_id is not null;
 
 create index task_held_idx on task (root_id, fan_out_id, nth)
-where shelf = 'after' or shelf = 'limit';
+where bucket = 'after' or bucket = 'limit';
 
 -- The follow-ups that a family has made.
 create index task_follows_idx on task (follows)
@@ -156,4 +156,4 @@ create index task_blocked_idx on task (
 where blocked_group is not null;
 
 create index task_fair_idx on task (queue_id, command_id, priority, fair, position)
-where shelf = 'turn';
+where bucket = 'turn';

@@ -15,5 +15,5 @@ set state       = ?2,
     holds_slots = 0,
     key_until   = iif(unique_scope = 'pending' or unique_scope = 'active', 0, key_until),
     slot        = 0,
-    shelf       = ?2
+    bucket      = ?2
 where id = ?1

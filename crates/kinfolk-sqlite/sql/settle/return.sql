@@ -13,7 +13,7 @@ set state   = 'pending',
     worker  = null,
     holds_slots = ?9,
     slot    = 0,
-    shelf   = case
+    bucket  = case
                   when ?2 = 'time' then 'backoff'
                   when fair is not null then 'turn'
                   when lane <> 'top' and not ?6 then lane

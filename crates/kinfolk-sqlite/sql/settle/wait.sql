@@ -13,5 +13,5 @@ set state   = 'waiting',
     worker  = null,
     holds_slots = ?9,
     slot    = 0,
-    shelf   = 'waiting'
+    bucket  = 'waiting'
 where id = ?1

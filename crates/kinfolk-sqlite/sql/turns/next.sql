@@ -8,7 +8,7 @@ select position,
        lane,
        suspect
 from task
-where shelf = 'turn'
+where bucket = 'turn'
   and queue_id = ?1
   and command_id = ?2
   and priority = ?3

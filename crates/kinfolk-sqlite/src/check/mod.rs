@@ -38,7 +38,7 @@ const INVARIANTS: &[(&str, &str)] = &[
     ("every ended child of an awaited fan-out has its place", include_str!("../../sql/check/ended.sql")),
     ("a task counts its checkpoints", include_str!("../../sql/check/steps.sql")),
     ("who was never suspended has no children while it runs", include_str!("../../sql/check/was_suspended.sql")),
-    ("a task is on the shelf it belongs on", include_str!("../../sql/check/shelf.sql")),
+    ("a task is in the bucket it belongs in", include_str!("../../sql/check/bucket.sql")),
     ("only a running child takes a slot", include_str!("../../sql/check/slots.sql")),
     ("an ended family is not at work", include_str!("../../sql/check/family_slots.sql")),
     ("children in order have one that is open", include_str!("../../sql/check/in_order.sql")),

@@ -14,9 +14,9 @@ use crate::family::whereabouts::Whereabouts;
 use crate::session::Session;
 use crate::verb::retry;
 
-/// The shelf of a task that waits.
+/// The bucket of a task that waits.
 const WAITING: &str = "waiting";
-/// The shelf of a root that does so, and whose family has to be let in again.
+/// The bucket of a root that does so, and whose family has to be let in again.
 const OUTSIDE: &str = "outside";
 
 /// Lets what failed or was cancelled in a task's family run again.
@@ -57,17 +57,17 @@ struct Repair {
 
 impl Repair {
     /// Revives a task that did not end well, and what is below it. Whether it is pending now.
-    fn revive(&mut self, session: &mut Session<'_>, task: &Whereabouts, gate: Gate, shelf: &str) -> Result<bool> {
+    fn revive(&mut self, session: &mut Session<'_>, task: &Whereabouts, gate: Gate, bucket: &str) -> Result<bool> {
         let id = task.kin.id;
         let cancelled = task.state == State::Cancelled;
         // Its own work was done, and need not be done again.
         let was_done = task.outcome.is_some() || (cancelled && !task.was_suspended);
         let is_parent = retry::has_children(session, id)?;
         let pending = if was_done && is_parent {
-            session.sql(include_str!("../../sql/retry/wait_again.sql"))?.execute((id, shelf))?;
+            session.sql(include_str!("../../sql/retry/wait_again.sql"))?.execute((id, bucket))?;
             false
         } else {
-            self.begin_again(session, task, gate, shelf)?
+            self.begin_again(session, task, gate, bucket)?
         };
         match pending {
             true => self.retried.pending += 1,
@@ -84,7 +84,7 @@ impl Repair {
 
     /// Lets a task whose own work failed begin again: suspended, from the first of its fan-outs that did not end well, or
     /// else from what it has recorded. Whether it is pending now.
-    fn begin_again(&mut self, session: &mut Session<'_>, task: &Whereabouts, gate: Gate, shelf: &str) -> Result<bool> {
+    fn begin_again(&mut self, session: &mut Session<'_>, task: &Whereabouts, gate: Gate, bucket: &str) -> Result<bool> {
         let id = task.kin.id;
         let Some((cut, fan_outs)) =
             reopen::what_failed(session, id, task.state == State::Cancelled)?.filter(|_| task.was_suspended)
@@ -94,7 +94,7 @@ impl Repair {
         };
         let steps = reopen::forget(session, id, cut)?;
         let mut statement = session.sql(include_str!("../../sql/retry/suspend_again.sql"))?;
-        statement.execute((id, session.micros(), steps, shelf))?;
+        statement.execute((id, session.micros(), steps, bucket))?;
         for fan_out_id in fan_outs {
             self.children(session, fan_out_id)?;
             reopen::reopen(session, fan_out_id)?;

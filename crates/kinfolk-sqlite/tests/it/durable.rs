@@ -130,7 +130,7 @@ async fn the_sweep_resumes_a_task_that_someone_left_suspended() {
     assert_eq!(place.store.check().await.unwrap(), []);
     spy.execute_batch(
         "update fan_out set wake_at = 2;
-        update task set state = 'waiting', gate = null, shelf = 'waiting' where state = 'pending'",
+        update task set state = 'waiting', gate = null, bucket = 'waiting' where state = 'pending'",
     )
     .unwrap();
     assert_eq!(place.store.sweep().await.unwrap(), 1);

@@ -79,25 +79,25 @@ async fn check_names_what_someone_broke_in_a_family() {
             ("update fan_out set held = held - 1 where held > 0", "counts its children"),
             ("update fan_out set waits = 0", "has an open one"),
             ("update fan_out set task_id = 99", "has a waiting task"),
-            ("update task set state = 'completed', finished_at = 9, shelf = null where state = 'waiting'", "outlives"),
+            ("update task set state = 'completed', finished_at = 9, bucket = null where state = 'waiting'", "outlives"),
             ("update task set depth = 7 where parent_id is not null", "fits its parent"),
             ("update task set root_id = 99 where parent_id is not null", "fits its parent"),
             ("update task set nth = 5 where parent_id is null", "nobody's child"),
             ("update task set outcome = null where state = 'waiting'", "waits for something"),
-            ("update task set shelf = null where state = 'waiting'", "shelf it belongs"),
+            ("update task set bucket = null where state = 'waiting'", "bucket it belongs"),
             ("update task set slot = 1 where state = 'waiting'", "takes a slot"),
             ("update task set state = 'completed', finished_at = 9 where lane = 'root'", "not at work"),
             (
-                "update task set state = 'cancelled', gate = null, finished_at = 9, failure = '{}', shelf = 'cancelled'
+                "update task set state = 'cancelled', gate = null, finished_at = 9, failure = '{}', bucket = 'cancelled'
               where fan_out_id in (select id from fan_out where child_order = 'in_order') and gate is not 'after';
-              update task set state = 'cancelled', finished_at = 9, failure = '{}', shelf = 'cancelled', worker = null,
+              update task set state = 'cancelled', finished_at = 9, failure = '{}', bucket = 'cancelled', worker = null,
               slot = 0 where fan_out_id in (select id from fan_out where child_order = 'in_order') and gate is null;
               update fan_out set cancelled = 1 where child_order = 'in_order'",
                 "one that is open",
             ),
             ("delete from follow_up", "waits for a family"),
             ("update follow_up set task_id = 1", "waits for a family"),
-            ("update task set gate = 'limit', shelf = 'limit' where gate is not null", "let in has a root outside"),
+            ("update task set gate = 'limit', bucket = 'limit' where gate is not null", "let in has a root outside"),
         ],
     )
     .await;
@@ -136,7 +136,7 @@ async fn check_names_what_someone_broke_in_a_durable_task() {
             ("update fan_out set wake_at = null", "waits for something"),
             ("update fan_out set wake_at = 1", "waits for something"),
             ("insert into signal (task_id, name, value) values (2, 'done', '1')", "waits for something"),
-            ("update task set gate = 'open', state = 'pending', shelf = null where id = 1", "only a suspended task"),
+            ("update task set gate = 'open', state = 'pending', bucket = null where id = 1", "only a suspended task"),
             ("update task set signals = '[]' where id = 4", "only a suspended task"),
             ("update fan_out set verdict = 'failed'", "decided once"),
             ("update fan_out set rule = null", "decided once"),
@@ -145,9 +145,9 @@ async fn check_names_what_someone_broke_in_a_durable_task() {
             ("update task set steps = 5", "counts its checkpoints"),
             ("delete from checkpoint", "counts its checkpoints"),
             ("update task set was_suspended = 0", "never suspended"),
-            ("update task set shelf = 'waiting' where shelf = 'asleep'", "shelf it belongs"),
+            ("update task set bucket = 'waiting' where bucket = 'asleep'", "bucket it belongs"),
             (
-                "pragma ignore_check_constraints = on; update task set gate = 'limit' where shelf = 'asleep'",
+                "pragma ignore_check_constraints = on; update task set gate = 'limit' where bucket = 'asleep'",
                 "only a sleeping one",
             ),
         ],

@@ -166,32 +166,32 @@ fn first_version(path: &std::path::Path) {
         insert into worker (id, name, queues, commands, lease, started_at, lease_until, steady_since)
         values (zeroblob(16), 'lost', '[]', '[]', 30, 1, 31, 1);
         insert into task (id, command_id, queue_id, state, priority, due, position, attempt, runs, max_attempts, created_at,
-                          started_at, outcome, result, token, shelf, payload)
+                          started_at, outcome, result, token, bucket, payload)
         values (1, 1, 1, 'waiting', 0, 1, 1, 1, 1, 3, 1, 2, 'completed', '[1.50]', x'01', 'waiting', '{}');
         insert into task (id, command_id, queue_id, state, priority, due, position, attempt, runs, max_attempts, created_at,
-                          started_at, finished_at, parent_id, root_id, depth, fan_out_id, nth, lane, shelf, payload)
+                          started_at, finished_at, parent_id, root_id, depth, fan_out_id, nth, lane, bucket, payload)
         values (2, 1, 1, 'completed', 0, 1, 1, 1, 1, 3, 1, 2, 3, 1, 1, 1, 1, 0, 'child', 'completed', '{}');
         insert into task (id, command_id, queue_id, state, priority, due, position, attempt, runs, max_attempts, created_at,
                           started_at, worker, token, parent_id, root_id, depth, fan_out_id, nth, lane, payload)
         values (3, 1, 1, 'running', 0, 1, 1, 1, 1, 3, 1, 2, zeroblob(16), zeroblob(16), 1, 1, 1, 1, 1, 'child', '{}');
         insert into task (id, command_id, queue_id, state, gate, priority, due, position, max_attempts, created_at,
-                          parent_id, root_id, depth, fan_out_id, nth, lane, shelf)
+                          parent_id, root_id, depth, fan_out_id, nth, lane, bucket)
         values (4, 1, 1, 'pending', 'after', 0, 1, 1, 3, 1, 1, 1, 1, 1, 2, 'child', 'after');
         insert into large_payload (task_id, payload) values (4, '{\"large\":true}');
         insert into task (id, command_id, queue_id, state, priority, due, position, attempt, runs, max_attempts, created_at,
                           started_at, finished_at, outcome, failure, payload)
         values (5, 1, 1, 'failed', 0, 1, 1, 1, 1, 3, 1, 2, 3, 'completed', '{\"kind\":\"children\",\"message\":\"m\"}', '{}');
         insert into task (id, command_id, queue_id, state, priority, due, position, attempt, runs, max_attempts, created_at,
-                          started_at, finished_at, failure, parent_id, root_id, depth, fan_out_id, nth, lane, shelf,
+                          started_at, finished_at, failure, parent_id, root_id, depth, fan_out_id, nth, lane, bucket,
                           payload)
         values (6, 1, 1, 'failed', 0, 1, 1, 1, 1, 1, 1, 2, 3, '{\"kind\":\"error\",\"message\":\"m\"}', 5, 5, 1, 5, 0,
                 'child', 'failed', '{}');
         insert into attempt (task_id, run, attempt, started_at, ended_at, worker, ending, failure)
         values (6, 1, 1, 2, 3, zeroblob(16), 'failed', '{\"kind\":\"error\",\"message\":\"m\"}');
         insert into task (id, command_id, queue_id, state, gate, priority, due, position, attempt, runs, max_attempts,
-                          created_at, started_at, unique_key, unique_scope, key_until, shelf, payload)
+                          created_at, started_at, unique_key, unique_scope, key_until, bucket, payload)
         values (7, 1, 1, 'pending', 'time', 0, 9, 1, 1, 1, 3, 1, 2, 'k', 'active', 9223372036854775807, 'backoff', '{}');
-        insert into task (id, command_id, queue_id, state, gate, priority, due, position, max_attempts, created_at, shelf,
+        insert into task (id, command_id, queue_id, state, gate, priority, due, position, max_attempts, created_at, bucket,
                           payload)
         values (8, 1, 1, 'pending', 'after', 0, 1, 1, 3, 1, 'after', '{}');
         insert into follow_up (task_id, root_id, needs_completed, queue_id) values (8, 1, 1, 1);

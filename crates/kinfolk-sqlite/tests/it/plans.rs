@@ -23,17 +23,17 @@ const NUMBER: &str = "INTEGER PRIMARY KEY";
 /// Each statement, and what its plan must name; `#` is a look-up by number.
 const PLANS: &[(&str, &str, &[&str])] = plans![
     "claim/line.sql" => ["COVERING INDEX task_ready_idx"],
-    "claim/lane.sql" => ["COVERING INDEX task_shelf_idx"],
+    "claim/lane.sql" => ["COVERING INDEX task_bucket_idx"],
     "claim/suspect.sql" => ["COVERING INDEX task_suspect_idx"],
     "claim/look.sql" => [
         "INDEX follow_up_ended_idx",
-        "COVERING INDEX task_shelf_idx",
+        "COVERING INDEX task_bucket_idx",
         "COVERING INDEX task_suspect_idx",
         "COVERING INDEX task_running_idx"
     ],
     "claim/at_work.sql" => ["COVERING INDEX task_at_work_idx"],
     "claim/slots.sql" => ["COVERING INDEX task_slot_idx"],
-    "claim/outside.sql" => ["COVERING INDEX task_shelf_idx"],
+    "claim/outside.sql" => ["COVERING INDEX task_bucket_idx"],
     "claim/limited_queues.sql" => ["INDEX task_held_idx"],
     "claim/open_family.sql" => ["INDEX task_held_idx"],
     "family/owner.sql" => ["#"],
@@ -51,7 +51,7 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
     "retry/forget.sql" => ["INDEX checkpoint_key_idx"],
     "retry/left.sql" => ["INDEX checkpoint_key_idx"],
     "retry/queues.sql" => ["INDEX task_child_idx"],
-    "upkeep/sweep/waiting.sql" => ["COVERING INDEX task_shelf_idx", "#", "INDEX signal_task_idx"],
+    "upkeep/sweep/waiting.sql" => ["COVERING INDEX task_bucket_idx", "#", "INDEX signal_task_idx"],
     "upkeep/sweep/fan_outs.sql" => ["INDEX fan_out_task_idx"],
     "upkeep/sweep/open_child.sql" => ["INDEX task_child_idx"],
     "upkeep/sweep/recount.sql" => ["INDEX task_child_idx"],
@@ -62,7 +62,7 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
     "operate/status/running.sql" => ["INDEX task_running_idx"],
     "operate/status/ready.sql" => [
         "COVERING INDEX task_ready_idx",
-        "COVERING INDEX task_shelf_idx",
+        "COVERING INDEX task_bucket_idx",
         "COVERING INDEX task_suspect_idx"
     ],
     "upkeep/prune/fan_outs.sql" => ["INDEX fan_out_root_idx"],
@@ -91,7 +91,7 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
     "durable/signal/there.sql" => ["#", "INDEX signal_task_idx"],
     "upkeep/prune/checkpoints.sql" => ["INDEX checkpoint_key_idx"],
     "upkeep/prune/signals.sql" => ["INDEX signal_task_idx"],
-    "limits/limited_families.sql" => ["INDEX task_shelf_idx", "#"],
+    "limits/limited_families.sql" => ["INDEX task_bucket_idx", "#"],
     "claim/take.sql" => ["#"],
     "claim/taken.sql" => ["#"],
     "claim/running.sql" => ["INDEX task_running_idx"],
@@ -118,16 +118,16 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
     "find/open.sql" => ["COVERING INDEX task_ready_idx"],
     "find/suspects.sql" => ["COVERING INDEX task_suspect_idx"],
     "find/due.sql" => ["COVERING INDEX task_later_idx"],
-    "find/shelf.sql" => ["COVERING INDEX task_shelf_idx"],
+    "find/bucket.sql" => ["COVERING INDEX task_bucket_idx"],
     "find/running.sql" => ["COVERING INDEX task_running_idx"],
     "find/ended.sql" => ["COVERING INDEX task_finished_idx"],
     "find/not_completed.sql" => ["COVERING INDEX task_not_completed_idx"],
     "find/payload.sql" => ["#"],
     "inspect/held/not_due.sql" => ["INDEX task_due_idx"],
-    "inspect/held/shelf.sql" => ["COVERING INDEX task_shelf_idx"],
-    "inspect/held/keys.sql" => ["INDEX task_shelf_idx"],
+    "inspect/held/bucket.sql" => ["COVERING INDEX task_bucket_idx"],
+    "inspect/held/keys.sql" => ["INDEX task_bucket_idx"],
     "inspect/held/due.sql" => ["INDEX task_due_idx"],
-    "inspect/held/open.sql" => ["COVERING INDEX task_ready_idx", "INDEX task_shelf_idx", "COVERING INDEX task_suspect_idx"],
+    "inspect/held/open.sql" => ["COVERING INDEX task_ready_idx", "INDEX task_bucket_idx", "COVERING INDEX task_suspect_idx"],
     "worker/minute/since.sql" => ["SEARCH minute USING PRIMARY KEY"],
     "worker/minute/prune.sql" => ["SEARCH minute USING PRIMARY KEY"],
     "worker/minute/noted.sql" => ["PRIMARY KEY"],
@@ -138,20 +138,20 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
     "inspect/root.sql" => ["#"],
     "inspect/counts.sql" => [
         "COVERING INDEX task_ready_idx",
-        "COVERING INDEX task_shelf_idx",
+        "COVERING INDEX task_bucket_idx",
         "COVERING INDEX task_suspect_idx",
         "COVERING INDEX task_later_idx"
     ],
     "inspect/running.sql" => ["INDEX task_running_idx"],
     "inspect/ended.sql" => ["#", "COVERING INDEX task_not_completed_idx"],
     "inspect/more.sql" => ["#", "COVERING INDEX task_not_completed_idx"],
-    "inspect/active.sql" => ["INDEX task_shelf_idx", "INDEX fan_out_open_idx"],
+    "inspect/active.sql" => ["INDEX task_bucket_idx", "INDEX fan_out_open_idx"],
     "inspect/struck.sql" =>
-        ["#", "COVERING INDEX task_suspect_idx", "COVERING INDEX task_running_idx", "COVERING INDEX task_shelf_idx"],
+        ["#", "COVERING INDEX task_suspect_idx", "COVERING INDEX task_running_idx", "COVERING INDEX task_bucket_idx"],
     "operate/acquit/task.sql" => ["#"],
     "inspect/head.sql" => [
         "COVERING INDEX task_ready_idx",
-        "COVERING INDEX task_shelf_idx",
+        "COVERING INDEX task_bucket_idx",
         "COVERING INDEX task_suspect_idx"
     ],
     "schedule/due.sql" => ["schedule_due_idx"],
@@ -184,12 +184,12 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
     "inspect/keys/spent.sql" => ["PRIMARY KEY"],
     "inspect/keys/waiters.sql" => ["COVERING INDEX task_blocked_idx"],
     "operate/cancel/with_keys.sql" => ["INDEX task_child_idx"],
-    "turns/priority.sql" => ["COVERING INDEX task_shelf_idx"],
+    "turns/priority.sql" => ["COVERING INDEX task_bucket_idx"],
     "turns/value.sql" => ["COVERING INDEX task_fair_idx"],
     "turns/next.sql" => ["INDEX task_fair_idx"],
     "explain/ahead.sql" => [
         "COVERING INDEX task_ready_idx",
-        "COVERING INDEX task_shelf_idx",
+        "COVERING INDEX task_bucket_idx",
         "COVERING INDEX task_suspect_idx"
     ],
     "explain/children.sql" => ["INDEX fan_out_open_idx", "COVERING INDEX task_child_idx (fan_out_id=? AND nth=?)"],
@@ -245,7 +245,7 @@ fn flat_tasks_do_not_even_look_at_what_families_need() {
     let place = Place::new();
     let conn = Connection::open(place.path()).unwrap();
     let indexes = [
-        "task_shelf_idx",
+        "task_bucket_idx",
         "task_at_work_idx",
         "task_slot_idx",
         "task_child_idx",

@@ -25,7 +25,7 @@ use crate::worker::attempt::Attempt;
 /// The book of an attempt, opened by its first durable operation.
 #[derive(Default)]
 pub(crate) struct Durable {
-    book: OnceLock<Box<Shelf>>,
+    book: OnceLock<Box<Opened>>,
     /// Polls the handler again when a wait was opened or something in flight has landed, on whatever task that was.
     runner: AtomicWaker,
     /// Nothing is written: the history is only run through.
@@ -33,7 +33,7 @@ pub(crate) struct Durable {
 }
 
 #[derive(Debug, Default)]
-struct Shelf {
+struct Opened {
     book: Mutex<Book>,
     /// Held while checkpoints are on their way, so that nobody starts a step before what it saw is recorded.
     sending: tokio::sync::Mutex<()>,
@@ -122,15 +122,15 @@ impl Durable {
     /// Opens the book; what was made so far is written first. Only under the lock of what was made.
     pub(crate) fn open_with(&self, write: impl FnOnce(&mut Book)) {
         self.book.get_or_init(|| {
-            let mut shelf = Box::<Shelf>::default();
-            write(shelf.book.get_mut().unwrap_or_else(PoisonError::into_inner));
-            shelf
+            let mut opened = Box::<Opened>::default();
+            write(opened.book.get_mut().unwrap_or_else(PoisonError::into_inner));
+            opened
         });
     }
 
     /// The book, if it is open.
     pub(crate) fn try_book(&self) -> Option<MutexGuard<'_, Book>> {
-        self.book.get().map(|shelf| shelf.book.lock().unwrap_or_else(PoisonError::into_inner))
+        self.book.get().map(|opened| opened.book.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The book; opened if it was not.
@@ -138,8 +138,8 @@ impl Durable {
         if self.book.get().is_none() {
             made.open(self);
         }
-        let shelf = self.book.get_or_init(Box::default);
-        shelf.book.lock().unwrap_or_else(PoisonError::into_inner)
+        let opened = self.book.get_or_init(Box::default);
+        opened.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until no checkpoints are on their way, and lets none go before the guard is dropped.

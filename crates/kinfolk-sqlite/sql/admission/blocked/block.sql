@@ -3,7 +3,7 @@
 -- index:  by number
 update task
 set gate         = 'limit',
-    shelf        = 'key',
+    bucket       = 'key',
     blocked_group = ?2,
     blocked_key  = ?3,
     blocked_as   = ?4,

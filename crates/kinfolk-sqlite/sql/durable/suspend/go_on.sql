@@ -13,5 +13,5 @@ set state      = 'pending',
     steps      = ?2,
     was_suspended = 1,
     ran_before = ran_before + max(?4 - started_at, 0),
-    shelf      = case when fair is not null then 'turn' when lane <> 'top' then lane end
+    bucket     = case when fair is not null then 'turn' when lane <> 'top' then lane end
 where id = ?1

@@ -6,7 +6,7 @@ set state   = 'pending',
     gate    = ?3,
     due     = iif(gate is null, due, ?2),
     signals = null,
-    shelf   = case
+    bucket  = case
                   when ?3 <> 'open' then ?3
                   when fair is not null then 'turn'
                   when lane <> 'top' then lane

@@ -15,5 +15,5 @@ set state      = 'waiting',
     was_suspended = 1,
     ran_before = ran_before + max(?6 - started_at, 0),
     signals    = ?4,
-    shelf      = iif(?3 is null, 'waiting', 'asleep')
+    bucket     = iif(?3 is null, 'waiting', 'asleep')
 where id = ?1

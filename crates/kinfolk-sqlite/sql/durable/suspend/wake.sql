@@ -5,7 +5,7 @@ update task
 set state   = 'pending',
     gate    = ?2,
     signals = null,
-    shelf   = case
+    bucket  = case
                   when ?2 <> 'open' then ?2
                   when fair is not null then 'turn'
                   when lane <> 'top' then lane

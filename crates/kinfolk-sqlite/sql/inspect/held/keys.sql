@@ -1,6 +1,6 @@
 -- keys: how many tasks of a queue wait behind which keys, of all together so many.
 -- params: 1 queue_id, 2 page
--- index:  task_shelf_idx
+-- index:  task_bucket_idx
 select blocked_group,
        blocked_key,
        count(*)
@@ -8,8 +8,8 @@ from (
     select blocked_group,
            blocked_key
     from task
-    where shelf = 'key'
-      and shelf is not null
+    where bucket = 'key'
+      and bucket is not null
       and queue_id = ?1
     limit ?2
 )

@@ -1,11 +1,11 @@
--- shelf: tasks that are looked for in the wrong place.
+-- bucket: tasks that are looked for in the wrong place.
 -- params: none
 -- index:  the whole table
 select id,
-       'is ' || state || ', gate ' || coalesce(gate, 'none') || ', lane ' || lane || ', on shelf '
-       || coalesce(shelf, 'none')
+       'is ' || state || ', gate ' || coalesce(gate, 'none') || ', lane ' || lane || ', in bucket '
+       || coalesce(bucket, 'none')
 from task
-where replace(shelf, 'outside', 'waiting') is not case
+where replace(bucket, 'outside', 'waiting') is not case
           when state = 'waiting' then iif(gate = 'time', 'asleep', 'waiting')
           when gate = 'open' and fair is not null then 'turn'
           when gate = 'open' and suspect = 0 and lane <> 'top' then lane
@@ -14,4 +14,4 @@ where replace(shelf, 'outside', 'waiting') is not case
           when gate = 'after' or gate = 'limit' then gate
           when finished_at is not null and lane = 'child' then state
       end
-   or (shelf = 'outside' and lane <> 'top')
+   or (bucket = 'outside' and lane <> 'top')
