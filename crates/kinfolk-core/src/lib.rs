@@ -24,7 +24,7 @@ pub mod explain;
 pub mod family;
 pub mod filter;
 pub mod group;
-pub mod hand_on;
+pub mod forward;
 pub mod held;
 pub mod ids;
 pub mod inspect;

@@ -75,7 +75,7 @@ pub(super) async fn round(
     args: &BenchArgs,
 ) -> anyhow::Result<Sample> {
     engine.enqueue_shape(shape, n).await?;
-    scratch.calm().await?;
+    scratch.rest().await?;
     let took = engine.drain_of(&[shape.command()], n, args.capacity).await?;
     Ok(Sample { rate: per_second(n, took), times: Vec::new() })
 }

@@ -126,7 +126,7 @@ impl Store {
     async fn fill(load: usize, args: &BenchArgs, sites: &Sites) -> anyhow::Result<Self> {
         let (scratch, engine) = sites.engine().await?;
         let burden = engine.burden(load, args.capacity).await?;
-        scratch.calm().await?;
+        scratch.rest().await?;
         let looker = Looker::serve(engine.kinfolk().store(), burden.words.clone()).await?;
         Ok(Self { scratch, engine, burden, looker })
     }
@@ -143,7 +143,7 @@ impl Store {
     /// How fast so many tasks are drained.
     async fn drain(&self, args: &BenchArgs) -> anyhow::Result<Sample> {
         self.engine.enqueue(args.n).await?;
-        self.scratch.calm().await?;
+        self.scratch.rest().await?;
         let took = self.engine.drain_of(&[NOOP], args.n, args.capacity).await?;
         Ok(Sample { rate: per_second(args.n, took), times: Vec::new() })
     }

@@ -103,7 +103,7 @@ async fn play(scratch: &Scratch, n: usize) -> anyhow::Result<(Duration, (f64, f6
     let (client, _) = bare_postgres::connect(&url).await?;
     let many = i64::try_from(n)?;
     client.execute(KICKOFF, &[&many]).await?;
-    scratch.calm().await?;
+    scratch.rest().await?;
     let outbox = Folder::new("kinfolk-bench-outbox");
     std::fs::create_dir(outbox.path())?;
     let email: Arc<dyn Provider> = Arc::new(FailsOnce {

@@ -185,7 +185,7 @@ pub async fn only_live_workers_count(w: &World) {
 
 /// Commands are shown as they were registered, by name.
 pub async fn commands_are_shown_as_registered(w: &World) {
-    let odd = kinfolk_core::Command {
+    let unusual = kinfolk_core::Command {
         queue: queue_name("bulk"),
         priority: -7,
         timeout: Some(Duration::from_millis(1_500)),
@@ -199,9 +199,9 @@ pub async fn commands_are_shown_as_registered(w: &World) {
         label: Some("order.id".parse().unwrap()),
         ..kinfolk_core::Command::new(command("a.b/c:d-e_f"))
     };
-    w.store.register(std::slice::from_ref(&odd)).await.unwrap();
+    w.store.register(std::slice::from_ref(&unusual)).await.unwrap();
     let commands = w.store.commands().await.unwrap();
-    assert_eq!(commands[0], odd);
+    assert_eq!(commands[0], unusual);
     assert!(commands.is_sorted_by(|a, b| a.name < b.name));
     assert_eq!(commands.len(), 4);
 }

@@ -14,7 +14,7 @@ use kinfolk_faults::victim::{WITH_KEYS, WithKeys, Orders, Room, command_with_key
 use crate::late_worker::{refusals, stop};
 use crate::{PATIENCE, ledger, start, worker};
 
-/// The late worker's heart and its handler race, as in `late_worker`.
+/// The late worker's heartbeat and its handler race, as in `late_worker`.
 const ROUNDS: usize = 12;
 /// Tasks that wait for the slot in each round.
 const WAITERS: usize = 4;

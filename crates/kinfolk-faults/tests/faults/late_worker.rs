@@ -15,7 +15,7 @@ use kinfolk_faults::victim::{EFFECT, FollowUp, HOLD, Orders, Plan, made, tasks};
 
 use crate::{PATIENCE, journal, ledger, start, worker};
 
-/// The late worker's heart and its handlers race: either it learns of its loss first and drops its work, or it settles
+/// The late worker's heartbeat and its handlers race: either it learns of its loss first and drops its work, or it settles
 /// first and is refused. Both are right; the second one has to be seen.
 const ROUNDS: usize = 12;
 

@@ -8,7 +8,7 @@ use axum::Router;
 use axum::body::{Body, BodyDataStream};
 use futures_util::StreamExt as _;
 use kinfolk_core::store::Answer;
-use kinfolk_core::{Claim, Claimed, Settle, Settled, Store, hand_on};
+use kinfolk_core::{Claim, Claimed, Settle, Settled, Store, forward};
 use kinfolk_web::Config;
 use serde_json::Value;
 use tower::ServiceExt as _;
@@ -138,7 +138,7 @@ impl Counting {
     }
 }
 
-hand_on!(Counting {
+forward!(Counting {
     async fn claim(&self, claim: &Claim) -> Answer<Claimed> {
         self.store.claim(claim).await
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use kinfolk_core::store::Answer;
-use kinfolk_core::{Claim, Claimed, Settle, Settled, Store, StoreError, hand_on};
+use kinfolk_core::{Claim, Claimed, Settle, Settled, Store, StoreError, forward};
 use tokio::sync::Notify;
 
 /// At which commit a worker dies, and on which side of it.
@@ -83,7 +83,7 @@ fn dead() -> StoreError {
     StoreError::Unavailable { detail: "the test has cut the line".to_owned() }
 }
 
-hand_on!(Line {
+forward!(Line {
     async fn claim(&self, claim: &Claim) -> Answer<Claimed> {
         self.check()?;
         let claimed = self.store.claim(claim).await?;

@@ -150,7 +150,7 @@ impl Claimer {
             match self.shared.store().claim(&claim).await {
                 Ok(claimed) => return Some((worker, claimed)),
                 Err(StoreError::LeaseLost { .. }) => {
-                    self.shared.heart.notify_one();
+                    self.shared.heartbeat.notify_one();
                     return None;
                 }
                 Err(fault) => self.shared.observer.trouble("claim", &fault),

@@ -2,7 +2,7 @@
 //!
 //! One worker is a handful of services around shared state, each in its own file and of the same shape (`run` for good,
 //! until the worker ends it; `run_once` for one step): the [`claimer`], a [`runner`] for each attempt, the [`settler`], the
-//! [`recorder`], the [`heart`], the [`wake`]-ups, the [`catalogue`] of commands, the [`lookout`], the [`noter`], and for maintenance the [`recoverer`], the
+//! [`recorder`], the [`heartbeat`], the [`wake`]-ups, the [`catalogue`] of commands, the [`queue_watch`], the [`noter`], and for maintenance the [`recoverer`], the
 //! [`sweeper`], the [`scheduler`] and the [`pruner`].
 
 pub(crate) mod attempt;
@@ -10,8 +10,8 @@ mod builder;
 mod catalogue;
 mod claimer;
 mod handle;
-mod heart;
-mod lookout;
+mod heartbeat;
+mod queue_watch;
 mod noter;
 mod pruner;
 mod recorder;
@@ -35,7 +35,7 @@ use tokio::time::Instant;
 
 use self::catalogue::Commands;
 pub use self::handle::WorkerHandle;
-use self::heart::Heart;
+use self::heartbeat::HeartbeatLoop;
 use self::recorder::Records;
 use self::settler::Inbox;
 use self::state::{Lane, Looks, Options, Shared, Stops};
@@ -151,8 +151,8 @@ impl WorkerBuilder {
         }
         shared.roster.add(spec.id);
         shared.observer.emit(&Event::WorkerStarted { worker: spec.id });
-        let heart = Heart::new(Arc::clone(&shared), registered);
-        Ok(WorkerHandle::start(shared, heart))
+        let heartbeat = HeartbeatLoop::new(Arc::clone(&shared), registered);
+        Ok(WorkerHandle::start(shared, heartbeat))
     }
 
     async fn prepared(self) -> Result<Shared, StoreError> {
@@ -228,7 +228,7 @@ fn shared(
         stops: Stops::default(),
         looks: Looks::default(),
         notes: tokio::sync::Mutex::default(),
-        heart: Notify::new(),
+        heartbeat: Notify::new(),
         renamed: Notify::new(),
         recover: Notify::new(),
         stirred: Notify::new(),

@@ -29,7 +29,7 @@ impl Recoverer {
             let more = match self.run_once().await {
                 Ok(more) => more,
                 Err(StoreError::LeaseLost { .. }) => {
-                    self.shared.heart.notify_one();
+                    self.shared.heartbeat.notify_one();
                     false
                 }
                 Err(fault) => {

@@ -52,7 +52,7 @@ pub(crate) struct Shared {
     /// What was done and is about to be noted.
     pub(crate) notes: tokio::sync::Mutex<Notes>,
     /// Heartbeat now: a cancellation may have come, or the lease may be lost.
-    pub(crate) heart: Notify,
+    pub(crate) heartbeat: Notify,
     /// The lease was lost, and the worker is or will be known under another id.
     pub(crate) renamed: Notify,
     /// Tasks were claimed or settled, so a status may have turned.

@@ -120,10 +120,10 @@ impl Waker {
     fn pass_on(&self, wake: Wake) {
         match wake {
             Wake::Queue(queue) => self.shared.wake_queue(&queue),
-            Wake::Cancel => self.shared.heart.notify_one(),
+            Wake::Cancel => self.shared.heartbeat.notify_one(),
             Wake::All => {
                 self.shared.wake_all();
-                self.shared.heart.notify_one();
+                self.shared.heartbeat.notify_one();
                 self.shared.recover.notify_one();
             }
         }

@@ -1,4 +1,4 @@
-//! The heart: keeps the lease, hears of cancellations, and knows when the lease is lost.
+//! The heartbeat: keeps the lease, hears of cancellations, and knows when the lease is lost.
 //!
 //! A lease is lost when the store says so, or when it could not be renewed for its whole length by our own monotonic
 //! clock: by then others may have been given the tasks. Either way every handler is dropped, nothing of theirs is
@@ -17,14 +17,14 @@ use crate::backoff::Backoff;
 const SECOND_BEAT: Duration = Duration::from_millis(500);
 
 /// Keeps the lease of a worker.
-pub(crate) struct Heart {
+pub(crate) struct HeartbeatLoop {
     shared: Arc<Shared>,
     /// When the last renewal that succeeded was sent.
     renewed: Instant,
 }
 
-impl Heart {
-    /// A heart for a worker that registered at this moment.
+impl HeartbeatLoop {
+    /// The heartbeat of a worker that registered at this moment.
     pub(crate) fn new(shared: Arc<Shared>, registered: Instant) -> Self {
         Self { shared, renewed: registered }
     }
@@ -35,7 +35,7 @@ impl Heart {
         loop {
             tokio::select! {
                 () = sleep_until(next) => {}
-                () = self.shared.heart.notified() => {}
+                () = self.shared.heartbeat.notified() => {}
             }
             let pause = if self.run_once().await { self.shared.options.heartbeat } else { SECOND_BEAT };
             next = Instant::now() + pause.min(self.shared.options.heartbeat);

@@ -12,7 +12,7 @@ pub use async_trait::async_trait;
 /// `async fn pass<T: Send>(&self, verb: &'static str, call: impl Future<Output = Answer<T>> + Send) -> Answer<T>`. The verbs
 /// `claim`, `settle` and `sweep` are written by hand, between the braces: their wrappers want to see what is asked or answered.
 #[macro_export]
-macro_rules! hand_on {
+macro_rules! forward {
     ($type:ty { $($by_hand:tt)* }) => {
         impl $crate::Store for $type {
             fn kind(&self) -> &'static str {
@@ -20,13 +20,13 @@ macro_rules! hand_on {
             }
         }
 
-        $crate::hand_on!(@role $type, Produce {
+        $crate::forward!(@role $type, Produce {
             register(commands: &[$crate::Command]) -> ();
             enqueue(tasks: &[$crate::NewTask]) -> Vec<$crate::Enqueued>;
             enqueue_all(tasks: &[$crate::NewTask]) -> Vec<$crate::Enqueued>;
         });
 
-        $crate::hand_on!(@role $type, Work {
+        $crate::forward!(@role $type, Work {
             register_worker(worker: &$crate::WorkerSpec) -> ();
             heartbeat(worker: $crate::WorkerId) -> $crate::Heartbeat;
             leave(worker: $crate::WorkerId) -> ();
@@ -55,7 +55,7 @@ macro_rules! hand_on {
             wakes(worker: $crate::WorkerId, queues: &[$crate::QueueName]) -> Option<Box<dyn $crate::WakeSource>>;
         } $($by_hand)*);
 
-        $crate::hand_on!(@role $type, Inspect {
+        $crate::forward!(@role $type, Inspect {
             now() -> $crate::Timestamp;
             task(id: $crate::TaskId) -> Option<$crate::Task>;
             attempts(id: $crate::TaskId) -> Vec<$crate::Attempt>;
@@ -93,7 +93,7 @@ macro_rules! hand_on {
             doctor() -> Vec<$crate::inspect::Finding>;
         });
 
-        $crate::hand_on!(@role $type, Operate {
+        $crate::forward!(@role $type, Operate {
             cancel(id: $crate::TaskId) -> $crate::operate::Cancelled;
             retry(id: $crate::TaskId) -> $crate::Task;
             acquit(id: $crate::TaskId) -> $crate::Task;
@@ -123,7 +123,7 @@ macro_rules! hand_on {
     (@role $type:ty, $role:ident {
         $($verb:ident($($name:ident: $of:ty),*) -> $answer:ty;)+
     } $($by_hand:tt)*) => {
-        #[$crate::hand_on::async_trait]
+        #[$crate::forward::async_trait]
         impl $crate::$role for $type {
             $(async fn $verb(&self $(, $name: $of)*) -> $crate::store::Answer<$answer> {
                 self.pass(stringify!($verb), self.behind().$verb($($name),*)).await

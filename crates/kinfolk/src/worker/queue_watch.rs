@@ -1,4 +1,4 @@
-//! The lookout: knows what seldom changes about the store, and keeps its statuses true.
+//! The watch over the queues: knows what seldom changes about the store, and keeps its statuses true.
 //!
 //! Once a heartbeat it looks which queues have limits and whether there are statuses. While there are, it has the store
 //! look at them again after claims and settles, a few times a second at most. While there are none, that is all it does.
@@ -16,11 +16,11 @@ use super::state::Shared;
 const BREATH: Duration = Duration::from_millis(250);
 
 /// Looks at queues and statuses.
-pub(crate) struct Lookout {
+pub(crate) struct QueueWatch {
     shared: Arc<Shared>,
 }
 
-impl Lookout {
+impl QueueWatch {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         Self { shared }
     }
