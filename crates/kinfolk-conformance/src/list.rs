@@ -276,8 +276,8 @@ macro_rules! every_contract {
                 migrating_at_once_is_told_busy_at_worst,
             ]
             minutes: [
-                notes_add_up_by_minute_queue_and_command, a_note_sent_again_counts_once, notes_of_one_call_add_up,
-                a_refused_note_leaves_nothing, old_minutes_are_pruned, a_claim_says_how_long_a_task_waited,
+                minute_records_add_up_by_minute_queue_and_command, a_minute_record_sent_again_counts_once, minute_records_of_one_call_add_up,
+                a_refused_minute_record_leaves_nothing, old_minutes_are_pruned, a_claim_says_how_long_a_task_waited,
             ]
             blocked: [
                 priority_and_age_decide_within_a_key, a_full_key_holds_up_no_other,

@@ -41,7 +41,7 @@ async fn every_planted_mistake_breaks_a_contract() {
                 breaks(bug, async |w| lease::a_task_waits_longer_after_each_strike(w).await).await;
             }
             Bug::RepeatedNoteCountsTwice => {
-                breaks(bug, async |w| minutes::a_note_sent_again_counts_once(w).await).await;
+                breaks(bug, async |w| minutes::a_minute_record_sent_again_counts_once(w).await).await;
             }
             Bug::AcquittedTaskStaysASuspect => {
                 breaks(bug, async |w| lease::an_acquitted_task_runs_at_once_like_any_other(w).await).await;

@@ -46,7 +46,7 @@ macro_rules! forward {
                 until: $crate::Timestamp
             ) -> bool;
             report(task: $crate::TaskId, token: $crate::Token, report: &$crate::Report) -> bool;
-            note_minutes(worker: $crate::WorkerId, number: u64, notes: &[$crate::minute::Note]) -> ();
+            record_minutes(worker: $crate::WorkerId, number: u64, records: &[$crate::minute::MinuteRecord]) -> ();
             recover(worker: $crate::WorkerId) -> $crate::Recovered;
             due_schedules() -> Vec<$crate::Schedule>;
             fire(plan: &$crate::schedule::Plan) -> $crate::schedule::Fired;

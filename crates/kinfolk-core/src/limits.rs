@@ -106,7 +106,7 @@ pub const ERRORS_KEPT: Duration = Duration::from_secs(90 * 24 * 3600);
 pub const AUDIT_BYTES_MAX: usize = 1_000;
 /// How long the figures of a minute are kept.
 pub const MINUTES_KEPT: Duration = Duration::from_secs(6 * 3600);
-/// Most notes of what a worker did in one call, each of one command on one queue.
-pub const NOTES_MAX: usize = 1_000;
+/// Most minute records of what a worker did in one call, each of one command on one queue.
+pub const MINUTE_RECORDS_MAX: usize = 1_000;
 /// Longest note in a report of progress, in bytes.
 pub const PROGRESS_NOTE_BYTES_MAX: usize = 1_000;

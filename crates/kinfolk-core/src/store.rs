@@ -24,7 +24,7 @@ use crate::held::Held;
 use crate::ids::{FanOutId, TaskId, Token, WorkerId};
 use crate::inspect::{Finding, Stats, Violation};
 use crate::json::Json;
-use crate::minute::{Minute, Note};
+use crate::minute::{Minute, MinuteRecord};
 use crate::name::{CommandName, GroupName, QueueName, ScheduleName, SignalName, StatusName};
 use crate::operate::{Action, BulkPage, Cancelled, Migrated, Migration};
 use crate::queue::{Policy, Queue};
@@ -100,11 +100,11 @@ pub trait Work: Send + Sync {
     /// Say how far a running attempt has come. `false` when the token no longer holds.
     async fn report(&self, task: TaskId, token: Token, report: &Report) -> Answer<bool>;
 
-    /// Add what this worker did since its last note to the figures of this minute, by the store's clock. `number` is 1 for the
-    /// first note of a worker and larger for each that follows: one that was taken already, or is older than that, changes
+    /// Add what this worker did since its last record to the figures of this minute, by the store's clock. `number` is 1 for the
+    /// first record of a worker and larger for each that follows: one that was taken already, or is older than that, changes
     /// nothing. [`StoreError::LeaseLost`] when the worker is not, or no longer, registered, and [`StoreError::NotFound`] when
     /// a queue or a command is not there: then nothing of it is noted.
-    async fn note_minutes(&self, worker: WorkerId, number: u64, notes: &[Note]) -> Answer<()>;
+    async fn record_minutes(&self, worker: WorkerId, number: u64, records: &[MinuteRecord]) -> Answer<()>;
 
     /// Take care of the tasks of workers whose lease has ended, one page of them. Only a worker that has itself renewed
     /// without a gap for a full lease may judge others; for one that has not, this does nothing.

@@ -21,7 +21,7 @@ begin
         from (values
             ('kinfolk_producer', array['enqueue', 'enqueue_many', 'try_enqueue', 'try_enqueue_many', 'enqueue_rows', 'take_ids', 'register_command',
                 'register_commands', 'commands', 'wake', 'signal']),
-            ('kinfolk_worker', array['register_worker', 'heartbeat', 'note_minutes', 'leave', 'claim', 'flush', 'settle', 'settle_made', 'complete', 'require_done',
+            ('kinfolk_worker', array['register_worker', 'heartbeat', 'record_minutes', 'leave', 'claim', 'flush', 'settle', 'settle_made', 'complete', 'require_done',
                 'lock_settled', 'recover', 'due_schedules', 'fire', 'sweep', 'prune', 'prune_rates', 'refresh_statuses', 'statuses', 'queues',
                 'get_task', 'tally', 'record', 'suspend', 'expire', 'take_signal', 'report', 'history', 'results',
                 'lock_suspended', 'signal', 'slow_down']),

@@ -181,7 +181,7 @@ create or replace function kinfolk.minutes_kept_us() returns bigint
 language sql immutable parallel safe
 as $$ select 21600000000::bigint $$;
 
-create or replace function kinfolk.notes_max() returns integer
+create or replace function kinfolk.minute_records_max() returns integer
 language sql immutable parallel safe
 as $$ select 1000::integer $$;
 

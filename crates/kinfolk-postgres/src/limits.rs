@@ -53,7 +53,7 @@ pub fn limits_sql() -> String {
         ("audit_kept_us", "bigint", micros(l::AUDIT_KEPT)),
         ("errors_kept_us", "bigint", micros(l::ERRORS_KEPT)),
         ("minutes_kept_us", "bigint", micros(l::MINUTES_KEPT)),
-        ("notes_max", "integer", l::NOTES_MAX as u64),
+        ("minute_records_max", "integer", l::MINUTE_RECORDS_MAX as u64),
         ("progress_note_bytes_max", "integer", l::PROGRESS_NOTE_BYTES_MAX as u64),
     ];
     let mut sql = String::from(

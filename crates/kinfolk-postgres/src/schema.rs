@@ -94,13 +94,13 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     claim:
         claim lock_claim lock_claim_groups wait_for_admission claimed_before closed_claim open_work open_due pick_tasks
         pick find_lines begin_at merge_lines lock_heads lines_behind pick_suspect may_run_suspect pick_grouped
-        unify_picked note_started end_claim next_due next_wake put_idle flush;
+        unify_picked tell_statuses end_claim next_due next_wake put_idle flush;
     admission:
         lock_admission try_lock_groups wait_for_groups declared_by has_open has_work_with_keys without_groups pick_with_keys
         line_up next_ready_keys ready_keys_behind cursors_for go_on_behind next_size admit_page admit_one_by_one needs_of reserve
         add_ready_keys update_ready_keys awaited_groups waiting_lines key_rooms keeps_room rate_interval rate_starts spend_starts;
     slots:
-        slot_page key_number take_slots slot_writes_max spread_slots release_slots free_slots note_freed take_notes
+        slot_page key_number take_slots slot_writes_max spread_slots release_slots free_slots add_freed take_freed
         drop_slots drop_reservations holders_of holds_key holds_slot has_slot;
     turns:
         pick_turns may_take_suspect open_lines next_turns next_values next_level value_behind first_value sort_in
@@ -115,7 +115,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         lock_families family_keys try_lock_families try_lock_family lock_family_of lock_follow_up_keys lock_suspended
         lock_settled lock_maker hold_maker make_all made_tasks resolve_made sort_made why_not inherited_keys
         make_spawned make_siblings make_children make_unique_children insert_children make_follow_up join_follow_up
-        count_children end_of_root open_follow_ups skip_follow_ups ended note_ends verdict_of settle_owners root_ended
+        count_children end_of_root open_follow_ups skip_follow_ups ended append_ends verdict_of settle_owners root_ended
         open_next open_held skip_rest gate_in_family end_pending members_below cancel_members;
     durable:
         record write_checkpoints write_checkpoint require_checkpoints refuse_checkpoint require_steps step_name
@@ -123,7 +123,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         signal take_signal report history results results_by_index;
     worker:
         register_worker heartbeat leave wait_for_tasks recover may_recover lock_lost lock_lost_families handlers_at_work
-        decide_lost strike_delay note_minutes read_notes wrong_note;
+        decide_lost strike_delay record_minutes read_minute_records wrong_minute_record;
     handlers:
         find_handler begin_handling handling end_handling drop_intents named_in handled current_task current_keys has_failed_siblings
         has_pending_children intend require_makeable spawn spawn_sibling follow_up in_order hasten hasten_all snooze

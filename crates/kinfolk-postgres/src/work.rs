@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use kinfolk_core::claim::ClaimedTask;
 use kinfolk_core::crash::point;
 use kinfolk_core::limits::CLAIM_BATCH_MAX;
-use kinfolk_core::minute::{self, Note};
+use kinfolk_core::minute::{self, MinuteRecord};
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
@@ -34,7 +34,7 @@ const CLAIM: &str = "select id, command, payload, attempt, max_attempts, timeout
     from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
 const FLUSH: &str = "select kinfolk.flush()";
 const SLOW_DOWN: &str = "select answer, ahead_ms from kinfolk.slow_down($1, $2, $3, $4)";
-const NOTE_MINUTES: &str = "select kinfolk.note_minutes($1, $2, $3)";
+const RECORD_MINUTES: &str = "select kinfolk.record_minutes($1, $2, $3)";
 const RECOVER: &str = "select returned, poisoned, cancelled, workers, more from kinfolk.recover($1)";
 const DUE_SCHEDULES: &str = "select * from kinfolk.due_schedules()";
 const FIRE: &str = "select tasks, overlapped, too_late, rejected, missing from kinfolk.fire($1, $2, $3, $4)";
@@ -152,12 +152,12 @@ impl Work for PgStore {
         self.send_report(task, token, report).await
     }
 
-    async fn note_minutes(&self, worker: WorkerId, number: u64, notes: &[Note]) -> Answer<()> {
-        minute::check(notes)?;
+    async fn record_minutes(&self, worker: WorkerId, number: u64, records: &[MinuteRecord]) -> Answer<()> {
+        minute::check(records)?;
         let number = i64::try_from(number).unwrap_or(i64::MAX);
-        let notes = JsonText::of(&notes)?;
-        let params: [Param<'_>; 3] = [(&worker.0, Type::UUID), (&number, Type::INT8), (&notes, Type::JSONB)];
-        self.rows(NOTE_MINUTES, &params).await.map_err(|fault| not_there(worker_error(fault, worker)))?;
+        let records = JsonText::of(&records)?;
+        let params: [Param<'_>; 3] = [(&worker.0, Type::UUID), (&number, Type::INT8), (&records, Type::JSONB)];
+        self.rows(RECORD_MINUTES, &params).await.map_err(|fault| not_there(worker_error(fault, worker)))?;
         Ok(())
     }
 

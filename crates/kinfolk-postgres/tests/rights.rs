@@ -39,7 +39,7 @@ const RIGHTS: [(&str, &str); 5] = [
         "kinfolk_worker",
         "begin_procedure begin_round begin_send call_function call_handler claim claim_chosen claimable clock commands complete count_tasks end_handling due_schedules \
          end_procedure end_send begin_handling expire failure_of find_handler find_tasks finish fire flush get_task get_tasks handling heartbeat history leave \
-         lock_settled lock_suspended log_error named_in note_minutes open_envelope process_round process_task process_tasks prune prune_rates put_off_wakes queues \
+         lock_settled lock_suspended log_error named_in record_minutes open_envelope process_round process_task process_tasks prune prune_rates put_off_wakes queues \
          record recover refresh_statuses register_worker report require_done results run_function run_task schema_version send_key settle \
          settle_made signal skip_ahead slow_down slow_down_all stats statuses suspend sweep take_signal tally wake_queues wakes_put_off",
     ),

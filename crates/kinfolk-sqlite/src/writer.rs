@@ -52,7 +52,7 @@ pub(crate) enum Verb {
     SetGroup,
     RemoveGroup,
     SlowDown,
-    /// Changes to commands, queues, schedules and statuses, bulk actions, and notes of what was done: no crash points, nor are
+    /// Changes to commands, queues, schedules and statuses, bulk actions, and records of what was done: no crash points, nor are
     /// there for a report.
     Arrange,
 }

@@ -145,7 +145,7 @@ pub enum Bug {
     DeclarationCountsNothing,
     /// A task with a strike is open again at once.
     StrikeCostsNoTime,
-    /// A note of what a worker did that is sent again counts again.
+    /// A record of what a worker did that is sent again counts again.
     RepeatedNoteCountsTwice,
     /// A suspect that an operator has cleared runs apart from others still.
     AcquittedTaskStaysASuspect,

@@ -33,7 +33,7 @@ impl Engine {
         for (id, needs) in picked {
             self.take_slots(id, needs);
             self.start(id, claim);
-            self.note_started(self.tasks[&id].task.command.clone());
+            self.tell_statuses(self.tasks[&id].task.command.clone());
         }
         Ok(self.claimed(&taken, claim))
     }

@@ -139,8 +139,8 @@ struct WorkerRow {
     started_at: Timestamp,
     lease_until: Timestamp,
     steady_since: Timestamp,
-    /// The number of its last note of what it did.
-    noted: u64,
+    /// The number of its last record of what it did.
+    minutes_recorded: u64,
 }
 
 impl Engine {

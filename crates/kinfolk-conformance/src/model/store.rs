@@ -11,7 +11,7 @@ use kinfolk_core::filter::{ByCommand, Filter, Matches, Page};
 use kinfolk_core::held::Held;
 use kinfolk_core::inspect::{Finding, Health, Stats, Violation};
 use kinfolk_core::limits::PAGE_MAX;
-use kinfolk_core::minute::{Minute, Note};
+use kinfolk_core::minute::{Minute, MinuteRecord};
 use kinfolk_core::operate::{Action, BulkPage, Cancelled, Migrated, Migration};
 use kinfolk_core::schedule::{Fired, Plan, undeclared};
 use kinfolk_core::store::Answer;
@@ -156,8 +156,8 @@ impl Work for Model {
         self.act(|engine| engine.settle(settles))
     }
 
-    async fn note_minutes(&self, worker: WorkerId, number: u64, notes: &[Note]) -> Answer<()> {
-        self.act(|engine| engine.whole(|engine| engine.note_minutes(worker, number, notes)))
+    async fn record_minutes(&self, worker: WorkerId, number: u64, records: &[MinuteRecord]) -> Answer<()> {
+        self.act(|engine| engine.whole(|engine| engine.record_minutes(worker, number, records)))
     }
 
     async fn recover(&self, worker: WorkerId) -> Answer<Recovered> {

@@ -1,5 +1,5 @@
--- Processes that run tasks. `steady_since`: since when the lease was renewed without a gap. `noted`:
--- the number of the last note of what it did (`note_minutes`). `version`: the program that it is a part of, in its own words.
+-- Processes that run tasks. `steady_since`: since when the lease was renewed without a gap. `minutes_recorded`:
+-- the number of the last record of what it did (`record_minutes`). `version`: the program that it is a part of, in its own words.
 
 create table kinfolk.worker (
     id uuid primary key,
@@ -11,7 +11,7 @@ create table kinfolk.worker (
     lease_us bigint not null,
     lease_until timestamptz not null,
     steady_since timestamptz not null,
-    noted bigint not null default 0,
+    minutes_recorded bigint not null default 0,
     version text not null default ''
 ) with (fillfactor = 50);
 

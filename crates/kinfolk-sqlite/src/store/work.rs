@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use kinfolk_core::limits::SETTLE_BATCH_MAX;
-use kinfolk_core::minute::{self, Note};
+use kinfolk_core::minute::{self, MinuteRecord};
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::{Answer, Work};
 use kinfolk_core::{
@@ -106,10 +106,10 @@ impl Work for SqliteStore {
         self.write(Verb::Report, move |session| report::report(session, task, token, &report)).await
     }
 
-    async fn note_minutes(&self, worker: WorkerId, number: u64, notes: &[Note]) -> Answer<()> {
-        minute::check(notes)?;
-        let notes = notes.to_vec();
-        self.write(Verb::Arrange, move |session| minutes::note(session, worker, number, &notes)).await
+    async fn record_minutes(&self, worker: WorkerId, number: u64, records: &[MinuteRecord]) -> Answer<()> {
+        minute::check(records)?;
+        let records = records.to_vec();
+        self.write(Verb::Arrange, move |session| minutes::record(session, worker, number, &records)).await
     }
 
     async fn recover(&self, worker: WorkerId) -> Answer<Recovered> {

@@ -80,7 +80,7 @@ pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Round> {
     let from = From { queue_id: queue.id, commands: &commands, limit: claim.limit.min(CLAIM_BATCH_MAX), fair, grouped };
     let (taken, entry) = line::pick(session, &from, &look, room)?;
     let tasks = take(session, claim, &taken, &room, fair)?;
-    status::note_started(session, &tasks)?;
+    status::tell_statuses(session, &tasks)?;
     let timed = behind.wakes_at.is_some() || entry.is_some();
     let mut more = false;
     if let Some(mut entry) = entry {

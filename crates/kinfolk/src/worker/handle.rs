@@ -22,7 +22,7 @@ use super::catalogue::Catalogue;
 use super::claimer::Claimer;
 use super::heartbeat::HeartbeatLoop;
 use super::queue_watch::{self, QueueWatch};
-use super::noter::{self, Noter};
+use super::minute_recorder::{self, MinuteRecorder};
 use super::pruner::Pruner;
 use super::recorder::Recorder;
 use super::recoverer::Recoverer;
@@ -153,7 +153,7 @@ impl Services {
             until_end(shared, heartbeat.run()),
             until_end(shared, Waker::new(Arc::clone(shared)).run()),
             until_end(shared, QueueWatch::new(Arc::clone(shared)).run()),
-            until_end(shared, Noter::new(Arc::clone(shared)).run()),
+            until_end(shared, MinuteRecorder::new(Arc::clone(shared)).run()),
         ];
         if shared.handlers.source.is_some() {
             others.push(until_end(shared, Catalogue::new(Arc::clone(shared)).run()));
@@ -206,7 +206,7 @@ async fn shut_down(shared: &Shared, mut services: Services) -> Result<(), StoreE
         // What was settled last: nobody else may look for a long time.
         let _ = timeout(LAST_CALLS, queue_watch::refresh(shared)).await;
     }
-    noter::note_rest(shared).await;
+    minute_recorder::record_rest(shared).await;
     let Some(worker) = shared.roster.worker() else { return Ok(()) };
     let left = timeout(LAST_CALLS, leave(shared, worker)).await;
     shared.observer.emit(&Event::WorkerStopped { worker });

@@ -2,7 +2,7 @@
 //!
 //! One worker is a handful of services around shared state, each in its own file and of the same shape (`run` for good,
 //! until the worker ends it; `run_once` for one step): the [`claimer`], a [`runner`] for each attempt, the [`settler`], the
-//! [`recorder`], the [`heartbeat`], the [`wake`]-ups, the [`catalogue`] of commands, the [`queue_watch`], the [`noter`], and for maintenance the [`recoverer`], the
+//! [`recorder`], the [`heartbeat`], the [`wake`]-ups, the [`catalogue`] of commands, the [`queue_watch`], the [`minute_recorder`], and for maintenance the [`recoverer`], the
 //! [`sweeper`], the [`scheduler`] and the [`pruner`].
 
 pub(crate) mod attempt;
@@ -12,7 +12,7 @@ mod claimer;
 mod handle;
 mod heartbeat;
 mod queue_watch;
-mod noter;
+mod minute_recorder;
 mod pruner;
 mod recorder;
 mod recoverer;
@@ -227,7 +227,7 @@ fn shared(
         observer,
         stops: Stops::default(),
         looks: Looks::default(),
-        notes: tokio::sync::Mutex::default(),
+        minute_records: tokio::sync::Mutex::default(),
         heartbeat: Notify::new(),
         renamed: Notify::new(),
         recover: Notify::new(),

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::attempt::Roster;
 use super::catalogue::Commands;
-use super::noter::{Notes, Sums};
+use super::minute_recorder::{MinuteRecords, Sums};
 use super::recorder::Records;
 use super::settler::Inbox;
 use super::slots::Slots;
@@ -50,7 +50,7 @@ pub(crate) struct Shared {
     pub(crate) stops: Stops,
     pub(crate) looks: Looks,
     /// What was done and is about to be noted.
-    pub(crate) notes: tokio::sync::Mutex<Notes>,
+    pub(crate) minute_records: tokio::sync::Mutex<MinuteRecords>,
     /// Heartbeat now: a cancellation may have come, or the lease may be lost.
     pub(crate) heartbeat: Notify,
     /// The lease was lost, and the worker is or will be known under another id.

@@ -1,4 +1,4 @@
--- Turns what has happened to keys since the last claim into ready keys: notes of slots that were freed, and moments at which a rate
+-- Turns what has happened to keys since the last claim into ready keys: hints of slots that were freed, and moments at which a rate
 -- allows a start again, and room that is kept for one who can't start now. The caller has the admission locks of these groups. Wakes other queues that get ready keys by it.
 --
 -- Takes what is due by `spent_wakes`; reads `task_blocked`.
@@ -16,7 +16,7 @@ declare
 begin
     -- No other claim blocks a task behind these keys meanwhile.
     v_awaited := kinfolk.awaited_groups(p_groups);
-    select n.groups, n.keys into v_freed from kinfolk.take_notes(p_groups, v_awaited <> '{}') n;
+    select n.groups, n.keys into v_freed from kinfolk.take_freed(p_groups, v_awaited <> '{}') n;
     if v_awaited = '{}' then
         return;
     end if;

@@ -87,7 +87,7 @@ as $$
     where t.blocked_group < 0
         and (t.gate is distinct from 'limit' or t.blocked_group <> -q.id or q.fair is null)
     union all
-    select 'no key has room and someone who waits, unless that is noted or the key is ready',
+    select 'no key has room and someone who waits, unless there is a hint of that or the key is ready',
         format('group %s, key %s', l.group_id, l.key), null
     from kinfolk.lost_keys() l
     union all

@@ -10,7 +10,7 @@ as $$
 declare
     v_need record;
 begin
-    -- An old note would take them off again.
+    -- An old hint would take them off again.
     perform kinfolk.add_ready_keys(0, p_groups, kinfolk.clock());
     select array_agg(n.group_id) as groups, array_agg(n.key) as keys, array_agg(n.id) as tasks
     into v_need

@@ -11,7 +11,7 @@ begin
         perform kinfolk.erase_group(p_group);
         return;
     end if;
-    perform kinfolk.note_freed(array_agg(p_group), array_agg(h.key), array_agg(h.task_id))
+    perform kinfolk.add_freed(array_agg(p_group), array_agg(h.key), array_agg(h.task_id))
     from kinfolk.slot s
     cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)
     join kinfolk.task t on t.id = h.task_id

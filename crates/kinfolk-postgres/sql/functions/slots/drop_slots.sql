@@ -5,7 +5,7 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    perform kinfolk.note_freed(array_agg(cg.group_id), array_agg(coalesce(t.keys ->> cg.name, '')), array_agg(t.id))
+    perform kinfolk.add_freed(array_agg(cg.group_id), array_agg(coalesce(t.keys ->> cg.name, '')), array_agg(t.id))
     from unnest(p_tasks) as g(id)
     join kinfolk.task t on t.id = g.id
     join kinfolk.command_group cg on cg.command_id = t.command_id

@@ -1,23 +1,23 @@
-//! The noter: tells the store now and then what this worker did, for the figures by the minute.
+//! The minute recorder: tells the store now and then what this worker did, for the figures by the minute.
 //!
-//! What starts and ends is summed up in memory, lane by lane; nobody waits for a note. A note whose answer was lost is sent
-//! again under its number. What was not noted when the worker dies is missing; when it stops, it notes the rest.
+//! What starts and ends is summed up in memory, lane by lane; nobody waits for a record. A record whose answer was lost is sent
+//! again under its number. What was not recorded when the worker dies is missing; when it stops, it records the rest.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kinfolk_core::limits::NOTES_MAX;
-use kinfolk_core::minute::{Figures, Note};
+use kinfolk_core::limits::MINUTE_RECORDS_MAX;
+use kinfolk_core::minute::{Figures, MinuteRecord};
 use kinfolk_core::{Advice, CommandName, StoreError, WorkerId};
 use tokio::time::timeout;
 
 use super::state::Shared;
 use crate::backoff::Backoff;
 
-/// Between two notes: a small part of a minute, since what was done counts for the minute in which it is noted.
+/// Between two records: a small part of a minute, since what was done counts for the minute in which it is recorded.
 const EVERY: Duration = Duration::from_secs(5);
-/// How long the last notes may take when the worker ends: they are not worth more.
+/// How long the last records may take when the worker ends: they are not worth more.
 const LAST_NOTES: Duration = Duration::from_secs(2);
 
 /// What was done on one lane and is not noted yet, by command.
@@ -39,26 +39,26 @@ impl Sums {
     }
 }
 
-/// What is to be noted: in the hands of the noter while it is at work, and then of the one who ends the worker.
+/// What is to be recorded: in the hands of the recorder while it is at work, and then of the one who ends the worker.
 #[derive(Debug, Default)]
-pub(crate) struct Notes {
+pub(crate) struct MinuteRecords {
     number: u64,
     /// Under whom the first page of these was sent, while it is not known what became of it.
     unsure: Option<WorkerId>,
-    notes: Vec<Note>,
+    records: Vec<MinuteRecord>,
 }
 
-/// Notes what was done.
-pub(crate) struct Noter {
+/// Records what was done.
+pub(crate) struct MinuteRecorder {
     shared: Arc<Shared>,
 }
 
-impl Noter {
+impl MinuteRecorder {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         Self { shared }
     }
 
-    /// Notes.
+    /// Records.
     pub(crate) async fn run(self) {
         loop {
             tokio::time::sleep(EVERY).await;
@@ -67,8 +67,8 @@ impl Noter {
     }
 }
 
-/// Notes the rest, for a worker that ends; gives up when the store can't be reached.
-pub(crate) async fn note_rest(shared: &Shared) {
+/// Records the rest, for a worker that ends; gives up when the store can't be reached.
+pub(crate) async fn record_rest(shared: &Shared) {
     let mut backoff = Backoff::for_trouble();
     let noted = async {
         while !run_once(shared).await {
@@ -78,37 +78,37 @@ pub(crate) async fn note_rest(shared: &Shared) {
     let _ = timeout(LAST_NOTES, noted).await;
 }
 
-/// Notes what there is, call by call. `false` when some of it is to be sent again.
+/// Records what there is, call by call. `false` when some of it is to be sent again.
 async fn run_once(shared: &Shared) -> bool {
-    let mut notes = shared.notes.lock().await;
+    let mut records = shared.minute_records.lock().await;
     while let Some(worker) = shared.roster.worker() {
-        notes.gather(shared, worker);
-        if notes.notes.is_empty() {
+        records.gather(shared, worker);
+        if records.records.is_empty() {
             return true;
         }
-        notes.unsure = Some(worker);
-        let answer = shared.store().note_minutes(worker, notes.number, &notes.notes[..notes.page()]).await;
+        records.unsure = Some(worker);
+        let answer = shared.store().record_minutes(worker, records.number, &records.records[..records.page()]).await;
         match answer {
-            Ok(()) => notes.forget_page(),
+            Ok(()) => records.forget_page(),
             // Nothing of it was taken: it goes out under the next id.
             Err(StoreError::LeaseLost { .. }) => {
-                notes.unsure = None;
+                records.unsure = None;
                 return true;
             }
             Err(fault) => {
-                shared.observer.trouble("note_minutes", &fault);
+                shared.observer.trouble("record_minutes", &fault);
                 if fault.advice() == Advice::Retry {
                     return false;
                 }
-                notes.forget_page();
+                records.forget_page();
             }
         }
     }
     true
 }
 
-impl Notes {
-    /// Takes what was done since, unless a note is to be sent again as it was.
+impl MinuteRecords {
+    /// Takes what was done since, unless a record is to be sent again as it was.
     fn gather(&mut self, shared: &Shared, worker: WorkerId) {
         match self.unsure {
             Some(under) if under == worker => return,
@@ -119,17 +119,17 @@ impl Notes {
         self.number += 1;
         for lane in &shared.lanes {
             let done = lane.sums.take().into_iter();
-            self.notes.extend(done.map(|(command, figures)| Note { queue: lane.queue.clone(), command, figures }));
+            self.records.extend(done.map(|(command, figures)| MinuteRecord { queue: lane.queue.clone(), command, figures }));
         }
     }
 
     /// How many go into one call.
     fn page(&self) -> usize {
-        self.notes.len().min(NOTES_MAX)
+        self.records.len().min(MINUTE_RECORDS_MAX)
     }
 
     fn forget_page(&mut self) {
-        self.notes.drain(..self.page());
+        self.records.drain(..self.page());
         self.unsure = None;
     }
 }

@@ -1,7 +1,7 @@
--- Notes for the next look at the statuses that tasks were started, of those commands that a status watches. Locks nothing, and
+-- Tells the next look at the statuses that tasks were started, of those commands that a status watches. Locks nothing, and
 -- waits for nobody. Reads the primary key of `task`, and the few rows of `status` and `started`.
 
-create or replace function kinfolk.note_started(p_tasks bigint[]) returns void
+create or replace function kinfolk.tell_statuses(p_tasks bigint[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = on

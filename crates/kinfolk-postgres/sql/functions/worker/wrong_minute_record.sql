@@ -1,15 +1,15 @@
--- What is wrong with notes that a worker sends, as an error of ours: code, message and hint. Nothing, if they can be added. Locks
+-- What is wrong with records that a worker sends, as an error of ours: code, message and hint. Nothing, if they can be added. Locks
 -- nothing.
 
-create or replace function kinfolk.wrong_note(p_notes jsonb)
+create or replace function kinfolk.wrong_minute_record(p_records jsonb)
 returns table (code text, message text, hint text)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    if jsonb_typeof(p_notes) <> 'array' or jsonb_array_length(p_notes) > kinfolk.notes_max() then
-        return query select 'KF001', 'p_notes is no array, or has too many notes',
-            format('send an array of at most %s objects', kinfolk.notes_max());
+    if jsonb_typeof(p_records) <> 'array' or jsonb_array_length(p_records) > kinfolk.minute_records_max() then
+        return query select 'KF001', 'p_records is no array, or has too many records',
+            format('send an array of at most %s objects', kinfolk.minute_records_max());
         return;
     end if;
     return query
@@ -19,7 +19,7 @@ begin
             when n.command_id is null then format('there is no command %s', n.command)
             else format('a figure of command %s is out of range', n.command)
         end,
-        'note what was done since the last note, and nothing else'
+        'record what was done since the last record, and nothing else'
     from (
         select r.queue, r.command, r.queue_id, r.command_id,
             least(r.started, r.waited_us, r.waited_max_us, r.completed, r.failed, r.retried, r.cancelled, r.suspended,
@@ -27,7 +27,7 @@ begin
             -- Some thousand years: so the sums of a minute stay in range.
             sum(greatest(r.started, r.waited_us, r.waited_max_us, r.completed, r.failed, r.retried, r.cancelled,
                 r.suspended, r.ran_us, r.ran_max_us)) over () > 900000000000000000 as are_too_large
-        from kinfolk.read_notes(p_notes) r
+        from kinfolk.read_minute_records(p_records) r
     ) n
     where num_nulls(n.queue_id, n.command_id) > 0
         or n.least < 0
@@ -35,6 +35,6 @@ begin
     limit 1;
 exception
     when data_exception then
-        return query select 'KF001', format('p_notes can''t be read: %s', sqlerrm), 'send an array of objects with whole numbers';
+        return query select 'KF001', format('p_records can''t be read: %s', sqlerrm), 'send an array of objects with whole numbers';
 end
 $$;

@@ -1,6 +1,6 @@
 -- Writes down which children of the awaited fan-outs of one depth, which the caller has locked and counted, have ended now: in
 -- the order of their `nth`, behind those that had ended before.
-create or replace function kinfolk.note_ends(p_fan_outs bigint[], p_nths integer[], p_depth smallint) returns void
+create or replace function kinfolk.append_ends(p_fan_outs bigint[], p_nths integer[], p_depth smallint) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$

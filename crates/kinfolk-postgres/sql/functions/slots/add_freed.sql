@@ -1,5 +1,5 @@
--- Notes that tasks have given back their slots of these keys, for the next one with the admission lock.
-create or replace function kinfolk.note_freed(p_groups integer[], p_keys text[], p_tasks bigint[]) returns void
+-- Appends hints that tasks have given back their slots of these keys, for the next one with the admission lock.
+create or replace function kinfolk.add_freed(p_groups integer[], p_keys text[], p_tasks bigint[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$

@@ -1,5 +1,5 @@
--- Takes the notes of groups: those who are noted there hold their slots no more. Answers the keys, if they are asked for. The caller has the admission locks. Reads `freed` and `slot` by their keys.
-create or replace function kinfolk.take_notes(
+-- Takes the hints of groups: those who are named there hold their slots no more. Answers the keys, if they are asked for. The caller has the admission locks. Reads `freed` and `slot` by their keys.
+create or replace function kinfolk.take_freed(
     p_groups integer[], p_with_keys boolean, out groups integer[], out keys text[]
 )
 language plpgsql volatile
@@ -7,14 +7,14 @@ set search_path = pg_catalog, pg_temp
 set enable_hashjoin = on
 as $$
 begin
-    with noted as materialized (
+    with freed_now as materialized (
         delete from kinfolk.freed f
         where f.group_id = any (p_groups)
         returning f.group_id, f.keys, f.tasks
     ),
     freed as materialized (
         select n.group_id, u.key, u.task_id, kinfolk.slot_page(u.key, u.task_id, g.first_page, g.pages, g.spread) as page
-        from noted n
+        from freed_now n
         join kinfolk.slot_group g on g.id = n.group_id
         cross join lateral unnest(n.keys, n.tasks) as u(key, task_id)
     ),

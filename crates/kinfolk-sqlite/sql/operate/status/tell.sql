@@ -1,4 +1,4 @@
--- note_started: a task of this command was started, for the next look at the statuses that watch it.
+-- tell: a task of this command was started, for the next look at the statuses that watch it.
 -- params: 1 command_id, 2 its name
 -- index:  by name, all of the few statuses
 insert into started (command_id)
