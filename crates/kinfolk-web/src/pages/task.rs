@@ -13,7 +13,7 @@ use kinfolk_core::{FanOutId, Gate, History, State, Task, TaskId, Timestamp};
 use self::kin::{Cause, KIN_SHOWN, Kin};
 use self::runs::RunRow;
 use super::ask::Ask;
-use super::family::{Course, Lane, Scale, axis_alone, began, median};
+use super::family::{Course, Timeline, Scale, axis_alone, began, median};
 use super::frame::Frame;
 use super::going::{Going, Names};
 use super::part::{Badge, Bar, JsonTree, Moment, Named, words};
@@ -44,7 +44,7 @@ struct Page {
     whys: Vec<Why>,
     why_words: String,
     why_class: &'static str,
-    lane: Lane,
+    timeline: Timeline,
     scale: Scale,
     life: String,
     runs: Vec<RunRow>,
@@ -119,7 +119,7 @@ async fn task(visit: &Visit, place: &Place, id: &str) -> Result<Response, Proble
         },
         why_class: Badge::of(&task).class,
         whys,
-        lane: Lane::of(&course, &axis, None),
+        timeline: Timeline::of(&course, &axis, None),
         scale: Scale::of(&axis, began(&task), now),
         life: life(&task, now),
         runs: runs.iter().rev().take(RUNS_SHOWN).map(|run| RunRow::of(run, &task, &names, now)).collect(),

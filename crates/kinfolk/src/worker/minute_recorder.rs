@@ -1,6 +1,6 @@
 //! The minute recorder: tells the store now and then what this worker did, for the figures by the minute.
 //!
-//! What starts and ends is summed up in memory, lane by lane; nobody waits for a record. A record whose answer was lost is sent
+//! What starts and ends is summed up in memory, queue by queue; nobody waits for a record. A record whose answer was lost is sent
 //! again under its number. What was not recorded when the worker dies is missing; when it stops, it records the rest.
 
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ const EVERY: Duration = Duration::from_secs(5);
 /// How long the last records may take when the worker ends: they are not worth more.
 const LAST_NOTES: Duration = Duration::from_secs(2);
 
-/// What was done on one lane and is not noted yet, by command.
+/// What was done on one queue and is not recorded yet, by command.
 #[derive(Debug, Default)]
 pub(crate) struct Sums(Mutex<HashMap<CommandName, Figures>>);
 
@@ -117,9 +117,9 @@ impl MinuteRecords {
             None => {}
         }
         self.number += 1;
-        for lane in &shared.lanes {
-            let done = lane.sums.take().into_iter();
-            self.records.extend(done.map(|(command, figures)| MinuteRecord { queue: lane.queue.clone(), command, figures }));
+        for share in &shared.shares {
+            let done = share.sums.take().into_iter();
+            self.records.extend(done.map(|(command, figures)| MinuteRecord { queue: share.queue.clone(), command, figures }));
         }
     }
 

@@ -38,7 +38,7 @@ pub use self::handle::WorkerHandle;
 use self::heartbeat::HeartbeatLoop;
 use self::recorder::Records;
 use self::settler::Inbox;
-use self::state::{Lane, Looks, Options, Shared, Stops};
+use self::state::{QueueShare, Looks, Options, Shared, Stops};
 use crate::handler::Handlers;
 use crate::kinfolk::Kinfolk;
 use crate::observe::Observer;
@@ -219,7 +219,7 @@ fn shared(
         options,
         commands: Commands::new(handlers.commands(), sourced),
         handlers,
-        lanes: queues.into_iter().map(|(queue, capacity)| Lane::new(queue, capacity)).collect(),
+        shares: queues.into_iter().map(|(queue, capacity)| QueueShare::new(queue, capacity)).collect(),
         total: capacity.filter(|total| *total < sum).map(Semaphore::new),
         roster: attempt::Roster::default(),
         inbox: Inbox::default(),

@@ -49,9 +49,9 @@ impl QueueWatch {
     async fn run_once(&self) -> Result<(), StoreError> {
         let store = self.shared.store();
         for queue in store.queues().await? {
-            if let Some(lane) = self.shared.lanes.iter().find(|lane| lane.queue == queue.name) {
+            if let Some(share) = self.shared.shares.iter().find(|share| share.queue == queue.name) {
                 let limited = queue.policy.family_limit.is_some() || queue.policy.child_limit.is_some();
-                lane.limited.store(limited, Ordering::Relaxed);
+                share.limited.store(limited, Ordering::Relaxed);
             }
         }
         let any = !store.statuses().await?.is_empty();

@@ -58,8 +58,8 @@ impl Recoverer {
                 poisoned: did.poisoned,
                 cancelled: did.cancelled,
             });
-            for lane in &self.shared.lanes {
-                lane.suspects.store(true, Ordering::Relaxed);
+            for share in &self.shared.shares {
+                share.suspects.store(true, Ordering::Relaxed);
             }
             self.shared.wake_all();
         }

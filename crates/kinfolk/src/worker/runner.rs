@@ -30,9 +30,9 @@ use crate::task_error::TaskError;
 
 /// Runs one attempt and hands its end to the settler.
 pub(crate) async fn run(shared: Arc<Shared>, attempt: Arc<Attempt>) {
-    let span = shared.observer.span(&attempt, &shared.lanes[attempt.lane].queue);
+    let span = shared.observer.span(&attempt, &shared.shares[attempt.share].queue);
     let mut report = Report { shared, attempt, began: Instant::now(), verdict: None };
-    report.shared.observer.started(&report.attempt, &report.shared.lanes[report.attempt.lane].queue);
+    report.shared.observer.started(&report.attempt, &report.shared.shares[report.attempt.share].queue);
     point("handler.before");
     let ended = drive(&report.shared, &report.attempt).instrument(span.clone()).await;
     report.shared.observer.close(&span, report.began.elapsed(), ended.as_ref().err());
@@ -158,6 +158,6 @@ impl Drop for Report {
         let ended = Ended { attempt: Arc::clone(&self.attempt), verdict, made, took: self.began.elapsed() };
         // In this order: an attempt is always seen as running or as not yet recorded, never as neither.
         self.shared.inbox.push(ended);
-        self.shared.give_back(self.attempt.lane, 1);
+        self.shared.give_back(self.attempt.share, 1);
     }
 }

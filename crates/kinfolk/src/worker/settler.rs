@@ -19,7 +19,7 @@ use kinfolk_core::{Advice, Made, Outcome, Settle, Settled, State, StoreError, Su
 use tokio::sync::Notify;
 
 use super::attempt::Attempt;
-use super::state::{Lane, Shared};
+use super::state::{QueueShare, Shared};
 use crate::backoff::Backoff;
 use crate::done::{Verdict, unrecordable};
 
@@ -215,9 +215,9 @@ impl Settler {
                     }
                 },
                 Verdict::Committed(state) => {
-                    let lane = &self.shared.lanes[attempt.lane];
-                    self.shared.observer.committed(&attempt, &lane.queue, took, state);
-                    lane.sums.add(&attempt.task.command, |figures| figures.end(state, took));
+                    let share = &self.shared.shares[attempt.share];
+                    self.shared.observer.committed(&attempt, &share.queue, took, state);
+                    share.sums.add(&attempt.task.command, |figures| figures.end(state, took));
                     if state == State::Waiting {
                         self.shared.wake_made();
                     }
@@ -315,16 +315,16 @@ impl Settler {
 
     fn report_suspended(&self, suspends: &[Suspend], attempts: &[Settling], answers: &[Settled]) {
         for ((suspend, settling), answer) in suspends.iter().zip(attempts).zip(answers) {
-            let lane = &self.shared.lanes[settling.attempt.lane];
-            self.shared.observer.suspended(&settling.attempt, &lane.queue, settling.took, *answer);
+            let share = &self.shared.shares[settling.attempt.share];
+            self.shared.observer.suspended(&settling.attempt, &share.queue, settling.took, *answer);
             if *answer != Settled::Stale {
-                lane.sums.add(&settling.attempt.task.command, |figures| figures.suspended += 1);
+                share.sums.add(&settling.attempt.task.command, |figures| figures.suspended += 1);
             }
-            lane.took(settling.took);
+            share.took(settling.took);
             if suspend.iter().next().is_some() {
                 self.shared.wake_made();
             } else if matches!(answer, Settled::Recorded(State::Pending) | Settled::Repeated(State::Pending)) {
-                lane.wake.notify_one();
+                share.wake.notify_one();
             }
             self.freed(&settling.attempt);
         }
@@ -332,15 +332,15 @@ impl Settler {
 
     fn report(&self, settles: &[Settle], attempts: &[Settling], answers: &[Settled]) {
         for ((settle, settling), answer) in settles.iter().zip(attempts).zip(answers) {
-            let lane = &self.shared.lanes[settling.attempt.lane];
-            self.shared.observer.settled(&settling.attempt, &lane.queue, settling.took, &settle.outcome, *answer);
-            sum_up(lane, settling, &settle.outcome, *answer);
-            lane.took(settling.took);
+            let share = &self.shared.shares[settling.attempt.share];
+            self.shared.observer.settled(&settling.attempt, &share.queue, settling.took, &settle.outcome, *answer);
+            sum_up(share, settling, &settle.outcome, *answer);
+            share.took(settling.took);
             // What goes back to pending may be claimable at once; so may the next suspect when one has ended.
             if settle.made.is_some() {
                 self.shared.wake_made();
-            } else if lane.suspects.load(Ordering::Relaxed) || matches!(answer, Settled::Recorded(State::Pending)) {
-                lane.wake.notify_one();
+            } else if share.suspects.load(Ordering::Relaxed) || matches!(answer, Settled::Recorded(State::Pending)) {
+                share.wake.notify_one();
             }
             self.freed(&settling.attempt);
         }
@@ -349,7 +349,7 @@ impl Settler {
     /// An attempt that held slots is recorded: what waited for them on its queue may start now.
     fn freed(&self, attempt: &Attempt) {
         if attempt.task.holds_slots {
-            self.shared.lanes[attempt.lane].wake.notify_one();
+            self.shared.shares[attempt.share].wake.notify_one();
         }
     }
 }
@@ -361,12 +361,12 @@ struct Settling {
 }
 
 /// Counts an attempt that has ended for the figures by the minute. A snoozed or released one has not: it goes on later.
-fn sum_up(lane: &Lane, settling: &Settling, outcome: &Outcome, answer: Settled) {
+fn sum_up(share: &QueueShare, settling: &Settling, outcome: &Outcome, answer: Settled) {
     let (Settled::Recorded(state) | Settled::Repeated(state)) = answer else { return };
     if state == State::Pending && !matches!(outcome, Outcome::Failed { .. } | Outcome::Done(_)) {
         return;
     }
-    lane.sums.add(&settling.attempt.task.command, |figures| figures.end(state, settling.took));
+    share.sums.add(&settling.attempt.task.command, |figures| figures.end(state, settling.took));
 }
 
 /// Attempts that are to be suspended.

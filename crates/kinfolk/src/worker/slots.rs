@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 
 const NOBODY: usize = usize::MAX;
 
-/// The slots of one lane. One claimer takes them, many runners give them back.
+/// The slots of one queue. One claimer takes them, many runners give them back.
 #[derive(Debug)]
 pub(crate) struct Slots {
     capacity: usize,
@@ -57,7 +57,7 @@ impl Slots {
         }
     }
 
-    /// Waits until this many slots are free and says how many are. Only the lane's claimer calls this.
+    /// Waits until this many slots are free and says how many are. Only the queue's claimer calls this.
     pub(crate) async fn wait_free(&self, wanted: usize) -> usize {
         loop {
             // Said before looking: whoever frees a slot looks at this after freeing it.

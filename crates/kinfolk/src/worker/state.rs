@@ -30,7 +30,7 @@ pub(crate) struct Options {
     pub(crate) grace: Duration,
     pub(crate) stop_grace: Duration,
     pub(crate) maintenance: bool,
-    /// Whether idle lanes listen for wake-ups; always, except in tests of the polling behind them.
+    /// Whether wake-ups of idle queues are listened for; always, except in tests of the polling behind them.
     pub(crate) wakeups: bool,
 }
 
@@ -40,8 +40,8 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) handlers: Handlers,
     pub(crate) commands: Commands,
-    pub(crate) lanes: Vec<Lane>,
-    /// The slots of all lanes together, where they are fewer than the sum.
+    pub(crate) shares: Vec<QueueShare>,
+    /// The slots of all queues together, where they are fewer than the sum.
     pub(crate) total: Option<Semaphore>,
     pub(crate) roster: Roster,
     pub(crate) inbox: Inbox,
@@ -67,9 +67,9 @@ pub(crate) struct Shared {
     pub(crate) recover: Notify,
 }
 
-/// One queue this worker claims from.
+/// One queue this worker claims from, and how many of its tasks it runs at once.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct QueueShare {
     pub(crate) queue: QueueName,
     pub(crate) slots: Slots,
     /// There may be something to claim.
@@ -80,7 +80,7 @@ pub(crate) struct Lane {
     pub(crate) suspects: AtomicBool,
     /// The queue has limits, so that the end of a task may be what another one waits for.
     pub(crate) limited: AtomicBool,
-    /// What was done here and is not noted yet.
+    /// What was done here and is not recorded yet.
     pub(crate) sums: Sums,
     /// How long handlers have taken lately, in microseconds.
     pace: AtomicU64,
@@ -105,7 +105,7 @@ pub(crate) struct Looks {
     pub(crate) done: Notify,
 }
 
-impl Lane {
+impl QueueShare {
     pub(crate) fn new(queue: QueueName, capacity: usize) -> Self {
         Self {
             queue,
@@ -148,7 +148,7 @@ impl Shared {
             id,
             name: self.options.name.clone(),
             version: self.options.version.clone(),
-            queues: self.lanes.iter().map(|lane| lane.queue.clone()).collect(),
+            queues: self.shares.iter().map(|share| share.queue.clone()).collect(),
             commands: self.commands.now(),
             lease: self.options.lease,
         }
@@ -163,8 +163,8 @@ impl Shared {
     }
 
     pub(crate) fn wake_all(&self) {
-        for lane in &self.lanes {
-            lane.wake.notify_one();
+        for share in &self.shares {
+            share.wake.notify_one();
         }
     }
 
@@ -178,33 +178,33 @@ impl Shared {
 
     /// Something has ended: on queues with limits there may be room for something else.
     pub(crate) fn wake_limited(&self) {
-        for lane in self.lanes.iter().filter(|lane| lane.limited.load(Ordering::Relaxed)) {
-            lane.wake.notify_one();
+        for share in self.shares.iter().filter(|share| share.limited.load(Ordering::Relaxed)) {
+            share.wake.notify_one();
         }
     }
 
     pub(crate) fn wake_queue(&self, queue: &QueueName) {
-        if let Some(lane) = self.lanes.iter().find(|lane| lane.queue == *queue) {
-            lane.wake.notify_one();
+        if let Some(share) = self.shares.iter().find(|share| share.queue == *queue) {
+            share.wake.notify_one();
         }
     }
 
-    /// An attempt has ended in this lane, or claimed tasks were fewer than reserved.
-    pub(crate) fn give_back(&self, lane: usize, slots: usize) {
-        self.lanes[lane].slots.give_back(slots);
+    /// An attempt has ended in this share, or claimed tasks were fewer than reserved.
+    pub(crate) fn give_back(&self, share: usize, slots: usize) {
+        self.shares[share].slots.give_back(slots);
         if let Some(total) = &self.total {
             total.add_permits(slots);
         }
     }
 
     pub(crate) fn running(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.slots.used()).sum()
+        self.shares.iter().map(|share| share.slots.used()).sum()
     }
 
     /// Waits until no handler runs.
     pub(crate) async fn wait_no_handler(&self) {
-        for lane in &self.lanes {
-            lane.slots.wait_empty().await;
+        for share in &self.shares {
+            share.slots.wait_empty().await;
         }
     }
 
@@ -224,14 +224,14 @@ impl Shared {
         }
     }
 
-    /// Waits until every lane was found empty at this look or a later one, or something was claimed.
+    /// Waits until every queue was found empty at this look or a later one, or something was claimed.
     async fn looked_everywhere(&self, look: u64) {
         let claimed = self.looks.claimed.load(Ordering::SeqCst);
         loop {
             let done = self.looks.done.notified();
             tokio::pin!(done);
             done.as_mut().enable();
-            let all = self.lanes.iter().all(|lane| lane.empty_at.load(Ordering::SeqCst) >= look);
+            let all = self.shares.iter().all(|share| share.empty_at.load(Ordering::SeqCst) >= look);
             if all || self.looks.claimed.load(Ordering::SeqCst) != claimed || self.stops.end.is_cancelled() {
                 return;
             }

@@ -3,7 +3,7 @@
 mod axis;
 mod course;
 mod graph;
-mod lane;
+mod timeline;
 mod row;
 mod walk;
 mod window;
@@ -32,7 +32,7 @@ use crate::problem::Problem;
 use crate::visit::Visit;
 
 pub(crate) use self::course::{Course, awaited_words, began};
-pub(crate) use self::lane::Lane;
+pub(crate) use self::timeline::Timeline;
 pub(crate) use self::row::median;
 
 /// How many tasks a second a family had is told from so many on.
@@ -113,7 +113,7 @@ async fn family(visit: &Visit, place: &Place, id: &str) -> Result<Response, Prob
     let mut walked = walk();
     walked.task(root.clone(), 0).await?;
     if walked.is_cut() && place.get("open").is_none() {
-        // Too many to draw: the children of the root are a row each, or a lane together.
+        // Too many to draw: the children of the root are a row each, or one together.
         walked = walk().shallow();
         walked.task(root.clone(), 0).await?;
     }
@@ -202,7 +202,7 @@ fn axis_of(root: &Task, lines: &[Line], now: Timestamp, folding: bool) -> Axis {
     let mut busy = Vec::new();
     for line in lines {
         match &line.what {
-            What::Lane(lane) => busy.extend(lane.course.busy(now)),
+            What::ByCommand(children) => busy.extend(children.course.busy(now)),
             What::One { course, .. } | What::After { course, .. } => busy.extend(course.busy(now)),
             What::Fan { courses, .. } | What::Quiet { courses, .. } => {
                 busy.extend(courses.iter().flat_map(|course| course.busy(now)));

@@ -56,7 +56,7 @@ pub(crate) enum What {
         of: Box<Task>,
     },
     /// The children of one task that run one command, too many to draw each.
-    Lane(Box<ByCommand>),
+    ByCommand(Box<ByCommand>),
     /// Completed tasks in one row.
     Quiet { key: String, courses: Vec<Course>, took: Vec<u128> },
     /// A task that comes after the family, since one of its tasks asked for it.
@@ -69,7 +69,7 @@ pub(crate) enum What {
     More { key: String, many: u64, state: Option<State>, parent: Box<Task>, fan_out: Option<FanOutId> },
 }
 
-/// What a lane by command tells.
+/// What a row by command tells.
 pub(crate) struct ByCommand {
     pub(crate) parent: TaskId,
     pub(crate) command: CommandName,
@@ -246,7 +246,7 @@ impl<'a> Walk<'a> {
         if let Some(Line { what: What::Fan { failed_at: at, .. }, .. }) = self.lines.last_mut() {
             *at = failed_at;
         }
-        if is_open && !(group.fan_out.is_none() && self.lanes(parent, depth + 1).await?) {
+        if is_open && !(group.fan_out.is_none() && self.by_command(parent, depth + 1).await?) {
             self.large(parent, &group, depth + 1).await?;
         }
         Ok(())
@@ -262,8 +262,8 @@ impl<'a> Walk<'a> {
         Ok(self.view.list(&failed).await?.tasks.iter().filter_map(|task| task.finished_at).collect())
     }
 
-    /// A lane for each command of the children that a task spawned; `false` if they all run the same.
-    async fn lanes(&mut self, parent: &Task, depth: usize) -> Result<bool, Problem> {
+    /// A row for each command of the children that a task spawned; `false` if they all run the same.
+    async fn by_command(&mut self, parent: &Task, depth: usize) -> Result<bool, Problem> {
         let all = Filter { fan_out: Some(FanOutId(parent.id.0)), limit: 1, ..Filter::default() };
         let found = self.view.count_by_command(&all).await?;
         if found.counts.len() < 2 {
@@ -286,8 +286,8 @@ impl<'a> Walk<'a> {
                 counts.iter().find(|(name, _)| *name == command).map_or(0, |(_, tasks)| *tasks)
             };
             let states = by_state.iter().map(|(state, counts)| (*state, of(counts))).collect();
-            let lane = ByCommand { parent: parent.id, command, states, course };
-            self.lines.push(Line { depth, what: What::Lane(Box::new(lane)), fold: None });
+            let children = ByCommand { parent: parent.id, command, states, course };
+            self.lines.push(Line { depth, what: What::ByCommand(Box::new(children)), fold: None });
         }
         Ok(true)
     }

@@ -1,4 +1,4 @@
-//! A lane of a timeline: what became of one task, or of many at once, drawn to the scale of an axis.
+//! One line of a timeline: what became of one task, or of many at once, drawn to the scale of an axis.
 
 use askama::Template;
 use askama::filters::HtmlSafe;
@@ -16,8 +16,8 @@ const POINTS_MAX: usize = 60;
 
 /// The picture, with its story as its label.
 #[derive(Clone, Template)]
-#[template(path = "part/lane.html")]
-pub(crate) struct Lane {
+#[template(path = "part/timeline.html")]
+pub(crate) struct Timeline {
     story: String,
     shapes: Vec<Shape>,
     note: Option<(String, String)>,
@@ -45,9 +45,9 @@ struct Shape {
     path: String,
 }
 
-impl HtmlSafe for Lane {}
+impl HtmlSafe for Timeline {}
 
-impl Lane {
+impl Timeline {
     /// Nothing is known to be drawn.
     pub(crate) fn empty(axis: &Axis, story: &str) -> Self {
         let (shapes, signals, steps) = (Vec::new(), Vec::new(), Vec::new());
@@ -56,14 +56,14 @@ impl Lane {
 
     /// The course of one task. `note` is written behind its end.
     pub(crate) fn of(course: &Course, axis: &Axis, note: Option<String>) -> Self {
-        let mut lane = Self::empty(axis, &course.story());
+        let mut timeline = Self::empty(axis, &course.story());
         for stretch in course.stretches.iter().filter(|stretch| axis.shows(stretch.from, stretch.to)) {
             let from = axis.x(stretch.from);
             let to = axis.reach(stretch.to).max(from);
             // A bar that is too thin to be seen is drawn as thin as can be seen.
             let width = (to - from).max(if stretch.phase.is_thick() { 0.3 } else { 0.0 });
             let (kind, class) = drawn(stretch.phase);
-            lane.shapes.push(Shape {
+            timeline.shapes.push(Shape {
                 kind,
                 class,
                 x: place(from),
@@ -81,15 +81,15 @@ impl Lane {
             let shown = points.iter().filter(|(at, _)| axis.shows(*at, Some(*at))).rev().take(POINTS_MAX);
             shown.map(|(at, name)| (place(axis.x(*at)), words::short(name, 40))).collect()
         };
-        (lane.signals, lane.steps) = (points(&course.signals), points(&course.steps));
+        (timeline.signals, timeline.steps) = (points(&course.signals), points(&course.steps));
         let end = course.stretches.iter().filter_map(|stretch| stretch.to).max().map(|end| axis.x(end));
-        lane.note = note.zip(end.filter(|end| *end < 80.0)).map(|(note, end)| (place(end), words::short(&note, 60)));
-        lane
+        timeline.note = note.zip(end.filter(|end| *end < 80.0)).map(|(note, end)| (place(end), words::short(&note, 60)));
+        timeline
     }
 
     /// Many tasks as thin bars, packed into as few lines as they need.
     pub(crate) fn packed(courses: &[Course], axis: &Axis, height: f64, story: &str) -> Self {
-        let mut lane = Self::empty(axis, story);
+        let mut timeline = Self::empty(axis, story);
         let mut bars: Vec<(f64, f64, &'static str, String)> = Vec::new();
         for course in courses {
             for stretch in course.stretches.iter().filter(|one| one.phase.is_work() && axis.shows(one.from, one.to)) {
@@ -112,7 +112,7 @@ impl Lane {
         let step = (height / ends.len().max(1) as f64).min(5.0);
         let top = (height + 4.0 - step * ends.len() as f64) / 2.0;
         for ((from, width, class, says), line) in bars.into_iter().zip(lines) {
-            lane.shapes.push(Shape {
+            timeline.shapes.push(Shape {
                 kind: "bar",
                 class,
                 x: place(from),
@@ -126,7 +126,7 @@ impl Lane {
                 path: String::new(),
             });
         }
-        lane
+        timeline
     }
 
     /// How many ran at once, as a stair of columns.
@@ -145,7 +145,7 @@ impl Lane {
         }
         let most = running.iter().copied().max().unwrap_or(0);
         let says = format!("at most {most} ran at once");
-        let mut lane = Self::empty(axis, &says);
+        let mut timeline = Self::empty(axis, &says);
         let first = running.iter().position(|many| *many > 0);
         let last = running.iter().rposition(|many| *many > 0);
         if let Some((first, last)) = first.zip(last) {
@@ -154,9 +154,9 @@ impl Lane {
                 path.push_str(&format!("V{:.1}H{}", 30.0 - f64::from(*many) * 26.0 / f64::from(most), at + 1));
             }
             path.push_str("V30Z");
-            lane.shapes.push(Shape::stair(class, path, says));
+            timeline.shapes.push(Shape::stair(class, path, says));
         }
-        lane
+        timeline
     }
 
     /// The same, with those that failed below its line, at a scale of their own.
@@ -189,7 +189,7 @@ impl Lane {
         };
         let from = words::clock(*first);
         let says = format!("{} ended between {from} and {}", words::count(many), words::clock(*last));
-        let mut lane = Self::empty(axis, &says);
+        let mut timeline = Self::empty(axis, &says);
         let mut columns: Vec<(f64, f64, f64)> = Vec::new();
         let (mut start, mut shares) = (axis.x(*first), 0.0);
         for moment in &ended_by[1..] {
@@ -209,8 +209,8 @@ impl Lane {
             path.push_str(&format!("V{:.1}H{:.1}", 30.0 - pace * 26.0 / most, end * 1.2));
         }
         path.push_str("V30Z");
-        lane.shapes.push(Shape::stair(class, path, says));
-        lane
+        timeline.shapes.push(Shape::stair(class, path, says));
+        timeline
     }
 }
 
