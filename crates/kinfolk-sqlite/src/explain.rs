@@ -138,12 +138,12 @@ impl<'s> Pending<'s> {
     fn no_room_for_child(&self) -> Result<Option<Reason>> {
         let queue = self.snapshot.catalogue.queue_by_id(self.queue_id)?;
         let Some(limit) = queue.policy.child_limit.filter(|_| self.task.parent.is_some()) else { return Ok(None) };
-        let mut statement = self.snapshot.conn.prepare_cached(include_str!("../sql/claim/slots.sql"))?;
+        let mut statement = self.snapshot.conn.prepare_cached(include_str!("../sql/claim/child_slots.sql"))?;
         let running: u32 = statement.query_row([self.queue_id], |row| row.get(0))?;
         if running < limit {
             return Ok(None);
         }
-        let sql = include_str!("../sql/explain/slots.sql");
+        let sql = include_str!("../sql/explain/child_slots.sql");
         let holders = numbers(self.snapshot, sql, (self.queue_id, HOLDERS_SHOWN_MAX))?;
         Ok(Some(Reason::ChildLimit { queue: queue.name.clone(), limit, holders }))
     }

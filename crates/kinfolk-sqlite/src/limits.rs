@@ -25,7 +25,7 @@ impl Room {
         let policy = &known.queue.policy;
         Ok(Self {
             families: left(policy.family_limit, include_str!("../sql/claim/at_work.sql"))?,
-            children: left(policy.child_limit, include_str!("../sql/claim/slots.sql"))?,
+            children: left(policy.child_limit, include_str!("../sql/claim/child_slots.sql"))?,
         })
     }
 

@@ -19,7 +19,7 @@ create type kinfolk.maker as (
     priority integer,
     max_attempts integer,
     keys jsonb,
-    slot boolean,
+    child_slot boolean,
     holds_slots boolean,
     now timestamptz
 );

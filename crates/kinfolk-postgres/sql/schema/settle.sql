@@ -24,7 +24,7 @@ create type kinfolk.attempt_end as (
     fan_out_id bigint,
     child integer,
     lane kinfolk.lane,
-    slot boolean,
+    child_slot boolean,
     was_suspended boolean,
     holds_slots boolean,
     run integer,

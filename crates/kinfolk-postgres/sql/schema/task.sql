@@ -5,7 +5,7 @@
 -- and never goes back; `attempt` counts the attempts that cost one. `payload` is null where it is kept in `body`.
 -- `unique_held` ends when the key is given up for good; `unique_key` stays, for those who look. `root_id` is null for a
 -- root. `nth`: which child of its fan-out. `outcome`: how its own work ended, while it waits for its children, and
--- after they have failed it. `ran_by`: the worker that has claimed it last. `slot`: holds one unit of its queue's `child_limit`, while it runs. `steps`: checkpoints
+-- after they have failed it. `ran_by`: the worker that has claimed it last. `child_slot`: holds one unit of its queue's `child_limit`, while it runs. `steps`: checkpoints
 -- that its handler has written. `was_suspended`: its handler was suspended at least once, so that it may have fan-outs while
 -- it pends or runs. `signals`: those that a suspended handler waits for. A suspended task is `waiting` without an
 -- outcome; one with a timer has the gate `time`, and is opened by a claim as others are. `ran_us`: how long its handler
@@ -40,7 +40,7 @@ create table kinfolk.task (
     failed_tries smallint not null default 0,
     suspect boolean not null default false,
     unique_held boolean not null default false,
-    slot boolean not null default false,
+    child_slot boolean not null default false,
     was_suspended boolean not null default false,
     holds_slots boolean not null default false,
     worker_id uuid,
@@ -112,7 +112,7 @@ create index task_follows on kinfolk.task (follows_id, id) where follows_id is n
 -- What the limits of a queue count: families at work, and children running.
 create index task_at_work on kinfolk.task (queue_id, id) where lane = 'root' and finished_at is null;
 
-create index task_slot on kinfolk.task (queue_id) where slot;
+create index task_child_slot on kinfolk.task (queue_id) where child_slot;
 
 -- Families that were set going again and have not been let in by their queue, and their tasks.
 create index task_revived on kinfolk.task (queue_id, priority, position, id) where state = 'waiting' and lane = 'top';

@@ -34,7 +34,7 @@ create table task (
     outcome             text,    -- how its own work ended, while it waits and if its children failed it
     -- top: a root; root: a root whose family is at work on a queue with family_limit; child: whatever has a parent.
     lane                text    not null default 'top',
-    slot                integer not null default 0, -- it runs, and counts for its queue's child_limit
+    child_slot          integer not null default 0, -- it runs, and counts for its queue's child_limit
     -- Where a task is found that no index on its gate finds, or null. Hot statements on flat tasks never write this
     -- column, so that they need not even look at the indexes on it. It follows from the rest:
     --   root, child                   open and no suspect, in that lane
@@ -135,8 +135,8 @@ where unique_key is not null;
 create index task_at_work_idx on task (queue_id)
 where lane = 'root';
 
-create index task_slot_idx on task (queue_id)
-where slot = 1;
+create index task_child_slot_idx on task (queue_id)
+where child_slot = 1;
 
 -- The children of a fan-out, and those of a family that are held.
 create unique index task_child_idx on task (fan_out_id, nth)

@@ -14,6 +14,6 @@ set state       = ?2,
     worker      = null,
     holds_slots = 0,
     key_until   = iif(unique_scope = 'pending' or unique_scope = 'active', 0, key_until),
-    slot        = 0,
+    child_slot  = 0,
     bucket      = ?2
 where id = ?1

@@ -12,7 +12,7 @@ set state   = 'pending',
     token   = ?8,
     worker  = null,
     holds_slots = ?9,
-    slot    = 0,
+    child_slot = 0,
     bucket  = case
                   when ?2 = 'time' then 'backoff'
                   when fair is not null then 'turn'

@@ -12,6 +12,6 @@ set state   = 'waiting',
     token   = ?8,
     worker  = null,
     holds_slots = ?9,
-    slot    = 0,
+    child_slot = 0,
     bucket  = 'waiting'
 where id = ?1

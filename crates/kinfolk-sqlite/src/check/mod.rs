@@ -39,7 +39,7 @@ const INVARIANTS: &[(&str, &str)] = &[
     ("a task counts its checkpoints", include_str!("../../sql/check/steps.sql")),
     ("who was never suspended has no children while it runs", include_str!("../../sql/check/was_suspended.sql")),
     ("a task is in the bucket it belongs in", include_str!("../../sql/check/bucket.sql")),
-    ("only a running child takes a slot", include_str!("../../sql/check/slots.sql")),
+    ("only a running child takes a child slot", include_str!("../../sql/check/child_slots.sql")),
     ("an ended family is not at work", include_str!("../../sql/check/family_slots.sql")),
     ("children in order have one that is open", include_str!("../../sql/check/in_order.sql")),
     ("a follow-up waits for a family", include_str!("../../sql/check/follow_ups.sql")),

@@ -34,7 +34,7 @@ pub(crate) struct Ended {
     pub(crate) failure: Option<String>,
     lane: Lane,
     pub(crate) fan_out_id: Option<i64>,
-    slot: bool,
+    child_slot: bool,
     nth: Option<u32>,
     /// Checkpoints written.
     pub(crate) steps: u32,
@@ -72,7 +72,7 @@ impl Ended {
             failure: row.get(13)?,
             lane: Lane::from_word(row.get_ref(14)?.as_str()?).ok_or(rusqlite::Error::InvalidQuery)?,
             fan_out_id: row.get(15)?,
-            slot: row.get(16)?,
+            child_slot: row.get(16)?,
             nth: row.get(17)?,
             steps: row.get(18)?,
             was_suspended: row.get(19)?,
@@ -261,7 +261,7 @@ impl Ended {
 
     /// Another child of the queue may run.
     pub(crate) fn slot_is_free(&self, session: &mut Session<'_>) {
-        if self.slot {
+        if self.child_slot {
             session.news.queues.insert(self.queue_id);
         }
     }

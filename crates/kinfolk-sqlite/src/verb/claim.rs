@@ -206,8 +206,8 @@ fn take(session: &mut Session<'_>, claim: &Claim, line: &[Taken], room: &Room, f
                 false => include_str!("../../sql/claim/take_kin.sql"),
                 true => include_str!("../../sql/admission/blocked/take.sql"),
             };
-            let (lane, slot) = held.unwrap_or((lane, false));
-            session.sql(sql)?.execute((id, session.micros(), worker, token, lane.as_str(), slot, holds_slots))?;
+            let (lane, child_slot) = held.unwrap_or((lane, false));
+            session.sql(sql)?.execute((id, session.micros(), worker, token, lane.as_str(), child_slot, holds_slots))?;
         }
         if held.is_some() && lane == Lane::Top {
             limits::open_family(session, id)?;

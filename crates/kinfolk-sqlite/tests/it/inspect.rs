@@ -85,13 +85,13 @@ async fn check_names_what_someone_broke_in_a_family() {
             ("update task set nth = 5 where parent_id is null", "nobody's child"),
             ("update task set outcome = null where state = 'waiting'", "waits for something"),
             ("update task set bucket = null where state = 'waiting'", "bucket it belongs"),
-            ("update task set slot = 1 where state = 'waiting'", "takes a slot"),
+            ("update task set child_slot = 1 where state = 'waiting'", "takes a child slot"),
             ("update task set state = 'completed', finished_at = 9 where lane = 'root'", "not at work"),
             (
                 "update task set state = 'cancelled', gate = null, finished_at = 9, failure = '{}', bucket = 'cancelled'
               where fan_out_id in (select id from fan_out where child_order = 'in_order') and gate is not 'after';
               update task set state = 'cancelled', finished_at = 9, failure = '{}', bucket = 'cancelled', worker = null,
-              slot = 0 where fan_out_id in (select id from fan_out where child_order = 'in_order') and gate is null;
+              child_slot = 0 where fan_out_id in (select id from fan_out where child_order = 'in_order') and gate is null;
               update fan_out set cancelled = 1 where child_order = 'in_order'",
                 "one that is open",
             ),

@@ -32,7 +32,7 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
         "COVERING INDEX task_running_idx"
     ],
     "claim/at_work.sql" => ["COVERING INDEX task_at_work_idx"],
-    "claim/slots.sql" => ["COVERING INDEX task_slot_idx"],
+    "claim/child_slots.sql" => ["COVERING INDEX task_child_slot_idx"],
     "claim/outside.sql" => ["COVERING INDEX task_bucket_idx"],
     "claim/limited_queues.sql" => ["INDEX task_held_idx"],
     "claim/open_family.sql" => ["INDEX task_held_idx"],
@@ -194,7 +194,7 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
     ],
     "explain/children.sql" => ["INDEX fan_out_open_idx", "COVERING INDEX task_child_idx (fan_out_id=? AND nth=?)"],
     "explain/at_work.sql" => ["COVERING INDEX task_at_work_idx"],
-    "explain/slots.sql" => ["COVERING INDEX task_slot_idx"],
+    "explain/child_slots.sql" => ["COVERING INDEX task_child_slot_idx"],
 ];
 
 #[test]
@@ -247,7 +247,7 @@ fn flat_tasks_do_not_even_look_at_what_families_need() {
     let indexes = [
         "task_bucket_idx",
         "task_at_work_idx",
-        "task_slot_idx",
+        "task_child_slot_idx",
         "task_child_idx",
         "task_held_idx",
         "task_blocked_idx",

@@ -1,10 +1,10 @@
 //! The claimer: takes tasks for all queues and starts their runners.
 //!
-//! Each queue has one claim call in flight, as wide as its free slots. After an answer that filled them all it waits until
+//! Each queue has one claim call in flight, as wide as its free permits. After an answer that filled them all it waits until
 //! half of them are free again, or a small part of a handler's usual time has passed, so that it claims in large batches
-//! and keeps no slot empty for long. A wide queue that is busy has a second call in flight: one connection alone can't
+//! and keeps no permit empty for long. A wide queue that is busy has a second call in flight: one connection alone can't
 //! bring as much as two can settle. A call whose answer was lost is repeated under the same token: what it took the
-//! first time comes back. Nothing is claimed without a slot for it, or for a command without a handler.
+//! first time comes back. Nothing is claimed without a permit for it, or for a command without a handler.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -26,7 +26,7 @@ use super::wake::Idle;
 use crate::backoff::Backoff;
 use crate::done::Verdict;
 
-/// How long a queue that just got all it asked for waits for more slots before it asks for fewer: a small part of what
+/// How long a queue that just got all it asked for waits for more permits before it asks for fewer: a small part of what
 /// its handlers take, within these bounds.
 const GATHER_MIN: Duration = Duration::from_millis(2);
 const GATHER_MAX: Duration = Duration::from_millis(50);
@@ -34,7 +34,7 @@ const GATHER_PART: u32 = 20;
 
 /// Calls in flight at once, for a queue that just got all it asked for.
 const FLIGHTS_MAX: usize = 2;
-/// With this many free slots a call goes out beside another one.
+/// With this many free permits a call goes out beside another one.
 const SECOND_FLIGHT: usize = 200;
 
 /// Takes tasks and starts runners.
@@ -46,7 +46,7 @@ pub(crate) struct Claimer {
 
 impl Claimer {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        let capacity: usize = shared.shares.iter().map(|share| share.slots.capacity()).sum();
+        let capacity: usize = shared.shares.iter().map(|share| share.permits.capacity()).sum();
         Self { backlog_max: capacity.saturating_mul(2).clamp(64, 2 * SETTLE_BATCH_MAX), shared }
     }
 
@@ -63,11 +63,11 @@ impl Claimer {
             let room = if busy { FLIGHTS_MAX } else { 1 };
             let reserve = self.reserve(&self.shared.shares[share], busy, !flights.is_empty());
             tokio::select! {
-                slots = reserve, if flights.len() < room => {
-                    flights.push(async move { (slots, self.run_once(share, slots).await) });
+                permits = reserve, if flights.len() < room => {
+                    flights.push(async move { (permits, self.run_once(share, permits).await) });
                 }
-                Some((slots, claimed)) = flights.next(), if !flights.is_empty() => {
-                    busy = claimed.as_ref().is_some_and(|claimed| claimed.tasks == slots);
+                Some((permits, claimed)) = flights.next(), if !flights.is_empty() => {
+                    busy = claimed.as_ref().is_some_and(|claimed| claimed.tasks == permits);
                     if claimed.as_ref().is_some_and(|claimed| claimed.tasks > 0) {
                         idle.reset();
                     }
@@ -81,20 +81,20 @@ impl Claimer {
         while flights.next().await.is_some() {}
     }
 
-    /// Waits for slots and takes as many as one claim can use; for one beside another only where there are many.
+    /// Waits for permits and takes as many as one claim can use; for one beside another only where there are many.
     async fn reserve(&self, share: &QueueShare, gather: bool, beside: bool) -> usize {
         let shared = &self.shared;
         shared.inbox.wait_below(self.backlog_max).await;
-        let half = share.slots.capacity().min(CLAIM_BATCH_MAX).div_ceil(2);
+        let half = share.permits.capacity().min(CLAIM_BATCH_MAX).div_ceil(2);
         if beside {
-            share.slots.wait_free(half.max(SECOND_FLIGHT)).await;
+            share.permits.wait_free(half.max(SECOND_FLIGHT)).await;
         } else if gather {
             let patience = (share.pace() / GATHER_PART).clamp(GATHER_MIN, GATHER_MAX);
-            let _ = timeout(patience, share.slots.wait_free(half)).await;
+            let _ = timeout(patience, share.permits.wait_free(half)).await;
         }
-        let mut free = share.slots.wait_free(1).await.min(CLAIM_BATCH_MAX);
+        let mut free = share.permits.wait_free(1).await.min(CLAIM_BATCH_MAX);
         if let Some(total) = &shared.total {
-            // First in line for one slot, so that no queue can starve another; then whatever else is free.
+            // First in line for one permit, so that no queue can starve another; then whatever else is free.
             let Ok(first) = total.acquire().await else { return 0 };
             first.forget();
             let mut taken = 1;
@@ -111,15 +111,15 @@ impl Claimer {
             }
             free = taken;
         }
-        share.slots.take(free);
+        share.permits.take(free);
         free
     }
 
-    /// One claim into these slots; gives back those it did not fill. `None` when nothing could be asked.
-    async fn run_once(&self, share: usize, slots: usize) -> Option<Taken> {
-        let mut reserved = Reserved { shared: &self.shared, share, slots };
+    /// One claim into these permits; gives back those it did not fill. `None` when nothing could be asked.
+    async fn run_once(&self, share: usize, permits: usize) -> Option<Taken> {
+        let mut reserved = Reserved { shared: &self.shared, share, permits };
         let look = self.shared.looks.newest.load(Ordering::SeqCst);
-        let (worker, claimed) = self.claim(&self.shared.shares[share], slots).await?;
+        let (worker, claimed) = self.claim(&self.shared.shares[share], permits).await?;
         let tasks = claimed.tasks.len();
         if tasks == 0 {
             self.shared.shares[share].empty_at.fetch_max(look, Ordering::SeqCst);
@@ -128,7 +128,7 @@ impl Claimer {
             self.shared.looks.claimed.fetch_add(1, Ordering::SeqCst);
             self.shared.stirred.notify_one();
         }
-        reserved.slots -= tasks;
+        reserved.permits -= tasks;
         drop(reserved);
         self.start(share, worker, claimed.tasks);
         self.shared.looks.done.notify_waiters();
@@ -195,16 +195,16 @@ impl Claimer {
     }
 }
 
-/// Slots that a claim was asked for and has not filled: given back with it, however it ends.
+/// Permits that a claim was asked for and has not filled: given back with it, however it ends.
 struct Reserved<'a> {
     shared: &'a Shared,
     share: usize,
-    slots: usize,
+    permits: usize,
 }
 
 impl Drop for Reserved<'_> {
     fn drop(&mut self) {
-        self.shared.give_back(self.share, self.slots);
+        self.shared.give_back(self.share, self.permits);
     }
 }
 

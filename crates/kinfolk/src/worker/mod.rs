@@ -19,7 +19,7 @@ mod recoverer;
 pub(crate) mod runner;
 mod scheduler;
 pub(crate) mod settler;
-mod slots;
+mod permits;
 pub(crate) mod state;
 mod sweeper;
 mod wake;

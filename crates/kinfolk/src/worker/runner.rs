@@ -4,7 +4,7 @@
 //! calls: a cancellation gives the handler the grace to end by itself, a stop or a lost lease drops it at once. A panic
 //! is a failure like any other. A handler that is pending, waits for something durable and has nothing in flight is
 //! dropped, and its task is suspended. One that has recorded something before gets its history first. Whatever happens,
-//! the slot is given back and the settler is told.
+//! the permit is given back and the settler is told.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -141,7 +141,7 @@ pub(crate) fn panicked(panic: &(dyn Any + Send)) -> TaskError {
 }
 
 /// Reports the end of an attempt when it is dropped, so that even a handler that panics while it is being dropped is
-/// settled and gives its slot back.
+/// settled and gives its permit back.
 struct Report {
     shared: Arc<Shared>,
     attempt: Arc<Attempt>,

@@ -14,7 +14,7 @@ use super::catalogue::Commands;
 use super::minute_recorder::{MinuteRecords, Sums};
 use super::recorder::Records;
 use super::settler::Inbox;
-use super::slots::Slots;
+use super::permits::Permits;
 use crate::handler::Handlers;
 use crate::kinfolk::Kinfolk;
 use crate::observe::Observer;
@@ -41,7 +41,7 @@ pub(crate) struct Shared {
     pub(crate) handlers: Handlers,
     pub(crate) commands: Commands,
     pub(crate) shares: Vec<QueueShare>,
-    /// The slots of all queues together, where they are fewer than the sum.
+    /// The permits of all queues together, where they are fewer than the sum.
     pub(crate) total: Option<Semaphore>,
     pub(crate) roster: Roster,
     pub(crate) inbox: Inbox,
@@ -71,7 +71,7 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub(crate) struct QueueShare {
     pub(crate) queue: QueueName,
-    pub(crate) slots: Slots,
+    pub(crate) permits: Permits,
     /// There may be something to claim.
     pub(crate) wake: Notify,
     /// The newest look (see [`Looks`]) that found nothing to claim here.
@@ -109,7 +109,7 @@ impl QueueShare {
     pub(crate) fn new(queue: QueueName, capacity: usize) -> Self {
         Self {
             queue,
-            slots: Slots::new(capacity),
+            permits: Permits::new(capacity),
             wake: Notify::new(),
             empty_at: AtomicU64::new(0),
             suspects: AtomicBool::new(false),
@@ -190,21 +190,21 @@ impl Shared {
     }
 
     /// An attempt has ended in this share, or claimed tasks were fewer than reserved.
-    pub(crate) fn give_back(&self, share: usize, slots: usize) {
-        self.shares[share].slots.give_back(slots);
+    pub(crate) fn give_back(&self, share: usize, permits: usize) {
+        self.shares[share].permits.give_back(permits);
         if let Some(total) = &self.total {
-            total.add_permits(slots);
+            total.add_permits(permits);
         }
     }
 
     pub(crate) fn running(&self) -> usize {
-        self.shares.iter().map(|share| share.slots.used()).sum()
+        self.shares.iter().map(|share| share.permits.used()).sum()
     }
 
     /// Waits until no handler runs.
     pub(crate) async fn wait_no_handler(&self) {
         for share in &self.shares {
-            share.slots.wait_empty().await;
+            share.permits.wait_empty().await;
         }
     }
 

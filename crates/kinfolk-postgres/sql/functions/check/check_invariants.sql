@@ -150,9 +150,9 @@ as $$
         or (t.parent_id is not null) <> (t.lane = 'child')
         or (t.parent_id is null and t.depth <> 0)
     union all
-    select 'only a running child holds a slot', t.state::text, t.id
+    select 'only a running child holds a child slot', t.state::text, t.id
     from kinfolk.task t
-    where t.slot
+    where t.child_slot
         and (t.state <> 'running' or t.parent_id is null)
     union all
     select 'a root that has ended holds no family slot', t.state::text, t.id

@@ -10,7 +10,7 @@ declare
     v_task record;
 begin
     -- And whether the task, as it was before, gives a family slot up that others wait for.
-    select a.is_there, a.deadline, t.queue_id, t.slot, t.holds_slots
+    select a.is_there, a.deadline, t.queue_id, t.child_slot, t.holds_slots
     into v_task
     from kinfolk.task t
     cross join lateral (
@@ -45,13 +45,13 @@ begin
         attempt = greatest(t.attempt - 1, 0),
         suspect = false,
         strikes = 0,
-        slot = false,
+        child_slot = false,
         ran_us = coalesce(t.ran_us, 0) + greatest(kinfolk.micros(p_now - t.started_at), 0)
     where t.id = p_task;
     if v_task.holds_slots then
         perform kinfolk.release_slots(array[p_task]);
     end if;
-    if v_is_there or v_task.slot or v_timer is not null then
+    if v_is_there or v_task.child_slot or v_timer is not null then
         perform kinfolk.notify_queues(array[v_task.queue_id], false);
     end if;
     return case when v_is_there then 'pending' else 'waiting' end;

@@ -68,7 +68,7 @@ begin
             suspect = false,
             strikes = 0,
             unique_held = t.unique_held and t.unique_scope = 'window',
-            slot = false,
+            child_slot = false,
             lane = case when t.parent_id is null then 'top'::kinfolk.lane else t.lane end
         from unnest(p_ids, p_tokens, p_outcomes, p_results) with ordinality as g(id, token, outcome, result, nth)
         where v_once

@@ -19,7 +19,7 @@ begin
     -- point: settle_rest.begun
     v_ends := kinfolk.decide_settles(p_settles, p_done, p_now);
     select array_agg(e.item) as items,
-        array_agg(distinct e.queue_id) filter (where e.state = 'pending' or e.slot
+        array_agg(distinct e.queue_id) filter (where e.state = 'pending' or e.child_slot
             or (e.lane = 'root' and e.state <> 'waiting')) as queues,
         array_agg(distinct e.root_id) filter (where e.root_id is not null) as families,
         array_agg(distinct coalesce(e.root_id, e.task_id)) filter (where e.was_suspended) as suspended

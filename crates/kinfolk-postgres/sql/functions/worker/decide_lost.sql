@@ -11,7 +11,7 @@ as $$
 begin
     return array(
         with held as materialized (
-            select t.id, t.command_id, t.queue_id, t.parent_id, t.root_id, t.fan_out_id, t.nth as child, t.lane, t.slot, t.was_suspended,
+            select t.id, t.command_id, t.queue_id, t.parent_id, t.root_id, t.fan_out_id, t.nth as child, t.lane, t.child_slot, t.was_suspended,
                 t.holds_slots, t.runs, t.attempt, t.started_at, t.worker_id, t.suspect, t.strikes, t.result, c.max_strikes,
                 t.cancel_requested_at is not null as is_cancelled, w.renewed_at < kinfolk.server_started_at() as is_restart
             from kinfolk.task t
@@ -43,7 +43,7 @@ begin
             ) o
             cross join lateral kinfolk.count_children(case when s.was_suspended then s.id end) k
         )
-        select row(null, d.id, d.command_id, d.queue_id, d.root_id, d.fan_out_id, d.child, d.lane, d.slot, d.was_suspended, d.holds_slots,
+        select row(null, d.id, d.command_id, d.queue_id, d.root_id, d.fan_out_id, d.child, d.lane, d.child_slot, d.was_suspended, d.holds_slots,
             d.runs, d.attempt, d.started_at, d.worker_id, 'lost', kinfolk.failure_lost(d.worker_id), d.own_state, d.state,
             case when d.state = 'pending' and d.is_struck then p_now + kinfolk.strike_delay(d.next_strikes) end,
             greatest(d.attempt - 1, 0), d.suspect or not d.is_restart, d.next_strikes, d.result,

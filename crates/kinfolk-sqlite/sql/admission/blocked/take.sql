@@ -1,5 +1,5 @@
 -- take: start one attempt of a task that waited behind a key. A unique key held while pending is given up for good.
--- params: 1 id, 2 now, 3 worker, 4 token, 5 lane from now on, 6 slot of its queue's child_limit, 7 holds_slots
+-- params: 1 id, 2 now, 3 worker, 4 token, 5 lane from now on, 6 child_slot, 7 holds_slots
 -- index:  by number
 update task
 set state        = 'running',
@@ -12,7 +12,7 @@ set state        = 'running',
     ran_by       = ?3,
     key_until    = iif(unique_scope = 'pending', 0, key_until),
     lane         = ?5,
-    slot         = ?6,
+    child_slot   = ?6,
     bucket       = null,
     holds_slots  = ?7,
     blocked_group = null,

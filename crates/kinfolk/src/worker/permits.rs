@@ -6,18 +6,18 @@ use tokio::sync::Notify;
 
 const NOBODY: usize = usize::MAX;
 
-/// The slots of one queue. One claimer takes them, many runners give them back.
+/// The permits of one queue. One claimer takes them, many runners give them back.
 #[derive(Debug)]
-pub(crate) struct Slots {
+pub(crate) struct Permits {
     capacity: usize,
     used: AtomicUsize,
-    /// How many free slots the claimer waits for; [`NOBODY`] when it does not.
+    /// How many free permits the claimer waits for; [`NOBODY`] when it does not.
     wanted: AtomicUsize,
     freed: Notify,
     emptied: Notify,
 }
 
-impl Slots {
+impl Permits {
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             capacity,
@@ -40,15 +40,15 @@ impl Slots {
         self.capacity.saturating_sub(self.used())
     }
 
-    pub(crate) fn take(&self, slots: usize) {
-        self.used.fetch_add(slots, Ordering::SeqCst);
+    pub(crate) fn take(&self, permits: usize) {
+        self.used.fetch_add(permits, Ordering::SeqCst);
     }
 
-    pub(crate) fn give_back(&self, slots: usize) {
-        if slots == 0 {
+    pub(crate) fn give_back(&self, permits: usize) {
+        if permits == 0 {
             return;
         }
-        let used = self.used.fetch_sub(slots, Ordering::SeqCst) - slots;
+        let used = self.used.fetch_sub(permits, Ordering::SeqCst) - permits;
         if self.capacity.saturating_sub(used) >= self.wanted.load(Ordering::SeqCst) {
             self.freed.notify_one();
         }
@@ -57,10 +57,10 @@ impl Slots {
         }
     }
 
-    /// Waits until this many slots are free and says how many are. Only the queue's claimer calls this.
+    /// Waits until this many permits are free and says how many are. Only the queue's claimer calls this.
     pub(crate) async fn wait_free(&self, wanted: usize) -> usize {
         loop {
-            // Said before looking: whoever frees a slot looks at this after freeing it.
+            // Said before looking: whoever frees a permit looks at this after freeing it.
             self.wanted.store(wanted, Ordering::SeqCst);
             let free = self.free();
             if free >= wanted {
@@ -71,7 +71,7 @@ impl Slots {
         }
     }
 
-    /// Waits until no slot is used.
+    /// Waits until no permit is used.
     pub(crate) async fn wait_empty(&self) {
         loop {
             let emptied = self.emptied.notified();
