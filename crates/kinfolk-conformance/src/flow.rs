@@ -5,7 +5,7 @@
 
 use kinfolk_core::{
     Await, Checkpoint, ChildResult, ClaimedTask, FanOut, FanOutId, History, Json, Key, Made, NewFanOut, NewTask,
-    Outcome, ReadBy, Record, Recorded, Retry, Rule, Settled, SignalName, Signalled, State, StepKind, Suspend, Taken,
+    Outcome, ReadBy, Record, Recorded, Retry, Rule, Settled, SignalName, Signalled, State, StepKind, Suspend, TakenSignal,
     TaskId, Timestamp, Token,
 };
 
@@ -115,7 +115,7 @@ impl World {
     }
 
     /// Takes a signal and records it as a step of this name.
-    pub async fn take_signal(&self, task: &ClaimedTask, step: &str, name: &str) -> Taken {
+    pub async fn take_signal(&self, task: &ClaimedTask, step: &str, name: &str) -> TakenSignal {
         self.store.take_signal(task.id, task.token, &key(step), &signal_name(name)).await.unwrap()
     }
 }

@@ -14,7 +14,7 @@ pub mod grouped;
 pub mod harness;
 pub mod history;
 pub mod invariants;
-pub mod kin;
+pub mod family;
 mod list;
 pub mod model;
 pub mod world;

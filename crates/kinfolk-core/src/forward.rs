@@ -38,7 +38,7 @@ macro_rules! forward {
                 token: $crate::Token,
                 key: &$crate::Key,
                 name: &$crate::SignalName
-            ) -> $crate::Taken;
+            ) -> $crate::TakenSignal;
             slow_down(
                 task: $crate::TaskId,
                 token: $crate::Token,

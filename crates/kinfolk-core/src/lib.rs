@@ -51,7 +51,7 @@ pub use command::{Command, SqlHandler};
 pub use command_builder::CommandBuilder;
 pub use durable::{
     Await, Checkpoint, ChildResult, FanOut, History, Key, NewFanOut, ReadBy, Record, Recorded, Report, Rule, Signalled,
-    StepKind, Suspend, Taken, Verdict,
+    StepKind, Suspend, TakenSignal, Verdict,
 };
 pub use enqueue::{Due, Enqueued, NewTask, Rejection};
 pub use error::{Advice, InputError, StoreError};

@@ -12,7 +12,7 @@ use crate::audit::{Audit, Audited};
 use crate::cause::Causes;
 use crate::claim::{Claim, Claimed};
 use crate::command::Command;
-use crate::durable::{ChildResult, FanOut, History, Key, ReadBy, Record, Recorded, Report, Signalled, Suspend, Taken};
+use crate::durable::{ChildResult, FanOut, History, Key, ReadBy, Record, Recorded, Report, Signalled, Suspend, TakenSignal};
 use crate::enqueue::{Enqueued, NewTask};
 use crate::error::StoreError;
 use crate::error_log::{ErrorFilter, LoggedError};
@@ -90,7 +90,7 @@ pub trait Work: Send + Sync {
     async fn expire(&self, task: TaskId, token: Token, fan_out: FanOutId) -> Answer<Option<FanOut>>;
 
     /// Take the oldest signal of this name, and record it under this key.
-    async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<Taken>;
+    async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<TakenSignal>;
 
     /// Start nothing more under the key that this running task has in this group of its command, until then; a later moment
     /// that was asked for before stands. `false` when the token no longer holds.

@@ -30,7 +30,7 @@ const HEAD_SHARE: u32 = 20;
 const SHORT_SHARE: u32 = 4;
 
 /// Priority, position and number of a task: where it stands in line.
-pub(crate) type Position = (i32, Moment, i64);
+pub(crate) type Stand = (i32, Moment, i64);
 
 /// The lanes that have cursors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,8 +42,8 @@ pub(crate) enum Lane {
 }
 
 /// A task that was taken, and where it stood; without a lane if that has no cursors.
-pub(crate) struct Taken {
-    pub(crate) position: Position,
+pub(crate) struct ClaimedAt {
+    pub(crate) stand: Stand,
     pub(crate) lane: Option<Lane>,
     /// It was suspended before.
     pub(crate) was_suspended: bool,
@@ -56,7 +56,7 @@ pub(crate) struct LowWater(Mutex<HashMap<QueueName, Cursors>>);
 
 #[derive(Default)]
 struct Cursors {
-    last: HashMap<(Lane, CommandName), Position>,
+    last: HashMap<(Lane, CommandName), Stand>,
     /// Until then claims begin at the cursors.
     until: Option<Instant>,
     /// The same when one of them has fallen short.
@@ -92,9 +92,9 @@ impl LowWater {
 
     /// Learns from a claim: what it took, in order, and what that cost. If it began at cursors and asks to be made again, one from
     /// the head comes sooner.
-    pub(crate) fn after(&self, claim: &Claim, low: &Low, taken: &[Taken], cost: Cost, again: bool) {
+    pub(crate) fn after(&self, claim: &Claim, low: &Low, taken: &[ClaimedAt], cost: Cost, again: bool) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = taken.iter().filter_map(|one| Some(((one.lane?, one.task.command.clone()), one.position)));
+        let last = taken.iter().filter_map(|one| Some(((one.lane?, one.task.command.clone()), one.stand)));
         if !low.ids.is_empty() {
             if let Some(cursors) = all.get_mut(&claim.queue) {
                 cursors.last.extend(last);
@@ -159,7 +159,7 @@ mod tests {
         }
     }
 
-    fn taken(command: &str, id: i64) -> Taken {
+    fn taken(command: &str, id: i64) -> ClaimedAt {
         let task = ClaimedTask {
             steps: 0,
             holds_slots: false,
@@ -177,13 +177,13 @@ mod tests {
             timeout: None,
             trace: None,
         };
-        Taken { position: (0, Moment(Timestamp::from_micros(id)), id), lane: Some(Lane::Top), was_suspended: false, task }
+        ClaimedAt { stand: (0, Moment(Timestamp::from_micros(id)), id), lane: Some(Lane::Top), was_suspended: false, task }
     }
 
     const CHEAP: Cost = Cost { took: Duration::from_secs(2), steps: 200 };
     const DEAR: Cost = Cost { took: Duration::from_secs(2), steps: 20_000 };
 
-    fn dear_claim(low_water: &LowWater, taken: &[Taken]) {
+    fn dear_claim(low_water: &LowWater, taken: &[ClaimedAt]) {
         let low = low_water.before(&claim());
         assert!(low.ids.is_empty());
         low_water.after(&claim(), &low, taken, DEAR, false);
@@ -221,7 +221,7 @@ mod tests {
         let (child, root) = (Lane::from_word("child"), Lane::from_word("root"));
         dear_claim(
             &low_water,
-            &[Taken { lane: child, ..taken("b", 1) }, taken("a", 5), Taken { lane: root, ..taken("a", 9) }],
+            &[ClaimedAt { lane: child, ..taken("b", 1) }, taken("a", 5), ClaimedAt { lane: root, ..taken("a", 9) }],
         );
         assert_eq!(low_water.before(&claim()).ids, [Some(5), None, None, Some(1)]);
     }

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::call::Param;
 use crate::error::store_error;
-use crate::low_water::Taken;
+use crate::low_water::ClaimedAt;
 use crate::produce::Columns;
 use crate::rows;
 use crate::store::{PgStore, begin};
@@ -29,12 +29,12 @@ const SETTLE_MADE: &str = "select 1, answer, state from kinfolk.settle_made($1, 
 const LOCK_SETTLED: &str = "select kinfolk.lock_settled($1, $2, $3)";
 
 /// More claims than this are not remembered.
-const KIN_MAX: usize = 100_000;
+const OPEN_CLAIMS_MAX: usize = 100_000;
 
 /// The claims of this process whose tasks are not all settled yet, and the families of those, so that a settle need not look
 /// them up. Nothing depends on it: what is not known here is looked up.
 #[derive(Default)]
-pub(crate) struct Kin(Mutex<HashMap<Token, Open>>);
+pub(crate) struct OpenClaims(Mutex<HashMap<Token, Open>>);
 
 /// A claim whose tasks are not all settled yet.
 #[derive(Default)]
@@ -57,23 +57,23 @@ enum Family {
 /// The roots of the families that a settle locks: shared, and whole.
 type Families = (Vec<i64>, Vec<i64>);
 
-impl Kin {
+impl OpenClaims {
     fn known(&self) -> MutexGuard<'_, HashMap<Token, Open>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes note of what was claimed under this token.
-    pub(crate) fn claimed(&self, token: Token, taken: &[Taken]) {
+    pub(crate) fn claimed(&self, token: Token, taken: &[ClaimedAt]) {
         if taken.is_empty() {
             return;
         }
         let mut known = self.known();
-        if known.len() > KIN_MAX {
+        if known.len() > OPEN_CLAIMS_MAX {
             known.clear();
         }
         let open = known.entry(token).or_default();
         open.tasks += taken.len();
-        open.families.extend(taken.iter().filter_map(|Taken { was_suspended, task, .. }| match task.parent {
+        open.families.extend(taken.iter().filter_map(|ClaimedAt { was_suspended, task, .. }| match task.parent {
             _ if *was_suspended => Some((task.id, Family::Whole(task.root))),
             Some(_) => Some((task.id, Family::Of(task.root))),
             None => None,
@@ -120,7 +120,7 @@ impl Kin {
 impl PgStore {
     pub(crate) async fn send_settles(&self, settles: &[Settle]) -> Answer<Vec<Settled>> {
         check(settles)?;
-        let calls = calls(settles, |plain| self.kin.families(plain))?;
+        let calls = calls(settles, |plain| self.open_claims.families(plain))?;
         point("settle.before");
         let answers = match &calls[..] {
             [] => return Ok(Vec::new()),
@@ -128,7 +128,7 @@ impl PgStore {
             several => self.send_together(settles, several).await?,
         };
         point("settle.after");
-        self.kin.settled(settles.iter().map(|settle| settle.token));
+        self.open_claims.settled(settles.iter().map(|settle| settle.token));
         Ok(answers)
     }
 

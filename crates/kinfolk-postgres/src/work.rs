@@ -19,7 +19,7 @@ use tokio_postgres::types::Type;
 
 use crate::call::Param;
 use crate::error::worker_error;
-use crate::low_water::{Cost, Lane, Taken};
+use crate::low_water::{Cost, Lane, ClaimedAt};
 use crate::operate::not_there;
 use crate::rows;
 use crate::store::PgStore;
@@ -110,11 +110,11 @@ impl Work for PgStore {
         while taken.tasks.len() < asked && !claim.repeated && (taken.more || (taken.again && looks < 2)) {
             // What was enqueued while this worker went to sleep may have seen it awake.
             let more = self.claim_once(claim, asked - taken.tasks.len()).await?;
-            let in_line = [&taken.tasks, &more.tasks].iter().all(|look| look.is_sorted_by_key(|one| one.position));
+            let in_line = [&taken.tasks, &more.tasks].iter().all(|look| look.is_sorted_by_key(|one| one.stand));
             taken.tasks.extend(more.tasks);
             // Where values take turns, each look is in the order of those.
             if in_line {
-                taken.tasks.sort_by_key(|one| one.position);
+                taken.tasks.sort_by_key(|one| one.stand);
             }
             (taken.next_due, taken.again, taken.more) = (more.next_due, more.again, more.more);
             looks += usize::from(!taken.more);
@@ -144,7 +144,7 @@ impl Work for PgStore {
         token: Token,
         key: &Key,
         name: &SignalName,
-    ) -> Answer<kinfolk_core::Taken> {
+    ) -> Answer<kinfolk_core::TakenSignal> {
         self.send_take_signal(task, token, key, name).await
     }
 
@@ -262,7 +262,7 @@ impl PgStore {
             self.rows(FLUSH, &[]).await?;
         }
         point("claim.after");
-        self.kin.claimed(claim.token, &taken.tasks);
+        self.open_claims.claimed(claim.token, &taken.tasks);
         let cost = Cost { took: began.elapsed(), steps: taken.steps };
         self.low_water.after(claim, &low, &taken.tasks, cost, taken.again);
         Ok(taken)
@@ -272,7 +272,7 @@ impl PgStore {
 /// What one call of the claim function took, in order.
 #[derive(Default)]
 struct Batch {
-    tasks: Vec<Taken>,
+    tasks: Vec<ClaimedAt>,
     next_due: Option<Timestamp>,
     again: bool,
     /// It ended at tasks that are held up by their keys: there may be others behind them.
@@ -289,9 +289,9 @@ impl Batch {
     /// Takes in a row of the answer: a task, or the last one, which tells of the call as a whole.
     fn read(&mut self, claim: &Claim, row: &Row) -> Answer<()> {
         if let Some(id) = row.get::<_, Option<i64>>(0) {
-            let position = (row.get(7), row.get(8), id);
+            let stand = (row.get(7), row.get(8), id);
             let lane = Lane::from_word(row.get(14));
-            self.tasks.push(Taken { position, lane, was_suspended: row.get(17), task: claimed_task(claim, id, row)? });
+            self.tasks.push(ClaimedAt { stand, lane, was_suspended: row.get(17), task: claimed_task(claim, id, row)? });
         } else {
             self.next_due = row.get::<_, Option<Moment>>(9).map(|moment| moment.0);
             self.again = row.get(10);
@@ -306,7 +306,7 @@ impl Batch {
     /// Puts the tasks that were taken in the order in which they are to start.
     fn line_up(&mut self) {
         match &self.turns {
-            None => self.tasks.sort_by_key(|one| one.position),
+            None => self.tasks.sort_by_key(|one| one.stand),
             Some(turns) => {
                 let turns: HashMap<i64, usize> = turns.iter().enumerate().map(|(nth, id)| (*id, nth)).collect();
                 self.tasks.sort_by_key(|one| turns.get(&one.task.id.0).copied());

@@ -39,7 +39,7 @@ pub struct SqlCommands {
 }
 
 /// How an attempt ended.
-pub(crate) type Ended = Result<Done<Json>, TaskError>;
+pub(crate) type HandlerResult = Result<Done<Json>, TaskError>;
 
 /// What the server has done to the attempts of late.
 #[derive(Debug, Default)]
@@ -115,7 +115,7 @@ impl SqlCommands {
     }
 
     /// Runs one phase of an attempt: again at once where it lost against another transaction. Where that ends the attempt, how.
-    pub(crate) async fn work(&self, ctx: &Ctx, phase: Phase<'_>) -> Result<Reached, Ended> {
+    pub(crate) async fn work(&self, ctx: &Ctx, phase: Phase<'_>) -> Result<Reached, HandlerResult> {
         let mut pause = FIRST_PAUSE;
         for tries in 0.. {
             // It was taken away since the task was claimed: someone else may have a handler.
@@ -135,7 +135,7 @@ impl SqlCommands {
         unreachable!("the loop ends by a return")
     }
 
-    async fn failed(&self, ctx: &Ctx, fault: Fault) -> Ended {
+    async fn failed(&self, ctx: &Ctx, fault: Fault) -> HandlerResult {
         if let Some(cut_off) = fault.cut_off() {
             return Ok(self.give_back(ctx, &cut_off).await);
         }

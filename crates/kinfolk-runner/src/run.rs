@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use kinfolk::core::crash::point;
 use kinfolk::{Ctx, State};
-use kinfolk_postgres::Line;
+use kinfolk_postgres::PooledConnection;
 use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{Error, Row};
 
@@ -73,7 +73,7 @@ pub(crate) enum Reached {
 
 /// Runs one phase.
 pub(crate) async fn attempt(
-    line: Line,
+    line: PooledConnection,
     ctx: &Ctx,
     phase: Phase<'_>,
     timeout: Option<Duration>,
@@ -107,7 +107,7 @@ pub(crate) async fn attempt(
 }
 
 /// Has the server cancel what an attempt runs, as often as it takes. No request is left under way when the attempt has ended.
-async fn stop(line: &Line, mut work: Pin<&mut impl Future<Output = Result<Reached, Fault>>>) -> Result<Reached, Fault> {
+async fn stop(line: &PooledConnection, mut work: Pin<&mut impl Future<Output = Result<Reached, Fault>>>) -> Result<Reached, Fault> {
     loop {
         let mut asked = pin!(line.cancel());
         tokio::select! {
@@ -124,14 +124,14 @@ async fn stop(line: &Line, mut work: Pin<&mut impl Future<Output = Result<Reache
 }
 
 /// Runs a function and settles its task, in one transaction.
-async fn in_transaction(line: &Line, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<State, Fault> {
+async fn in_transaction(line: &PooledConnection, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<State, Fault> {
     let (task, token) = (ctx.task().0, ctx.token().0);
     let rows = transaction(line, RUN, &[(&task, Type::INT8), (&token, Type::UUID)], statement_timeout).await?;
     settled(line, &rows).await
 }
 
 /// The part before a provider is called.
-async fn begin_send(line: &Line, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<Draft, Fault> {
+async fn begin_send(line: &PooledConnection, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<Draft, Fault> {
     let (task, token) = (ctx.task().0, ctx.token().0);
     let ids: [(&(dyn ToSql + Sync), Type); 2] = [(&task, Type::INT8), (&token, Type::UUID)];
     let rows = transaction(line, BEGIN_SEND, &ids, statement_timeout).await?;
@@ -142,7 +142,7 @@ async fn begin_send(line: &Line, ctx: &Ctx, statement_timeout: Option<Duration>)
 }
 
 /// The part after it.
-async fn end_send(line: &Line, ctx: &Ctx, sent: &Sent, statement_timeout: Option<Duration>) -> Result<State, Fault> {
+async fn end_send(line: &PooledConnection, ctx: &Ctx, sent: &Sent, statement_timeout: Option<Duration>) -> Result<State, Fault> {
     let (task, token) = (ctx.task().0, ctx.token().0);
     let (answer, failure) = sent.told();
     let told: [(&(dyn ToSql + Sync), Type); 4] =
@@ -152,7 +152,7 @@ async fn end_send(line: &Line, ctx: &Ctx, sent: &Sent, statement_timeout: Option
 
 /// The state of a task that is settled. Wakes the workers that its transaction did not wake: a lost wake-up only costs a poll, so
 /// an error in that is none of the task.
-async fn settled(line: &Line, rows: &[Row]) -> Result<State, Fault> {
+async fn settled(line: &PooledConnection, rows: &[Row]) -> Result<State, Fault> {
     let state = state(rows)?;
     let queues: Vec<i32> = rows.first().map_or_else(Vec::new, |row| row.get(1));
     if !queues.is_empty() {
@@ -163,7 +163,7 @@ async fn settled(line: &Line, rows: &[Row]) -> Result<State, Fault> {
 
 /// One statement in a transaction of its own.
 async fn transaction(
-    line: &Line,
+    line: &PooledConnection,
     sql: &str,
     params: &[(&(dyn ToSql + Sync), Type)],
     statement_timeout: Option<Duration>,
@@ -186,7 +186,7 @@ async fn transaction(
 }
 
 /// Runs a procedure, which may commit as it goes, and then settles its task.
-async fn in_session(line: &Line, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<State, Fault> {
+async fn in_session(line: &PooledConnection, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<State, Fault> {
     let (task, token) = (ctx.task().0, ctx.token().0);
     let client = line.client();
     let ids: [(&(dyn ToSql + Sync), Type); 2] = [(&task, Type::INT8), (&token, Type::UUID)];

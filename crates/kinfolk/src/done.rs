@@ -92,10 +92,10 @@ impl<T> Done<T> {
 
 /// How a handler ended that did not fail, with its type erased: what a layer gets and hands on.
 #[derive(Debug)]
-pub struct Ending(Ended);
+pub struct Ending(EndKind);
 
 #[derive(Debug)]
-enum Ended {
+enum EndKind {
     Settle(Outcome),
     Committed(State),
 }
@@ -104,23 +104,23 @@ impl Ending {
     /// The ending of a handler that returned this. An error if no store can keep the value.
     pub fn of<R: IntoDone>(returned: R) -> Result<Self, TaskError> {
         Ok(Self(match returned.into_done().0 {
-            How::Value(value) => Ended::Settle(Outcome::Done(result_of(&value)?)),
-            How::Snooze(span) => Ended::Settle(Outcome::Snooze(span)),
-            How::YieldFamilySlot(span) => Ended::Settle(Outcome::YieldFamilySlot(span)),
-            How::Release => Ended::Settle(Outcome::Release),
-            How::Committed(state, _) => Ended::Committed(state),
+            How::Value(value) => EndKind::Settle(Outcome::Done(result_of(&value)?)),
+            How::Snooze(span) => EndKind::Settle(Outcome::Snooze(span)),
+            How::YieldFamilySlot(span) => EndKind::Settle(Outcome::YieldFamilySlot(span)),
+            How::Release => EndKind::Settle(Outcome::Release),
+            How::Committed(state, _) => EndKind::Committed(state),
         }))
     }
 
     /// Whether the task's work is done, rather than put off or given back.
     pub fn is_done(&self) -> bool {
-        matches!(self.0, Ended::Settle(Outcome::Done(_)) | Ended::Committed(_))
+        matches!(self.0, EndKind::Settle(Outcome::Done(_)) | EndKind::Committed(_))
     }
 
     /// The result, if there is one; that of a handler that has settled by itself is not known here.
     pub fn result(&self) -> Option<&Json> {
         match &self.0 {
-            Ended::Settle(Outcome::Done(result)) => result.as_ref(),
+            EndKind::Settle(Outcome::Done(result)) => result.as_ref(),
             _ => None,
         }
     }
@@ -142,8 +142,8 @@ pub(crate) enum Verdict {
 impl From<Ending> for Verdict {
     fn from(ending: Ending) -> Self {
         match ending.0 {
-            Ended::Settle(outcome) => Self::Settle(outcome),
-            Ended::Committed(state) => Self::Committed(state),
+            EndKind::Settle(outcome) => Self::Settle(outcome),
+            EndKind::Committed(state) => Self::Committed(state),
         }
     }
 }

@@ -20,7 +20,7 @@ const GROUP_MAX: usize = 4_000;
 
 /// What a new task is to the one that makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kin {
+pub(crate) enum Relation {
     Child,
     Sibling,
     FollowUp,
@@ -48,7 +48,7 @@ struct MadeAt {
 }
 
 impl Ctx {
-    pub(crate) fn make(&self, kin: Kin, name: Option<String>, new: FollowUp) -> Result<(), MakeError> {
+    pub(crate) fn make(&self, relation: Relation, name: Option<String>, new: FollowUp) -> Result<(), MakeError> {
         let (attempt, made) = (&self.attempt, &self.attempt.made);
         let mut kept = made.kept();
         if kept.over {
@@ -59,7 +59,7 @@ impl Ctx {
             attempt.durable.open_with(|book| kept.write_all(book));
             let spot = match name {
                 Some(name) => self.spot(&name),
-                None => self.spot(&kin.name(&new.task)),
+                None => self.spot(&relation.name(&new.task)),
             };
             let digest = of_task(&new.task);
             if let Some(mut book) = attempt.durable.try_book() {
@@ -75,12 +75,12 @@ impl Ctx {
                 kept.made_at.push(MadeAt { spot, number, digest });
             }
         }
-        kept.add(kin, new);
+        kept.add(relation, new);
         Ok(())
     }
 }
 
-impl Kin {
+impl Relation {
     /// What an operation that makes this is called.
     fn name(self, task: &NewTask) -> String {
         let verb = match self {
@@ -103,13 +103,13 @@ impl Kept {
         Ok(())
     }
 
-    fn add(&mut self, kin: Kin, new: FollowUp) {
+    fn add(&mut self, relation: Relation, new: FollowUp) {
         let made = self.made.get_or_insert_default();
-        match kin {
-            Kin::Child => made.children.push(new.task),
-            Kin::Sibling => made.siblings.push(new.task),
-            Kin::None => made.tasks.push(new.task),
-            Kin::FollowUp => made.follow_ups.push(new),
+        match relation {
+            Relation::Child => made.children.push(new.task),
+            Relation::Sibling => made.siblings.push(new.task),
+            Relation::None => made.tasks.push(new.task),
+            Relation::FollowUp => made.follow_ups.push(new),
         }
     }
 
@@ -118,13 +118,13 @@ impl Kept {
         let Some(made) = &self.made else { return };
         let follow_ups: Vec<_> = made.follow_ups.iter().map(|follow_up| follow_up.task.clone()).collect();
         let lists = [
-            (Kin::Sibling, &made.siblings),
-            (Kin::Child, &made.children),
-            (Kin::FollowUp, &follow_ups),
-            (Kin::None, &made.tasks),
+            (Relation::Sibling, &made.siblings),
+            (Relation::Child, &made.children),
+            (Relation::FollowUp, &follow_ups),
+            (Relation::None, &made.tasks),
         ];
-        for (kin, task) in lists.into_iter().flat_map(|(kin, list)| list.iter().map(move |task| (kin, task))) {
-            let spot = Spot { branch: "".into(), name: kin.name(task).into() };
+        for (relation, task) in lists.into_iter().flat_map(|(relation, list)| list.iter().map(move |task| (relation, task))) {
+            let spot = Spot { branch: "".into(), name: relation.name(task).into() };
             let number = book.number(&spot);
             self.made_at.push(MadeAt { spot, number, digest: of_task(task) });
         }
@@ -206,7 +206,7 @@ mod tests {
         for _ in 0..MADE_MAX {
             let mut kept = buffer.kept();
             kept.check_room().unwrap();
-            kept.add(Kin::Child, FollowUp { task: task(1), when: When::default() });
+            kept.add(Relation::Child, FollowUp { task: task(1), when: When::default() });
         }
         assert!(matches!(buffer.kept().check_room(), Err(MakeError::Input(InputError::Batch { max: MADE_MAX, .. }))));
         assert_eq!(buffer.close().map(|made| made.len()), Some(MADE_MAX));
@@ -218,9 +218,9 @@ mod tests {
     fn what_was_made_at_one_spot_shares_a_checkpoint() {
         let buffer = Buffer::default();
         for number in 0..3 {
-            buffer.kept().add(Kin::Child, FollowUp { task: task(number), when: When::default() });
+            buffer.kept().add(Relation::Child, FollowUp { task: task(number), when: When::default() });
         }
-        buffer.kept().add(Kin::None, FollowUp { task: task(9), when: When::default() });
+        buffer.kept().add(Relation::None, FollowUp { task: task(9), when: When::default() });
         buffer.open(&Durable::default());
         let (made, written) = buffer.close_with_checkpoints();
         assert_eq!(made.map(|made| made.len()), Some(4));

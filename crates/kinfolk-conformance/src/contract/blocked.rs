@@ -5,7 +5,7 @@ use kinfolk_core::{Claim, ClaimedTask, GroupSpec, Groups, NewTask, Outcome, Sett
 use super::inspect::wake;
 use crate::flow::sleeping;
 use crate::grouped::{of_mail, slots, task_of, with_groups};
-use crate::kin::{follow_up, home};
+use crate::family::{follow_up, home};
 use crate::world::{World, claim_of, command, ids, new_task, queue_name, secs, settle_of};
 
 const ACME: [(&str, &str); 1] = [("tenant", "acme")];

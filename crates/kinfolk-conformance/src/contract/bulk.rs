@@ -4,7 +4,7 @@ use kinfolk_core::filter::Filter;
 use kinfolk_core::operate::{Action, BulkPage};
 use kinfolk_core::{Gate, Retry, State, StoreError, TaskId};
 
-use crate::kin::children;
+use crate::family::children;
 use crate::world::{LEASE, World, command, failed, later, secs};
 
 /// Does it to all that match, in pages of this size. Done and skipped.

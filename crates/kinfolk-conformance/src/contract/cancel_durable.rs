@@ -4,7 +4,7 @@ use kinfolk_core::operate::Cancelled;
 use kinfolk_core::{Failure, Gate, Outcome, Rule, Settled, State, StoreError, Suspend, Verdict};
 
 use crate::flow::{fan_out, having_made, listening, signal_name, sleeping, waiting_for};
-use crate::kin::{children, counts};
+use crate::family::{children, counts};
 use crate::world::{World, json, secs};
 
 /// A suspended handler without open children is cancelled at once: no timer, no signal, no end brings it back.

@@ -2,7 +2,7 @@
 
 use kinfolk_core::{NewTask, Outcome, Policy, Retry, State};
 
-use crate::kin::{children, children_at_once, on, these};
+use crate::family::{children, children_at_once, on, these};
 use crate::world::{World, failed, ids, new_task, secs, settle_of};
 
 /// No more children run than the limit says, over all families together; roots are not counted.

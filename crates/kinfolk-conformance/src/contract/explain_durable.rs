@@ -3,7 +3,7 @@
 use kinfolk_core::{Reason, Rule, Suspend};
 
 use crate::flow::{fan_out, listening, signal_name, sleeping, waiting_for};
-use crate::kin::counts;
+use crate::family::counts;
 use crate::world::{World, secs};
 
 /// It sleeps, or waits no longer than that.

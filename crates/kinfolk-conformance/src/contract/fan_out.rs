@@ -5,7 +5,7 @@ use kinfolk_core::{
 };
 
 use crate::flow::{Flow, fan_out, having_made, listening, sleeping, suspend_of, waiting_again, waiting_for};
-use crate::kin::{children, counts};
+use crate::family::{children, counts};
 use crate::world::{World, failed, failure, json, new_task, secs, settle_of};
 
 /// A flow whose owner was resumed by the first failure, and runs again while the other children are open.

@@ -10,7 +10,7 @@ use kinfolk_core::{
 };
 
 use crate::grouped::keys_of;
-use crate::kin::children;
+use crate::family::children;
 use crate::world::{World, command, json, unique_task, later, new_task, queue_name};
 
 /// What a filter finds, newest first; the same backwards, page by page, and in number.

@@ -6,7 +6,7 @@ use kinfolk_core::{
     Retry, Settled, State, TaskId, Unique, UniqueScope, When,
 };
 
-use crate::kin::{children, follow_up, siblings, these};
+use crate::family::{children, follow_up, siblings, these};
 use crate::world::{World, command, failed, ids, json, unique_task, new_task, plain_command, queue_name, secs};
 
 const AFTER: Option<Gate> = Some(Gate::After);
@@ -300,7 +300,7 @@ pub async fn an_unknown_follow_up_is_refused(w: &World) {
 
 /// A queue that takes no children takes follow-ups.
 pub async fn a_queue_without_children_takes_follow_ups(w: &World) {
-    w.limit("default", crate::kin::children_at_once(0)).await;
+    w.limit("default", crate::family::children_at_once(0)).await;
     let root = w.root().await;
     let made = follow_up(flush("{}"), When::Settled);
     assert_eq!(w.leave_behind(&root, made).await, Settled::Recorded(State::Completed));

@@ -4,7 +4,7 @@ use kinfolk_core::held::{Held, HeldBy};
 use kinfolk_core::{NewTask, Policy, Rate};
 
 use crate::grouped::of_mail;
-use crate::kin::in_order;
+use crate::family::in_order;
 use crate::world::{World, group_name, later, new_task, queue_name};
 
 /// By queue: the word, and how many.

@@ -4,7 +4,7 @@ use kinfolk_core::{GroupSpec, Groups, NewTask, Outcome, Retry, Rule, Settled, St
 
 use crate::flow::{fan_out_of, sleeping, waiting_for};
 use crate::grouped::{heir, shared, task_of, with_groups};
-use crate::kin::these;
+use crate::family::these;
 use crate::world::{World, failed, ids, secs};
 
 const ACME: [(&str, &str); 1] = [("tenant", "acme")];

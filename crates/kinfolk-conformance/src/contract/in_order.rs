@@ -3,7 +3,7 @@
 use kinfolk_core::ChildOrder::{InOrder, InOrderUntilFailure};
 use kinfolk_core::{Due, Failure, Gate, Made, NewTask, Outcome, Retry, State, Unique};
 
-use crate::kin::{children, counts, in_order, siblings, these};
+use crate::family::{children, counts, in_order, siblings, these};
 use crate::world::{World, failed, unique_task, new_task, secs};
 
 const OPEN: Option<Gate> = Some(Gate::Open);

@@ -7,7 +7,7 @@ use kinfolk_core::limits::{LOOK_MAX, PAGE_MAX};
 use kinfolk_core::store::WakeSource;
 use kinfolk_core::{Command, LabelPath, NewTask, Outcome, Settled, State, TaskId, Wake};
 
-use crate::kin::children;
+use crate::family::children;
 use crate::world::{LEASE, World, command, json, later, new_task, plain_command, queue_name, secs, worker_spec};
 
 async fn found(w: &World, filter: Filter) -> Vec<TaskId> {

@@ -4,7 +4,7 @@ use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::{Await, Gate, Outcome, Retry, Rule, Settled, State, Suspend, Verdict};
 
 use crate::flow::{fan_out, listening, sleeping, step, suspend_of, waiting_again, waiting_for};
-use crate::kin::counts;
+use crate::family::counts;
 use crate::world::{World, failed, ids, secs, settle_of};
 
 /// The last child's end resumes the handler: pending, open, at its position, with its history.
@@ -221,9 +221,9 @@ pub async fn all_timers_that_are_due_resume_page_by_page(w: &World) {
 pub async fn a_paused_queue_resumes_nobody(w: &World) {
     let task = w.root().await;
     w.suspend_and_wait(sleeping(&task, w.now().plus(secs(5)))).await;
-    w.store.pause(&crate::kin::home(), None).await.unwrap();
+    w.store.pause(&crate::family::home(), None).await.unwrap();
     w.advance(5).await;
     assert_eq!((w.claimable().await, w.state(task.id).await), (vec![], State::Waiting));
-    w.store.resume(&crate::kin::home()).await.unwrap();
+    w.store.resume(&crate::family::home()).await.unwrap();
     assert_eq!(w.claimable().await, [task.id]);
 }

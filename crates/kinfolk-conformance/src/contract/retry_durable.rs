@@ -6,7 +6,7 @@ use kinfolk_core::{
 };
 
 use crate::flow::{Flow, begun, fan_out, having_made, key, listening, sleeping, step, waiting_for};
-use crate::kin::{children, counts};
+use crate::family::{children, counts};
 use crate::world::{World, json, secs};
 
 /// A flow of three of which the middle one failed: its owner has failed because of that.
@@ -41,7 +41,7 @@ pub async fn a_handler_without_children_replays_what_it_recorded(w: &World) {
     assert_eq!(w.store.retry(task.id).await.unwrap().steps, 1);
     let task = w.start(task.id).await;
     assert_eq!((task.steps, task.attempt), (1, 1));
-    assert_eq!(w.take_signal(&task, "s", "go").await, kinfolk_core::Taken::Signal(json("1")), "kept until it is taken");
+    assert_eq!(w.take_signal(&task, "s", "go").await, kinfolk_core::TakenSignal::Signal(json("1")), "kept until it is taken");
 }
 
 /// A child whose end its handler may have heard of is not retried without it; the handler is, as with its family.
@@ -219,7 +219,7 @@ pub async fn cancelled_children_of_a_reopened_fan_out_go_on(w: &World) {
     w.record(&child, &[step("done", "1")]).await;
     w.suspend_and_wait(listening(&child, "go")).await;
     let child = w.start(flow.kids[1]).await;
-    w.leave_behind(&child, crate::kin::these([crate::world::new_task("export")])).await;
+    w.leave_behind(&child, crate::family::these([crate::world::new_task("export")])).await;
     let grandchild = w.kids(child.id).await[0];
     w.advance(10).await;
     flow.task = w.start(flow.id()).await;
@@ -323,7 +323,7 @@ pub async fn taken_signals_are_not_forgotten(w: &World) {
     w.record(&flow.task, &[step("sorry", "1")]).await;
     for value in ["1", "2"] {
         w.signal(flow.id(), "go", value).await;
-        assert_eq!(w.take_signal(&flow.task, value, "go").await, kinfolk_core::Taken::Signal(json(value)));
+        assert_eq!(w.take_signal(&flow.task, value, "go").await, kinfolk_core::TakenSignal::Signal(json(value)));
     }
     w.fail(&flow.task, Retry::Never).await;
     w.store.retry_family(flow.id()).await.unwrap();
@@ -332,5 +332,5 @@ pub async fn taken_signals_are_not_forgotten(w: &World) {
     assert_eq!((w.history(flow.id()).await.checkpoints, w.get(flow.id()).await.steps), (left.to_vec(), 3));
     w.complete(flow.kids[0]).await;
     let task = w.start(flow.id()).await;
-    assert_eq!(w.take_signal(&task, "1", "go").await, kinfolk_core::Taken::Signal(json("1")));
+    assert_eq!(w.take_signal(&task, "1", "go").await, kinfolk_core::TakenSignal::Signal(json("1")));
 }

@@ -3,7 +3,7 @@
 use kinfolk_core::task::Ending;
 use kinfolk_core::{ChildOrder, Failure, Gate, Outcome, Policy, Retried, Retry, Settled, State, StoreError, TaskId};
 
-use crate::kin::{children, counts, in_order};
+use crate::family::{children, counts, in_order};
 use crate::world::{World, failed, json};
 
 fn wrong_state<T: std::fmt::Debug>(answer: Result<T, StoreError>, wanted: TaskId, its: State, remedy: &str) {
@@ -67,7 +67,7 @@ pub async fn completed_branches_stay_as_they_are(w: &World) {
     let (root, kids) = w.parent_of(2).await;
     for (child, outcome) in kids.iter().zip([Outcome::Done(None), failed(Retry::Never)]) {
         let task = w.start(*child).await;
-        w.leave_behind(&task, crate::kin::these([crate::world::new_task("mail")])).await;
+        w.leave_behind(&task, crate::family::these([crate::world::new_task("mail")])).await;
         w.work(w.kids(*child).await[0], outcome).await;
     }
     assert_eq!(w.store.retry_family(root).await.unwrap(), Retried { pending: 1, waiting: 2 });
@@ -80,7 +80,7 @@ pub async fn completed_branches_stay_as_they_are(w: &World) {
 pub async fn a_cancelled_branch_runs_again(w: &World) {
     let (root, kids) = w.parent_of(2).await;
     let branch = w.start(kids[0]).await;
-    w.leave_behind(&branch, crate::kin::these([crate::world::new_task("mail"), crate::world::new_task("mail")])).await;
+    w.leave_behind(&branch, crate::family::these([crate::world::new_task("mail"), crate::world::new_task("mail")])).await;
     w.work(w.kids(branch.id).await[0], failed(Retry::Never)).await;
     w.store.cancel(branch.id).await.unwrap();
     w.work(kids[1], failed(Retry::Never)).await;
@@ -302,7 +302,7 @@ pub async fn a_parent_is_retried_with_what_is_below_it(w: &World) {
     assert_eq!(w.state(root).await, State::Completed);
     let (root, kids) = w.parent_of(2).await;
     let branch = w.start(kids[0]).await;
-    w.leave_behind(&branch, crate::kin::these([crate::world::new_task("mail")])).await;
+    w.leave_behind(&branch, crate::family::these([crate::world::new_task("mail")])).await;
     w.store.cancel(branch.id).await.unwrap();
     assert_eq!(w.tally(root).await, counts(2, 0, 0, 1));
     assert_eq!(w.store.retry(branch.id).await.unwrap().state, State::Waiting);

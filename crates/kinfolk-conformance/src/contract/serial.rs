@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kinfolk_core::{Claim, Gate, NewTask, Outcome, Policy, Retention, Retry, Settled, State, TaskId, Timestamp};
 
-use crate::kin::{children, children_at_once, families_at_once, on, these};
+use crate::family::{children, children_at_once, families_at_once, on, these};
 use crate::world::{World, claim_of, failed, new_task, queue_name, secs};
 
 async fn roots(w: &World, many: usize) -> Vec<TaskId> {

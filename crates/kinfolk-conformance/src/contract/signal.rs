@@ -2,15 +2,15 @@
 
 use kinfolk_core::limits::{PAYLOAD_BYTES_MAX, SIGNALS_KEPT_MAX};
 use kinfolk_core::{
-    Checkpoint, Gate, InputError, Outcome, Rule, Settled, Signalled, State, StepKind, StoreError, Suspend, Taken,
+    Checkpoint, Gate, InputError, Outcome, Rule, Settled, Signalled, State, StepKind, StoreError, Suspend, TakenSignal,
     TaskId,
 };
 
 use crate::flow::{fan_out, key, listening, signal_name, step, waiting_for};
 use crate::world::{World, json, secs};
 
-fn taken(value: &str) -> Taken {
-    Taken::Signal(json(value))
+fn taken(value: &str) -> TakenSignal {
+    TakenSignal::Signal(json(value))
 }
 
 /// A signal resumes the handler that waits for it, which takes it then.
@@ -25,13 +25,13 @@ pub async fn a_signal_resumes_the_handler_that_waits_for_it(w: &World) {
     assert_eq!((shown.state, shown.gate, shown.signals), (State::Pending, Some(Gate::Open), vec![]));
     assert_eq!(w.signal(task.id, "stop", "2").await, Signalled::Kept, "it is resumed once");
     let task = w.start(task.id).await;
-    assert_eq!(w.take_signal(&task, "a", "go").await, Taken::Nothing);
+    assert_eq!(w.take_signal(&task, "a", "go").await, TakenSignal::Nothing);
     match w.take_signal(&task, "b", "stop").await {
-        Taken::Signal(value) => assert_eq!(value.canonical().as_str(), r#"{"why":1.10}"#),
+        TakenSignal::Signal(value) => assert_eq!(value.canonical().as_str(), r#"{"why":1.10}"#),
         other => panic!("{other:?}"),
     }
     assert_eq!(w.take_signal(&task, "c", "stop").await, taken("2"));
-    assert_eq!(w.take_signal(&task, "d", "stop").await, Taken::Nothing);
+    assert_eq!(w.take_signal(&task, "d", "stop").await, TakenSignal::Nothing);
     assert_eq!(w.take_signal(&task, "e", "other").await, taken("0"));
 }
 
@@ -89,12 +89,12 @@ pub async fn a_wait_that_was_given_up_stays_given_up(w: &World) {
     w.advance(5).await;
     let task = w.start(task.id).await;
     assert_eq!(w.get(task.id).await.signals, []);
-    assert_eq!(w.take_signal(&task, "wait", "go").await, Taken::Nothing);
+    assert_eq!(w.take_signal(&task, "wait", "go").await, TakenSignal::Nothing);
     assert_eq!(w.history(task.id).await.checkpoints, [], "nothing taken, nothing recorded");
     let given_up = Checkpoint { kind: StepKind::Signal, ..step("wait", "[]") };
     w.record(&task, &[given_up]).await;
     w.signal(task.id, "go", "1").await;
-    assert_eq!(w.take_signal(&task, "wait", "go").await, Taken::Nothing);
+    assert_eq!(w.take_signal(&task, "wait", "go").await, TakenSignal::Nothing);
     assert_eq!(w.take_signal(&task, "next", "go").await, taken("1"));
 }
 
@@ -117,12 +117,12 @@ pub async fn a_stale_token_takes_nothing(w: &World) {
     let old = w.root().await;
     w.signal(old.id, "go", "1").await;
     w.settle(&old, Outcome::Release).await;
-    assert_eq!(w.take_signal(&old, "a", "go").await, Taken::Stale);
+    assert_eq!(w.take_signal(&old, "a", "go").await, TakenSignal::Stale);
     let new = w.start(old.id).await;
-    assert_eq!(w.take_signal(&old, "a", "go").await, Taken::Stale);
+    assert_eq!(w.take_signal(&old, "a", "go").await, TakenSignal::Stale);
     assert_eq!(w.take_signal(&new, "a", "go").await, taken("1"));
     let nobody = w.store.take_signal(TaskId(i64::MAX), new.token, &key("a"), &signal_name("go")).await;
-    assert_eq!(nobody.unwrap(), Taken::Stale);
+    assert_eq!(nobody.unwrap(), TakenSignal::Stale);
 }
 
 /// Nobody signals what is not there or has ended.

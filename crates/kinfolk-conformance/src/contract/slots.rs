@@ -4,7 +4,7 @@ use kinfolk_core::operate::Cancelled;
 use kinfolk_core::{ClaimedTask, Outcome, Retry, Rule, Settled, State, TaskId};
 
 use crate::flow::{fan_out, listening, sleeping, waiting_for};
-use crate::kin::children;
+use crate::family::children;
 use crate::world::{LEASE, World, failed, ids, secs};
 
 const ACME: [(&str, &str); 2] = [("tenant", "acme"), ("zone", "north")];
@@ -228,7 +228,7 @@ pub async fn a_cancelled_family_frees_all_it_held(w: &World) {
     w.declare("report", [("tenant", kinfolk_core::GroupSpec::limit(2).shared())]).await;
     let root = w.start(w.under(&ACME[..1]).await).await;
     let kid = crate::grouped::heir("report", &[]);
-    w.leave_behind(&root, crate::kin::these([kid.clone(), kid.clone(), kid])).await;
+    w.leave_behind(&root, crate::family::these([kid.clone(), kid.clone(), kid])).await;
     let running = w.look(9).await.tasks;
     assert_eq!(running.len(), 2);
     w.store.cancel(root.id).await.unwrap();

@@ -8,7 +8,7 @@ use kinfolk_core::{
 };
 use uuid::Uuid;
 
-use crate::kin::{children, children_at_once, deep, done_with, families_at_once, home, on, these};
+use crate::family::{children, children_at_once, deep, done_with, families_at_once, home, on, these};
 use crate::world::{World, command, failed, json, unique_task, new_task, plain_command, queue_name, secs, settle_of};
 
 /// A handler that left children behind waits for them: its result is kept, its worker is free, and it has not ended.

@@ -9,7 +9,7 @@ use crate::flow::{
     begun, fan_out, fan_out_of, having_made, key, listening, sleeping, step, suspend_of, under, waiting_again,
     waiting_for,
 };
-use crate::kin::{children, children_at_once, counts, deep, follow_up, in_order, siblings, these};
+use crate::family::{children, children_at_once, counts, deep, follow_up, in_order, siblings, these};
 use crate::world::{World, failed, unique_task, new_task, plain_command, queue_name, secs};
 
 /// A suspended task waits without a worker; nothing of it is the end of an attempt.

@@ -20,7 +20,7 @@ use kinfolk_core::{
     Attempt, ChildResult, Claim, Claimed, Command, CommandName, Enqueued, Explanation, FanOut, FanOutId, GroupName,
     GroupRef, GroupView, Heartbeat, History, Inspect, Json, Key, KeyFilter, KeyView, NewTask, Operate, Policy, Produce,
     Progress, Queue, QueueName, ReadBy, Record, Recorded, Recovered, Report, Retried, Run, Schedule, ScheduleName,
-    Setting, Settle, Settled, SignalName, Signalled, Status, StatusName, Store, Suspend, Taken, Tally, Task, TaskId,
+    Setting, Settle, Settled, SignalName, Signalled, Status, StatusName, Store, Suspend, TakenSignal, Tally, Task, TaskId,
     Timestamp, Token, WakeSource, Work, WorkerId, WorkerSpec,
 };
 
@@ -127,7 +127,7 @@ impl Work for Model {
         self.act(|engine| engine.expire(task, token, fan_out))
     }
 
-    async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<Taken> {
+    async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<TakenSignal> {
         self.engine().take_signal(task, token, key, name)
     }
 

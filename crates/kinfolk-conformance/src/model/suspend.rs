@@ -12,7 +12,7 @@ use kinfolk_core::{
 };
 
 use super::fan_out::{FanRow, number};
-use super::produce::Kin;
+use super::produce::ChildOf;
 use super::{Bug, Engine};
 
 impl Engine {
@@ -96,7 +96,7 @@ impl Engine {
         };
         self.fan_outs.insert(id, row);
         for (nth, child) in (0..).zip(new.children.iter()) {
-            self.insert_child(child, owner, Kin { parent: owner, fan_out: Some(id), nth }, None);
+            self.insert_child(child, owner, ChildOf { parent: owner, fan_out: Some(id), nth }, None);
         }
         Ok(id)
     }

@@ -70,7 +70,7 @@ pub(crate) fn wake_freed(session: &mut Session<'_>) -> Result<()> {
         for key in keys {
             wake(session, group_id, &key)?;
             if let Some((_, _, id)) = kept.filter(|(_, kept, _)| *kept == key) {
-                let line = line(session, *id)?;
+                let line = pending_task(session, *id)?;
                 if line.blocked.is_some() {
                     line.point.put(session)?;
                 }
@@ -149,7 +149,7 @@ pub(crate) fn next_key(conn: &Connection, group_id: i64, behind: &str) -> Result
 /// A pending task leaves the line: it waits behind no key any more, nothing is kept for it, and if it ends it holds no slots.
 /// Whoever calls this gives it another gate, or ends it.
 pub(crate) fn leave(session: &mut Session<'_>, id: i64, ends: bool) -> Result<()> {
-    let line = line(session, id)?;
+    let line = pending_task(session, id)?;
     if line.blocked.is_none() && !line.holds_slots && line.failed_tries == 0 {
         return Ok(());
     }
@@ -171,7 +171,7 @@ pub(crate) fn leave(session: &mut Session<'_>, id: i64, ends: bool) -> Result<()
 /// A suspect that waits behind a key is about to be cleared: its ready row, which says that it is one, goes, and the key is looked at
 /// anew.
 pub(crate) fn forget_suspicion(session: &mut Session<'_>, id: i64) -> Result<()> {
-    let line = line(session, id)?;
+    let line = pending_task(session, id)?;
     if let Some((group_id, key)) = line.blocked.as_ref().filter(|_| line.point.suspect) {
         line.point.remove(session)?;
         session.free(*group_id, key.as_str());
@@ -209,7 +209,7 @@ pub(crate) fn open(session: &mut Session<'_>, group_id: i64, command_id: Option<
 }
 
 /// A pending task in line.
-struct Line {
+struct PendingTask {
     point: LinePoint,
     blocked: Option<(i64, String)>,
     holds_slots: bool,
@@ -217,12 +217,12 @@ struct Line {
     failed_tries: u16,
 }
 
-fn line(session: &Session<'_>, id: i64) -> Result<Line> {
+fn pending_task(session: &Session<'_>, id: i64) -> Result<PendingTask> {
     let mut statement = session.sql(include_str!("../../sql/admission/blocked/line.sql"))?;
     Ok(statement.query_row([id], |row| {
         let group: Option<i64> = row.get(6)?;
         let key: Option<String> = row.get(7)?;
-        Ok(Line {
+        Ok(PendingTask {
             point: LinePoint {
                 queue_id: row.get(0)?,
                 command_id: row.get(1)?,

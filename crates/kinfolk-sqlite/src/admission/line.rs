@@ -25,7 +25,7 @@ const LANES: [Lane; 3] = [Lane::Top, Lane::Root, Lane::Child];
 
 /// A task to take, the lane it stood in, and what it has of keys: most have none.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Taken {
+pub(crate) struct Picked {
     pub(crate) id: i64,
     pub(crate) lane: Lane,
     /// It holds slots of keys.
@@ -61,12 +61,12 @@ pub(crate) fn pick<'a>(
     from: &From<'_>,
     look: &Look,
     mut room: Room,
-) -> Result<(Vec<Taken>, Option<Entry<'a>>)> {
+) -> Result<(Vec<Picked>, Option<Entry<'a>>)> {
     if from.limit == 0 || from.commands.is_empty() {
         return Ok((Vec::new(), None));
     }
     let mut entry: Option<Entry<'a>> = None;
-    let mut line = Line::new(session, from, look, &room)?;
+    let mut line = MergedLine::new(session, from, look, &room)?;
     let mut may_take_suspect = look.may_take_suspect;
     let mut taken = Vec::with_capacity(from.limit);
     while taken.len() < from.limit
@@ -96,7 +96,7 @@ pub(crate) fn pick<'a>(
             room.take(head.lane);
             may_take_suspect &= !head.suspect;
             line.has_had_its_turn(source);
-            taken.push(Taken { id: stand.2, lane: head.lane, holds_slots, blocked });
+            taken.push(Picked { id: stand.2, lane: head.lane, holds_slots, blocked });
         }
         if room.left(head.lane) > 0 {
             line.advance(source)?;
@@ -107,7 +107,7 @@ pub(crate) fn pick<'a>(
 }
 
 /// The heads of all stretches, merged.
-struct Line<'a> {
+struct MergedLine<'a> {
     statements: Statements<'a>,
     stretches: Vec<Stretch>,
     behind: Vec<LinePoint>,
@@ -119,7 +119,7 @@ struct Line<'a> {
     last_turn: Option<String>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> MergedLine<'a> {
     fn new(session: &Session<'a>, from: &From<'_>, look: &Look, room: &Room) -> Result<Self> {
         let read_ahead = from.limit.div_ceil(from.commands.len()).max(READ_AHEAD_MIN).min(from.limit);
         let statements = Statements {

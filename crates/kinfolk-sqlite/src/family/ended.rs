@@ -9,14 +9,14 @@ use uuid::Uuid;
 use crate::durable::verdict;
 use crate::error::Result;
 use crate::family::whereabouts;
-use crate::family::{self, Kin, Lane};
+use crate::family::{self, Member, Lane};
 use crate::rows::worker_from;
 use crate::session::Session;
 use crate::slots;
 use crate::verb::{cancel, errors};
 
 /// A task whose attempt has ended.
-pub(crate) struct Ended {
+pub(crate) struct TaskFacts {
     pub(crate) id: TaskId,
     pub(crate) state: State,
     pub(crate) token: Option<Token>,
@@ -45,7 +45,7 @@ pub(crate) struct Ended {
     keys: Option<String>,
 }
 
-impl Ended {
+impl TaskFacts {
     /// Reads a task with `sql/settle/facts.sql`.
     pub(crate) fn read(facts: &mut CachedStatement<'_>, id: TaskId) -> Result<Option<Self>> {
         let found = facts.query_row([id.0], |row| Self::from_row(id, row)).optional()?;
@@ -168,10 +168,10 @@ impl Ended {
         if self.was_suspended && !verdict::open_fan_outs(session, self.id.0)?.is_empty() {
             return Ok(());
         }
-        family::leave_family_slot(session, &self.kin())
+        family::leave_family_slot(session, &self.member())
     }
 
-    /// The task's own work is over: it ends, with all that follows for its kin, or waits for its open children first.
+    /// The task's own work is over: it ends, with all that follows for its family, or waits for its open children first.
     pub(crate) fn end(
         &self,
         session: &mut Session<'_>,
@@ -222,7 +222,7 @@ impl Ended {
         Ok(whereabouts::of(session, self.id)?.state)
     }
 
-    /// The task becomes terminal, with all that follows for its kin.
+    /// The task becomes terminal, with all that follows for its family.
     fn finish(
         &self,
         session: &mut Session<'_>,
@@ -248,7 +248,7 @@ impl Ended {
         ))?;
         self.slot_is_free(session);
         self.give_back(session, true)?;
-        family::ended(session, &self.kin(), next.state)
+        family::ended(session, &self.member(), next.state)
     }
 
     /// The task gives back the slots of its keys, if it holds any: all when it is terminal. Whether it holds some still.
@@ -266,7 +266,7 @@ impl Ended {
         }
     }
 
-    fn kin(&self) -> Kin {
-        Kin { id: self.id.0, queue_id: self.queue_id, fan_out_id: self.fan_out_id, nth: self.nth, lane: self.lane }
+    fn member(&self) -> Member {
+        Member { id: self.id.0, queue_id: self.queue_id, fan_out_id: self.fan_out_id, nth: self.nth, lane: self.lane }
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::CachedStatement;
 
 use crate::error::Result;
 use crate::family;
-use crate::family::ended::Ended;
+use crate::family::ended::TaskFacts;
 use crate::family::fan_out::{Awaited, FanOut};
 use crate::family::follow_up;
 use crate::rows;
@@ -30,7 +30,7 @@ pub(crate) struct Maker {
 
 impl Maker {
     /// What is to be known of a task whose attempt has ended.
-    pub(crate) fn of(session: &Session<'_>, task: &Ended) -> Result<Self> {
+    pub(crate) fn of(session: &Session<'_>, task: &TaskFacts) -> Result<Self> {
         let mut statement = session.sql(include_str!("../../sql/settle/maker.sql"))?;
         let (maker, keys) = statement.query_row([task.id.0], |row| {
             let maker = Self {

@@ -3,7 +3,7 @@
 use kinfolk_core::{State, StoreError, TaskId};
 
 use crate::error::{Result, unreadable};
-use crate::family::{Kin, Lane};
+use crate::family::{Member, Lane};
 use crate::session::Session;
 
 /// Where a task is.
@@ -17,7 +17,7 @@ pub(crate) struct Whereabouts {
     pub(crate) outcome: Option<String>,
     /// It has been suspended, and may have children in any state.
     pub(crate) was_suspended: bool,
-    pub(crate) kin: Kin,
+    pub(crate) member: Member,
 }
 
 /// Where a task is that must be there.
@@ -40,6 +40,6 @@ pub(crate) fn look_up(session: &Session<'_>, id: TaskId) -> Result<Option<Wherea
         root_id: row.get(6)?,
         outcome: row.get(8)?,
         was_suspended: row.get(10)?,
-        kin: Kin { id: id.0, queue_id: row.get(3)?, fan_out_id: row.get(4)?, nth: row.get(9)?, lane },
+        member: Member { id: id.0, queue_id: row.get(3)?, fan_out_id: row.get(4)?, nth: row.get(9)?, lane },
     }))
 }

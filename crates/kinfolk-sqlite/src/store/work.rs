@@ -9,7 +9,7 @@ use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::{Answer, Work};
 use kinfolk_core::{
     Checkpoint, Claim, Claimed, FanOut, FanOutId, GroupName, Heartbeat, InputError, Json, Key, QueueName, Record,
-    Recorded, Recovered, Report, Schedule, Settle, Settled, SignalName, Status, StepKind, Suspend, Taken, TaskId,
+    Recorded, Recovered, Report, Schedule, Settle, Settled, SignalName, Status, StepKind, Suspend, TakenSignal, TaskId,
     Timestamp, Token, WakeSource, WorkerId, WorkerSpec,
 };
 
@@ -87,7 +87,7 @@ impl Work for SqliteStore {
         self.write(Verb::Expire, move |session| expire::expire(session, task, token, fan_out)).await
     }
 
-    async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<Taken> {
+    async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<TakenSignal> {
         let (value, kind) = (Json::null(), StepKind::Signal);
         let checkpoint = Checkpoint { key: key.clone(), kind, digest: String::new(), value };
         Record { task, token, checkpoints: vec![checkpoint] }.check()?;

@@ -19,7 +19,7 @@ pub(crate) fn acquit(session: &mut Session<'_>, id: TaskId) -> Result<Task> {
     blocked::forget_suspicion(session, id.0)?;
     let mut statement = session.sql(include_str!("../../sql/operate/acquit/task.sql"))?;
     if statement.execute((id.0, session.micros()))? > 0 {
-        session.news.queues.insert(task.kin.queue_id);
+        session.news.queues.insert(task.member.queue_id);
     }
     let task = tasks::task(session.conn, session.catalogue, session.now, id)?;
     Ok(task.ok_or_else(|| StoreError::not_found("task", id))?)

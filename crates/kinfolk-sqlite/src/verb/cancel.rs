@@ -30,7 +30,7 @@ pub(crate) fn cancel(session: &mut Session<'_>, id: TaskId) -> Result<Cancelled>
 
 /// Asks for the end of one task that is not terminal, and of what is below it.
 fn member(session: &mut Session<'_>, task: &Whereabouts) -> Result<()> {
-    let id = task.kin.id;
+    let id = task.member.id;
     let open = if task.was_suspended || task.state == State::Waiting { verdict::open_fan_outs(session, id)? } else { vec![] };
     match task.state {
         State::Pending if open.is_empty() => {
@@ -39,7 +39,7 @@ fn member(session: &mut Session<'_>, task: &Whereabouts) -> Result<()> {
             let mut statement = session.sql(include_str!("../../sql/operate/cancel/pending.sql"))?;
             statement.execute((id, session.micros(), failure))?;
             family::left_line(session, task)?;
-            return family::ended(session, &task.kin, State::Cancelled);
+            return family::ended(session, &task.member, State::Cancelled);
         }
         State::Running => {
             session.sql(include_str!("../../sql/operate/cancel/running.sql"))?.execute((id, session.micros()))?;

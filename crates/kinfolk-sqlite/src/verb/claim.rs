@@ -11,7 +11,7 @@ use kinfolk_core::limits::{CLAIM_BATCH_MAX, SWEEP_PAGE};
 use kinfolk_core::{Claim, Claimed, ClaimedTask, Json, StoreError, TaskId, Timestamp, Token};
 use rusqlite::{OptionalExtension, Row};
 
-use crate::admission::line::{self, From, Taken};
+use crate::admission::line::{self, From, Picked};
 use crate::admission::rate;
 use crate::admission::reserve;
 use crate::durable::verdict;
@@ -192,18 +192,18 @@ fn next_due(session: &Session<'_>, queue_id: i64) -> Result<Option<Timestamp>> {
     Ok(statement.query_row([queue_id], |row| row.get(0)).optional()?.map(Timestamp::from_micros))
 }
 
-fn take(session: &mut Session<'_>, claim: &Claim, line: &[Taken], room: &Room, fair: bool) -> Result<Vec<ClaimedTask>> {
+fn take(session: &mut Session<'_>, claim: &Claim, line: &[Picked], room: &Room, fair: bool) -> Result<Vec<ClaimedTask>> {
     let mut take = session.sql(include_str!("../../sql/claim/take.sql"))?;
     let mut taken = session.sql(include_str!("../../sql/claim/taken.sql"))?;
     let (worker, token) = (claim.worker.0.as_bytes(), claim.token.0.as_bytes());
     let mut tasks = Vec::with_capacity(line.len());
-    for &Taken { id, lane, holds_slots, blocked } in line {
+    for &Picked { id, lane, holds_slots, blocked } in line {
         let held = room.held(lane);
         if held.is_none() && !blocked && !fair {
             take.execute((id, session.micros(), worker, token, holds_slots))?;
         } else {
             let sql = match blocked {
-                false => include_str!("../../sql/claim/take_kin.sql"),
+                false => include_str!("../../sql/claim/take_member.sql"),
                 true => include_str!("../../sql/admission/blocked/take.sql"),
             };
             let (lane, child_slot) = held.unwrap_or((lane, false));

@@ -37,10 +37,10 @@ pub(crate) fn retry_family(session: &mut Session<'_>, id: TaskId) -> Result<Retr
 /// Revives a root that has ended, and what is below it. A family that the queue has to let in again waits outside until a
 /// claim does so.
 pub(crate) fn revive_root(session: &mut Session<'_>, root: &Whereabouts) -> Result<Retried> {
-    let limited = session.catalogue.queue_by_id(root.kin.queue_id)?.policy.family_limit.is_some();
+    let limited = session.catalogue.queue_by_id(root.member.queue_id)?.policy.family_limit.is_some();
     let mut repair = Repair { gate: if limited { Gate::Limit } else { Gate::Open }, retried: Retried::default() };
     repair.revive(session, root, Gate::Open, if limited { OUTSIDE } else { WAITING })?;
-    session.news.queues.insert(root.kin.queue_id);
+    session.news.queues.insert(root.member.queue_id);
     Ok(repair.retried)
 }
 
@@ -58,7 +58,7 @@ struct Repair {
 impl Repair {
     /// Revives a task that did not end well, and what is below it. Whether it is pending now.
     fn revive(&mut self, session: &mut Session<'_>, task: &Whereabouts, gate: Gate, bucket: &str) -> Result<bool> {
-        let id = task.kin.id;
+        let id = task.member.id;
         let cancelled = task.state == State::Cancelled;
         // Its own work was done, and need not be done again.
         let was_done = task.outcome.is_some() || (cancelled && !task.was_suspended);
@@ -85,7 +85,7 @@ impl Repair {
     /// Lets a task whose own work failed begin again: suspended, from the first of its fan-outs that did not end well, or
     /// else from what it has recorded. Whether it is pending now.
     fn begin_again(&mut self, session: &mut Session<'_>, task: &Whereabouts, gate: Gate, bucket: &str) -> Result<bool> {
-        let id = task.kin.id;
+        let id = task.member.id;
         let Some((cut, fan_outs)) =
             reopen::what_failed(session, id, task.state == State::Cancelled)?.filter(|_| task.was_suspended)
         else {

@@ -7,7 +7,7 @@ use kinfolk_core::{Made, Outcome, Rejection, Retry, Settle, Settled, State, Task
 use rusqlite::CachedStatement;
 
 use crate::error::Result;
-use crate::family::ended::Ended;
+use crate::family::ended::TaskFacts;
 use crate::family::follow_up;
 use crate::family::make::{self, Maker};
 use crate::rows::failure_text;
@@ -20,7 +20,7 @@ pub(crate) fn settle(session: &mut Session<'_>, settles: &[Settle]) -> Result<Ve
 }
 
 fn one(session: &mut Session<'_>, facts: &mut CachedStatement<'_>, settle: &Settle) -> Result<Settled> {
-    let Some(task) = Ended::read(facts, settle.task)?.filter(|task| task.token == Some(settle.token)) else {
+    let Some(task) = TaskFacts::read(facts, settle.task)?.filter(|task| task.token == Some(settle.token)) else {
         return Ok(Settled::Stale);
     };
     if task.state != State::Running {
@@ -36,7 +36,7 @@ fn one(session: &mut Session<'_>, facts: &mut CachedStatement<'_>, settle: &Sett
 /// Records how the attempt of a running task ended, whatever its token.
 pub(crate) fn apply(session: &mut Session<'_>, id: TaskId, outcome: &Outcome) -> Result<()> {
     let mut facts = session.sql(include_str!("../../sql/settle/facts.sql"))?;
-    if let Some(task) = Ended::read(&mut facts, id)?.filter(|task| task.state == State::Running) {
+    if let Some(task) = TaskFacts::read(&mut facts, id)?.filter(|task| task.state == State::Running) {
         follow(session, &task, outcome)?;
     }
     Ok(())
@@ -44,7 +44,7 @@ pub(crate) fn apply(session: &mut Session<'_>, id: TaskId, outcome: &Outcome) ->
 
 /// Records the end of an attempt that made something: all of it is written, or none and the attempt has failed. What a
 /// task made whose end was asked for is dropped.
-fn follow_made(session: &mut Session<'_>, task: &Ended, outcome: &Outcome, made: &Made) -> Result<State> {
+fn follow_made(session: &mut Session<'_>, task: &TaskFacts, outcome: &Outcome, made: &Made) -> Result<State> {
     let next = decide::settle(&task.facts(session)?, outcome);
     let Outcome::Done(result) = outcome else { return follow(session, task, outcome) };
     if next.state != State::Completed {
@@ -72,7 +72,7 @@ pub(crate) fn refused(why: &Rejection) -> Outcome {
 }
 
 /// Records the end of an attempt that made nothing; where the task goes.
-pub(crate) fn follow(session: &mut Session<'_>, task: &Ended, outcome: &Outcome) -> Result<State> {
+pub(crate) fn follow(session: &mut Session<'_>, task: &TaskFacts, outcome: &Outcome) -> Result<State> {
     let next = decide::settle(&task.facts(session)?, outcome);
     let told = match outcome {
         Outcome::Failed { failure, .. } => Some(failure_text(failure)?),
@@ -109,7 +109,7 @@ pub(crate) fn follow(session: &mut Session<'_>, task: &Ended, outcome: &Outcome)
 /// Carries out what follows from the loss of a task's worker; the token holds no longer.
 pub(crate) fn lose(session: &mut Session<'_>, id: TaskId) -> Result<Option<State>> {
     let mut facts = session.sql(include_str!("../../sql/settle/facts.sql"))?;
-    let Some(task) = Ended::read(&mut facts, id)?.filter(|task| task.state == State::Running) else {
+    let Some(task) = TaskFacts::read(&mut facts, id)?.filter(|task| task.state == State::Running) else {
         return Ok(None);
     };
     let next = decide::recover(&task.facts(session)?, false);

@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 use super::extract::{Named, Query, page_size};
 use super::form::{CourseForm, ProgressForm, RunForm, StateForm, TallyForm, TaskForm};
 use crate::app::Shared;
-use crate::graph::{Graph, Kin, Node, made_by};
+use crate::graph::{Graph, FamilySource, Node, made_by};
 use crate::problem::Problem;
 use crate::view::View;
 use crate::visit::Visit;
@@ -257,7 +257,7 @@ async fn graph(visit: Visit, Named(id): Named<TaskId>, Query(query): Query<Graph
     })
 }
 
-impl Kin for View<'_> {
+impl FamilySource for View<'_> {
     type Fault = Problem;
 
     async fn children(&self, parent: TaskId, limit: usize) -> Result<(Vec<Task>, bool), Problem> {

@@ -1,6 +1,6 @@
 //! One task: why it is not running, its life, its runs, what it recorded, what it runs with, and its kin.
 
-mod kin;
+mod relatives;
 mod runs;
 
 use askama::Template;
@@ -10,7 +10,7 @@ use kinfolk_core::durable::{Checkpoint, StepKind};
 use kinfolk_core::filter::Filter;
 use kinfolk_core::{FanOutId, Gate, History, State, Task, TaskId, Timestamp};
 
-use self::kin::{Cause, KIN_SHOWN, Kin};
+use self::relatives::{Cause, RELATIVES_SHOWN, Relative};
 use self::runs::RunRow;
 use super::ask::Ask;
 use super::family::{Course, Timeline, Scale, axis_alone, began, median};
@@ -59,8 +59,8 @@ struct Page {
     facts: Vec<Fact>,
     family_href: String,
     family_bar: Option<Bar>,
-    kin: Vec<Kin>,
-    kin_more: Option<(String, String)>,
+    relatives: Vec<Relative>,
+    relatives_more: Option<(String, String)>,
 }
 
 struct FailureCard {
@@ -124,7 +124,7 @@ async fn task(visit: &Visit, place: &Place, id: &str) -> Result<Response, Proble
         life: life(&task, now),
         runs: runs.iter().rev().take(RUNS_SHOWN).map(|run| RunRow::of(run, &task, &names, now)).collect(),
         runs_hidden: runs.len().saturating_sub(RUNS_SHOWN),
-        causes: kin::causes(visit, &task).await?,
+        causes: relatives::causes(visit, &task).await?,
         failure: task.failure.as_ref().map(|failure| FailureCard {
             kind: failure.kind.as_str(),
             message: failure.message.clone(),
@@ -142,9 +142,9 @@ async fn task(visit: &Visit, place: &Place, id: &str) -> Result<Response, Proble
         facts: facts(visit, &task, now).into_iter().chain(usual(visit, &task).await?).collect(),
         family_href: visit.links.to(&format!("/families/{}", task.root)),
         family_bar: (progress.family.total > 0).then(|| Bar::tally(&progress.family)),
-        kin: kin::kin(visit, &task).await?,
-        kin_more: (tally.total > KIN_SHOWN as u64)
-            .then(|| (words::count(tally.total - KIN_SHOWN as u64), visit.links.to(&format!("/tasks?parent={id}")))),
+        relatives: relatives::relatives(visit, &task).await?,
+        relatives_more: (tally.total > RELATIVES_SHOWN as u64)
+            .then(|| (words::count(tally.total - RELATIVES_SHOWN as u64), visit.links.to(&format!("/tasks?parent={id}")))),
         frame,
     };
     render(&page)

@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use super::attempt::Attempt;
 use super::runner;
-use super::settler::Ended;
+use super::settler::EndedAttempt;
 use super::state::{QueueShare, Shared};
 use super::wake::Idle;
 use crate::backoff::Backoff;
@@ -116,7 +116,7 @@ impl Claimer {
     }
 
     /// One claim into these permits; gives back those it did not fill. `None` when nothing could be asked.
-    async fn run_once(&self, share: usize, permits: usize) -> Option<Taken> {
+    async fn run_once(&self, share: usize, permits: usize) -> Option<ClaimSummary> {
         let mut reserved = Reserved { shared: &self.shared, share, permits };
         let look = self.shared.looks.newest.load(Ordering::SeqCst);
         let (worker, claimed) = self.claim(&self.shared.shares[share], permits).await?;
@@ -132,7 +132,7 @@ impl Claimer {
         drop(reserved);
         self.start(share, worker, claimed.tasks);
         self.shared.looks.done.notify_waiters();
-        Some(Taken { tasks, next_due: claimed.next_due })
+        Some(ClaimSummary { tasks, next_due: claimed.next_due })
     }
 
     async fn claim(&self, share: &QueueShare, limit: usize) -> Option<(WorkerId, Claimed)> {
@@ -177,7 +177,7 @@ impl Claimer {
         let admitted = self.shared.roster.admit(worker, &attempts);
         if !admitted || self.shared.stops.drain.is_cancelled() {
             let count = attempts.len();
-            self.shared.inbox.push_all(attempts.into_iter().map(|attempt| Ended {
+            self.shared.inbox.push_all(attempts.into_iter().map(|attempt| EndedAttempt {
                 attempt,
                 verdict: Verdict::Settle(Outcome::Release),
                 made: None,
@@ -209,7 +209,7 @@ impl Drop for Reserved<'_> {
 }
 
 /// What a claim brought.
-struct Taken {
+struct ClaimSummary {
     tasks: usize,
     next_due: Option<kinfolk_core::Timestamp>,
 }

@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep_until};
 use tracing::Instrument;
 
 use super::attempt::{Attempt, Call};
-use super::settler::Ended;
+use super::settler::EndedAttempt;
 use super::state::Shared;
 use crate::ctx::Ctx;
 use crate::done::Verdict;
@@ -155,7 +155,7 @@ impl Drop for Report {
         let verdict = self.verdict.take().unwrap_or_else(dropped);
         // Only work that is done leaves something behind.
         let made = self.attempt.made.close().filter(|_| matches!(verdict, Verdict::Settle(Outcome::Done(_))));
-        let ended = Ended { attempt: Arc::clone(&self.attempt), verdict, made, took: self.began.elapsed() };
+        let ended = EndedAttempt { attempt: Arc::clone(&self.attempt), verdict, made, took: self.began.elapsed() };
         // In this order: an attempt is always seen as running or as not yet recorded, never as neither.
         self.shared.inbox.push(ended);
         self.shared.give_back(self.attempt.share, 1);

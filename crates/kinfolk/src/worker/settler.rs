@@ -36,7 +36,7 @@ const LAST_TRIES: u32 = 5;
 
 /// An attempt that has ended.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct EndedAttempt {
     pub(crate) attempt: Arc<Attempt>,
     pub(crate) verdict: Verdict,
     /// What its handler made; only if it is done.
@@ -44,7 +44,7 @@ pub(crate) struct Ended {
     pub(crate) took: Duration,
 }
 
-impl Ended {
+impl EndedAttempt {
     /// Rows beside its own.
     fn made(&self) -> usize {
         match &self.verdict {
@@ -66,8 +66,8 @@ pub(crate) struct Inbox {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    light: Vec<Ended>,
-    heavy: VecDeque<Ended>,
+    light: Vec<EndedAttempt>,
+    heavy: VecDeque<EndedAttempt>,
 }
 
 impl Inbox {
@@ -75,11 +75,11 @@ impl Inbox {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn push(&self, ended: Ended) {
+    pub(crate) fn push(&self, ended: EndedAttempt) {
         self.push_all(std::iter::once(ended));
     }
 
-    pub(crate) fn push_all(&self, ended: impl ExactSizeIterator<Item = Ended>) {
+    pub(crate) fn push_all(&self, ended: impl ExactSizeIterator<Item = EndedAttempt>) {
         self.backlog.fetch_add(ended.len(), Ordering::SeqCst);
         let first = {
             let mut waiting = self.waiting();
@@ -103,7 +103,7 @@ impl Inbox {
     }
 
     /// The oldest ones, as many as one call takes: what they made is counted along.
-    fn take(&self) -> Vec<Ended> {
+    fn take(&self) -> Vec<EndedAttempt> {
         let light = &mut self.waiting().light;
         let mut rows = 0;
         let fits = light.iter().take_while(|ended| {
@@ -120,7 +120,7 @@ impl Inbox {
     }
 
     /// The oldest one that goes out in a call of its own.
-    fn take_heavy(&self) -> Option<Ended> {
+    fn take_heavy(&self) -> Option<EndedAttempt> {
         self.waiting().heavy.pop_front()
     }
 
@@ -193,13 +193,13 @@ impl Settler {
     }
 
     /// Records one batch and reports what became of it.
-    async fn run_once(&self, batch: Vec<Ended>) {
+    async fn run_once(&self, batch: Vec<EndedAttempt>) {
         let count = batch.len();
         let mut settles = Vec::with_capacity(count);
         let mut attempts = Vec::with_capacity(count);
         let mut over: Vec<Arc<Attempt>> = Vec::new();
         let mut suspending = Suspending::default();
-        for Ended { attempt, verdict, made, took } in batch {
+        for EndedAttempt { attempt, verdict, made, took } in batch {
             match verdict {
                 Verdict::Settle(outcome) => {
                     let settle = Settle { made, ..Settle::new(attempt.task.id, attempt.task.token, outcome) };
@@ -403,7 +403,7 @@ mod tests {
     use kinfolk_core::{ClaimedTask, Json, Keys, NewTask, TaskId, Token};
     use uuid::Uuid;
 
-    fn ended(id: i32, children: usize) -> Ended {
+    fn ended(id: i32, children: usize) -> EndedAttempt {
         let id = i64::from(id);
         let task = ClaimedTask {
             holds_slots: false,
@@ -424,7 +424,7 @@ mod tests {
         };
         let child = NewTask::new("work".parse().unwrap(), Json::null());
         let made = Made { children: vec![child; children], ..Made::default() };
-        Ended {
+        EndedAttempt {
             attempt: Arc::new(Attempt::new(task, 0)),
             verdict: Verdict::Settle(Outcome::Done(None)),
             made: (children > 0).then(|| Box::new(made)),

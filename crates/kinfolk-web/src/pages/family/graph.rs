@@ -6,7 +6,7 @@ use askama::filters::HtmlSafe;
 use kinfolk_core::durable::StepKind;
 use kinfolk_core::{History, State, Tally, Task};
 
-use super::walk::{Line, What};
+use super::walk::{TreeRow, What};
 use crate::link::Links;
 use crate::pages::part::{Badge, Bar, words};
 
@@ -59,7 +59,7 @@ struct Item {
 }
 
 /// The graph of a family's root.
-pub(crate) fn of(root: &Task, history: &History, lines: &[Line], links: &Links) -> Graph {
+pub(crate) fn of(root: &Task, history: &History, lines: &[TreeRow], links: &Links) -> Graph {
     let mut items = items(history, lines, links);
     let left_out = items.len().saturating_sub(NODES_MAX);
     items.drain(..left_out);
@@ -79,7 +79,7 @@ pub(crate) fn of(root: &Task, history: &History, lines: &[Line], links: &Links) 
 }
 
 /// Spawned children by command, then what the handler recorded.
-fn items(history: &History, lines: &[Line], links: &Links) -> Vec<Item> {
+fn items(history: &History, lines: &[TreeRow], links: &Links) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     for line in lines.iter().filter(|line| line.depth == 1) {
         match &line.what {

@@ -19,7 +19,7 @@ use kinfolk_core::{State, Tally, Task, TaskId, Timestamp};
 use self::axis::{Axis, Fold, Tick, place as percent};
 use self::graph::Graph;
 use self::row::{Drawing, Row};
-use self::walk::{Line, Walk, What};
+use self::walk::{TreeRow, Walk, What};
 use self::window::Window;
 use super::ask::Ask;
 use super::frame::{Frame, ROWS_MAX};
@@ -198,7 +198,7 @@ pub(crate) fn axis_alone(task: &Task, course: &Course, now: Timestamp) -> Axis {
     Axis::new(began(task), task.finished_at, now, Some(&busy))
 }
 
-fn axis_of(root: &Task, lines: &[Line], now: Timestamp, folding: bool) -> Axis {
+fn axis_of(root: &Task, lines: &[TreeRow], now: Timestamp, folding: bool) -> Axis {
     let mut busy = Vec::new();
     for line in lines {
         match &line.what {
@@ -219,7 +219,7 @@ fn axis_of(root: &Task, lines: &[Line], now: Timestamp, folding: bool) -> Axis {
 }
 
 /// The follow-up that a row is about.
-fn after(line: &Line) -> Option<&Task> {
+fn after(line: &TreeRow) -> Option<&Task> {
     match &line.what {
         What::After { task, .. } => Some(task),
         _ => None,
@@ -227,7 +227,7 @@ fn after(line: &Line) -> Option<&Task> {
 }
 
 /// The workers that run its tasks now, as far as those are rows.
-fn workers(lines: &[Line], names: &Names) -> Vec<String> {
+fn workers(lines: &[TreeRow], names: &Names) -> Vec<String> {
     let running = lines.iter().filter_map(|line| match &line.what {
         What::One { task, .. } if task.state == State::Running => task.worker,
         _ => None,
@@ -265,7 +265,7 @@ fn facts(root: &Task, (family, generations): (&Tally, usize), workers: &[String]
 }
 
 /// How the open tasks of a family are, as far as its rows tell: running, waiting, pending.
-fn open_states(lines: &[Line]) -> (u64, u64) {
+fn open_states(lines: &[TreeRow]) -> (u64, u64) {
     use self::course::Phase;
     let (mut running, mut waiting) = (0, 0);
     let mut count = |course: &Course| match course.stretches.last() {
@@ -283,7 +283,7 @@ fn open_states(lines: &[Line]) -> (u64, u64) {
     (running, waiting)
 }
 
-fn whole_bar(family: &Tally, lines: &[Line]) -> Bar {
+fn whole_bar(family: &Tally, lines: &[TreeRow]) -> Bar {
     let (running, waiting) = open_states(lines);
     let (running, waiting) = (running.min(family.open()), waiting.min(family.open()));
     Bar::of(
@@ -299,7 +299,7 @@ fn whole_bar(family: &Tally, lines: &[Line]) -> Bar {
     )
 }
 
-fn legend(root: &Task, family: &Tally, lines: &[Line], visit: &Visit) -> Vec<(&'static str, String, String, String)> {
+fn legend(root: &Task, family: &Tally, lines: &[TreeRow], visit: &Visit) -> Vec<(&'static str, String, String, String)> {
     let (running, waiting) = open_states(lines);
     let pending = family.open().saturating_sub(running + waiting);
     let href = |state: &str| visit.links.to(&format!("/tasks?root={}&state={state}", root.id));

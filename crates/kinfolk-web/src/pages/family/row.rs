@@ -7,7 +7,7 @@ use kinfolk_core::{CommandName, FanOut, Gate, Rule, State, Tally, Task, Timestam
 use super::axis::Axis;
 use super::course::{Course, Phase, began};
 use super::timeline::Timeline;
-use super::walk::{ByCommand, Line, What};
+use super::walk::{ByCommand, TreeRow, What};
 use crate::graph::LOUDEST;
 use crate::link::Links;
 use crate::pages::frame::ROWS_MAX;
@@ -59,11 +59,11 @@ pub(crate) struct Drawing<'a> {
 
 impl Drawing<'_> {
     /// All rows.
-    pub(crate) fn rows(&self, lines: &[Line]) -> Vec<Row> {
+    pub(crate) fn rows(&self, lines: &[TreeRow]) -> Vec<Row> {
         lines.iter().map(|line| self.row(line)).collect()
     }
 
-    fn row(&self, line: &Line) -> Row {
+    fn row(&self, line: &TreeRow) -> Row {
         let mut row = match &line.what {
             What::One { task, course, tally } | What::After { task, course, tally } => {
                 let mut row = self.blank(format!("t{}", task.id), Badge::of(task));

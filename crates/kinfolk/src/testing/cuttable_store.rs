@@ -28,13 +28,13 @@ pub(super) struct Commits {
 }
 
 /// A store as one worker sees it.
-pub(super) struct Line {
+pub(super) struct CuttableStore {
     pub(super) store: Arc<dyn Store>,
     pub(super) commits: Arc<Commits>,
     pub(super) cut: AtomicBool,
 }
 
-impl Line {
+impl CuttableStore {
     fn cut_now(&self) -> StoreError {
         self.cut.store(true, Ordering::SeqCst);
         *self.commits.crash.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
@@ -83,7 +83,7 @@ fn dead() -> StoreError {
     StoreError::Unavailable { detail: "the test has cut the line".to_owned() }
 }
 
-forward!(Line {
+forward!(CuttableStore {
     async fn claim(&self, claim: &Claim) -> Answer<Claimed> {
         self.check()?;
         let claimed = self.store.claim(claim).await?;

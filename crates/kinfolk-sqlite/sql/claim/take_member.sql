@@ -1,4 +1,4 @@
--- take_kin: start one attempt of a child, or of a root on a queue that limits families. A key held while pending is
+-- take_member: start one attempt of a child, or of a root on a queue that limits families. A key held while pending is
 -- given up for good.
 -- params: 1 id, 2 now, 3 worker, 4 token, 5 lane from now on, 6 child_slot, 7 holds_slots
 -- index:  by number

@@ -9,12 +9,12 @@ use crate::problem::Problem;
 use crate::visit::Visit;
 
 /// Children that are shown beside the task.
-pub(super) const KIN_SHOWN: usize = 12;
+pub(super) const RELATIVES_SHOWN: usize = 12;
 /// Generations down which a failure is followed.
 const CAUSES_MAX: usize = 5;
 
 /// One of them.
-pub(super) struct Kin {
+pub(super) struct Relative {
     pub(super) depth: usize,
     pub(super) badge: Badge,
     pub(super) name: Named,
@@ -34,30 +34,30 @@ pub(super) struct Cause {
 }
 
 /// The task among its kin: parent, itself, its first children; of a root the follow-ups of its family.
-pub(super) async fn kin(visit: &Visit, task: &Task) -> Result<Vec<Kin>, Problem> {
+pub(super) async fn relatives(visit: &Visit, task: &Task) -> Result<Vec<Relative>, Problem> {
     let view = visit.view();
-    let one = |kin: &Task, depth: usize| Kin {
+    let one = |one: &Task, depth: usize| Relative {
         depth,
-        badge: Badge::of(kin),
-        name: Named::task(kin),
-        id: kin.id.to_string(),
-        href: visit.links.to(&format!("/tasks/{}", kin.id)),
-        is_self: kin.id == task.id,
+        badge: Badge::of(one),
+        name: Named::task(one),
+        id: one.id.to_string(),
+        href: visit.links.to(&format!("/tasks/{}", one.id)),
+        is_self: one.id == task.id,
         is_after: false,
     };
-    let mut kin = Vec::new();
+    let mut relatives = Vec::new();
     if let Some(parent) = task.parent {
         // A parent on a queue that the caller may not see is not named.
-        kin.extend(view.task(parent).await.ok().as_ref().map(|parent| one(parent, 0)));
+        relatives.extend(view.task(parent).await.ok().as_ref().map(|parent| one(parent, 0)));
     }
-    let depth = kin.len();
-    kin.push(one(task, depth));
-    kin.extend(view.children(task.id, 0, KIN_SHOWN).await?.iter().map(|child| one(child, depth + 1)));
+    let depth = relatives.len();
+    relatives.push(one(task, depth));
+    relatives.extend(view.children(task.id, 0, RELATIVES_SHOWN).await?.iter().map(|child| one(child, depth + 1)));
     if task.parent.is_none() {
-        let after = view.list(&made_by(task.id, KIN_SHOWN)).await?.tasks;
-        kin.extend(after.iter().map(|after| Kin { is_after: true, ..one(after, 0) }));
+        let after = view.list(&made_by(task.id, RELATIVES_SHOWN)).await?.tasks;
+        relatives.extend(after.iter().map(|after| Relative { is_after: true, ..one(after, 0) }));
     }
-    Ok(kin)
+    Ok(relatives)
 }
 
 /// The tasks below a failed one because of which it failed, as far as they failed themselves: of each generation the first.
