@@ -65,7 +65,7 @@ macro_rules! every_contract {
                 a_claim_of_nothing_is_empty, a_stranger_gets_lease_lost, a_task_is_claimed_from_the_moment_it_is_due,
                 a_claim_says_when_the_next_task_is_due, waiting_tasks_are_not_in_the_way,
                 all_that_is_due_is_opened_page_by_page, a_retried_task_keeps_its_position,
-                snoozed_and_released_tasks_keep_their_position, a_claim_marks_all_its_tasks_with_its_token,
+                snoozed_and_released_tasks_keep_their_position, a_claim_gives_all_its_tasks_its_token,
                 the_count_of_running_tasks_is_shown_with_the_worker, a_task_can_go_round_many_times,
                 a_clock_set_back_does_no_harm,
             ]
@@ -506,7 +506,7 @@ macro_rules! every_contract {
                 it_waits_for_what_it_names_alone,
             ]
             unique: [
-                a_duplicate_is_answered_with_the_task_in_place, duplicates_within_one_batch_are_one_task,
+                a_duplicate_is_answered_with_the_task_that_holds_the_key, duplicates_within_one_batch_are_one_task,
                 keys_are_per_command, keys_span_queues, replace_changes_the_payload_and_nothing_else,
                 merge_goes_key_by_key_at_any_depth, merges_and_replaces_are_applied_in_order_of_arrival,
                 a_merge_of_what_is_no_object_replaces_it, the_first_claim_gives_up_a_pending_key,

@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_message_is_cut_at_a_letter_and_marked() {
+    fn a_long_message_is_cut_at_a_letter_and_says_so() {
         let failure = Failure::new(FailureKind::Error, "é".repeat(ERROR_BYTES_MAX));
         assert!(failure.message.len() <= ERROR_BYTES_MAX);
         assert!(failure.message.ends_with("(cut)"));

@@ -192,8 +192,8 @@ impl Families {
 
 fn spans(journal: &[JournalLine]) -> BTreeMap<TaskId, Span> {
     let mut spans: BTreeMap<TaskId, Span> = BTreeMap::new();
-    for (place, entry) in journal.iter().enumerate().filter_map(|(place, line)| Some((place, line.entry()?))) {
-        spans.entry(entry.task).or_insert(Span { first: place, last: place }).last = place;
+    for (index, entry) in journal.iter().enumerate().filter_map(|(index, line)| Some((index, line.entry()?))) {
+        spans.entry(entry.task).or_insert(Span { first: index, last: index }).last = index;
     }
     spans
 }

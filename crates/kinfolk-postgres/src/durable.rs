@@ -54,8 +54,8 @@ impl PgStore {
         }
         // Rows are locked in the order of the tasks.
         let mut order: Vec<usize> = (0..suspends.len()).collect();
-        order.sort_by_key(|place| suspends[*place].task);
-        let calls: Vec<Call<'_>> = order.iter().map(|place| Call::of(&suspends[*place])).collect::<Answer<_>>()?;
+        order.sort_by_key(|index| suspends[*index].task);
+        let calls: Vec<Call<'_>> = order.iter().map(|index| Call::of(&suspends[*index])).collect::<Answer<_>>()?;
         point("suspend.before");
         let sorted = match &calls[..] {
             [] => return Ok(Vec::new()),
@@ -65,8 +65,8 @@ impl PgStore {
         point("suspend.after");
         self.open_claims.settled(suspends.iter().map(|suspend| suspend.token));
         let mut answers = sorted.clone();
-        for (place, answer) in order.into_iter().zip(sorted) {
-            answers[place] = answer;
+        for (index, answer) in order.into_iter().zip(sorted) {
+            answers[index] = answer;
         }
         Ok(answers)
     }

@@ -225,8 +225,8 @@ impl Call<'_> {
         };
         let sorted = rows::settled(order.len(), rows)?;
         let mut answers = sorted.clone();
-        for (place, answer) in order.iter().zip(sorted) {
-            answers[*place] = answer;
+        for (index, answer) in order.iter().zip(sorted) {
+            answers[*index] = answer;
         }
         Ok(answers)
     }
@@ -249,8 +249,8 @@ impl<'a> Plain<'a> {
     fn sorted(settles: &'a [Settle], families: Option<Families>) -> (Vec<usize>, Self) {
         let (families, suspended) = families.unzip();
         let mut order: Vec<usize> = (0..settles.len()).collect();
-        order.sort_by_key(|place| settles[*place].task);
-        let sorted = || order.iter().map(|place| &settles[*place]);
+        order.sort_by_key(|index| settles[*index].task);
+        let sorted = || order.iter().map(|index| &settles[*index]);
         let columns = Self {
             ids: sorted().map(|s| s.task.0).collect(),
             tokens: sorted().map(|s| s.token.0).collect(),

@@ -165,7 +165,7 @@ impl Work for PgStore {
         point("recover.before");
         let row = self.row(RECOVER, &[(&worker.0, Type::UUID)]).await.map_err(|f| worker_error(f, worker))?;
         point("recover.after");
-        let count = |place| u64::try_from(row.get::<_, i64>(place)).unwrap_or_default();
+        let count = |index| u64::try_from(row.get::<_, i64>(index)).unwrap_or_default();
         Ok(Recovered {
             returned: count(0),
             poisoned: count(1),
@@ -317,7 +317,7 @@ impl Batch {
 
 fn claimed_task(claim: &Claim, id: i64, row: &Row) -> Answer<ClaimedTask> {
     let command: &str = row.get(1);
-    let small = |place| u16::try_from(row.get::<_, i32>(place)).unwrap_or_default();
+    let small = |index| u16::try_from(row.get::<_, i32>(index)).unwrap_or_default();
     let command = claim.commands.iter().find(|name| name.as_str() == command).cloned().ok_or_else(|| {
         StoreError::Fault { code: "claim".to_owned(), detail: format!("task {id} of a command not asked for") }
     })?;

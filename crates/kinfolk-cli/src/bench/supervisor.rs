@@ -118,7 +118,7 @@ async fn play(scratch: &Scratch, n: usize) -> anyhow::Result<(Duration, (f64, f6
     let took = start.elapsed();
     worker.stop().await?;
     let row = client.query_one(COUNTS, &[]).await?;
-    let [succeeded, failed, scheduled, runs, all]: [i64; 5] = std::array::from_fn(|place| row.get(place));
+    let [succeeded, failed, scheduled, runs, all]: [i64; 5] = std::array::from_fn(|index| row.get(index));
     let files = std::fs::read_dir(outbox.path())?.count();
     anyhow::ensure!(
         (succeeded, failed, scheduled, files) == (many, many, 2 * many, n),

@@ -162,8 +162,8 @@ impl Tree<'_> {
         Box::pin(async move {
             let groups = offspring.groups();
             let names = names(&offspring.history.checkpoints);
-            for (place, group) in groups.iter().enumerate() {
-                let last = place + 1 == groups.len();
+            for (index, group) in groups.iter().enumerate() {
+                let last = index + 1 == groups.len();
                 match group.fan_out {
                     // A call needs no line of its own: its one sub-task says it all.
                     Some(fan_out) if fan_out.tally.total > 1 && !self.out.json() => {

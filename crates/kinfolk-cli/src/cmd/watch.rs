@@ -116,7 +116,7 @@ async fn look_at(store: &dyn Store) -> Result<Look, Fault> {
         .collect();
     for count in counts {
         let line = lines.entry(count.queue).or_default();
-        let place = match count.state {
+        let count_of = match count.state {
             State::Pending => &mut line.pending,
             State::Running => &mut line.running,
             State::Waiting => &mut line.waiting,
@@ -124,7 +124,7 @@ async fn look_at(store: &dyn Store) -> Result<Look, Fault> {
             State::Failed => &mut line.failed,
             State::Cancelled => &mut line.cancelled,
         };
-        *place += count.tasks;
+        *count_of += count.tasks;
     }
     if !more.is_empty() {
         // What has ended was not counted to the end: what workers noted since grows as well.

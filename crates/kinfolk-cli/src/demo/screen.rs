@@ -62,8 +62,8 @@ impl Screen {
         live.bar.set_position(look.ended());
         live.bar.set_message(self.out.painted(&counts(look, self.retries)));
         let tree = tree(look);
-        for (place, bar) in live.lines.iter().enumerate() {
-            bar.set_message(self.out.painted(tree.get(place).map_or("", String::as_str)));
+        for (index, bar) in live.lines.iter().enumerate() {
+            bar.set_message(self.out.painted(tree.get(index).map_or("", String::as_str)));
         }
         Ok(())
     }
@@ -145,8 +145,8 @@ fn family_lines(family: &Family, now: Timestamp) -> Vec<String> {
         }
         None => Vec::new(),
     };
-    for (place, child) in open.iter().enumerate() {
-        let branch = if place + 1 == open.len() { "└─" } else { "├─" };
+    for (index, child) in open.iter().enumerate() {
+        let branch = if index + 1 == open.len() { "└─" } else { "├─" };
         lines.push(format!("{} {} {}", branch.dimmed(), sign(child), child_words(child, now)));
     }
     lines

@@ -58,7 +58,7 @@ fn what_a_program_writes_is_the_result() {
 }
 
 #[test]
-fn too_much_output_is_cut_and_marked() {
+fn too_much_output_is_cut_and_says_so() {
     let db = sqlite().migrated();
     let task = shell(&db, &json!({"program": "head", "args": ["-c", "3000000", "/dev/zero"]}));
     assert_eq!((&task["state"], &task["result"]["cut"]), (&json!("completed"), &json!(true)));

@@ -89,8 +89,8 @@ async fn play(w: &World, seed: u64) {
         let taken = w.look(most).await.tasks;
         assert_eq!(ids(&taken), expected, "seed {seed}");
         for task in taken {
-            let place = held.waiting.iter().position(|(id, _)| *id == task.id).expect("it waited");
-            held.running.push((task, held.waiting.remove(place).1));
+            let index = held.waiting.iter().position(|(id, _)| *id == task.id).expect("it waited");
+            held.running.push((task, held.waiting.remove(index).1));
         }
         let mut ends = Vec::new();
         for _ in 0..numbers.below(3).min(held.running.len()) {

@@ -190,7 +190,7 @@ pub async fn snoozed_and_released_tasks_keep_their_position(w: &World) {
 }
 
 /// Each claim call has its own token, and all its tasks share it.
-pub async fn a_claim_marks_all_its_tasks_with_its_token(w: &World) {
+pub async fn a_claim_gives_all_its_tasks_its_token(w: &World) {
     w.enqueue_many("mail", 4).await;
     let worker = w.worker().await;
     let (first, second) = (w.claim(worker, 2).await, w.claim(worker, 2).await);

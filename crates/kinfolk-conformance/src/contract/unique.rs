@@ -22,7 +22,7 @@ fn window() -> Unique {
 }
 
 /// A duplicate is answered with the task in place, which stays as it is.
-pub async fn a_duplicate_is_answered_with_the_task_in_place(w: &World) {
+pub async fn a_duplicate_is_answered_with_the_task_that_holds_the_key(w: &World) {
     let id = w.create(unique_task(key(), r#"{"n":1}"#)).await;
     assert_eq!(w.put(unique_task(key(), r#"{"n":2}"#)).await, Enqueued::Existing(id));
     let task = w.get(id).await;

@@ -362,10 +362,10 @@ impl Player<'_> {
         same!(self, check)
     }
 
-    pub(super) fn nth(&self, place: usize) -> TaskId {
+    pub(super) fn nth(&self, index: usize) -> TaskId {
         // One past the end is a task that never was.
         let count = self.tasks.len() + 1;
-        self.tasks.get(place % count).copied().unwrap_or(TaskId(i64::MAX))
+        self.tasks.get(index % count).copied().unwrap_or(TaskId(i64::MAX))
     }
 
     pub(super) fn same<T: Debug + PartialEq>(

@@ -67,11 +67,11 @@ impl Engine {
         }
         let mut kept = row.kept.iter().enumerate().filter(|(_, (kept, _))| kept == name);
         let next = if self.has(Bug::LatestSignalComesFirst) { kept.next_back() } else { kept.next() };
-        let Some((place, (_, value))) = next else { return Ok(TakenSignal::Nothing) };
+        let Some((index, (_, value))) = next else { return Ok(TakenSignal::Nothing) };
         let value = value.clone();
         self.whole(|engine| engine.record_all(id, &[step(Json::of(&[&value])?)]))?;
         if !self.has(Bug::SignalIsTakenTwice) {
-            self.row_mut(id).kept.remove(place);
+            self.row_mut(id).kept.remove(index);
         }
         Ok(TakenSignal::Signal(value))
     }

@@ -26,7 +26,7 @@ const ASIDE: &str = "aside";
 /// What a task with keys does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WithKeys {
-    /// The rooms that it takes a place in while it works.
+    /// The rooms that it takes a seat in while it works.
     pub rooms: Vec<Room>,
     /// Attempts that end in an error before one goes well.
     pub errors: u16,
@@ -54,7 +54,7 @@ pub struct Room {
 pub struct Passed {
     /// The key.
     pub room: String,
-    /// The process that was one too many, and those that had all the places.
+    /// The process that was one too many, and those that had all the seats.
     pub processes: Vec<u32>,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn add(mut builder: WorkerBuilder, orders: &Orders) -> Result<WorkerB
 
 async fn act(ctx: Ctx, with_keys: WithKeys, ledger: PathBuf, work: Duration) -> Result<Done<()>, TaskError> {
     const SOON: Duration = Duration::from_millis(1);
-    let places = enter_rooms(&ledger, &with_keys.rooms)?;
+    let seats = enter_rooms(&ledger, &with_keys.rooms)?;
     if let Some(group) = &with_keys.slows {
         ctx.slow_down_for(group, SOON).await?;
     }
@@ -94,7 +94,7 @@ async fn act(ctx: Ctx, with_keys: WithKeys, ledger: PathBuf, work: Duration) -> 
     }
     let attempts = if with_keys.snoozes { ctx.kinfolk().store().attempts(ctx.task()).await? } else { Vec::new() };
     // Left before the engine is told: from here on others may come.
-    drop(places);
+    drop(seats);
     if ctx.attempt() <= with_keys.errors {
         return Err(TaskError::new("an error, as planned").retry_after(SOON));
     }
@@ -112,18 +112,18 @@ pub(super) async fn regroup(store: &dyn Store) -> Result<()> {
     Ok(store.remove_group(&spare).await?)
 }
 
-/// Takes a place in each room; they are left when the answer is dropped. Where there is none, that is written down.
+/// Takes a seat in each room; they are left when the answer is dropped. Where there is none, that is written down.
 pub fn enter_rooms(ledger: &Path, rooms: &[Room]) -> std::io::Result<Vec<File>> {
     let folder = ledger.with_file_name("rooms");
     std::fs::create_dir_all(&folder)?;
-    let mut places = Vec::new();
+    let mut seats = Vec::new();
     for room in rooms {
-        match place_in(&folder, room)? {
-            Ok(place) => places.push(place),
+        match seat_in(&folder, room)? {
+            Ok(seat) => seats.push(seat),
             Err(processes) => journal::append(&passed_file(ledger), &Passed { room: room.name.clone(), processes })?,
         }
     }
-    Ok(places)
+    Ok(seats)
 }
 
 /// The file of those keys whose limit was passed.
@@ -131,13 +131,13 @@ pub fn passed_file(ledger: &Path) -> PathBuf {
     ledger.with_file_name("passed")
 }
 
-/// A place in a room, or the processes that have them all, and this one.
-fn place_in(folder: &Path, room: &Room) -> std::io::Result<Result<File, Vec<u32>>> {
-    // Others come and go between two looks, so that all places can seem to be taken though one always was free.
+/// A seat in a room, or the processes that have them all, and this one.
+fn seat_in(folder: &Path, room: &Room) -> std::io::Result<Result<File, Vec<u32>>> {
+    // Others come and go between two looks, so that all seats can seem to be taken though one always was free.
     const LOOKS: usize = 3;
     let mut processes = vec![std::process::id()];
-    for place in (0..LOOKS).flat_map(|_| 0..room.limit) {
-        let path = folder.join(format!("{}.{place}", room.name));
+    for seat in (0..LOOKS).flat_map(|_| 0..room.limit) {
+        let path = folder.join(format!("{}.{seat}", room.name));
         let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
         if file.try_lock().is_ok() {
             file.set_len(0)?;

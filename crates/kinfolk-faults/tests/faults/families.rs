@@ -84,8 +84,8 @@ impl Fleet {
 
     /// Kills one with signal 9, writes that down, and starts another in its place.
     pub(crate) fn replace(&mut self, chance: &mut Chance) -> Result<()> {
-        let place = usize::try_from(chance.below(self.processes.len() as u64))?;
-        let process = &mut self.processes[place];
+        let index = usize::try_from(chance.below(self.processes.len() as u64))?;
+        let process = &mut self.processes[index];
         process.kill()?;
         journal::append(&self.journal, &JournalLine::Gone(process.id()))?;
         never_swept(process)?;

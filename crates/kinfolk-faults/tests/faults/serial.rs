@@ -107,10 +107,10 @@ async fn judge(bed: &Bed, store: &dyn Store) -> Result<()> {
         "never more than {most} children ran at once: the limit was not put to the test"
     );
     let mut last_end = None;
-    for (place, root) in roots.iter().enumerate() {
+    for (index, root) in roots.iter().enumerate() {
         let task = store.task(*root).await?.context("a root is gone")?;
         let is_through = task.state == State::Completed;
-        ensure!(is_through || place + 1 == roots.len(), "another family was begun before this one ended: {task:#?}");
+        ensure!(is_through || index + 1 == roots.len(), "another family was begun before this one ended: {task:#?}");
         let attempts = store.attempts(*root).await?;
         let begin = attempts.first().map(|attempt| attempt.started_at).or(task.started_at);
         ensure!(last_end <= begin, "claimed at {begin:?}, before the end of the last at {last_end:?}: {task:#?}");

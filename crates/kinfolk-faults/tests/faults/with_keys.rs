@@ -121,8 +121,8 @@ impl Crew {
     }
 
     fn any(&mut self, chance: &mut Chance) -> Result<&mut Process> {
-        let place = usize::try_from(chance.below(self.processes.len() as u64))?;
-        Ok(&mut self.processes[place])
+        let index = usize::try_from(chance.below(self.processes.len() as u64))?;
+        Ok(&mut self.processes[index])
     }
 
     /// Kills one with signal 9, and starts another in its place.

@@ -70,8 +70,8 @@ pub(crate) fn minutes(snapshot: &Snapshot<'_>, back: Duration) -> Result<Vec<Min
 }
 
 fn figures(row: &Row<'_>) -> rusqlite::Result<Figures> {
-    let count = |place| row.get::<_, i64>(place).map(i64::unsigned_abs);
-    let micros = |place| row.get(place).map(span_from);
+    let count = |index| row.get::<_, i64>(index).map(i64::unsigned_abs);
+    let micros = |index| row.get(index).map(span_from);
     Ok(Figures {
         started: count(3)?,
         waited: micros(4)?,

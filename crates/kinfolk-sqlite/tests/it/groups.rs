@@ -11,7 +11,7 @@ use kinfolk_core::{
 use kinfolk_sqlite::SqliteStore;
 use uuid::Uuid;
 
-use crate::support::{Place, claim, command, enqueue, ids, queue, settle, spec, task, worker};
+use crate::support::{Lab, claim, command, enqueue, ids, queue, settle, spec, task, worker};
 
 fn name(text: &str) -> GroupName {
     GroupName::new(text).unwrap()
@@ -37,7 +37,7 @@ async fn sound(store: &SqliteStore) {
 
 #[tokio::test]
 async fn a_task_starts_when_all_its_keys_have_room_and_no_other_is_held_up() {
-    let Place { store, .. } = &Place::new();
+    let Lab { store, .. } = &Lab::new();
     declare(store, "send", &[("tenant", GroupSpec::limit(2)), ("message", GroupSpec::limit(1))]).await;
     let worker = worker(store).await;
     let made = enqueue(
@@ -71,7 +71,7 @@ async fn a_task_starts_when_all_its_keys_have_room_and_no_other_is_held_up() {
 
 #[tokio::test]
 async fn a_ready_waiter_that_is_cancelled_makes_the_next_one_ready() {
-    let Place { store, .. } = &Place::new();
+    let Lab { store, .. } = &Lab::new();
     declare(store, "send", &[("tenant", GroupSpec::limit(1))]).await;
     let worker = worker(store).await;
     let acme = || with_keys("send", &[("tenant", "acme")]);
@@ -86,7 +86,7 @@ async fn a_ready_waiter_that_is_cancelled_makes_the_next_one_ready() {
 
 #[tokio::test]
 async fn a_limit_is_changed_at_run_time_and_a_group_removed() {
-    let Place { store, .. } = &Place::new();
+    let Lab { store, .. } = &Lab::new();
     declare(store, "send", &[("tenant", GroupSpec::limit(1))]).await;
     let worker = worker(store).await;
     let acme = || with_keys("send", &[("tenant", "acme")]);
@@ -110,7 +110,7 @@ async fn a_limit_is_changed_at_run_time_and_a_group_removed() {
 
 #[tokio::test]
 async fn a_rate_lets_its_burst_start_and_then_one_by_one() {
-    let Place { store, clock, .. } = &Place::new();
+    let Lab { store, clock, .. } = &Lab::new();
     let rate = Rate { count: 10, per: Duration::from_secs(1), burst: 2 };
     declare(store, "call", &[("host", GroupSpec { rate: Some(rate), ..GroupSpec::default() })]).await;
     let worker = worker(store).await;
@@ -131,7 +131,7 @@ async fn a_rate_lets_its_burst_start_and_then_one_by_one() {
 
 #[tokio::test]
 async fn a_changed_rate_counts_from_now_on() {
-    let Place { store, clock, .. } = &Place::new();
+    let Lab { store, clock, .. } = &Lab::new();
     let rate = |count, secs| Some(Rate { count, per: Duration::from_secs(secs), burst: 1 });
     declare(store, "call", &[("host", GroupSpec { rate: rate(1, 3600), ..GroupSpec::default() })]).await;
     let worker = worker(store).await;
@@ -149,7 +149,7 @@ async fn a_changed_rate_counts_from_now_on() {
 
 #[tokio::test]
 async fn keys_are_shown_while_they_are_in_use_and_a_held_up_task_is_explained() {
-    let Place { store, clock, .. } = &Place::new();
+    let Lab { store, clock, .. } = &Lab::new();
     let rate = Rate { count: 1, per: Duration::from_secs(1), burst: 1 };
     let host = GroupSpec { rate: Some(rate), ..GroupSpec::default() };
     declare(store, "call", &[("host", host), ("total", GroupSpec::limit(1))]).await;
@@ -178,7 +178,7 @@ async fn keys_are_shown_while_they_are_in_use_and_a_held_up_task_is_explained() 
 
 #[tokio::test]
 async fn who_is_sent_from_key_to_key_gets_room_at_last() {
-    let Place { store, .. } = &Place::new();
+    let Lab { store, .. } = &Lab::new();
     declare(store, "move", &[("from", GroupSpec::limit(1)), ("to", GroupSpec::limit(1))]).await;
     // Room is kept only for whom a live worker handles.
     let spec = WorkerSpec { commands: vec![command("move")], ..spec(WorkerId(Uuid::new_v4())) };
@@ -206,7 +206,7 @@ async fn who_is_sent_from_key_to_key_gets_room_at_last() {
 
 #[tokio::test]
 async fn a_command_without_groups_knows_nothing_of_keys() {
-    let Place { store, .. } = &Place::new();
+    let Lab { store, .. } = &Lab::new();
     declare(store, "free", &[]).await;
     let worker = worker(store).await;
     let refused = store.enqueue(&[with_keys("free", &[("tenant", "acme")])]).await.unwrap();
@@ -221,7 +221,7 @@ async fn a_command_without_groups_knows_nothing_of_keys() {
 
 #[tokio::test]
 async fn values_of_a_fair_key_take_turns_inside_a_priority() {
-    let Place { store, .. } = &Place::new();
+    let Lab { store, .. } = &Lab::new();
     declare(store, "send", &[("tenant", GroupSpec::limit(100))]).await;
     let worker = worker(store).await;
     let of = |tenant: &str| with_keys("send", &[("tenant", tenant)]);
@@ -241,7 +241,7 @@ async fn values_of_a_fair_key_take_turns_inside_a_priority() {
 
 #[tokio::test]
 async fn what_waits_behind_a_full_key_costs_a_claim_nothing() {
-    let Place { store, .. } = &Place::new();
+    let Lab { store, .. } = &Lab::new();
     declare(store, "send", &[("tenant", GroupSpec::limit(1))]).await;
     let worker = worker(store).await;
     let of = |tenant: &str| with_keys("send", &[("tenant", tenant)]);
@@ -276,13 +276,13 @@ async fn quickest_round(store: &SqliteStore, worker: WorkerId, new: &NewTask) ->
 
 #[tokio::test]
 async fn a_prune_leaves_nothing_of_rates_that_have_passed_however_many_keys_there_were() {
-    let place = &Place::new();
-    declare(&place.store, "send", &[("tenant", GroupSpec::limit(1))]).await;
-    let other = rusqlite::Connection::open(place.folder.path().join("kinfolk.db")).unwrap();
+    let lab = &Lab::new();
+    declare(&lab.store, "send", &[("tenant", GroupSpec::limit(1))]).await;
+    let other = rusqlite::Connection::open(lab.folder.path().join("kinfolk.db")).unwrap();
     let spend = "with recursive n (n) as (select 1 union all select n + 1 from n where n < 3500) \
         insert into spent (group_id, key, spent_until, over_at) select slot_group.id, 'k' || n, 1, 1 from n, slot_group";
     other.execute_batch(spend).unwrap();
-    place.store.prune().await.unwrap();
+    lab.store.prune().await.unwrap();
     let left: i64 = other.query_row("select count(*) from spent", (), |row| row.get(0)).unwrap();
     assert_eq!(left, 0);
 }

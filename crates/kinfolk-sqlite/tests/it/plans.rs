@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use crate::support::Place;
+use crate::support::Lab;
 
 /// The steps by which SQLite would carry a statement out.
 fn plan(conn: &Connection, sql: &str) -> Vec<String> {
@@ -199,8 +199,8 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
 
 #[test]
 fn hot_statements_read_their_index() {
-    let place = Place::new();
-    let conn = Connection::open(place.path()).unwrap();
+    let lab = Lab::new();
+    let conn = Connection::open(lab.path()).unwrap();
     for (file, sql, indexes) in PLANS {
         let steps = plan(&conn, sql);
         for index in *indexes {
@@ -214,8 +214,8 @@ fn hot_statements_read_their_index() {
 
 #[test]
 fn a_claim_sorts_nothing() {
-    let place = Place::new();
-    let conn = Connection::open(place.path()).unwrap();
+    let lab = Lab::new();
+    let conn = Connection::open(lab.path()).unwrap();
     for sql in [
         include_str!("../../sql/claim/line.sql"),
         include_str!("../../sql/claim/lane.sql"),
@@ -242,8 +242,8 @@ const FLAT: &[(&str, &str)] = &[
 
 #[test]
 fn flat_tasks_do_not_even_look_at_what_families_need() {
-    let place = Place::new();
-    let conn = Connection::open(place.path()).unwrap();
+    let lab = Lab::new();
+    let conn = Connection::open(lab.path()).unwrap();
     let indexes = [
         "task_bucket_idx",
         "task_at_work_idx",

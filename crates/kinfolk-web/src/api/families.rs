@@ -225,8 +225,8 @@ struct AfterForm {
 
 impl From<Graph> for GraphForm {
     fn from(graph: Graph) -> Self {
-        let node = |(place, node): (usize, Node)| NodeForm {
-            node: place,
+        let node = |(index, node): (usize, Node)| NodeForm {
+            node: index,
             task: node.task.0,
             tasks: node.tasks(),
             command: node.command,

@@ -146,11 +146,11 @@ impl Graph {
                         graph.cut = true;
                         return Ok(graph);
                     }
-                    let place = graph.nodes.len();
-                    graph.edges.push((parent, place));
+                    let index = graph.nodes.len();
+                    graph.edges.push((parent, index));
                     graph.nodes.push(node);
                     if apart {
-                        open.push_back(place);
+                        open.push_back(index);
                     }
                 }
             }

@@ -18,7 +18,7 @@ mod minutes;
 mod now;
 mod part;
 mod pending;
-mod place;
+mod address;
 mod query;
 mod queues;
 mod schedules;
@@ -39,7 +39,7 @@ use crate::problem::Problem;
 use crate::visit::Visit;
 
 pub(crate) use self::error::not_here;
-pub(crate) use self::place::addressed;
+pub(crate) use self::address::addressed;
 
 /// The routes of the pages.
 pub(crate) fn routes() -> Router<Shared> {

@@ -6,18 +6,18 @@ use kinfolk_core::operate::Action;
 
 use super::{Done, Plan, Sent};
 use crate::pages::part::words;
-use crate::pages::place::Place;
+use crate::pages::address::Address;
 use crate::pages::query;
 use crate::problem::Problem;
 use crate::visit::Visit;
 
 /// The filter that a form has, as it stood in the address of the list.
 fn filter(sent: &Sent) -> Result<Filter, Problem> {
-    let place = Place::at(&format!("/tasks{}", sent.need("filter")?));
-    if query::as_text(&place).is_empty() {
+    let address = Address::at(&format!("/tasks{}", sent.need("filter")?));
+    if query::as_text(&address).is_empty() {
         return Err(Problem::input("there is no filter; say which tasks are meant"));
     }
-    query::filter(&place, 1)
+    query::filter(&address, 1)
 }
 
 /// What the action would do.

@@ -75,7 +75,7 @@ pub(crate) fn of(root: &Task, history: &History, lines: &[TreeRow], links: &Link
     }
     let story =
         items.iter().map(|item| format!("{} {}", item.title, item.badge.word)).collect::<Vec<_>>().join(", then ");
-    place(items, !root.state.is_terminal(), words::short(&story, 400), left_out)
+    lay_out(items, !root.state.is_terminal(), words::short(&story, 400), left_out)
 }
 
 /// Spawned children by command, then what the handler recorded.
@@ -202,7 +202,7 @@ fn tally_words(tally: &Tally) -> String {
 }
 
 /// Gives every node its place: one after another, and branches that follow each other side by side.
-fn place(items: Vec<Item>, goes_on: bool, story: String, left_out: usize) -> Graph {
+fn lay_out(items: Vec<Item>, goes_on: bool, story: String, left_out: usize) -> Graph {
     let mut graph = Graph {
         width: String::new(),
         height: String::new(),
@@ -240,9 +240,9 @@ fn place(items: Vec<Item>, goes_on: bool, story: String, left_out: usize) -> Gra
         for row in stage {
             let row_height = tall(&row);
             let mut at = (x + spread, y + row_height / 2.0);
-            for (place, item) in row.into_iter().enumerate() {
+            for (index, item) in row.into_iter().enumerate() {
                 let (width, node_height) = if item.bar.is_some() { FAN } else { NODE };
-                let starts = if place == 0 { ends.clone() } else { vec![(at.0 - GAP.0, at.1)] };
+                let starts = if index == 0 { ends.clone() } else { vec![(at.0 - GAP.0, at.1)] };
                 for from in starts {
                     graph.edges.push(Edge { path: curve(from, at), ahead: false });
                 }

@@ -16,7 +16,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use kinfolk_core::{State, Tally, Task, TaskId, Timestamp};
 
-use self::axis::{Axis, Fold, Tick, place as percent};
+use self::axis::{Axis, Fold, Tick, percent};
 use self::graph::Graph;
 use self::row::{Drawing, Row};
 use self::walk::{TreeRow, Walk, What};
@@ -25,7 +25,7 @@ use super::ask::Ask;
 use super::frame::{Frame, ROWS_MAX};
 use super::going::{Names, report_words};
 use super::part::{Badge, Bar, Moment, Named, words};
-use super::place::Place;
+use super::address::Address;
 use super::why::{self, Around, Why};
 use super::{actions, render, show};
 use crate::problem::Problem;
@@ -86,11 +86,11 @@ pub(crate) struct Scale {
 }
 
 /// `GET /families/{id}`
-pub(crate) async fn page(visit: Visit, place: Place, Path(id): Path<String>) -> Response {
-    show(&visit, family(&visit, &place, &id)).await
+pub(crate) async fn page(visit: Visit, address: Address, Path(id): Path<String>) -> Response {
+    show(&visit, family(&visit, &address, &id)).await
 }
 
-async fn family(visit: &Visit, place: &Place, id: &str) -> Result<Response, Problem> {
+async fn family(visit: &Visit, address: &Address, id: &str) -> Result<Response, Problem> {
     let id: TaskId = id.parse().map_err(|_| Problem::not_found("family", id))?;
     let view = visit.view();
     let root = view.task(id).await?;
@@ -102,43 +102,43 @@ async fn family(visit: &Visit, place: &Place, id: &str) -> Result<Response, Prob
     let frame = frame
         .live(&format!("families/{id}"))
         .live(&format!("tasks?root={id}&limit={ROWS_MAX}"))
-        .after(actions::done(place));
+        .after(actions::done(address));
     let progress = view.progress(id).await?;
-    let quiet = place.get("fold") != Some("0");
+    let quiet = address.get("fold") != Some("0");
     let names = Names::of(visit).await?;
     let walk = || {
         let walk = Walk::new(view, &names, frame.now, progress.levels.len());
-        walk.folding(place.get("open"), place.get("close"), quiet)
+        walk.folding(address.get("open"), address.get("close"), quiet)
     };
     let mut walked = walk();
     walked.task(root.clone(), 0).await?;
-    if walked.is_cut() && place.get("open").is_none() {
+    if walked.is_cut() && address.get("open").is_none() {
         // Too many to draw: the children of the root are a row each, or one together.
         walked = walk().shallow();
         walked.task(root.clone(), 0).await?;
     }
     walked.follow_ups(root.id).await?;
     let walk = walked;
-    let shown = match place.get("view") {
+    let shown = match address.get("view") {
         Some("tree") => "tree",
         Some("graph") => "graph",
         _ => "timeline",
     };
-    let folding = place.get("idle") != Some("1");
-    let window = Window::of(place, began(&root), root.finished_at.unwrap_or(frame.now));
+    let folding = address.get("idle") != Some("1");
+    let window = Window::of(address, began(&root), root.finished_at.unwrap_or(frame.now));
     let axis = match window.shown {
         Some((from, to)) => Axis::new(from, Some(to), frame.now, None),
         None => axis_of(&root, &walk.lines, frame.now, folding),
     };
     let drawing = Drawing {
         links: &visit.links,
-        place,
+        address,
         names: &names,
         axis: (shown == "timeline").then_some(&axis),
         now: frame.now,
     };
     let reasons = if root.state.is_terminal() { Vec::new() } else { view.explain(id).await?.reasons };
-    let around = Around { links: &visit.links, now: frame.now, here: &place.here, may_act: visit.may_act() };
+    let around = Around { links: &visit.links, now: frame.now, here: &address.here, may_act: visit.may_act() };
     let page = Page {
         id: id.to_string(),
         task_href: visit.links.to(&format!("/tasks/{id}")),
@@ -157,15 +157,15 @@ async fn family(visit: &Visit, place: &Place, id: &str) -> Result<Response, Prob
             .filter(|_| root.state == State::Failed)
             .map(|failure| failure.message.clone())
             .unwrap_or_default(),
-        asks: if visit.may_act() { asks(visit, &root, &progress.family, place) } else { Vec::new() },
+        asks: if visit.may_act() { asks(visit, &root, &progress.family, address) } else { Vec::new() },
         view: shown,
         views: ["timeline", "tree", "graph"]
-            .map(|name| (name, place.with("view", (name != "timeline").then_some(name)), name == shown))
+            .map(|name| (name, address.with("view", (name != "timeline").then_some(name)), name == shown))
             .into(),
         quiet,
-        quiet_href: place.with("fold", quiet.then_some("0")),
+        quiet_href: address.with("fold", quiet.then_some("0")),
         folding,
-        fold_href: place.with("idle", folding.then_some("1")),
+        fold_href: address.with("idle", folding.then_some("1")),
         scale: if shown == "timeline" {
             Scale::of(&axis, window.shown.map_or_else(|| began(&root), |(from, _)| from), frame.now)
         } else {
@@ -317,8 +317,8 @@ fn legend(root: &Task, family: &Tally, lines: &[TreeRow], visit: &Visit) -> Vec<
     .collect()
 }
 
-fn asks(visit: &Visit, root: &Task, family: &Tally, place: &Place) -> Vec<Ask> {
-    let ask = |verb, words: String| Ask::new(&visit.links, verb, words, &place.here).field("task", &root.id);
+fn asks(visit: &Visit, root: &Task, family: &Tally, address: &Address) -> Vec<Ask> {
+    let ask = |verb, words: String| Ask::new(&visit.links, verb, words, &address.here).field("task", &root.id);
     let mut asks = Vec::new();
     for signal in &root.signals {
         asks.push(ask("signal", format!("Send {}…", words::short(signal.as_ref(), 24))).field("name", signal));

@@ -13,7 +13,7 @@ use crate::link::Links;
 use crate::pages::frame::ROWS_MAX;
 use crate::pages::going::{Going, Names};
 use crate::pages::part::{Badge, Bar, Moment, Named, words};
-use crate::pages::place::Place;
+use crate::pages::address::Address;
 
 /// Deeper rows are drawn no further to the right.
 const DEPTH_SHOWN: usize = 6;
@@ -51,7 +51,7 @@ pub(crate) struct Fold {
 /// What rows are drawn with.
 pub(crate) struct Drawing<'a> {
     pub(crate) links: &'a Links,
-    pub(crate) place: &'a Place,
+    pub(crate) address: &'a Address,
     pub(crate) names: &'a Names,
     pub(crate) axis: Option<&'a Axis>,
     pub(crate) now: Timestamp,
@@ -213,7 +213,7 @@ impl Drawing<'_> {
     /// The address with this row folded or unfolded.
     fn fold(&self, key: &str, open: bool) -> Fold {
         let listed = |name: &str| -> Vec<String> {
-            self.place
+            self.address
                 .get(name)
                 .unwrap_or_default()
                 .split(',')
@@ -232,7 +232,7 @@ impl Drawing<'_> {
             opened.push(key.to_owned());
         }
         let text = |parts: &[String]| if parts.is_empty() { None } else { Some(parts.join(",")) };
-        let with_open = Place::at(&self.place.with("open", text(&opened).as_deref()));
+        let with_open = Address::at(&self.address.with("open", text(&opened).as_deref()));
         Fold { href: with_open.with("close", text(&closed).as_deref()), open }
     }
 

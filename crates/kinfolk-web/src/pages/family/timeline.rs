@@ -3,7 +3,7 @@
 use askama::Template;
 use askama::filters::HtmlSafe;
 
-use super::axis::{Axis, place};
+use super::axis::{Axis, percent};
 use super::course::{Course, Phase};
 use crate::pages::part::words;
 use kinfolk_core::Timestamp;
@@ -66,9 +66,9 @@ impl Timeline {
             timeline.shapes.push(Shape {
                 kind,
                 class,
-                x: place(from),
-                end: place(from + width),
-                width: place(width),
+                x: percent(from),
+                end: percent(from + width),
+                width: percent(width),
                 y: "9".to_owned(),
                 height: "10".to_owned(),
                 grows: stretch.to.is_none() && axis.now().is_some(),
@@ -79,11 +79,11 @@ impl Timeline {
         }
         let points = |points: &[(Timestamp, String)]| -> Vec<(String, String)> {
             let shown = points.iter().filter(|(at, _)| axis.shows(*at, Some(*at))).rev().take(POINTS_MAX);
-            shown.map(|(at, name)| (place(axis.x(*at)), words::short(name, 40))).collect()
+            shown.map(|(at, name)| (percent(axis.x(*at)), words::short(name, 40))).collect()
         };
         (timeline.signals, timeline.steps) = (points(&course.signals), points(&course.steps));
         let end = course.stretches.iter().filter_map(|stretch| stretch.to).max().map(|end| axis.x(end));
-        timeline.note = note.zip(end.filter(|end| *end < 80.0)).map(|(note, end)| (place(end), words::short(&note, 60)));
+        timeline.note = note.zip(end.filter(|end| *end < 80.0)).map(|(note, end)| (percent(end), words::short(&note, 60)));
         timeline
     }
 
@@ -115,11 +115,11 @@ impl Timeline {
             timeline.shapes.push(Shape {
                 kind: "bar",
                 class,
-                x: place(from),
+                x: percent(from),
                 end: String::new(),
-                width: place(width),
-                y: place(top + step * line as f64),
-                height: place((step - 1.4).max(0.8)),
+                width: percent(width),
+                y: percent(top + step * line as f64),
+                height: percent((step - 1.4).max(0.8)),
                 grows: false,
                 cross: false,
                 says,

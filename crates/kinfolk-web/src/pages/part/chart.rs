@@ -47,11 +47,11 @@ impl Spark {
     pub(crate) fn new(class: &'static str, counts: &[u64]) -> Option<Self> {
         let most = counts.iter().copied().max().filter(|most| *most > 0 && counts.len() > 1)?;
         let mut line = String::new();
-        for (place, count) in counts.iter().enumerate() {
-            let x = place as f64 * 100.0 / (counts.len() - 1) as f64;
+        for (index, count) in counts.iter().enumerate() {
+            let x = index as f64 * 100.0 / (counts.len() - 1) as f64;
             let y = 23.0 - *count as f64 * 21.0 / most as f64;
             // Writing to a text does not fail.
-            let _ = write!(line, "{}{} {}", if place == 0 { 'M' } else { 'L' }, tenth(x), tenth(y));
+            let _ = write!(line, "{}{} {}", if index == 0 { 'M' } else { 'L' }, tenth(x), tenth(y));
         }
         Some(Self { class, line })
     }
@@ -64,16 +64,16 @@ impl Stair {
         let worst = columns.iter().map(|(_, failed)| *failed).max().unwrap_or_default();
         let high = round(most);
         let (mut above, mut below) = ("M0 92".to_owned(), String::new());
-        for (place, (completed, failed)) in columns.iter().enumerate() {
+        for (index, (completed, failed)) in columns.iter().enumerate() {
             let top = 92.0 - *completed as f64 * 92.0 / high as f64;
             let _ = write!(above, "V{}h{COLUMN}", tenth(top));
             if *failed > 0 {
                 let deep = (failed * 12).div_ceil(worst).max(3);
-                let _ = write!(below, "M{} 0h{}v{deep}h-{}z", place * COLUMN + 1, COLUMN - 2, COLUMN - 2);
+                let _ = write!(below, "M{} 0h{}v{deep}h-{}z", index * COLUMN + 1, COLUMN - 2, COLUMN - 2);
             }
         }
         above.push_str("V92z");
-        let apart = |place: usize| tenth(place as f64 * 94.0 / ticks.len().saturating_sub(1).max(1) as f64);
+        let apart = |index: usize| tenth(index as f64 * 94.0 / ticks.len().saturating_sub(1).max(1) as f64);
         Self {
             label,
             wide: columns.len() * COLUMN,
@@ -82,7 +82,7 @@ impl Stair {
             high: words::count(high),
             half: if high.is_multiple_of(2) { words::count(high / 2) } else { String::new() },
             worst,
-            ticks: ticks.iter().enumerate().map(|(place, tick)| (apart(place), tick.clone())).collect(),
+            ticks: ticks.iter().enumerate().map(|(index, tick)| (apart(index), tick.clone())).collect(),
         }
     }
 }

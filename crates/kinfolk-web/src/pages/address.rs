@@ -9,7 +9,7 @@ use super::part::words;
 
 /// The address of a request.
 #[derive(Clone, Default)]
-pub(crate) struct Place {
+pub(crate) struct Address {
     /// Path and query, prefix included.
     pub(crate) here: String,
     path: String,
@@ -17,7 +17,7 @@ pub(crate) struct Place {
     done: Option<String>,
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Place {
+impl<S: Send + Sync> FromRequestParts<S> for Address {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
@@ -32,8 +32,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Place {
     }
 }
 
-impl Place {
-    /// The place of an address that this module has made.
+impl Address {
+    /// An address that this module has made.
     pub(crate) fn at(address: &str) -> Self {
         let (path, query) = address.split_once('?').unwrap_or((address, ""));
         let uri = format!("/?{query}").parse().unwrap_or_default();
