@@ -146,10 +146,10 @@ impl Failure {
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         let mut message: String = message.into().replace('\0', "\u{fffd}");
         if message.len() > ERROR_BYTES_MAX {
-            const MARK: &str = " … (cut)";
-            let end = (0..=ERROR_BYTES_MAX - MARK.len()).rev().find(|end| message.is_char_boundary(*end));
+            const CUT: &str = " … (cut)";
+            let end = (0..=ERROR_BYTES_MAX - CUT.len()).rev().find(|end| message.is_char_boundary(*end));
             message.truncate(end.unwrap_or(0));
-            message.push_str(MARK);
+            message.push_str(CUT);
         }
         Self { kind, message, detail: None }
     }

@@ -19,7 +19,7 @@ const COMMANDS: &str = "select name, handler_kind, handler, statement_timeout_us
     from kinfolk.commands() where handler is not null";
 
 /// How often a handler that lost against another transaction is run again before that costs an attempt.
-const IN_PLACE: u32 = 3;
+const WITHIN_ATTEMPT: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// How long a slot stands still at most when the server is away, before its task is given back.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -125,7 +125,7 @@ impl SqlCommands {
                     self.is_well(ctx);
                     return Ok(reached);
                 }
-                Err(fault) if fault.is_collision() && tries < IN_PLACE => {
+                Err(fault) if fault.is_collision() && tries < WITHIN_ATTEMPT => {
                     tokio::time::sleep(pause.mul_f64(jitter())).await;
                     pause *= 2;
                 }

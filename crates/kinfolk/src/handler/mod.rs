@@ -112,7 +112,7 @@ pub trait Handler<M>: Clone + Send + Sync + 'static {
 /// The payload is the argument at this place.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct At<const PLACE: usize>;
+pub struct At<const INDEX: usize>;
 
 macro_rules! handler {
     ($index:literal: $($before:ident)* ; $($after:ident)*) => {
