@@ -2,7 +2,7 @@
 -- command's total.
 --
 -- A group without a command is shared by all that declare it (`command_group`). `set_*`: what an operator has set for
--- all its keys; `slot_setting`: for one key. A row of `slot` is a page: tasks, and of which keys they hold slots. It is
+-- all its keys; `slot_setting`: for one key. A row of `slot_holder` is a page: tasks, and of which keys they hold slots. It is
 -- written only by who has the group's admission lock. `first_page`, `pages`: which ones a group has; `spread`: on how many of them
 -- the holders of one key stand. `writes`: how often a page was written under its number. A
 -- row of `freed` says that tasks have given back their slots of these keys: written in the transaction that frees them,
@@ -54,7 +54,7 @@ create table kinfolk.slot_setting (
     primary key (group_id, key)
 );
 
-create table kinfolk.slot (
+create table kinfolk.slot_holder (
     group_id integer not null,
     page integer not null,
     keys text[] collate "C" not null,

@@ -4,7 +4,7 @@ delete from kinfolk.reserved;
 delete from kinfolk.spent;
 delete from kinfolk.ready_key;
 delete from kinfolk.freed;
-delete from kinfolk.slot;
+delete from kinfolk.slot_holder;
 delete from kinfolk.slot_setting;
 delete from kinfolk.command_group;
 delete from kinfolk.slot_group;

@@ -45,7 +45,7 @@ create table slot_setting (
 ) strict, without rowid;
 
 -- Who holds a slot of which key: a row is a holder, and there are no counts that could drift. The key of a total is empty.
-create table slot (
+create table slot_holder (
     group_id integer not null,
     key      text    not null,
     task_id  integer not null,

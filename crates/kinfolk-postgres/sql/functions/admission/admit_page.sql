@@ -8,7 +8,7 @@
 -- keep a candidate back. `last`: the last one that was decided over; `is_whole`: it is the last of all. `behind_*`: the keys behind
 -- which some were blocked; `starved`: those that have failed too often to get all their keys.
 --
--- The caller has the admission locks. Reads and writes the pages of `slot`.
+-- The caller has the admission locks. Reads and writes the pages of `slot_holder`.
 
 create or replace function kinfolk.admit_page(
     p_ids bigint[], p_commands integer[], p_keys jsonb[], p_ranks integer[], p_edges integer[], p_top_room integer,

@@ -6,7 +6,7 @@ set search_path = pg_catalog, pg_temp
 as $$
     with holder as materialized (
         select s.group_id, s.page, h.key, h.task_id
-        from kinfolk.slot s
+        from kinfolk.slot_holder s
         cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)
         where not exists (
             select

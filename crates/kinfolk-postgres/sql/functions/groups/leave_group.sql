@@ -12,7 +12,7 @@ begin
         return;
     end if;
     perform kinfolk.add_freed(array_agg(p_group), array_agg(h.key), array_agg(h.task_id))
-    from kinfolk.slot s
+    from kinfolk.slot_holder s
     cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)
     join kinfolk.task t on t.id = h.task_id
     where s.group_id = p_group

@@ -1,4 +1,4 @@
--- The pages of `slot`: who holds slots of which keys. Only who has a group's admission lock reads them to decide, and
+-- The pages of `slot_holder`: who holds slots of which keys. Only who has a group's admission lock reads them to decide, and
 -- writes them. Whoever else frees slots leaves a hint in `freed`, which the next one with the lock takes. So a holder is
 -- who stands on a page and in no hint.
 --

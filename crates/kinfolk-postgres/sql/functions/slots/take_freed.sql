@@ -1,4 +1,4 @@
--- Takes the hints of groups: those who are named there hold their slots no more. Answers the keys, if they are asked for. The caller has the admission locks. Reads `freed` and `slot` by their keys.
+-- Takes the hints of groups: those who are named there hold their slots no more. Answers the keys, if they are asked for. The caller has the admission locks. Reads `freed` and `slot_holder` by their keys.
 create or replace function kinfolk.take_freed(
     p_groups integer[], p_with_keys boolean, out groups integer[], out keys text[]
 )
@@ -28,7 +28,7 @@ begin
         from touched t
         cross join lateral (
             select s.keys, s.tasks
-            from kinfolk.slot s
+            from kinfolk.slot_holder s
             where s.group_id = t.group_id
                 and s.page = t.page
             offset 0
@@ -40,7 +40,7 @@ begin
         ) l
     ),
     written as (
-        insert into kinfolk.slot as s (group_id, page, keys, tasks)
+        insert into kinfolk.slot_holder as s (group_id, page, keys, tasks)
         select r.group_id, r.page, r.keys, r.tasks
         from remaining r
         on conflict (group_id, page) do update set keys = excluded.keys, tasks = excluded.tasks, writes = s.writes + 1

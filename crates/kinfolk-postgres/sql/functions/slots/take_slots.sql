@@ -32,7 +32,7 @@ begin
         from page p
         left join lateral (
             select s.keys
-            from kinfolk.slot s
+            from kinfolk.slot_holder s
             where s.group_id = p.group_id
                 and s.page = p.page
             offset 0
@@ -59,7 +59,7 @@ begin
         cross join lateral (
             select sum(cardinality(array_positions(s.keys, k.key))) as held
             from generate_series(0, k.spread - 1) as i
-            join kinfolk.slot s on s.group_id = k.group_id and s.page = kinfolk.slot_page(k.key, i, k.first_page, k.pages, k.spread)
+            join kinfolk.slot_holder s on s.group_id = k.group_id and s.page = kinfolk.slot_page(k.key, i, k.first_page, k.pages, k.spread)
         ) h
     ),
     overfull as materialized (
@@ -68,7 +68,7 @@ begin
         where w.many + coalesce(w.held, 0) > w.slots
     ),
     written as (
-        insert into kinfolk.slot as s (group_id, page, keys, tasks)
+        insert into kinfolk.slot_holder as s (group_id, page, keys, tasks)
         select p.group_id, p.page, p.keys, p.tasks
         from page p
         where not exists (select from overfull)

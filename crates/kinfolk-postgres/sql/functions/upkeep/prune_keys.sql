@@ -18,7 +18,7 @@ begin
     perform kinfolk.spread_slots(s.group_id)
     from (
         select s.group_id
-        from kinfolk.slot s
+        from kinfolk.slot_holder s
         where s.group_id = any (v_groups)
         group by s.group_id
         having sum(cardinality(s.tasks)) < 8 * count(*)
