@@ -9,12 +9,12 @@ use crate::session::Session;
 
 /// How many tasks a claim may take from each lane.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
+pub(crate) struct QueueRoom {
     families: Option<usize>,
     children: Option<usize>,
 }
 
-impl Room {
+impl QueueRoom {
     /// The room that a queue has now. A queue without limits is not looked at.
     pub(crate) fn of(session: &Session<'_>, known: &KnownQueue) -> Result<Self> {
         let left = |limit: Option<u32>, sql: &str| -> Result<Option<usize>> {
@@ -63,7 +63,7 @@ impl Room {
 }
 
 /// Lets families in whose root waits outside, while there is room; whether any came in.
-pub(crate) fn admit(session: &mut Session<'_>, queue_id: i64, room: &mut Room) -> Result<bool> {
+pub(crate) fn admit(session: &mut Session<'_>, queue_id: i64, room: &mut QueueRoom) -> Result<bool> {
     if room.families.is_none() || room.left(Lane::Top) == 0 {
         return Ok(false);
     }

@@ -12,7 +12,7 @@ use rusqlite::{CachedStatement, OptionalExtension};
 use crate::admission::blocked::{self, LinePoint};
 use crate::error::Result;
 use crate::family::Lane;
-use crate::limits::Room;
+use crate::limits::QueueRoom;
 use crate::session::Session;
 
 const BEFORE_ALL: (i64, i64) = (i64::MIN, i64::MIN);
@@ -104,7 +104,7 @@ impl<'a> Turns<'a> {
     }
 
     /// The priority of the next one that may be taken: its lane has room, and it is no suspect where none may be.
-    pub(crate) fn peek(&mut self, room: &Room, may_take_suspect: bool) -> Result<Option<i64>> {
+    pub(crate) fn peek(&mut self, room: &QueueRoom, may_take_suspect: bool) -> Result<Option<i64>> {
         let open =
             Open { tops: room.left(Lane::Top) > 0, children: room.left(Lane::Child) > 0, suspects: may_take_suspect };
         // Lanes fill up between two looks.

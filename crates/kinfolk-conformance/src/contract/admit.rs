@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kinfolk_core::admit::{Need, Room, admit};
+use kinfolk_core::admit::{Need, KeyRoom, admit};
 use kinfolk_core::{ClaimedTask, Outcome, TaskId};
 
 use crate::grouped::slots;
@@ -31,10 +31,10 @@ struct Held {
 }
 
 impl Held {
-    fn rooms(&self) -> HashMap<Key, Room> {
+    fn rooms(&self) -> HashMap<Key, KeyRoom> {
         let room = |(key, limit): (&Key, &u64)| {
             let held = self.running.iter().filter(|(_, keys)| keys.contains(key)).count() as u64;
-            (*key, Room { slots: Some(limit.saturating_sub(held)), starts: None, kept_for: None })
+            (*key, KeyRoom { slots: Some(limit.saturating_sub(held)), starts: None, kept_for: None })
         };
         self.limits.iter().map(room).collect()
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::slice;
 use std::time::Duration;
 
-use kinfolk_core::admit::{self, Need, Room};
+use kinfolk_core::admit::{self, Need, KeyRoom};
 use kinfolk_core::limits::{FAILED_TRIES_MAX, DELAY_MAX};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
@@ -57,12 +57,12 @@ impl GroupRow {
         self.held.get(key).into_iter().flatten().copied().collect()
     }
 
-    fn room(&self, key: &str, now: Timestamp) -> Room {
+    fn room(&self, key: &str, now: Timestamp) -> KeyRoom {
         let held = self.holders(key).len() as u64;
         let spent = self.spent.get(key).copied().unwrap_or_default();
         let paused = spent.paused_until.is_some_and(|until| until > now);
         let starts = self.rate(key).map(|rate| admit::starts(rate, spent.until, now));
-        Room {
+        KeyRoom {
             slots: self.limit(key).map(|limit| u64::from(limit).saturating_sub(held)),
             starts: if paused { Some(0) } else { starts },
             kept_for: self.kept_for.as_ref().filter(|(_, kept)| kept == key).map(|(task, _)| *task),
@@ -236,7 +236,7 @@ impl Engine {
         std::iter::successors(parent(&id), parent).collect()
     }
 
-    pub(super) fn room(&self, (group, key): &KeyOf) -> Room {
+    pub(super) fn room(&self, (group, key): &KeyOf) -> KeyRoom {
         let early = Duration::from_secs(u64::from(self.has(Bug::RateRefillsEarly)));
         let mut room = self.groups[group].room(key, self.now.plus(early));
         if self.has(Bug::OneSlotTooMany) {
@@ -268,7 +268,7 @@ impl Engine {
         &self,
         id: TaskId,
         needs: &[Need<KeyOf>],
-        rooms: &mut HashMap<KeyOf, Room>,
+        rooms: &mut HashMap<KeyOf, KeyRoom>,
     ) -> Result<(), Option<KeyOf>> {
         for need in needs {
             rooms.entry(need.key.clone()).or_insert_with(|| self.room(&need.key));
@@ -366,7 +366,7 @@ impl Engine {
 }
 
 /// Whether a key alone would let a task start.
-pub(super) fn lets_in(room: Room, task: TaskId, need: &Need<KeyOf>) -> bool {
+pub(super) fn lets_in(room: KeyRoom, task: TaskId, need: &Need<KeyOf>) -> bool {
     let mut rooms = HashMap::from([(need.key.clone(), room)]);
     admit::admit(task, slice::from_ref(need), &mut rooms).is_ok()
 }

@@ -10,7 +10,7 @@ use crate::admission::entry::{Entry, Fate};
 use crate::admission::blocked::{self, LinePoint};
 use crate::error::Result;
 use crate::family::Lane;
-use crate::limits::Room;
+use crate::limits::QueueRoom;
 use crate::session::Session;
 use crate::turns::{Turn, Turns};
 use crate::verb::claim::Look;
@@ -60,7 +60,7 @@ pub(crate) fn pick<'a>(
     session: &mut Session<'a>,
     from: &From<'_>,
     look: &Look,
-    mut room: Room,
+    mut room: QueueRoom,
 ) -> Result<(Vec<Picked>, Option<Entry<'a>>)> {
     if from.limit == 0 || from.commands.is_empty() {
         return Ok((Vec::new(), None));
@@ -120,7 +120,7 @@ struct MergedLine<'a> {
 }
 
 impl<'a> MergedLine<'a> {
-    fn new(session: &Session<'a>, from: &From<'_>, look: &Look, room: &Room) -> Result<Self> {
+    fn new(session: &Session<'a>, from: &From<'_>, look: &Look, room: &QueueRoom) -> Result<Self> {
         let read_ahead = from.limit.div_ceil(from.commands.len()).max(READ_AHEAD_MIN).min(from.limit);
         let statements = Statements {
             top: session.sql(include_str!("../../sql/claim/line.sql"))?,
@@ -168,7 +168,7 @@ impl<'a> MergedLine<'a> {
     }
 
     /// The next one. Inside a priority, turns come behind those that waited behind a key.
-    fn next(&mut self, room: &Room, may_take_suspect: bool) -> Result<Option<(Stand, Source)>> {
+    fn next(&mut self, room: &QueueRoom, may_take_suspect: bool) -> Result<Option<(Stand, Source)>> {
         if let Some(turns) = &mut self.turns
             && let Some(priority) = turns.peek(room, may_take_suspect)?
             && self.heads.peek().is_none_or(|Reverse(((waits, ..), _))| *waits > priority)

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use kinfolk_core::admit::{self, Need, Room};
+use kinfolk_core::admit::{self, Need, KeyRoom};
 use kinfolk_core::{Rate, TaskId, Timestamp};
 use rusqlite::{CachedStatement, OptionalExtension};
 
@@ -18,7 +18,7 @@ pub(crate) struct Rooms<'a> {
     held: CachedStatement<'a>,
     numbers: HashMap<i64, HashMap<String, usize>>,
     keys: Vec<Key>,
-    rooms: HashMap<usize, Room>,
+    rooms: HashMap<usize, KeyRoom>,
     /// What is kept for whom, by group.
     reserved: HashMap<i64, (String, i64)>,
     /// Whether any rate is spent, or any key slowed down.
@@ -94,7 +94,7 @@ impl<'a> Rooms<'a> {
             Some((_, id)) if keeps_room(session, *id)? => Some(TaskId(*id)),
             _ => None,
         };
-        self.rooms.insert(number, Room { slots, starts, kept_for });
+        self.rooms.insert(number, KeyRoom { slots, starts, kept_for });
         Ok(Key { group_id, key: key.to_owned(), rate: allowed.rate, spent_until, paused_until, wakes_at, started: 0 })
     }
 

@@ -18,7 +18,7 @@ use crate::durable::verdict;
 use crate::error::Result;
 use crate::family::Lane;
 use crate::family::follow_up;
-use crate::limits::{self, Room};
+use crate::limits::{self, QueueRoom};
 use crate::rows::{keys, span_from};
 use crate::session::Session;
 use crate::verb::{status, worker};
@@ -70,7 +70,7 @@ pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Round> {
     if look.follow_ups {
         follow_up::open(session, queue.id)?;
     }
-    let mut room = Room::of(session, queue)?;
+    let mut room = QueueRoom::of(session, queue)?;
     if limits::admit(session, queue.id, &mut room)? || look.follow_ups {
         look = Look::at(session, queue.id, claim)?;
         next = next_due(session, queue.id)?;
@@ -192,7 +192,7 @@ fn next_due(session: &Session<'_>, queue_id: i64) -> Result<Option<Timestamp>> {
     Ok(statement.query_row([queue_id], |row| row.get(0)).optional()?.map(Timestamp::from_micros))
 }
 
-fn take(session: &mut Session<'_>, claim: &Claim, line: &[Picked], room: &Room, fair: bool) -> Result<Vec<ClaimedTask>> {
+fn take(session: &mut Session<'_>, claim: &Claim, line: &[Picked], room: &QueueRoom, fair: bool) -> Result<Vec<ClaimedTask>> {
     let mut take = session.sql(include_str!("../../sql/claim/take.sql"))?;
     let mut taken = session.sql(include_str!("../../sql/claim/taken.sql"))?;
     let (worker, token) = (claim.worker.0.as_bytes(), claim.token.0.as_bytes());
