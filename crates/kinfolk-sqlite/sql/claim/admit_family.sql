@@ -2,6 +2,6 @@
 -- params: 1 id, 2 lane
 -- index:  by number
 update task
-set lane  = ?2,
+set lane   = ?2,
     bucket = 'waiting'
 where id = ?1

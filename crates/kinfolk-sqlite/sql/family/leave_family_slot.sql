@@ -2,6 +2,6 @@
 -- params: 1 id
 -- index:  by number
 update task
-set lane  = 'top',
+set lane   = 'top',
     bucket = iif(bucket = 'root', null, bucket)
 where id = ?1

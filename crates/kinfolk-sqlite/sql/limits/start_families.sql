@@ -2,7 +2,7 @@
 -- params: 1 queue_id
 -- index:  the whole table; an operator does this once
 update task
-set lane  = 'root',
+set lane   = 'root',
     bucket = iif(gate = 'open' and suspect = 0 and fair is null, 'root', bucket)
 where queue_id = ?1
   and depth = 0

@@ -2,9 +2,9 @@
 -- params: 1 id, 2 holds_slots
 -- index:  by number
 update task
-set holds_slots  = ?2,
+set holds_slots   = ?2,
     blocked_group = null,
-    blocked_key  = null,
-    blocked_as   = 0,
-    failed_tries = 0
+    blocked_key   = null,
+    blocked_as    = 0,
+    failed_tries  = 0
 where id = ?1
