@@ -5,8 +5,8 @@
 
 use kinfolk_core::{
     Await, Checkpoint, ChildResult, ClaimedTask, FanOut, FanOutId, History, Json, Key, Made, NewFanOut, NewTask,
-    Outcome, ReadBy, Record, Recorded, Retry, Rule, Settled, SignalName, Signalled, State, StepKind, Suspend, TakenSignal,
-    TaskId, Timestamp, Token,
+    Outcome, ReadBy, Record, Recorded, Retry, Rule, Settled, SignalName, Signalled, State, StepKind, Suspend,
+    TakenSignal, TaskId, Timestamp, Token,
 };
 
 use crate::world::{World, failed, json, new_task};

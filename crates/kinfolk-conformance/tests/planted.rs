@@ -6,8 +6,8 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use kinfolk_conformance::Model;
 use kinfolk_conformance::contract::{
-    cancel, cancel_family, child_limit, claim, claim_keys, declare, enqueue, enqueue_keys, expire, fair, fan_out,
-    follow_up, holds, in_order, join, lease, minutes, blocked, prune_family, queue, rates, record, repeat, reserve,
+    blocked, cancel, cancel_family, child_limit, claim, claim_keys, declare, enqueue, enqueue_keys, expire, fair,
+    fan_out, follow_up, holds, in_order, join, lease, minutes, prune_family, queue, rates, record, repeat, reserve,
     resume, retry_durable, retry_family, schedule, serial, settle, sibling, signal, slots, spawn, status, suspend,
     unique,
 };
@@ -26,7 +26,9 @@ async fn every_planted_mistake_breaks_a_contract() {
         match bug {
             Bug::StaleSettleGoesThrough => breaks(bug, async |w| settle::a_wrong_token_changes_nothing(w).await).await,
             Bug::SnoozeCostsAnAttempt => breaks(bug, async |w| settle::a_snooze_costs_no_attempt(w).await).await,
-            Bug::RetryLosesThePosition => breaks(bug, async |w| claim::a_retried_task_keeps_its_position(w).await).await,
+            Bug::RetryLosesThePosition => {
+                breaks(bug, async |w| claim::a_retried_task_keeps_its_position(w).await).await
+            }
             Bug::RecoveryRegainsTheKey => breaks(bug, async |w| unique::a_pending_key_never_comes_back(w).await).await,
             Bug::SuspectsComeTogether => {
                 breaks(bug, async |w| lease::a_worker_gets_one_suspect_at_a_time(w).await).await;

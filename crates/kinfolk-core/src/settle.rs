@@ -129,9 +129,9 @@ impl Settle {
             Outcome::Done(Some(result)) if result.bytes() > RESULT_BYTES_MAX => {
                 return Err(InputError::TooLarge { what: "result", bytes: result.bytes(), max: RESULT_BYTES_MAX });
             }
-            Outcome::Snooze(span) | Outcome::YieldFamilySlot(span) | Outcome::Failed { retry: Retry::After(span), .. } => {
-                *span
-            }
+            Outcome::Snooze(span)
+            | Outcome::YieldFamilySlot(span)
+            | Outcome::Failed { retry: Retry::After(span), .. } => *span,
             _ => return Ok(()),
         };
         if delay > DELAY_MAX {

@@ -12,7 +12,9 @@ use crate::audit::{Audit, Audited};
 use crate::cause::Causes;
 use crate::claim::{Claim, Claimed};
 use crate::command::Command;
-use crate::durable::{ChildResult, FanOut, History, Key, ReadBy, Record, Recorded, Report, Signalled, Suspend, TakenSignal};
+use crate::durable::{
+    ChildResult, FanOut, History, Key, ReadBy, Record, Recorded, Report, Signalled, Suspend, TakenSignal,
+};
 use crate::enqueue::{Enqueued, NewTask};
 use crate::error::StoreError;
 use crate::error_log::{ErrorFilter, LoggedError};

@@ -13,7 +13,7 @@ use kinfolk_core::{Attempt, KeyFilter, Store, Task, TaskId, Timestamp};
 use crate::journal;
 use crate::ledger::Ledger;
 use crate::sound::{all_tasks, assert_sound};
-use crate::victim::{WITH_KEYS, WithKeys, Passed, Room, passed_file};
+use crate::victim::{Passed, Room, WITH_KEYS, WithKeys, passed_file};
 
 /// Someone was in a room from here until there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

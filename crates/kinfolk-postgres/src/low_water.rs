@@ -105,7 +105,8 @@ impl LowWater {
         } else if cost.steps > STEPS + steps_of_use(claim) {
             // Where nothing was taken at the head, something may have come back before an older cursor.
             let after = |share| Some(Instant::now() + cost.took * share);
-            let cursors = Cursors { last: last.collect(), until: after(HEAD_SHARE), until_if_short: after(SHORT_SHARE) };
+            let cursors =
+                Cursors { last: last.collect(), until: after(HEAD_SHARE), until_if_short: after(SHORT_SHARE) };
             all.insert(claim.queue.clone(), cursors);
         } else if !taken.is_empty() {
             // Without that: on a queue whose limits are reached the head is not read, which says nothing of it.
@@ -177,7 +178,12 @@ mod tests {
             timeout: None,
             trace: None,
         };
-        ClaimedAt { stand: (0, Moment(Timestamp::from_micros(id)), id), lane: Some(Lane::Top), was_suspended: false, task }
+        ClaimedAt {
+            stand: (0, Moment(Timestamp::from_micros(id)), id),
+            lane: Some(Lane::Top),
+            was_suspended: false,
+            task,
+        }
     }
 
     const CHEAP: Cost = Cost { took: Duration::from_secs(2), steps: 200 };

@@ -19,7 +19,7 @@ use tokio_postgres::types::Type;
 
 use crate::call::Param;
 use crate::error::worker_error;
-use crate::low_water::{Cost, Lane, ClaimedAt};
+use crate::low_water::{ClaimedAt, Cost, Lane};
 use crate::operate::not_there;
 use crate::rows;
 use crate::store::PgStore;

@@ -55,7 +55,8 @@ async fn a_claim_of_commands_without_groups_reads_nothing_of_groups() {
     }
     let worker = worker(&store).await;
     let claim = format!("select * from kinfolk.claim('{}', gen_random_uuid(), 'default', '{{work}}', 10)", worker.0);
-    let tables = ["slot_holder", "slot_group", "command_group", "freed", "ready_key", "spent", "reserved", "slot_setting"];
+    let tables =
+        ["slot_holder", "slot_group", "command_group", "freed", "ready_key", "spent", "reserved", "slot_setting"];
     assert_eq!(reads_of(&database, &claim, &tables).await, vec![0; tables.len()]);
     assert_ne!(reads_of(&database, &claim, &["task"]).await, [0]);
 }

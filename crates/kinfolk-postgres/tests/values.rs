@@ -128,7 +128,8 @@ impl Argument {
         };
         let (plain, some) = of_type(element);
         let arrays = some.iter().map(|value| format!("array[{value}]"));
-        let unusual = ["null".to_owned(), "'{}'".to_owned(), "array[null]".to_owned(), format!("array[{plain}, {plain}]")];
+        let unusual =
+            ["null".to_owned(), "'{}'".to_owned(), "array[null]".to_owned(), format!("array[{plain}, {plain}]")];
         unusual.into_iter().chain(arrays).collect()
     }
 }

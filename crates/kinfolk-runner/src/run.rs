@@ -107,7 +107,10 @@ pub(crate) async fn attempt(
 }
 
 /// Has the server cancel what an attempt runs, as often as it takes. No request is left under way when the attempt has ended.
-async fn stop(line: &PooledConnection, mut work: Pin<&mut impl Future<Output = Result<Reached, Fault>>>) -> Result<Reached, Fault> {
+async fn stop(
+    line: &PooledConnection,
+    mut work: Pin<&mut impl Future<Output = Result<Reached, Fault>>>,
+) -> Result<Reached, Fault> {
     loop {
         let mut asked = pin!(line.cancel());
         tokio::select! {
@@ -124,7 +127,11 @@ async fn stop(line: &PooledConnection, mut work: Pin<&mut impl Future<Output = R
 }
 
 /// Runs a function and settles its task, in one transaction.
-async fn in_transaction(line: &PooledConnection, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<State, Fault> {
+async fn in_transaction(
+    line: &PooledConnection,
+    ctx: &Ctx,
+    statement_timeout: Option<Duration>,
+) -> Result<State, Fault> {
     let (task, token) = (ctx.task().0, ctx.token().0);
     let rows = transaction(line, RUN, &[(&task, Type::INT8), (&token, Type::UUID)], statement_timeout).await?;
     settled(line, &rows).await
@@ -142,7 +149,12 @@ async fn begin_send(line: &PooledConnection, ctx: &Ctx, statement_timeout: Optio
 }
 
 /// The part after it.
-async fn end_send(line: &PooledConnection, ctx: &Ctx, sent: &Sent, statement_timeout: Option<Duration>) -> Result<State, Fault> {
+async fn end_send(
+    line: &PooledConnection,
+    ctx: &Ctx,
+    sent: &Sent,
+    statement_timeout: Option<Duration>,
+) -> Result<State, Fault> {
     let (task, token) = (ctx.task().0, ctx.token().0);
     let (answer, failure) = sent.told();
     let told: [(&(dyn ToSql + Sync), Type); 4] =

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{Clock, StoreError};
 
+use crate::change_number::ChangeNumber;
 use crate::clock::{StoreClock, SystemClock};
 use crate::error::{Result, refuse_no_file, while_opening};
 use crate::locks::Locks;
-use crate::change_number::ChangeNumber;
 use crate::options::{Options, Synchronous};
 use crate::readers::{Readers, Snapshot};
 use crate::session::Session;

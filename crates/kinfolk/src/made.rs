@@ -123,7 +123,9 @@ impl Kept {
             (Relation::FollowUp, &follow_ups),
             (Relation::None, &made.tasks),
         ];
-        for (relation, task) in lists.into_iter().flat_map(|(relation, list)| list.iter().map(move |task| (relation, task))) {
+        for (relation, task) in
+            lists.into_iter().flat_map(|(relation, list)| list.iter().map(move |task| (relation, task)))
+        {
             let spot = Spot { branch: "".into(), name: relation.name(task).into() };
             let number = book.number(&spot);
             self.made_at.push(MadeAt { spot, number, digest: of_task(task) });

@@ -169,7 +169,8 @@ mod tests {
 
     #[test]
     fn comments_and_texts_may_use_the_word() {
-        let rust = "//! Parked.\nlet a = \"parked \\\" parked\"; // parked\nlet b = r#\"a \" parked\"#;\nlet c = 'p';\n";
+        let rust =
+            "//! Parked.\nlet a = \"parked \\\" parked\"; // parked\nlet b = r#\"a \" parked\"#;\nlet c = 'p';\n";
         assert_eq!(findings("a.rs", rust), [""; 0]);
         assert_eq!(findings("a.sql", "-- Parked.\nselect 'it''s parked';\n"), [""; 0]);
         assert_eq!(findings("a.rs", "fn f<'a>(x: &'a str, y: &'a str) -> parked {}\n").len(), 1);
@@ -178,7 +179,10 @@ mod tests {
 
     #[test]
     fn a_retired_type_is_found_where_it_is_declared_and_nowhere_else() {
-        assert_eq!(findings("a.rs", "struct Line;\nenum Kind { Line }\nlet line = Line;\nstruct LinePoint;\n").len(), 1);
+        assert_eq!(
+            findings("a.rs", "struct Line;\nenum Kind { Line }\nlet line = Line;\nstruct LinePoint;\n").len(),
+            1
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kinfolk_core::admit::{Need, KeyRoom, admit};
+use kinfolk_core::admit::{KeyRoom, Need, admit};
 use kinfolk_core::{ClaimedTask, Outcome, TaskId};
 
 use crate::grouped::slots;

@@ -3,9 +3,9 @@
 use kinfolk_core::{Claim, ClaimedTask, GroupSpec, Groups, NewTask, Outcome, Setting, TaskId, Wake};
 
 use super::inspect::wake;
+use crate::family::{follow_up, home};
 use crate::flow::sleeping;
 use crate::grouped::{of_mail, slots, task_of, with_groups};
-use crate::family::{follow_up, home};
 use crate::world::{World, claim_of, command, ids, new_task, queue_name, secs, settle_of};
 
 const ACME: [(&str, &str); 1] = [("tenant", "acme")];

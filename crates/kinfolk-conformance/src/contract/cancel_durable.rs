@@ -3,8 +3,8 @@
 use kinfolk_core::operate::Cancelled;
 use kinfolk_core::{Failure, Gate, Outcome, Rule, Settled, State, StoreError, Suspend, Verdict};
 
-use crate::flow::{fan_out, having_made, listening, signal_name, sleeping, waiting_for};
 use crate::family::{children, counts};
+use crate::flow::{fan_out, having_made, listening, signal_name, sleeping, waiting_for};
 use crate::world::{World, json, secs};
 
 /// A suspended handler without open children is cancelled at once: no timer, no signal, no end brings it back.

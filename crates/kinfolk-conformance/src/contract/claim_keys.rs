@@ -2,8 +2,8 @@
 
 use kinfolk_core::{Claim, GroupSpec, Groups, Keys, NewTask, Outcome, Retry, Setting};
 
-use crate::grouped::{heir, keys_of, of_mail, shared, slots, task_of, with_groups};
 use crate::family::{children_at_once, these};
+use crate::grouped::{heir, keys_of, of_mail, shared, slots, task_of, with_groups};
 use crate::world::{World, claim_of, command, ids, new_task, queue_name, secs};
 
 const ACME: [(&str, &str); 1] = [("tenant", "acme")];

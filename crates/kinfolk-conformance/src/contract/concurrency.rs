@@ -13,7 +13,7 @@ use kinfolk_core::{
 };
 
 use crate::crowd::{CROWD, crowd, register};
-use crate::world::{World, claim_of, ids, unique_task, new_task, queue_name, schedule_name, settle_of};
+use crate::world::{World, claim_of, ids, new_task, queue_name, schedule_name, settle_of, unique_task};
 
 /// Many claimers at once: every task is given out once, and none is forgotten.
 pub async fn many_claimers_never_double_and_forget_nothing(w: &World) {
@@ -159,7 +159,8 @@ pub async fn no_merge_is_lost_however_it_races_with_claims(w: &World) {
             let mut seen = BTreeMap::<String, usize>::new();
             if n > 0 {
                 for m in 0..EACH {
-                    let answers = store.enqueue(&[unique_task(key.clone(), &format!(r#"{{"p{n}-{m}":1}}"#))]).await.unwrap();
+                    let answers =
+                        store.enqueue(&[unique_task(key.clone(), &format!(r#"{{"p{n}-{m}":1}}"#))]).await.unwrap();
                     assert!(!matches!(answers[0], Enqueued::Existing(_)), "a pending task takes every merge");
                 }
                 busy.fetch_sub(1, Ordering::SeqCst);

@@ -2,8 +2,8 @@
 
 use kinfolk_core::{FanOutId, Gate, NewFanOut, Outcome, Rule, Settled, State, StoreError, Suspend, TaskId, Verdict};
 
-use crate::flow::{Flow, fan_out, listening, sleeping, suspend_of, waiting_again, waiting_for};
 use crate::family::counts;
+use crate::flow::{Flow, fan_out, listening, sleeping, suspend_of, waiting_again, waiting_for};
 use crate::world::{World, new_task, secs};
 
 fn within(span: u64, name: &str, many: usize, rule: Rule) -> NewFanOut {

@@ -6,8 +6,8 @@ use kinfolk_core::{
     When,
 };
 
-use crate::grouped::{of_mail, task_of};
 use crate::family::{children, children_at_once, counts, follow_up, home, in_order};
+use crate::grouped::{of_mail, task_of};
 use crate::world::{World, claim_of, command, failed, group_name, later, new_task, plain_command, queue_name, secs};
 
 const ACME: [(&str, &str); 2] = [("tenant", "acme"), ("zone", "north")];

@@ -2,8 +2,8 @@
 
 use kinfolk_core::{Reason, Rule, Suspend};
 
-use crate::flow::{fan_out, listening, signal_name, sleeping, waiting_for};
 use crate::family::counts;
+use crate::flow::{fan_out, listening, signal_name, sleeping, waiting_for};
 use crate::world::{World, secs};
 
 /// It sleeps, or waits no longer than that.
@@ -42,7 +42,8 @@ pub async fn a_handler_that_waits_for_several_things(w: &World) {
     let task = w.root().await;
     let until = w.now().plus(secs(9));
     let suspend = waiting_for(&task, fan_out("items", 1, Rule::FailFast));
-    w.suspend_and_wait(Suspend { until: Some(until), signals: vec![signal_name("a"), signal_name("b")], ..suspend }).await;
+    w.suspend_and_wait(Suspend { until: Some(until), signals: vec![signal_name("a"), signal_name("b")], ..suspend })
+        .await;
     assert_eq!(w.words(task.id).await, ["children", "signal", "asleep"]);
 }
 

@@ -2,8 +2,8 @@
 
 use kinfolk_core::{Gate, NewTask, Policy, StoreError, TaskId};
 
-use crate::grouped::task_of;
 use crate::family::{home, these};
+use crate::grouped::task_of;
 use crate::world::{World, group_name, ids, queue_name};
 
 /// The queue `default` takes turns by tenant, and every tenant has room for all its tasks.

@@ -4,8 +4,8 @@ use kinfolk_core::{
     FailureKind, NewFanOut, NewTask, Outcome, ReadBy, Retry, Rule, Settle, Settled, State, Suspend, Verdict,
 };
 
-use crate::flow::{Flow, fan_out, having_made, listening, sleeping, suspend_of, waiting_again, waiting_for};
 use crate::family::{children, counts};
+use crate::flow::{Flow, fan_out, having_made, listening, sleeping, suspend_of, waiting_again, waiting_for};
 use crate::world::{World, failed, failure, json, new_task, secs, settle_of};
 
 /// A flow whose owner was resumed by the first failure, and runs again while the other children are open.

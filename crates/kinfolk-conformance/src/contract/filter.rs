@@ -9,9 +9,9 @@ use kinfolk_core::{
     Unique,
 };
 
-use crate::grouped::keys_of;
 use crate::family::children;
-use crate::world::{World, command, json, unique_task, later, new_task, queue_name};
+use crate::grouped::keys_of;
+use crate::world::{World, command, json, later, new_task, queue_name, unique_task};
 
 /// What a filter finds, newest first; the same backwards, page by page, and in number.
 async fn found(w: &World, filter: Filter) -> Vec<TaskId> {

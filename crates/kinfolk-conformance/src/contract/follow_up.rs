@@ -7,7 +7,7 @@ use kinfolk_core::{
 };
 
 use crate::family::{children, follow_up, siblings, these};
-use crate::world::{World, command, failed, ids, json, unique_task, new_task, plain_command, queue_name, secs};
+use crate::world::{World, command, failed, ids, json, new_task, plain_command, queue_name, secs, unique_task};
 
 const AFTER: Option<Gate> = Some(Gate::After);
 

@@ -3,8 +3,8 @@
 use kinfolk_core::limits::INLINE_RESULTS_MAX;
 use kinfolk_core::{History, Outcome, Retry, Rule, Settled, State, Suspend, TaskId, Verdict};
 
-use crate::flow::{begun, fan_out, step, suspend_of, waiting_for};
 use crate::family::counts;
+use crate::flow::{begun, fan_out, step, suspend_of, waiting_for};
 use crate::world::{World, failed, failure, json, settle_of};
 
 /// Most tasks have none, and neither has one that never was.

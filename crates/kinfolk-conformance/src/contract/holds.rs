@@ -2,9 +2,9 @@
 
 use kinfolk_core::{GroupSpec, Groups, NewTask, Outcome, Retry, Rule, Settled, State, TaskId};
 
+use crate::family::these;
 use crate::flow::{fan_out_of, sleeping, waiting_for};
 use crate::grouped::{heir, shared, task_of, with_groups};
-use crate::family::these;
 use crate::world::{World, failed, ids, secs};
 
 const ACME: [(&str, &str); 1] = [("tenant", "acme")];
@@ -28,7 +28,8 @@ async fn drains(w: &World, hold: bool, awaited: bool) {
     assert_eq!(parents.len(), 20);
     for parent in &parents {
         if awaited {
-            w.suspend_and_wait(waiting_for(parent, fan_out_of("item", vec![heir("report", &[])], Rule::CollectAll))).await;
+            w.suspend_and_wait(waiting_for(parent, fan_out_of("item", vec![heir("report", &[])], Rule::CollectAll)))
+                .await;
         } else {
             w.leave_behind(parent, these([heir("report", &[])])).await;
         }

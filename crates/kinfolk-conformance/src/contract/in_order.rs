@@ -4,7 +4,7 @@ use kinfolk_core::ChildOrder::{InOrder, InOrderUntilFailure};
 use kinfolk_core::{Due, Failure, Gate, Made, NewTask, Outcome, Retry, State, Unique};
 
 use crate::family::{children, counts, in_order, siblings, these};
-use crate::world::{World, failed, unique_task, new_task, secs};
+use crate::world::{World, failed, new_task, secs, unique_task};
 
 const OPEN: Option<Gate> = Some(Gate::Open);
 const AFTER: Option<Gate> = Some(Gate::After);

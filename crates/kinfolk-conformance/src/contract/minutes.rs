@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kinfolk_core::limits::{MINUTES_KEPT, MINUTE_RECORDS_MAX};
+use kinfolk_core::limits::{MINUTE_RECORDS_MAX, MINUTES_KEPT};
 use kinfolk_core::minute::{Figures, Minute, MinuteRecord};
 use kinfolk_core::{Claim, InputError, Outcome, Retry, State, StoreError, WorkerId, WorkerSpec};
 use uuid::Uuid;
@@ -39,10 +39,16 @@ pub async fn minute_records_add_up_by_minute_queue_and_command(w: &World) {
         ..Figures::default()
     };
     let first = Minute::of(w.now());
-    w.store.record_minutes(one, 1, &[record("default", "mail", completed(3)), record("bulk", "mail", long)]).await.unwrap();
+    w.store
+        .record_minutes(one, 1, &[record("default", "mail", completed(3)), record("bulk", "mail", long)])
+        .await
+        .unwrap();
     w.store.record_minutes(other, 1, &[record("default", "mail", long)]).await.unwrap();
     w.advance(60).await;
-    w.store.record_minutes(one, 2, &[record("default", "mail", completed(1)), record("bulk", "export", long)]).await.unwrap();
+    w.store
+        .record_minutes(one, 2, &[record("default", "mail", completed(1)), record("bulk", "export", long)])
+        .await
+        .unwrap();
     let minute = |at, queue, name, figures| Minute { at, queue: queue_name(queue), command: command(name), figures };
     let second = first.plus(Duration::from_secs(60));
     let all = [

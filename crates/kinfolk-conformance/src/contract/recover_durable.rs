@@ -2,8 +2,8 @@
 
 use kinfolk_core::{Failure, FailureKind, NewFanOut, Outcome, Retry, Rule, Settled, State, Verdict};
 
-use crate::flow::{Flow, fan_out, step, waiting_again};
 use crate::family::counts;
+use crate::flow::{Flow, fan_out, step, waiting_again};
 use crate::world::{World, secs};
 
 /// A flow whose owner was resumed by the first failure, and runs again while two children are open.

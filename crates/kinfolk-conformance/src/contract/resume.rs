@@ -3,8 +3,8 @@
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::{Await, Gate, Outcome, Retry, Rule, Settled, State, Suspend, Verdict};
 
-use crate::flow::{fan_out, listening, sleeping, step, suspend_of, waiting_again, waiting_for};
 use crate::family::counts;
+use crate::flow::{fan_out, listening, sleeping, step, suspend_of, waiting_again, waiting_for};
 use crate::world::{World, failed, ids, secs, settle_of};
 
 /// The last child's end resumes the handler: pending, open, at its position, with its history.
@@ -67,7 +67,10 @@ pub async fn a_timer_resumes_at_its_moment(w: &World) {
     let (until, position) = (w.now().plus(secs(10)), w.get(task.id).await.position);
     w.suspend_and_wait(sleeping(&task, until)).await;
     let shown = w.get(task.id).await;
-    assert_eq!((shown.state, shown.gate, shown.due, shown.position), (State::Waiting, Some(Gate::Time), until, position));
+    assert_eq!(
+        (shown.state, shown.gate, shown.due, shown.position),
+        (State::Waiting, Some(Gate::Time), until, position)
+    );
     let worker = w.worker().await;
     w.advance_by(secs(10) - std::time::Duration::from_micros(1)).await;
     let claimed = w.store.claim(&crate::world::claim_of(worker, 1)).await.unwrap();
@@ -178,7 +181,11 @@ pub async fn ends_do_not_disturb_a_handler_that_does_not_wait(w: &World) {
     let before = w.get(flow.id()).await;
     w.signal(flow.id(), "x", "2").await;
     assert_eq!(w.get(flow.id()).await, before);
-    w.suspend_and_wait(waiting_for(&task, kinfolk_core::NewFanOut { wake_at: 1, ..fan_out("more", 2, Rule::CollectAll) })).await;
+    w.suspend_and_wait(waiting_for(
+        &task,
+        kinfolk_core::NewFanOut { wake_at: 1, ..fan_out("more", 2, Rule::CollectAll) },
+    ))
+    .await;
     let more = w.kids(flow.id()).await[3..].to_vec();
     w.complete(more[0]).await;
     let resumed = w.get(flow.id()).await;

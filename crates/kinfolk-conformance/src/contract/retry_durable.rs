@@ -5,8 +5,8 @@ use kinfolk_core::{
     StoreError, Suspend, Verdict,
 };
 
-use crate::flow::{Flow, begun, fan_out, having_made, key, listening, sleeping, step, waiting_for};
 use crate::family::{children, counts};
+use crate::flow::{Flow, begun, fan_out, having_made, key, listening, sleeping, step, waiting_for};
 use crate::world::{World, json, secs};
 
 /// A flow of three of which the middle one failed: its owner has failed because of that.
@@ -41,7 +41,11 @@ pub async fn a_handler_without_children_replays_what_it_recorded(w: &World) {
     assert_eq!(w.store.retry(task.id).await.unwrap().steps, 1);
     let task = w.start(task.id).await;
     assert_eq!((task.steps, task.attempt), (1, 1));
-    assert_eq!(w.take_signal(&task, "s", "go").await, kinfolk_core::TakenSignal::Signal(json("1")), "kept until it is taken");
+    assert_eq!(
+        w.take_signal(&task, "s", "go").await,
+        kinfolk_core::TakenSignal::Signal(json("1")),
+        "kept until it is taken"
+    );
 }
 
 /// A child whose end its handler may have heard of is not retried without it; the handler is, as with its family.

@@ -80,7 +80,8 @@ pub async fn completed_branches_stay_as_they_are(w: &World) {
 pub async fn a_cancelled_branch_runs_again(w: &World) {
     let (root, kids) = w.parent_of(2).await;
     let branch = w.start(kids[0]).await;
-    w.leave_behind(&branch, crate::family::these([crate::world::new_task("mail"), crate::world::new_task("mail")])).await;
+    w.leave_behind(&branch, crate::family::these([crate::world::new_task("mail"), crate::world::new_task("mail")]))
+        .await;
     w.work(w.kids(branch.id).await[0], failed(Retry::Never)).await;
     w.store.cancel(branch.id).await.unwrap();
     w.work(kids[1], failed(Retry::Never)).await;

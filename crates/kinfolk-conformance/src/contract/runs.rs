@@ -4,8 +4,8 @@ use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::task::Ending;
 use kinfolk_core::{FanOutId, InputError, Outcome, Retry, Rule, Run, Settled, State, StoreError, TaskId, WaitedFor};
 
-use crate::flow::{fan_out, listening, sleeping, waiting_for};
 use crate::family::children;
+use crate::flow::{fan_out, listening, sleeping, waiting_for};
 use crate::world::{World, failed, secs};
 
 async fn runs(w: &World, id: TaskId) -> Vec<Run> {

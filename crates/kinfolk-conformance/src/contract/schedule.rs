@@ -4,7 +4,7 @@ use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::{Due, Enqueued, Missed, NewTask, Overlap, Rejection, Schedule, State, StoreError, Unique};
 
 use crate::grouped::task_of;
-use crate::world::{World, group_name, unique_task, new_task, queue_name, schedule_name, secs};
+use crate::world::{World, group_name, new_task, queue_name, schedule_name, secs, unique_task};
 
 fn hourly() -> Schedule {
     Schedule::new(schedule_name("hourly"), "0 * * * *", new_task("mail"))

@@ -16,7 +16,8 @@ fn taken(value: &str) -> TakenSignal {
 /// A signal resumes the handler that waits for it, which takes it then.
 pub async fn a_signal_resumes_the_handler_that_waits_for_it(w: &World) {
     let task = w.root().await;
-    w.suspend_and_wait(Suspend { signals: vec![signal_name("go"), signal_name("stop")], ..listening(&task, "go") }).await;
+    w.suspend_and_wait(Suspend { signals: vec![signal_name("go"), signal_name("stop")], ..listening(&task, "go") })
+        .await;
     assert_eq!(w.get(task.id).await.signals, [signal_name("go"), signal_name("stop")]);
     assert_eq!(w.signal(task.id, "other", "0").await, Signalled::Kept);
     assert_eq!(w.state(task.id).await, State::Waiting);

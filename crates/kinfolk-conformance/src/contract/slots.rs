@@ -3,8 +3,8 @@
 use kinfolk_core::operate::Cancelled;
 use kinfolk_core::{ClaimedTask, Outcome, Retry, Rule, Settled, State, TaskId};
 
-use crate::flow::{fan_out, listening, sleeping, waiting_for};
 use crate::family::children;
+use crate::flow::{fan_out, listening, sleeping, waiting_for};
 use crate::world::{LEASE, World, failed, ids, secs};
 
 const ACME: [(&str, &str); 2] = [("tenant", "acme"), ("zone", "north")];

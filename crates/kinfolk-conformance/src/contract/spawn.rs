@@ -9,7 +9,7 @@ use kinfolk_core::{
 use uuid::Uuid;
 
 use crate::family::{children, children_at_once, deep, done_with, families_at_once, home, on, these};
-use crate::world::{World, command, failed, json, unique_task, new_task, plain_command, queue_name, secs, settle_of};
+use crate::world::{World, command, failed, json, new_task, plain_command, queue_name, secs, settle_of, unique_task};
 
 /// A handler that left children behind waits for them: its result is kept, its worker is free, and it has not ended.
 pub async fn a_parent_waits_with_its_own_outcome_recorded(w: &World) {

@@ -5,12 +5,12 @@ use kinfolk_core::{
     Retry, RetryPolicy, Rule, Settled, State, StoreError, Suspend, Token, Unique, UniqueScope, When,
 };
 
+use crate::family::{children, children_at_once, counts, deep, follow_up, in_order, siblings, these};
 use crate::flow::{
     begun, fan_out, fan_out_of, having_made, key, listening, sleeping, step, suspend_of, under, waiting_again,
     waiting_for,
 };
-use crate::family::{children, children_at_once, counts, deep, follow_up, in_order, siblings, these};
-use crate::world::{World, failed, unique_task, new_task, plain_command, queue_name, secs};
+use crate::world::{World, failed, new_task, plain_command, queue_name, secs, unique_task};
 
 /// A suspended task waits without a worker; nothing of it is the end of an attempt.
 pub async fn a_suspended_task_waits_without_a_worker(w: &World) {
@@ -104,7 +104,8 @@ pub async fn a_sub_task_has_its_parents_attempts_in_the_end(w: &World) {
     let suspend = waiting_for(&root, fan_out_of("items", asked, Rule::FailFast));
     let alike = fan_out_of("alike", vec![new_task("report"), new_task("report")], Rule::FailFast);
     let fan_outs = [suspend.fan_outs.clone(), vec![alike]].concat();
-    w.suspend_and_wait(having_made(Suspend { fan_outs, ..suspend }, these([new_task("report"), new_task("export")]))).await;
+    w.suspend_and_wait(having_made(Suspend { fan_outs, ..suspend }, these([new_task("report"), new_task("export")])))
+        .await;
     let children = w.store.children(root.id, 0, 10).await.unwrap();
     let attempts: Vec<_> = children.iter().map(|child| child.max_attempts).collect();
     assert_eq!(attempts, [10, 3, 7, 3, 2, 7, 7, 7], "two that are spawned, then the sub-tasks");
@@ -454,7 +455,8 @@ pub async fn it_waits_for_what_it_names_alone(w: &World) {
     assert_eq!(w.state(root.id).await, State::Waiting, "it waits for no signal");
     w.complete(kids[0]).await;
     let root = w.start(root.id).await;
-    w.suspend_and_wait(Suspend { awaits: vec![Await { fan_out: numbers[1], wake_at: 1 }], ..listening(&root, "stop") }).await;
+    w.suspend_and_wait(Suspend { awaits: vec![Await { fan_out: numbers[1], wake_at: 1 }], ..listening(&root, "stop") })
+        .await;
     w.signal(root.id, "stop", "1").await;
     let root = w.start(root.id).await;
     w.suspend_and_wait(listening(&root, "third")).await;

@@ -3,7 +3,7 @@
 use kinfolk_core::inspect::Filter;
 use kinfolk_core::{Enqueued, Json, NewTask, OnDuplicate, Outcome, Retry, State, Unique, UniqueScope};
 
-use crate::world::{World, json, unique_task, later, new_task, secs};
+use crate::world::{World, json, later, new_task, secs, unique_task};
 
 fn key() -> Unique {
     Unique::key("order-1")
@@ -32,7 +32,8 @@ pub async fn a_duplicate_is_answered_with_the_task_that_holds_the_key(w: &World)
 
 /// Two tasks of one batch under one key are one task.
 pub async fn duplicates_within_one_batch_are_one_task(w: &World) {
-    let batch = [unique_task(merge(), r#"{"a":1}"#), unique_task(merge(), r#"{"b":2}"#), unique_task(merge(), r#"{"a":3}"#)];
+    let batch =
+        [unique_task(merge(), r#"{"a":1}"#), unique_task(merge(), r#"{"b":2}"#), unique_task(merge(), r#"{"a":3}"#)];
     let answers = w.store.enqueue(&batch).await.unwrap();
     let id = answers[0].id().unwrap();
     assert_eq!(answers, [Enqueued::Created(id), Enqueued::Merged(id), Enqueued::Merged(id)]);
@@ -188,7 +189,11 @@ pub async fn a_task_that_has_started_is_never_changed(w: &World) {
     let merge = active().on_duplicate(OnDuplicate::Merge);
     assert_eq!(w.put(unique_task(merge.clone(), r#"{"m":2}"#)).await, Enqueued::Existing(id));
     w.settle(&task, Outcome::Release).await;
-    assert_eq!(w.put(unique_task(merge, r#"{"m":2}"#)).await, Enqueued::Existing(id), "pending again, but it has started");
+    assert_eq!(
+        w.put(unique_task(merge, r#"{"m":2}"#)).await,
+        Enqueued::Existing(id),
+        "pending again, but it has started"
+    );
     assert_eq!(w.get(id).await.payload, json(r#"{"n":1}"#));
 }
 

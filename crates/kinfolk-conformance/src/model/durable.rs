@@ -51,7 +51,13 @@ impl Engine {
         Ok(())
     }
 
-    pub(super) fn take_signal(&mut self, id: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<TakenSignal> {
+    pub(super) fn take_signal(
+        &mut self,
+        id: TaskId,
+        token: Token,
+        key: &Key,
+        name: &SignalName,
+    ) -> Answer<TakenSignal> {
         let step = |value| Checkpoint { key: key.clone(), kind: StepKind::Signal, digest: String::new(), value };
         Record { task: id, token, checkpoints: vec![step(Json::null())] }.check()?;
         if !self.runs_under(id, token) {

@@ -191,8 +191,10 @@ impl Engine {
         let task = &self.tasks[&id].task;
         let line = self.line(|row| row.task.gate == Some(Gate::Open) && row.task.queue == task.queue);
         let mine = (task.priority, task.position, id);
-        let ahead =
-            line.iter().map(|id| &self.tasks[id].task).filter(|other| (other.priority, other.position, other.id) < mine);
+        let ahead = line
+            .iter()
+            .map(|id| &self.tasks[id].task)
+            .filter(|other| (other.priority, other.position, other.id) < mine);
         ahead.take(PAGE_MAX).count() as u64
     }
 

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::slice;
 use std::time::Duration;
 
-use kinfolk_core::admit::{self, Need, KeyRoom};
-use kinfolk_core::limits::{FAILED_TRIES_MAX, DELAY_MAX};
+use kinfolk_core::admit::{self, KeyRoom, Need};
+use kinfolk_core::limits::{DELAY_MAX, FAILED_TRIES_MAX};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
     CommandName, Gate, GroupName, GroupRef, GroupSpec, Groups, InputError, Keys, NewTask, Rate, Rejection, Setting,

@@ -97,7 +97,8 @@ impl Engine {
     pub(super) fn insert_child(&mut self, new: &NewTask, maker: TaskId, child_of: ChildOf, gate: Option<Gate>) {
         let row = &self.tasks[&child_of.parent];
         let position = self.tasks[&row.task.root].task.position;
-        let mut birth = Birth { priority: row.task.priority, position, gate, maker: Some(maker), child_of: Some(child_of) };
+        let mut birth =
+            Birth { priority: row.task.priority, position, gate, maker: Some(maker), child_of: Some(child_of) };
         if self.has(Bug::ChildPriorityFromTheCommand) {
             birth.priority = self.commands[&new.command].priority;
         }

@@ -55,7 +55,8 @@ impl Engine {
             return Ok(if self.has(Bug::RepeatIsStale) { Settled::Stale } else { Settled::Repeated(state) });
         }
         let mut next = decide::settle(&self.facts(settle.task), &settle.outcome);
-        if self.has(Bug::SnoozeCostsAnAttempt) && matches!(settle.outcome, Outcome::Snooze(_) | Outcome::YieldFamilySlot(_))
+        if self.has(Bug::SnoozeCostsAnAttempt)
+            && matches!(settle.outcome, Outcome::Snooze(_) | Outcome::YieldFamilySlot(_))
         {
             next.attempt += 1;
         }

@@ -20,8 +20,8 @@ use kinfolk_core::{
     Attempt, ChildResult, Claim, Claimed, Command, CommandName, Enqueued, Explanation, FanOut, FanOutId, GroupName,
     GroupRef, GroupView, Heartbeat, History, Inspect, Json, Key, KeyFilter, KeyView, NewTask, Operate, Policy, Produce,
     Progress, Queue, QueueName, ReadBy, Record, Recorded, Recovered, Report, Retried, Run, Schedule, ScheduleName,
-    Setting, Settle, Settled, SignalName, Signalled, Status, StatusName, Store, Suspend, TakenSignal, Tally, Task, TaskId,
-    Timestamp, Token, WakeSource, Work, WorkerId, WorkerSpec,
+    Setting, Settle, Settled, SignalName, Signalled, Status, StatusName, Store, Suspend, TakenSignal, Tally, Task,
+    TaskId, Timestamp, Token, WakeSource, Work, WorkerId, WorkerSpec,
 };
 
 use super::{Bug, Engine};

@@ -19,7 +19,8 @@ impl Engine {
     pub(super) fn register_worker(&mut self, spec: &WorkerSpec) -> Answer<()> {
         spec.check()?;
         let now = self.now;
-        let fresh = WorkerRow { spec: spec.clone(), started_at: now, lease_until: now, steady_since: now, minutes_recorded: 0 };
+        let fresh =
+            WorkerRow { spec: spec.clone(), started_at: now, lease_until: now, steady_since: now, minutes_recorded: 0 };
         let row = self.workers.entry(spec.id).or_insert(fresh);
         row.spec = spec.clone();
         row.renew(now);

@@ -5,10 +5,10 @@
 
 mod fill;
 mod handlers;
-mod with_keys;
 mod plan;
 mod script;
 mod script_families;
+mod with_keys;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 use crate::flows::{GO, signal_value};
 
 pub use handlers::{EFFECT, HOLD, KILL, NOTE};
-pub use with_keys::{WITH_KEYS, WithKeys, Passed, Room, SPARE, enter_rooms, command_with_keys, passed_file};
 pub use plan::{FAMILY, FollowUp, LEAF, MENDED, Plan};
+pub use with_keys::{Passed, Room, SPARE, WITH_KEYS, WithKeys, command_with_keys, enter_rooms, passed_file};
 
 /// What a victim does.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail, ensure};
 use kinfolk_core::{Command, GroupSpec, Groups, KeyFilter, Keys, NewTask, State, Store, TaskId};
 use kinfolk_faults::bed::{Bed, Kind};
-use kinfolk_faults::with_keys::assert_limits;
 use kinfolk_faults::sound::wait_drained;
-use kinfolk_faults::victim::{WITH_KEYS, WithKeys, Orders, Room, command_with_keys, made};
+use kinfolk_faults::victim::{Orders, Room, WITH_KEYS, WithKeys, command_with_keys, made};
+use kinfolk_faults::with_keys::assert_limits;
 
 use crate::late_worker::{refusals, stop};
 use crate::{PATIENCE, ledger, start, worker};

@@ -166,7 +166,8 @@ fn entry(root: i64, task: i64) -> Entry {
 #[test]
 fn families_that_overlap_are_seen() {
     let (first, second) = (entry(1, 1), entry(2, 2));
-    let one_by_one = [&first, &second].map(|entry| [JournalLine::Begin(entry.clone()), JournalLine::End(entry.clone())]).concat();
+    let one_by_one =
+        [&first, &second].map(|entry| [JournalLine::Begin(entry.clone()), JournalLine::End(entry.clone())]).concat();
     assert!(never_overlap(&one_by_one).is_ok());
     let mixed = [JournalLine::Begin(first.clone()), JournalLine::Begin(second), JournalLine::End(first)];
     assert!(never_overlap(&mixed).is_err());

@@ -10,11 +10,11 @@ use kinfolk_core::{GroupName, GroupSpec, Groups, Keys};
 use kinfolk_faults::bed::{Bed, Kind, open_pooled};
 use kinfolk_faults::families::assert_whole;
 use kinfolk_faults::journal;
-use kinfolk_faults::with_keys::assert_limits;
 use kinfolk_faults::ledger::{Ledger, TABLE};
 use kinfolk_faults::sound::{all_tasks, assert_sound, wait_drained};
 use kinfolk_faults::victim::{EFFECT, FAMILY, FollowUp, NOTE, Orders, Plan, both, made, tasks};
-use kinfolk_faults::victim::{WITH_KEYS, WithKeys, Room, command_with_keys};
+use kinfolk_faults::victim::{Room, WITH_KEYS, WithKeys, command_with_keys};
+use kinfolk_faults::with_keys::assert_limits;
 use kinfolk_testkit::{Bouncer, Cluster, Stop, Tools, signal};
 use tokio::task::JoinSet;
 

@@ -9,10 +9,10 @@ use kinfolk_core::{Command, CommandName, GroupName, GroupRef, GroupSpec, Groups,
 use kinfolk_core::{State, TaskId, Timestamp};
 use kinfolk_faults::bed::{Bed, Kind};
 use kinfolk_faults::journal;
-use kinfolk_faults::with_keys::{Stay, Stays, assert_limits, judge_seen, most_at_once, never_passed};
 use kinfolk_faults::process::Process;
 use kinfolk_faults::sound::{all_tasks, wait_drained};
-use kinfolk_faults::victim::{WITH_KEYS, WithKeys, Orders, Room, enter_rooms, command_with_keys, made, passed_file};
+use kinfolk_faults::victim::{Orders, Room, WITH_KEYS, WithKeys, command_with_keys, enter_rooms, made, passed_file};
+use kinfolk_faults::with_keys::{Stay, Stays, assert_limits, judge_seen, most_at_once, never_passed};
 
 use crate::flows::assert_no_deadlock;
 use crate::kill_loop::{losses, wait_running};

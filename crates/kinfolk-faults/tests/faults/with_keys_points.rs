@@ -8,9 +8,9 @@ use anyhow::{Context, Result};
 use kinfolk_core::crash::GROUP_POINTS;
 use kinfolk_core::{Command, GroupSpec, Groups, Keys, NewTask};
 use kinfolk_faults::bed::{Bed, Kind};
-use kinfolk_faults::with_keys::assert_limits;
 use kinfolk_faults::sound::wait_drained;
-use kinfolk_faults::victim::{WITH_KEYS, WithKeys, Mode, Orders, Room, SPARE, command_with_keys, made};
+use kinfolk_faults::victim::{Mode, Orders, Room, SPARE, WITH_KEYS, WithKeys, command_with_keys, made};
+use kinfolk_faults::with_keys::assert_limits;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 

@@ -101,7 +101,13 @@ pub(crate) fn heads(conn: &Connection, group_id: i64, key: &str) -> Result<Vec<(
 }
 
 /// The next one behind a task that waits, or waited, behind a key: of the same queue, command and lane.
-pub(crate) fn next(conn: &Connection, head: &LinePoint, group_id: i64, key: &str, rides: bool) -> Result<Option<LinePoint>> {
+pub(crate) fn next(
+    conn: &Connection,
+    head: &LinePoint,
+    group_id: i64,
+    key: &str,
+    rides: bool,
+) -> Result<Option<LinePoint>> {
     let mut statement = conn.prepare_cached(include_str!("../../sql/admission/blocked/next.sql"))?;
     let (queue_id, command_id, lane) = (head.queue_id, head.command_id, head.lane.as_str());
     let (blocked_as, (priority, position, id)) = (blocked_as_what(head.suspect, rides), head.stand);
@@ -203,7 +209,9 @@ pub(crate) fn open(session: &mut Session<'_>, group_id: i64, command_id: Option<
     let mut statement = session.sql(include_str!("../../sql/admission/blocked/queues.sql"))?;
     let queues = statement.query_map([group_id], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
     session.news.queues.extend(queues);
-    session.sql(include_str!("../../sql/admission/blocked/remove_ready_of_group.sql"))?.execute((group_id, command_id))?;
+    session
+        .sql(include_str!("../../sql/admission/blocked/remove_ready_of_group.sql"))?
+        .execute((group_id, command_id))?;
     session.sql(include_str!("../../sql/admission/blocked/open_group.sql"))?.execute((group_id, command_id))?;
     Ok(())
 }

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use kinfolk_core::admit::Need;
-use kinfolk_core::limits::{FAILED_TRIES_MAX, CLAIM_BATCH_MAX};
+use kinfolk_core::limits::{CLAIM_BATCH_MAX, FAILED_TRIES_MAX};
 
 use rusqlite::CachedStatement;
 
@@ -173,7 +173,13 @@ impl<'a> Entry<'a> {
     }
 
     /// A candidate waits behind a key. One that has been sent from key to key for long has room kept for it.
-    fn block(&mut self, point: &LinePoint, candidate: &Candidate, needs: Vec<Need<usize>>, behind: usize) -> Result<Fate> {
+    fn block(
+        &mut self,
+        point: &LinePoint,
+        candidate: &Candidate,
+        needs: Vec<Need<usize>>,
+        behind: usize,
+    ) -> Result<Fate> {
         let rides = needs.iter().any(|need| need.key == behind && !need.takes_slot);
         let (group_id, key) = self.rooms.name(behind);
         let same = candidate.blocked.as_ref().is_some_and(|(group, blocked)| *group == group_id && blocked == key);

@@ -6,8 +6,8 @@ use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 use rusqlite::CachedStatement;
 
-use crate::admission::entry::{Entry, Fate};
 use crate::admission::blocked::{self, LinePoint};
+use crate::admission::entry::{Entry, Fate};
 use crate::error::Result;
 use crate::family::Lane;
 use crate::limits::QueueRoom;
@@ -205,7 +205,14 @@ impl<'a> MergedLine<'a> {
     }
 
     /// The one behind a task that waited behind a key, which has room for more.
-    fn look_behind(&mut self, session: &Session<'_>, head: &LinePoint, group_id: i64, key: &str, rides: bool) -> Result<()> {
+    fn look_behind(
+        &mut self,
+        session: &Session<'_>,
+        head: &LinePoint,
+        group_id: i64,
+        key: &str,
+        rides: bool,
+    ) -> Result<()> {
         if let Some(next) = blocked::next(session.conn, head, group_id, key, rides)? {
             self.heads.push(Reverse((next.stand, Source::Behind(self.behind.len()))));
             self.behind.push(next);

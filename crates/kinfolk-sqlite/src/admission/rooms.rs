@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use kinfolk_core::admit::{self, Need, KeyRoom};
+use kinfolk_core::admit::{self, KeyRoom, Need};
 use kinfolk_core::{Rate, TaskId, Timestamp};
 use rusqlite::{CachedStatement, OptionalExtension};
 

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::durable::verdict;
 use crate::error::Result;
 use crate::family::whereabouts;
-use crate::family::{self, Member, Lane};
+use crate::family::{self, Lane, Member};
 use crate::rows::worker_from;
 use crate::session::Session;
 use crate::slots;

@@ -192,7 +192,15 @@ impl<'m> Nest<'m> {
     /// A nest for children of this task.
     fn of(maker: &'m Maker, fan_out_id: i64) -> Self {
         let Maker { id, depth, priority, position, keys, .. } = maker;
-        Self { parent_id: id.0, depth: depth + 1, priority: *priority, position: *position, fan_out_id, awaited: None, keys }
+        Self {
+            parent_id: id.0,
+            depth: depth + 1,
+            priority: *priority,
+            position: *position,
+            fan_out_id,
+            awaited: None,
+            keys,
+        }
     }
 
     /// Makes one more child, unless another task holds its key.

@@ -3,7 +3,7 @@
 use kinfolk_core::{State, StoreError, TaskId};
 
 use crate::error::{Result, unreadable};
-use crate::family::{Member, Lane};
+use crate::family::{Lane, Member};
 use crate::session::Session;
 
 /// Where a task is.

@@ -31,7 +31,8 @@ pub(crate) fn cancel(session: &mut Session<'_>, id: TaskId) -> Result<Cancelled>
 /// Asks for the end of one task that is not terminal, and of what is below it.
 fn member(session: &mut Session<'_>, task: &Whereabouts) -> Result<()> {
     let id = task.member.id;
-    let open = if task.was_suspended || task.state == State::Waiting { verdict::open_fan_outs(session, id)? } else { vec![] };
+    let open =
+        if task.was_suspended || task.state == State::Waiting { verdict::open_fan_outs(session, id)? } else { vec![] };
     match task.state {
         State::Pending if open.is_empty() => {
             blocked::leave(session, id, true)?;

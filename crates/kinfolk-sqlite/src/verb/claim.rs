@@ -114,7 +114,13 @@ impl Look {
         let mut statement = session.sql(include_str!("../../sql/claim/look.sql"))?;
         let look = statement.query_row((queue_id, claim.worker.0.as_bytes()), |row| {
             let suspects = row.get(2)?;
-            Ok(Self { follow_ups: row.get(0)?, lanes: row.get(1)?, suspects, may_take_suspect: suspects, has_ready: false })
+            Ok(Self {
+                follow_ups: row.get(0)?,
+                lanes: row.get(1)?,
+                suspects,
+                may_take_suspect: suspects,
+                has_ready: false,
+            })
         })?;
         Ok(look)
     }
@@ -192,7 +198,13 @@ fn next_due(session: &Session<'_>, queue_id: i64) -> Result<Option<Timestamp>> {
     Ok(statement.query_row([queue_id], |row| row.get(0)).optional()?.map(Timestamp::from_micros))
 }
 
-fn take(session: &mut Session<'_>, claim: &Claim, line: &[Picked], room: &QueueRoom, fair: bool) -> Result<Vec<ClaimedTask>> {
+fn take(
+    session: &mut Session<'_>,
+    claim: &Claim,
+    line: &[Picked],
+    room: &QueueRoom,
+    fair: bool,
+) -> Result<Vec<ClaimedTask>> {
     let mut take = session.sql(include_str!("../../sql/claim/take.sql"))?;
     let mut taken = session.sql(include_str!("../../sql/claim/taken.sql"))?;
     let (worker, token) = (claim.worker.0.as_bytes(), claim.token.0.as_bytes());

@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 use super::extract::{Named, Query, page_size};
 use super::form::{CourseForm, ProgressForm, RunForm, StateForm, TallyForm, TaskForm};
 use crate::app::Shared;
-use crate::graph::{Graph, FamilySource, Node, made_by};
+use crate::graph::{FamilySource, Graph, Node, made_by};
 use crate::problem::Problem;
 use crate::view::View;
 use crate::visit::Visit;

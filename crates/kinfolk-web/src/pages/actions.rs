@@ -13,9 +13,9 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use kinfolk_core::operate::Action;
 
+use super::address::Address;
 use super::frame::Frame;
 use super::part::words;
-use super::address::Address;
 use super::{error, render};
 use crate::problem::Problem;
 use crate::visit::Visit;

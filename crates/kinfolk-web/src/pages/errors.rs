@@ -5,9 +5,9 @@ use axum::response::Response;
 use kinfolk_core::error_log::{ErrorFilter, LoggedError};
 use kinfolk_core::{CommandName, QueueName, TaskId, Timestamp};
 
+use super::address::Address;
 use super::frame::Frame;
 use super::part::{Moment, Named, words};
-use super::address::Address;
 use super::{render, show};
 use crate::problem::Problem;
 use crate::visit::Visit;

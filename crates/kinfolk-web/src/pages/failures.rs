@@ -11,10 +11,10 @@ use kinfolk_core::inspect::Filter;
 use kinfolk_core::{FailureKind, State};
 
 use self::common::Common;
+use super::address::Address;
 use super::ask::Ask;
 use super::frame::Frame;
 use super::part::{Moment, Named, Trend, words};
-use super::address::Address;
 use super::span::{self, Choice, Span};
 use super::{actions, render, show};
 use crate::problem::Problem;

@@ -8,10 +8,10 @@ use kinfolk_core::group::TOTAL;
 use kinfolk_core::{CommandName, GroupName, GroupRef, GroupView, KeyFilter, KeyView, Rate, Timestamp};
 
 use self::opened::Opened;
+use super::address::Address;
 use super::ask::Ask;
 use super::frame::Frame;
 use super::part::{Moment, words};
-use super::address::Address;
 use super::{actions, render, show};
 use crate::problem::Problem;
 use crate::visit::Visit;

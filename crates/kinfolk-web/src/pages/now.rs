@@ -11,12 +11,12 @@ use kinfolk_core::inspect::{Filter, Finding, Stats};
 use kinfolk_core::{FailureKind, KeyFilter, KeyView, Queue, State, Timestamp};
 
 use self::looks::Look;
+use super::address::Address;
 use super::failures::{self, Cause};
 use super::frame::Frame;
 use super::going::{Going, Names};
 use super::minutes::{self, Course};
 use super::part::{Badge, Bar, Moment, Named, Spark, Stair, words};
-use super::address::Address;
 use super::span::{self, Choice, Span};
 use super::tasks::counted_words;
 use super::{actions, pending, queues, render, show, workers};

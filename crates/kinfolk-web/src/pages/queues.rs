@@ -8,13 +8,13 @@ use kinfolk_core::inspect::{Filter, Stats};
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{KeyFilter, Queue, QueueName, State, Timestamp};
 
+use super::address::Address;
 use super::ask::Ask;
 use super::frame::Frame;
 use super::going::Names;
 use super::minutes::Course;
 use super::part::{Moment, Spark, words};
 use super::pending::{self, Facts, Sums};
-use super::address::Address;
 use super::span;
 use super::tasks;
 use super::{actions, render, show};

@@ -5,10 +5,10 @@ use axum::extract::Path;
 use axum::response::Response;
 use kinfolk_core::{Schedule, ScheduleName, Timestamp};
 
+use super::address::Address;
 use super::ask::Ask;
 use super::frame::Frame;
 use super::part::{Badge, Moment, Named, words};
-use super::address::Address;
 use super::{actions, cron, render, show};
 use crate::problem::Problem;
 use crate::visit::Visit;
@@ -75,7 +75,13 @@ async fn list(visit: &Visit, address: &Address, only: Option<String>) -> Result<
     render(&Page { frame, heading, rows, is_one: only.is_some() })
 }
 
-async fn row(visit: &Visit, address: &Address, schedule: &Schedule, now: Timestamp, open: bool) -> Result<Row, Problem> {
+async fn row(
+    visit: &Visit,
+    address: &Address,
+    schedule: &Schedule,
+    now: Timestamp,
+    open: bool,
+) -> Result<Row, Problem> {
     let last = match (schedule.last_task, schedule.last_at) {
         // The task may be pruned, or on a queue that the caller may not see.
         (Some(id), Some(at)) => visit

@@ -46,8 +46,11 @@ impl Span {
 
     /// All of them as links.
     pub(crate) fn choices(self, address: &Address, all: &[Self]) -> Vec<Choice> {
-        let choice =
-            |span: &Self| Choice { name: span.name, href: address.with("span", Some(span.word)), current: *span == self };
+        let choice = |span: &Self| Choice {
+            name: span.name,
+            href: address.with("span", Some(span.word)),
+            current: *span == self,
+        };
         all.iter().map(choice).collect()
     }
 

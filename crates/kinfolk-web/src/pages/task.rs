@@ -12,12 +12,12 @@ use kinfolk_core::{FanOutId, Gate, History, State, Task, TaskId, Timestamp};
 
 use self::relatives::{Cause, RELATIVES_SHOWN, Relative};
 use self::runs::RunRow;
+use super::address::Address;
 use super::ask::Ask;
-use super::family::{Course, Timeline, Scale, axis_alone, began, median};
+use super::family::{Course, Scale, Timeline, axis_alone, began, median};
 use super::frame::Frame;
 use super::going::{Going, Names};
 use super::part::{Badge, Bar, JsonTree, Moment, Named, words};
-use super::address::Address;
 use super::why::{self, Around, Why};
 use super::{actions, render, show};
 use crate::problem::Problem;
@@ -143,8 +143,9 @@ async fn task(visit: &Visit, address: &Address, id: &str) -> Result<Response, Pr
         family_href: visit.links.to(&format!("/families/{}", task.root)),
         family_bar: (progress.family.total > 0).then(|| Bar::tally(&progress.family)),
         relatives: relatives::relatives(visit, &task).await?,
-        relatives_more: (tally.total > RELATIVES_SHOWN as u64)
-            .then(|| (words::count(tally.total - RELATIVES_SHOWN as u64), visit.links.to(&format!("/tasks?parent={id}")))),
+        relatives_more: (tally.total > RELATIVES_SHOWN as u64).then(|| {
+            (words::count(tally.total - RELATIVES_SHOWN as u64), visit.links.to(&format!("/tasks?parent={id}")))
+        }),
         frame,
     };
     render(&page)

@@ -9,10 +9,10 @@ use kinfolk_core::operate::Action;
 use kinfolk_core::{CommandName, State, Task, Timestamp};
 
 use self::leaf::Leaf;
+use super::address::{Address, addressed};
 use super::frame::Frame;
 use super::going::{Going, Names};
 use super::part::{Badge, Bar, Moment, Named, words};
-use super::address::{Address, addressed};
 use super::query::{self, Chip};
 use super::{actions, render, show};
 use crate::link::Links;

@@ -8,9 +8,9 @@ use kinfolk_core::Timestamp;
 use kinfolk_core::held::{Held, HeldBy};
 use kinfolk_core::worker::WorkerView;
 
+use super::address::Address;
 use super::frame::Frame;
 use super::part::{Moment, Named, words};
-use super::address::Address;
 use super::{render, show};
 use crate::problem::Problem;
 use crate::visit::Visit;

@@ -36,8 +36,8 @@
 
 mod by_hand;
 mod clock;
-mod left;
 mod cuttable_store;
+mod left;
 mod tree;
 
 use std::fmt;

@@ -119,7 +119,11 @@ impl MinuteRecords {
         self.number += 1;
         for share in &shared.shares {
             let done = share.sums.take().into_iter();
-            self.records.extend(done.map(|(command, figures)| MinuteRecord { queue: share.queue.clone(), command, figures }));
+            self.records.extend(done.map(|(command, figures)| MinuteRecord {
+                queue: share.queue.clone(),
+                command,
+                figures,
+            }));
         }
     }
 

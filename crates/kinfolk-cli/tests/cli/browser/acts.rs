@@ -57,7 +57,11 @@ fn what_matches_is_counted_by_command(site: &Site) {
     site.says("These are all.");
     site.browser.click("main table a[href*='command=noop']");
     site.browser.until("they are listed", "document.querySelector('table.tasks')");
-    assert!(site.address().contains("state=completed") && site.address().contains("command=noop"), "{}", site.address());
+    assert!(
+        site.address().contains("state=completed") && site.address().contains("command=noop"),
+        "{}",
+        site.address()
+    );
 }
 
 fn a_task_that_failed_is_retried(site: &Site) {

@@ -5,8 +5,8 @@ use kinfolk_core::limits::LOOK_MAX;
 use kinfolk_core::operate::Action;
 
 use super::{Done, Plan, Sent};
-use crate::pages::part::words;
 use crate::pages::address::Address;
+use crate::pages::part::words;
 use crate::pages::query;
 use crate::problem::Problem;
 use crate::visit::Visit;

@@ -3,8 +3,8 @@
 mod axis;
 mod course;
 mod graph;
-mod timeline;
 mod row;
+mod timeline;
 mod walk;
 mod window;
 
@@ -21,19 +21,19 @@ use self::graph::Graph;
 use self::row::{Drawing, Row};
 use self::walk::{TreeRow, Walk, What};
 use self::window::Window;
+use super::address::Address;
 use super::ask::Ask;
 use super::frame::{Frame, ROWS_MAX};
 use super::going::{Names, report_words};
 use super::part::{Badge, Bar, Moment, Named, words};
-use super::address::Address;
 use super::why::{self, Around, Why};
 use super::{actions, render, show};
 use crate::problem::Problem;
 use crate::visit::Visit;
 
 pub(crate) use self::course::{Course, awaited_words, began};
-pub(crate) use self::timeline::Timeline;
 pub(crate) use self::row::median;
+pub(crate) use self::timeline::Timeline;
 
 /// How many tasks a second a family had is told from so many on.
 const PACE_FROM: u64 = 1_000;
@@ -299,7 +299,12 @@ fn whole_bar(family: &Tally, lines: &[TreeRow]) -> Bar {
     )
 }
 
-fn legend(root: &Task, family: &Tally, lines: &[TreeRow], visit: &Visit) -> Vec<(&'static str, String, String, String)> {
+fn legend(
+    root: &Task,
+    family: &Tally,
+    lines: &[TreeRow],
+    visit: &Visit,
+) -> Vec<(&'static str, String, String, String)> {
     let (running, waiting) = open_states(lines);
     let pending = family.open().saturating_sub(running + waiting);
     let href = |state: &str| visit.links.to(&format!("/tasks?root={}&state={state}", root.id));

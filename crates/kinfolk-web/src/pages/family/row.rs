@@ -10,10 +10,10 @@ use super::timeline::Timeline;
 use super::walk::{ByCommand, TreeRow, What};
 use crate::graph::LOUDEST;
 use crate::link::Links;
+use crate::pages::address::Address;
 use crate::pages::frame::ROWS_MAX;
 use crate::pages::going::{Going, Names};
 use crate::pages::part::{Badge, Bar, Moment, Named, words};
-use crate::pages::address::Address;
 
 /// Deeper rows are drawn no further to the right.
 const DEPTH_SHOWN: usize = 6;
@@ -245,7 +245,12 @@ impl Drawing<'_> {
     }
 }
 
-fn fan_timeline(axis: &Axis, class: &'static str, (courses, ended): (&[Course], &[Timestamp]), tally: &Tally) -> Timeline {
+fn fan_timeline(
+    axis: &Axis,
+    class: &'static str,
+    (courses, ended): (&[Course], &[Timestamp]),
+    tally: &Tally,
+) -> Timeline {
     let class = if class == "waiting" { "running" } else { class };
     match courses.len() {
         0 if !ended.is_empty() => Timeline::pace(ended, tally.ended(), axis, class),

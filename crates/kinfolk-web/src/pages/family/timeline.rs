@@ -83,7 +83,8 @@ impl Timeline {
         };
         (timeline.signals, timeline.steps) = (points(&course.signals), points(&course.steps));
         let end = course.stretches.iter().filter_map(|stretch| stretch.to).max().map(|end| axis.x(end));
-        timeline.note = note.zip(end.filter(|end| *end < 80.0)).map(|(note, end)| (percent(end), words::short(&note, 60)));
+        timeline.note =
+            note.zip(end.filter(|end| *end < 80.0)).map(|(note, end)| (percent(end), words::short(&note, 60)));
         timeline
     }
 

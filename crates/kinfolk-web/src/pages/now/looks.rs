@@ -8,9 +8,9 @@ use kinfolk_core::inspect::{Finding, Health};
 use kinfolk_core::{CommandName, KeyView, Timestamp};
 
 use super::Site;
+use crate::pages::address::Address;
 use crate::pages::ask::Ask;
 use crate::pages::part::{Moment, words};
-use crate::pages::address::Address;
 use crate::pages::why::Sentence;
 use crate::pages::{groups, workers};
 use crate::visit::Visit;
