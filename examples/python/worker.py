@@ -150,7 +150,7 @@ class Worker:
         rows = await self.call(CLAIM, worker=self.id, token=token, queue=self.queue, commands=list(self.handlers), room=room)
         *tasks, last = sorted(rows, key=lambda row: row["id"] is None)
         turns = last["turns"]
-        tasks.sort(key=lambda row: turns.index(row["id"]) if turns else (row["priority"], row["place"], row["id"]))
+        tasks.sort(key=lambda row: turns.index(row["id"]) if turns else (row["priority"], row["position"], row["id"]))
         for row in tasks:
             attempt = self.held[row["id"]] = Attempt(self, row, token)
             attempt.running = asyncio.create_task(self.run(attempt))

@@ -180,7 +180,7 @@ export class Worker {
     const tasks = rows.filter((row) => row.id !== null).sort((one, other) =>
       last.turns
         ? last.turns.indexOf(one.id) - last.turns.indexOf(other.id)
-        : one.priority - other.priority || one.place - other.place || Number(one.id) - Number(other.id));
+        : one.priority - other.priority || one.position - other.position || Number(one.id) - Number(other.id));
     for (const row of tasks) {
       const attempt = new Attempt(this, row, token);
       this.held.set(attempt.id, attempt);

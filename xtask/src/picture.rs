@@ -42,7 +42,7 @@ const STYLE: &str = "text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,m
     #s{animation-iteration-count:infinite;animation-timing-function:step-end}";
 
 /// A line, and when it was there.
-struct Line {
+struct TimedLine {
     at: Duration,
     text: String,
 }
@@ -57,11 +57,11 @@ pub(crate) fn take(root: &Path) -> Result<bool> {
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder)?;
     let typed = format!("kinfolk {}", ARGUMENTS.join(" "));
-    let prompt = |at, text: &str| Line { at, text: format!("\u{1b}[32m$\u{1b}[0m {text}") };
+    let prompt = |at, text: &str| TimedLine { at, text: format!("\u{1b}[32m$\u{1b}[0m {text}") };
     let mut lines = vec![prompt(Duration::ZERO, &typed)];
     lines.extend(record(root, &folder, TYPING, KILL_AT, true)?);
     let killed = lines.last().map_or(TYPING, |line| line.at) + TYPING;
-    lines.push(Line { at: killed, text: "\u{1b}[31mKilled\u{1b}[0m (kill -9)".to_owned() });
+    lines.push(TimedLine { at: killed, text: "\u{1b}[31mKilled\u{1b}[0m (kill -9)".to_owned() });
     lines.push(prompt(killed + TYPING, &typed));
     lines.extend(record(root, &folder, killed + TYPING * 2, END_AT, false)?);
     fs::write(root.join(FILE), draw(&lines))?;
@@ -70,7 +70,7 @@ pub(crate) fn take(root: &Path) -> Result<bool> {
 }
 
 /// What the demo prints until a line with this in it, from a moment on. It is killed then, or ends by itself.
-fn record(root: &Path, folder: &Path, from: Duration, until: &str, kill: bool) -> Result<Vec<Line>> {
+fn record(root: &Path, folder: &Path, from: Duration, until: &str, kill: bool) -> Result<Vec<TimedLine>> {
     let mut process = Command::new(root.join("target/debug/kinfolk"))
         .current_dir(folder)
         .args(["--color", "always"])
@@ -83,7 +83,7 @@ fn record(root: &Path, folder: &Path, from: Duration, until: &str, kill: bool) -
     for text in BufReader::new(process.stdout.take().context("no output")?).lines() {
         let text = text?;
         let is_last = text.contains(until);
-        lines.push(Line { at: from + begun.elapsed(), text });
+        lines.push(TimedLine { at: from + begun.elapsed(), text });
         if is_last || begun.elapsed() > PATIENCE {
             break;
         }
@@ -99,7 +99,7 @@ fn record(root: &Path, folder: &Path, from: Duration, until: &str, kill: bool) -
 }
 
 /// The lines as a picture: each comes at its moment, and what does not fit moves up.
-fn draw(lines: &[Line]) -> String {
+fn draw(lines: &[TimedLine]) -> String {
     let end = lines.last().map_or(REST, |line| line.at + REST).as_secs_f64();
     let percent = |at: Duration| at.as_secs_f64() / end * 100.0;
     let (width, height) = (COLUMNS * 8 + 24, ROWS * LINE + 28);

@@ -144,13 +144,13 @@ fn report(unclean: &[&str]) {
 
 /// Ends the processes that the tests started and left behind. Returns how many there were.
 fn end_leftovers() -> usize {
-    let mark = format!("{RUN_VARIABLE}={}", process::id());
+    let tag = format!("{RUN_VARIABLE}={}", process::id());
     let mut ended = 0;
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
         let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-        if pid != process::id() && environment.split(|byte| *byte == 0).any(|line| line == mark.as_bytes()) {
+        if pid != process::id() && environment.split(|byte| *byte == 0).any(|line| line == tag.as_bytes()) {
             let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
             println!("a test left process {pid} behind: {}", String::from_utf8_lossy(&words).replace('\0', " "));
             let _ = kinfolk_testkit::signal("KILL", pid);

@@ -13,12 +13,12 @@ pub(crate) type GivenKeys = Vec<(GroupName, String)>;
 /// Reads keys of a task: `tenant=acme`, or `tenant=acme,message=m-1`. Whatever stands behind a `=` is the key, up to a comma
 /// that another name and a `=` follow.
 pub(crate) fn parse_keys(text: &str) -> Result<GivenKeys, InputError> {
-    let begins = |place: usize| {
-        text[place + 1..].split_once('=').is_some_and(|(name, _)| GroupName::new(name.trim_start()).is_ok())
+    let begins = |index: usize| {
+        text[index + 1..].split_once('=').is_some_and(|(name, _)| GroupName::new(name.trim_start()).is_ok())
     };
     let mut keys = Vec::new();
     let mut from = 0;
-    let commas = text.match_indices(',').map(|(place, _)| place).filter(|&place| begins(place));
+    let commas = text.match_indices(',').map(|(index, _)| index).filter(|&index| begins(index));
     for end in commas.chain([text.len()]) {
         let (name, key) = named(text[from..end].trim_start(), "a key", "tenant=acme")?;
         check_key(key)?;

@@ -79,8 +79,8 @@ fn usage(fault: &clap::Error) -> Exit {
 
 /// The text without arguments that may be the address of a database in the wrong place: there may be a password in one.
 fn without_addresses(mut text: String, kind: ErrorKind) -> String {
-    let marks: &[char] = if kind == ErrorKind::InvalidSubcommand { &['@', '=', ':'] } else { &['@'] };
-    for argument in std::env::args().skip(1).filter(|argument| argument.len() > 5 && argument.contains(marks)) {
+    let signs: &[char] = if kind == ErrorKind::InvalidSubcommand { &['@', '=', ':'] } else { &['@'] };
+    for argument in std::env::args().skip(1).filter(|argument| argument.len() > 5 && argument.contains(signs)) {
         text = text.replace(&argument, "…");
     }
     text

@@ -31,8 +31,8 @@ pub(crate) fn lines(path: &str) -> Result<Vec<Json>, Fault> {
         })?),
     };
     let mut payloads = Vec::new();
-    for (place, line) in BufReader::new(source).lines().enumerate() {
-        let at = |fault: &dyn std::fmt::Display| Fault::input(format!("line {} of {path}: {fault}", place + 1));
+    for (index, line) in BufReader::new(source).lines().enumerate() {
+        let at = |fault: &dyn std::fmt::Display| Fault::input(format!("line {} of {path}: {fault}", index + 1));
         let line = line.map_err(|fault| at(&fault))?;
         if !line.trim().is_empty() {
             payloads.push(Json::parse(&line).and_then(sized).map_err(|fault| at(&fault))?);

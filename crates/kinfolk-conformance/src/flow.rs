@@ -5,8 +5,8 @@
 
 use kinfolk_core::{
     Await, Checkpoint, ChildResult, ClaimedTask, FanOut, FanOutId, History, Json, Key, Made, NewFanOut, NewTask,
-    Outcome, ReadBy, Record, Recorded, Retry, Rule, Settled, SignalName, Signalled, State, StepKind, Suspend, Taken,
-    TaskId, Timestamp, Token,
+    Outcome, ReadBy, Record, Recorded, Retry, Rule, Settled, SignalName, Signalled, State, StepKind, Suspend,
+    TakenSignal, TaskId, Timestamp, Token,
 };
 
 use crate::world::{World, failed, json, new_task};
@@ -40,7 +40,7 @@ impl World {
     }
 
     /// Suspends a handler, which must wait then.
-    pub async fn park(&self, suspend: Suspend) {
+    pub async fn suspend_and_wait(&self, suspend: Suspend) {
         assert_eq!(self.suspend(suspend).await, Settled::Recorded(State::Waiting));
     }
 
@@ -57,7 +57,7 @@ impl World {
 
     /// Lets a running handler await a fan-out.
     pub async fn await_in(&self, task: ClaimedTask, new: NewFanOut) -> Flow {
-        self.park(waiting_for(&task, new)).await;
+        self.suspend_and_wait(waiting_for(&task, new)).await;
         let fan_out = self.latest(task.id).await;
         let kids = self.children_in(fan_out).await;
         Flow { task, fan_out, kids }
@@ -115,7 +115,7 @@ impl World {
     }
 
     /// Takes a signal and records it as a step of this name.
-    pub async fn take_signal(&self, task: &ClaimedTask, step: &str, name: &str) -> Taken {
+    pub async fn take_signal(&self, task: &ClaimedTask, step: &str, name: &str) -> TakenSignal {
         self.store.take_signal(task.id, task.token, &key(step), &signal_name(name)).await.unwrap()
     }
 }

@@ -33,7 +33,7 @@ pub trait TestStore: Send + Sync {
     async fn wipe(&self);
 
     /// A contract was kept here, and nobody is at work any more: what is dear to make may be kept for another one.
-    async fn hand_on(&self) {}
+    async fn return_to_pool(&self) {}
 }
 
 /// Runs one contract on an empty store, and checks the store's invariants.
@@ -42,7 +42,7 @@ pub async fn run(fixture: impl TestStore + 'static, contract: impl AsyncFnOnce(&
     let world = World::new(Arc::clone(&fixture)).await;
     contract(&world).await;
     world.sound().await;
-    fixture.hand_on().await;
+    fixture.return_to_pool().await;
 }
 
 #[async_trait]

@@ -9,12 +9,12 @@
 
 pub mod contract;
 mod crowd;
+pub mod family;
 pub mod flow;
 pub mod grouped;
 pub mod harness;
 pub mod history;
 pub mod invariants;
-pub mod kin;
 mod list;
 pub mod model;
 pub mod world;

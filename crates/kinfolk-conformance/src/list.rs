@@ -23,7 +23,7 @@ macro_rules! every_contract {
             ]
             audit: [
                 the_log_is_newest_first_in_pages, long_and_hostile_texts_are_cut, old_entries_are_pruned,
-                the_mark_moves_with_every_commit,
+                the_change_number_moves_with_every_commit,
             ]
             errors: [
                 every_attempt_that_fails_is_logged, only_failures_are_logged, a_repeated_settle_logs_nothing,
@@ -60,12 +60,12 @@ macro_rules! every_contract {
             ]
             claim: [
                 a_claimed_task_runs_on_its_worker, two_workers_never_get_the_same_task,
-                a_claim_never_takes_more_than_its_limit, tasks_come_by_priority_then_place_then_number,
+                a_claim_never_takes_more_than_its_limit, tasks_come_by_priority_then_position_then_number,
                 the_order_holds_across_commands, a_worker_gets_only_commands_it_handles, a_claim_stays_on_its_queue,
                 a_claim_of_nothing_is_empty, a_stranger_gets_lease_lost, a_task_is_claimed_from_the_moment_it_is_due,
                 a_claim_says_when_the_next_task_is_due, waiting_tasks_are_not_in_the_way,
-                all_that_is_due_is_opened_page_by_page, a_retried_task_keeps_its_place,
-                snoozed_and_released_tasks_keep_their_place, a_claim_marks_all_its_tasks_with_its_token,
+                all_that_is_due_is_opened_page_by_page, a_retried_task_keeps_its_position,
+                snoozed_and_released_tasks_keep_their_position, a_claim_gives_all_its_tasks_its_token,
                 the_count_of_running_tasks_is_shown_with_the_worker, a_task_can_go_round_many_times,
                 a_clock_set_back_does_no_harm,
             ]
@@ -77,7 +77,7 @@ macro_rules! every_contract {
                 a_shared_group_counts_over_queues, a_command_on_two_queues_has_one_group,
                 tasks_without_keys_pass_blocked_ones, a_claim_says_who_holds_slots,
                 a_claim_brings_the_keys_of_each_task, keys_stay_with_their_task, room_goes_to_those_who_stand_first,
-                a_repeated_claim_takes_no_second_slot, a_suspect_needs_room_too, a_held_up_root_takes_no_place,
+                a_repeated_claim_takes_no_second_slot, a_suspect_needs_room_too, a_held_up_root_takes_no_family_slot,
                 a_child_needs_both_kinds_of_room, a_task_for_later_needs_room_when_it_is_due,
                 other_commands_are_not_disturbed, a_limit_set_later_counts_those_that_run,
             ]
@@ -129,7 +129,7 @@ macro_rules! every_contract {
                 what_runs_or_has_ended_has_none, an_unknown_task_is_not_found, one_in_line_hears_how_many_are_before_it,
                 one_among_values_that_take_turns_hears_how_many_are_before_it, no_more_than_a_page_is_counted,
                 one_that_is_not_due, one_on_a_paused_queue, a_follow_up_of_an_open_family, one_in_order,
-                a_root_on_a_full_serial_queue, a_member_of_a_family_without_a_place,
+                a_root_on_a_full_serial_queue, a_member_of_a_family_without_room,
                 a_child_on_a_queue_full_of_children, one_under_full_keys, one_of_a_command_at_its_total,
                 one_under_an_empty_rate, a_suspect_without_a_worker_of_its_own, one_without_a_worker,
                 all_reasons_are_given, a_parent_that_waits, twenty_open_children_are_named,
@@ -285,10 +285,10 @@ macro_rules! every_contract {
                 migrating_at_once_is_told_busy_at_worst,
             ]
             minutes: [
-                notes_add_up_by_minute_queue_and_command, a_note_sent_again_counts_once, notes_of_one_call_add_up,
-                a_refused_note_leaves_nothing, old_minutes_are_pruned, a_claim_says_how_long_a_task_waited,
+                minute_records_add_up_by_minute_queue_and_command, a_minute_record_sent_again_counts_once, minute_records_of_one_call_add_up,
+                a_refused_minute_record_leaves_nothing, old_minutes_are_pruned, a_claim_says_how_long_a_task_waited,
             ]
-            parking: [
+            blocked: [
                 priority_and_age_decide_within_a_key, a_full_key_holds_up_no_other,
                 one_that_just_missed_the_last_slot_is_not_forgotten, a_cancelled_waiter_passes_its_turn_on,
                 waiters_on_a_paused_queue_hold_up_nobody, room_made_during_a_pause_is_not_forgotten,
@@ -296,7 +296,7 @@ macro_rules! every_contract {
                 a_removed_group_lets_waiters_start, a_recovery_lets_a_waiter_start, a_suspension_lets_a_waiter_start,
                 a_task_between_two_keys_starts_when_both_have_room, a_task_between_two_keys_holds_up_neither,
                 as_many_start_as_there_is_room_for, what_one_claim_leaves_the_next_one_takes,
-                a_waiter_keeps_its_place_in_line, a_waiter_may_be_made_to_wait_for_a_family, hundreds_of_waiters_drain,
+                a_waiter_keeps_its_position_in_line, a_waiter_may_be_made_to_wait_for_a_family, hundreds_of_waiters_drain,
                 a_freed_slot_wakes_the_queue_that_waits,
             ]
             progress: [
@@ -378,7 +378,7 @@ macro_rules! every_contract {
                 a_paused_queue_resumes_nobody,
             ]
             retry: [
-                a_failed_task_starts_afresh_at_its_old_place, a_cancelled_task_runs_without_the_old_request,
+                a_failed_task_starts_afresh_at_its_old_position, a_cancelled_task_runs_without_the_old_request,
                 retried_attempts_are_added_to_the_record, only_failed_and_cancelled_tasks_are_retried,
                 retrying_nothing_is_not_found, the_old_token_is_stale_after_a_retry, a_retry_forgives_poison,
             ]
@@ -388,7 +388,7 @@ macro_rules! every_contract {
                 a_fan_out_that_timed_out_is_opened_again, what_came_after_the_failure_is_forgotten,
                 forgotten_fan_outs_stay_forgotten, a_stream_is_taken_in_again, a_failure_deep_in_the_family_is_repaired,
                 cancelled_children_of_a_reopened_fan_out_go_on, a_failure_that_the_handler_heard_of_stays,
-                failed_spawned_children_run_again_with_their_parent, a_reopened_family_waits_for_a_place,
+                failed_spawned_children_run_again_with_their_parent, a_reopened_family_waits_for_room,
                 a_cancelled_handler_goes_on_from_its_history, a_cancelled_handler_waits_for_its_children_again,
                 taken_signals_are_not_forgotten,
             ]
@@ -396,11 +396,11 @@ macro_rules! every_contract {
                 failed_leaves_run_again_and_their_parents_wait, a_repaired_family_settles_as_if_it_had_never_failed,
                 what_has_completed_does_not_run_again, completed_branches_stay_as_they_are,
                 a_cancelled_branch_runs_again, a_cancelled_family_runs_again, a_cancelled_family_goes_on_in_order,
-                a_cancelled_family_waits_for_a_place, a_root_that_failed_by_itself_runs_again,
+                a_cancelled_family_waits_for_room, a_root_that_failed_by_itself_runs_again,
                 only_a_family_that_ended_badly_is_repaired, skipped_children_run_again_in_order,
-                in_order_the_lowest_goes_first, a_repaired_family_waits_for_a_place,
-                nothing_of_a_family_without_a_place_opens, a_removed_limit_lets_repaired_families_work,
-                a_family_without_a_place_can_be_cancelled, old_tokens_do_no_harm_after_a_repair,
+                in_order_the_lowest_goes_first, a_repaired_family_waits_for_room,
+                nothing_of_a_family_without_room_opens, a_removed_limit_lets_repaired_families_work,
+                a_family_without_room_can_be_cancelled, old_tokens_do_no_harm_after_a_repair,
                 a_child_is_retried_while_its_parent_waits, a_parent_is_retried_with_what_is_below_it,
                 a_child_of_an_ended_parent_is_not_retried_alone,
             ]
@@ -427,13 +427,13 @@ macro_rules! every_contract {
             ]
             serial: [
                 top_level_tasks_run_one_after_another, as_many_families_work_as_the_limit_says,
-                children_run_side_by_side_inside_the_family, a_family_keeps_its_place_between_attempts,
-                a_cancelled_root_frees_its_place, queues_do_not_block_each_other, families_finish_before_new_ones_start,
-                a_root_that_yields_lets_others_go_first, yielding_without_a_place_is_a_snooze,
+                children_run_side_by_side_inside_the_family, a_family_keeps_its_family_slot_between_attempts,
+                a_cancelled_root_frees_its_family_slot, queues_do_not_block_each_other, families_finish_before_new_ones_start,
+                a_root_that_yields_lets_others_go_first, yielding_without_a_family_slot_is_a_snooze,
                 a_new_limit_counts_what_is_at_work, a_limit_may_change_while_families_work,
-                other_changes_leave_the_families_alone, a_repeated_claim_takes_no_second_place,
+                other_changes_leave_the_families_alone, a_repeated_claim_takes_no_second_family_slot,
                 the_order_holds_over_roots_and_children, a_suspect_without_room_is_passed_over,
-                a_root_for_later_takes_no_place, a_paused_queue_keeps_the_places,
+                a_root_for_later_takes_no_family_slot, a_paused_queue_keeps_the_family_slots,
             ]
             set_group: [
                 a_limit_goes_up, a_limit_goes_down, an_empty_setting_goes_back, slots_and_rates_are_set_apart,
@@ -479,9 +479,9 @@ macro_rules! every_contract {
             ]
             spawn: [
                 a_parent_waits_with_its_own_outcome_recorded, a_child_knows_its_parent_its_root_and_its_depth,
-                a_child_takes_its_parents_priority_and_its_roots_place, what_the_spawn_says_wins,
+                a_child_takes_its_parents_priority_and_its_roots_position, what_the_spawn_says_wins,
                 what_the_spawn_leaves_open_comes_from_the_command,
-                a_child_for_later_waits_for_its_time_and_keeps_its_place, only_a_done_attempt_leaves_tasks_behind,
+                a_child_for_later_waits_for_its_time_and_keeps_its_position, only_a_done_attempt_leaves_tasks_behind,
                 a_stale_settle_makes_nothing, a_settle_sent_again_makes_nothing_twice, a_cancelled_task_makes_nothing,
                 things_are_made_in_a_fixed_order, a_batch_makes_in_its_own_order,
                 an_unknown_command_or_queue_refuses_everything, a_refused_task_can_pass_at_its_next_attempt,
@@ -510,14 +510,14 @@ macro_rules! every_contract {
                 what_no_store_would_keep_is_refused, a_recorded_key_is_not_taken_again,
                 only_its_own_fan_outs_are_awaited, what_was_made_is_made_with_it,
                 later_children_queue_behind_earlier_ones, the_order_given_last_holds, an_awaited_child_has_no_siblings,
-                a_suspended_child_uses_no_room, a_suspended_root_keeps_its_familys_place,
+                a_suspended_child_uses_no_room, a_suspended_root_keeps_its_family_slot,
                 unique_keys_go_on_as_they_were, spawned_children_that_failed_fail_it_in_the_end,
                 it_waits_for_what_it_names_alone,
             ]
             unique: [
-                a_duplicate_is_answered_with_the_task_in_place, duplicates_within_one_batch_are_one_task,
+                a_duplicate_is_answered_with_the_task_that_holds_the_key, duplicates_within_one_batch_are_one_task,
                 keys_are_per_command, keys_span_queues, replace_changes_the_payload_and_nothing_else,
-                merge_goes_key_by_key_at_any_depth, merges_and_replaces_are_folded_in_order_of_arrival,
+                merge_goes_key_by_key_at_any_depth, merges_and_replaces_are_applied_in_order_of_arrival,
                 a_merge_of_what_is_no_object_replaces_it, the_first_claim_gives_up_a_pending_key,
                 a_pending_key_never_comes_back, an_active_key_is_held_until_the_end, every_end_gives_up_an_active_key,
                 a_window_is_held_for_its_span_whatever_happens, the_holders_scope_and_the_newcomers_rule_decide,

@@ -320,7 +320,7 @@ pub fn later(secs: u64) -> NewTask {
 }
 
 /// A `mail` under a unique key, with a payload.
-pub fn keyed(unique: Unique, payload: &str) -> NewTask {
+pub fn unique_task(unique: Unique, payload: &str) -> NewTask {
     NewTask { unique: Some(unique), payload: json(payload), ..new_task("mail") }
 }
 

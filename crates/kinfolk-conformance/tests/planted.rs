@@ -6,8 +6,8 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use kinfolk_conformance::Model;
 use kinfolk_conformance::contract::{
-    cancel, cancel_family, child_limit, claim, claim_keys, declare, enqueue, enqueue_keys, expire, fair, fan_out,
-    follow_up, follow_up_retry, holds, in_order, join, lease, minutes, parking, prune_family, queue, rates, record,
+    blocked, cancel, cancel_family, child_limit, claim, claim_keys, declare, enqueue, enqueue_keys, expire, fair,
+    fan_out, follow_up, follow_up_retry, holds, in_order, join, lease, minutes, prune_family, queue, rates, record,
     repeat, reserve, resume, retry_durable, retry_family, schedule, serial, settle, sibling, signal, slots, spawn,
     status, suspend, unique,
 };
@@ -26,7 +26,9 @@ async fn every_planted_mistake_breaks_a_contract() {
         match bug {
             Bug::StaleSettleGoesThrough => breaks(bug, async |w| settle::a_wrong_token_changes_nothing(w).await).await,
             Bug::SnoozeCostsAnAttempt => breaks(bug, async |w| settle::a_snooze_costs_no_attempt(w).await).await,
-            Bug::RetryLosesThePlace => breaks(bug, async |w| claim::a_retried_task_keeps_its_place(w).await).await,
+            Bug::RetryLosesThePosition => {
+                breaks(bug, async |w| claim::a_retried_task_keeps_its_position(w).await).await
+            }
             Bug::RecoveryRegainsTheKey => breaks(bug, async |w| unique::a_pending_key_never_comes_back(w).await).await,
             Bug::SuspectsComeTogether => {
                 breaks(bug, async |w| lease::a_worker_gets_one_suspect_at_a_time(w).await).await;
@@ -41,7 +43,7 @@ async fn every_planted_mistake_breaks_a_contract() {
                 breaks(bug, async |w| lease::a_task_waits_longer_after_each_strike(w).await).await;
             }
             Bug::RepeatedNoteCountsTwice => {
-                breaks(bug, async |w| minutes::a_note_sent_again_counts_once(w).await).await;
+                breaks(bug, async |w| minutes::a_minute_record_sent_again_counts_once(w).await).await;
             }
             Bug::AcquittedTaskStaysASuspect => {
                 breaks(bug, async |w| lease::an_acquitted_task_runs_at_once_like_any_other(w).await).await;
@@ -89,8 +91,8 @@ async fn in_families(bug: Bug) {
         Bug::RefusalMakesTheRest => {
             breaks(bug, async |w| spawn::an_unknown_command_or_queue_refuses_everything(w).await).await;
         }
-        Bug::ChildPriorityFromTheCommand | Bug::ChildLosesThePlace => {
-            breaks(bug, async |w| spawn::a_child_takes_its_parents_priority_and_its_roots_place(w).await).await;
+        Bug::ChildPriorityFromTheCommand | Bug::ChildLosesThePosition => {
+            breaks(bug, async |w| spawn::a_child_takes_its_parents_priority_and_its_roots_position(w).await).await;
         }
         Bug::DepthIsIgnored => {
             breaks(bug, async |w| spawn::a_family_grows_as_deep_as_its_roots_queue_allows(w).await).await;
@@ -102,7 +104,7 @@ async fn in_families(bug: Bug) {
             breaks(bug, async |w| child_limit::only_so_many_children_run_at_once(w).await).await;
         }
         Bug::WaitingHoldsASlot => breaks(bug, async |w| child_limit::waiting_children_use_no_room(w).await).await,
-        Bug::YieldKeepsThePlace => {
+        Bug::YieldKeepsTheFamilySlot => {
             breaks(bug, async |w| serial::a_root_that_yields_lets_others_go_first(w).await).await;
         }
         Bug::FollowUpOpensEarly => {
@@ -124,7 +126,7 @@ async fn in_families(bug: Bug) {
             breaks(bug, async |w| retry_family::failed_leaves_run_again_and_their_parents_wait(w).await).await;
         }
         Bug::RepairIgnoresTheFamilyLimit => {
-            breaks(bug, async |w| retry_family::a_repaired_family_waits_for_a_place(w).await).await;
+            breaks(bug, async |w| retry_family::a_repaired_family_waits_for_room(w).await).await;
         }
         Bug::ChildIsPrunedAlone => {
             breaks(bug, async |w| prune_family::an_ended_child_stays_while_its_family_works(w).await).await;
@@ -147,7 +149,7 @@ async fn in_groups(bug: Bug) {
         }
         Bug::SuspensionKeepsTheSlot => breaks(bug, async |w| slots::a_suspension_frees_them(w).await).await,
         Bug::OneSlotTooMany => breaks(bug, async |w| claim_keys::one_message_is_handled_once_at_a_time(w).await).await,
-        Bug::CancelLosesTheTurn => breaks(bug, async |w| parking::a_cancelled_waiter_passes_its_turn_on(w).await).await,
+        Bug::CancelLosesTheTurn => breaks(bug, async |w| blocked::a_cancelled_waiter_passes_its_turn_on(w).await).await,
         Bug::BlockedTaskTakesSlots => {
             breaks(bug, async |w| claim_keys::a_task_takes_all_its_slots_or_none(w).await).await;
         }
@@ -201,7 +203,7 @@ async fn in_durable_handlers(bug: Bug) {
         Bug::ResumptionCostsAnAttempt => {
             breaks(bug, async |w| resume::the_last_child_resumes_the_handler(w).await).await;
         }
-        Bug::ResumptionLosesThePlace => {
+        Bug::ResumptionLosesThePosition => {
             breaks(bug, async |w| resume::a_resumed_task_goes_before_those_that_came_after(w).await).await;
         }
         Bug::DeadlineDoesNotWake => {

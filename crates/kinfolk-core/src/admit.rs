@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 
 /// How much room a key has, at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct KeyRoom {
     /// Slots that are free; `None` where there is no limit. A limit that was lowered below what is held leaves 0.
     pub slots: Option<u64>,
     /// Starts that the rate allows now; `None` where there is no rate. 0 while the key is paused.
@@ -22,7 +22,7 @@ pub struct Room {
     pub kept_for: Option<TaskId>,
 }
 
-impl Room {
+impl KeyRoom {
     /// Whether there is room for this task; whatever is kept for another is not.
     pub fn has(&self, task: TaskId, takes_slot: bool) -> bool {
         let kept = u64::from(self.kept_for.is_some_and(|other| other != task));
@@ -51,7 +51,7 @@ pub struct Need<K> {
 
 /// Looks at one candidate: takes what it needs out of the rooms, or answers behind which key it is to wait. Its needs are in
 /// the order of the groups' numbers. A key without a room has all the room in the world.
-pub fn admit<K: Eq + Hash + Clone>(task: TaskId, needs: &[Need<K>], rooms: &mut HashMap<K, Room>) -> Result<(), K> {
+pub fn admit<K: Eq + Hash + Clone>(task: TaskId, needs: &[Need<K>], rooms: &mut HashMap<K, KeyRoom>) -> Result<(), K> {
     for need in needs {
         if rooms.get(&need.key).is_some_and(|room| !room.has(task, need.takes_slot)) {
             return Err(need.key.clone());
@@ -94,8 +94,8 @@ mod tests {
 
     use super::*;
 
-    fn room(slots: u64) -> Room {
-        Room { slots: Some(slots), starts: None, kept_for: None }
+    fn room(slots: u64) -> KeyRoom {
+        KeyRoom { slots: Some(slots), starts: None, kept_for: None }
     }
 
     fn needs(keys: &[&'static str]) -> Vec<Need<&'static str>> {
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_for_one_task_is_given_to_no_other() {
-        let mut rooms = HashMap::from([("acme", Room { kept_for: Some(TaskId(7)), ..room(1) })]);
+        let mut rooms = HashMap::from([("acme", KeyRoom { kept_for: Some(TaskId(7)), ..room(1) })]);
         assert_eq!(admit(TaskId(1), &needs(&["acme"]), &mut rooms), Err("acme"));
         assert_eq!(admit(TaskId(7), &needs(&["acme"]), &mut rooms), Ok(()));
         assert_eq!(rooms["acme"], room(0));

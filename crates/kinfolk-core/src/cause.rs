@@ -143,12 +143,12 @@ pub fn normalised(message: &str) -> String {
 }
 
 /// Writes what is quoted at the head of a text, without what is in the quotes. How long it was.
-fn quoted(text: &str, mark: char, out: &mut String) -> usize {
-    out.push(mark);
-    match text[1..].find(mark) {
+fn quoted(text: &str, quote: char, out: &mut String) -> usize {
+    out.push(quote);
+    match text[1..].find(quote) {
         Some(end) => {
             out.push('…');
-            out.push(mark);
+            out.push(quote);
             end + 2
         }
         None => 1,

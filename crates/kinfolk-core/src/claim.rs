@@ -44,7 +44,7 @@ pub struct ClaimedTask {
     pub token: Token,
     /// What to run.
     pub command: CommandName,
-    /// What with, duplicates folded in.
+    /// What with, duplicates applied.
     pub payload: Json,
     /// Which attempt this is; 1 is the first.
     pub attempt: u16,
@@ -62,7 +62,7 @@ pub struct ClaimedTask {
     pub depth: u16,
     /// Whether it may hold slots: its end may make room for tasks that wait, so it is worth claiming again after it. Never false for
     /// one that does.
-    pub keyed: bool,
+    pub holds_slots: bool,
     /// How long it had waited since it was due; `None` unless this is its first run.
     pub waited: Option<Duration>,
     /// The keys it was enqueued with.

@@ -78,7 +78,7 @@ pub fn settle(facts: &Facts, outcome: &Outcome) -> Next {
             };
             Next { delay, ..next }
         }
-        Outcome::Snooze(span) | Outcome::YieldPlace(span) => {
+        Outcome::Snooze(span) | Outcome::YieldFamilySlot(span) => {
             Next { delay: *span, attempt: facts.attempt.saturating_sub(1), ..next }
         }
         // A release says nothing about the task: it keeps its suspicion.
@@ -159,7 +159,7 @@ pub mod vectors {
             Ending::Settle(failed(FailureKind::Validation, Retry::Policy)),
             Ending::Settle(Outcome::Snooze(Duration::from_secs(5))),
             Ending::Settle(Outcome::Snooze(Duration::ZERO)),
-            Ending::Settle(Outcome::YieldPlace(Duration::from_secs(5))),
+            Ending::Settle(Outcome::YieldFamilySlot(Duration::from_secs(5))),
             Ending::Settle(Outcome::Release),
             Ending::Settle(Outcome::Cancelled),
             Ending::Lost { server_restarted: false },

@@ -249,7 +249,7 @@ pub struct Report {
 
 /// The answer to a handler that asks for a signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum TakenSignal {
     /// The oldest one of that name, now recorded under the handler's key and gone from the line.
     Signal(Json),
     /// There is none.

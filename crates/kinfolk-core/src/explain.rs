@@ -137,7 +137,7 @@ pub enum Reason {
     },
     /// Nothing holds it: it is in line, to be taken by the next claim that has room for it.
     InLine {
-        /// How many open tasks of its queue stand before it, by priority, place and number: counted up to
+        /// How many open tasks of its queue stand before it, by priority, position and number: counted up to
         /// [`crate::limits::PAGE_MAX`]. On a queue with a fair key its turn may come earlier.
         before: u64,
     },

@@ -17,7 +17,7 @@ use crate::{CommandName, StatusName};
 pub struct Made {
     /// Children of the task's own parent, which waits for them too. A root has no siblings: its settle is refused.
     pub siblings: Vec<NewTask>,
-    /// Children of the task, which waits for them. Priority and place come from the task and its root unless given.
+    /// Children of the task, which waits for them. Priority and position come from the task and its root unless given.
     pub children: Vec<NewTask>,
     /// How the children run.
     pub order: ChildOrder,
@@ -40,7 +40,7 @@ pub enum ChildOrder {
     InOrderUntilFailure,
 }
 
-/// A task that starts after the family of its maker has settled. It takes its maker's priority and its root's place
+/// A task that starts after the family of its maker has settled. It takes its maker's priority and its root's position
 /// unless told otherwise. Under a unique key that a pending task holds, that task waits for this family too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FollowUp {

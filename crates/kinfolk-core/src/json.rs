@@ -78,9 +78,9 @@ impl Json {
                 Some(b'{') => serde_json::from_str::<Members<'_>>(text).ok()?.0.get(key.as_ref())?.get(),
                 Some(b'[') => {
                     let Items(items) = serde_json::from_str(text).ok()?;
-                    let place: i64 = key.as_ref().parse().ok()?;
-                    let place = if place < 0 { place + i64::try_from(items.len()).ok()? } else { place };
-                    items.get(usize::try_from(place).ok()?)?.get()
+                    let index: i64 = key.as_ref().parse().ok()?;
+                    let index = if index < 0 { index + i64::try_from(items.len()).ok()? } else { index };
+                    items.get(usize::try_from(index).ok()?)?.get()
                 }
                 _ => return None,
             }
@@ -150,8 +150,8 @@ fn write_canonical(raw: &RawValue, depth: usize, out: &mut String) -> Result<(),
         Some(b'{') => {
             let Members(members) = parsed(text)?;
             out.push('{');
-            for (place, (key, value)) in members.iter().enumerate() {
-                if place > 0 {
+            for (index, (key, value)) in members.iter().enumerate() {
+                if index > 0 {
                     out.push(',');
                 }
                 write_string(key, out)?;
@@ -163,8 +163,8 @@ fn write_canonical(raw: &RawValue, depth: usize, out: &mut String) -> Result<(),
         Some(b'[') => {
             let Items(items) = parsed(text)?;
             out.push('[');
-            for (place, item) in items.iter().enumerate() {
-                if place > 0 {
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
                     out.push(',');
                 }
                 write_canonical(item, depth + 1, out)?;

@@ -23,8 +23,8 @@ pub mod event;
 pub mod explain;
 pub mod family;
 pub mod filter;
+pub mod forward;
 pub mod group;
-pub mod hand_on;
 pub mod held;
 pub mod ids;
 pub mod inspect;
@@ -51,7 +51,7 @@ pub use command::{Command, SqlHandler};
 pub use command_builder::CommandBuilder;
 pub use durable::{
     Await, Checkpoint, ChildResult, FanOut, History, Key, NewFanOut, ReadBy, Record, Recorded, Report, Rule, Signalled,
-    StepKind, Suspend, Taken, Verdict,
+    StepKind, Suspend, TakenSignal, Verdict,
 };
 pub use enqueue::{Due, Enqueued, NewTask, Rejection};
 pub use error::{Advice, InputError, StoreError};

@@ -56,7 +56,7 @@ pub const STRIKES_MAX: u16 = 1_000;
 pub const STRIKE_DELAY_FIRST: Duration = Duration::from_secs(1);
 /// No task waits longer after a strike.
 pub const STRIKE_DELAY_MAX: Duration = Duration::from_secs(300);
-/// Tasks recovered, opened, pruned or folded by one statement; longer work goes in pages.
+/// Tasks recovered, opened, pruned or merged by one statement; longer work goes in pages.
 pub const SWEEP_PAGE: usize = 1_000;
 /// Missed runs of a schedule that are made up for at once, at most.
 pub const CATCH_UP_MAX: usize = 100;
@@ -95,7 +95,7 @@ pub const RATE_MAX: u32 = 1_000_000;
 /// Longest span of a rate.
 pub const RATE_SPAN_MAX: Duration = Duration::from_secs(31 * 24 * 3600);
 /// How often a task is sent from one full key to another before room is kept for it.
-pub const BOUNCES_MAX: u16 = 16;
+pub const FAILED_TRIES_MAX: u16 = 16;
 /// How many of the tasks that hold something are named when it is shown.
 pub const HOLDERS_SHOWN_MAX: usize = 20;
 /// How long entries of the audit log are kept.
@@ -106,7 +106,7 @@ pub const ERRORS_KEPT: Duration = Duration::from_secs(90 * 24 * 3600);
 pub const AUDIT_BYTES_MAX: usize = 1_000;
 /// How long the figures of a minute are kept.
 pub const MINUTES_KEPT: Duration = Duration::from_secs(6 * 3600);
-/// Most notes of what a worker did in one call, each of one command on one queue.
-pub const NOTES_MAX: usize = 1_000;
+/// Most minute records of what a worker did in one call, each of one command on one queue.
+pub const MINUTE_RECORDS_MAX: usize = 1_000;
 /// Longest note in a report of progress, in bytes.
 pub const PROGRESS_NOTE_BYTES_MAX: usize = 1_000;

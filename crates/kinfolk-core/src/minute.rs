@@ -1,6 +1,6 @@
 //! What workers did, minute by minute: how tasks ended, how long they had waited and how long they ran.
 //!
-//! A worker sums up what it does, and notes the sums every few seconds. The store adds them to the minute in which it is
+//! A worker sums up what it does, and records the sums every few seconds. The store adds them to the minute in which it is
 //! told, by its own clock. So nothing is written when a task ends, and what a worker had not noted when it died is missing.
 //! What ends without a worker is in no minute: a pending task that is cancelled, a parent that its last child settles.
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::InputError;
 use crate::group::micros;
-use crate::limits::NOTES_MAX;
+use crate::limits::MINUTE_RECORDS_MAX;
 use crate::name::{CommandName, QueueName};
 use crate::state::State;
 use crate::time::Timestamp;
@@ -46,9 +46,9 @@ pub struct Figures {
     pub ran_max: Duration,
 }
 
-/// What a worker did of one command on one queue since its last note.
+/// What a worker did of one command on one queue since its last record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
+pub struct MinuteRecord {
     /// The queue.
     pub queue: QueueName,
     /// The command.
@@ -138,10 +138,10 @@ impl Minute {
     }
 }
 
-/// Refuses notes that no store would keep.
-pub fn check(notes: &[Note]) -> Result<(), InputError> {
-    if notes.len() > NOTES_MAX {
-        return Err(InputError::Batch { what: "notes", given: notes.len(), max: NOTES_MAX });
+/// Refuses records that no store would keep.
+pub fn check(records: &[MinuteRecord]) -> Result<(), InputError> {
+    if records.len() > MINUTE_RECORDS_MAX {
+        return Err(InputError::Batch { what: "minute records", given: records.len(), max: MINUTE_RECORDS_MAX });
     }
     Ok(())
 }
@@ -184,8 +184,8 @@ mod tests {
     }
 
     #[test]
-    fn a_note_reads_as_it_is_written_in_sql() {
-        let read: Note =
+    fn a_minute_record_reads_as_it_is_written_in_sql() {
+        let read: MinuteRecord =
             serde_json::from_str(r#"{"queue": "mail", "command": "send", "completed": 2, "ran_us": 500}"#).unwrap();
         assert_eq!((read.figures.completed, read.figures.ran), (2, Duration::from_micros(500)));
     }

@@ -39,9 +39,9 @@ pub enum Outcome {
     },
     /// Not now: run it again after this span. Costs no attempt.
     Snooze(Duration),
-    /// As a snooze, and other families of the queue may go first meanwhile: the family gives up its place among those at
-    /// work ([`crate::Policy::family_limit`]).
-    YieldPlace(Duration),
+    /// As a snooze, and other families of the queue may go first meanwhile: the family gives up its family slot
+    /// ([`crate::Policy::family_limit`]).
+    YieldFamilySlot(Duration),
     /// The worker stops and gives the task back as it was. Costs no attempt.
     Release,
     /// The handler stopped because the task's cancellation was asked for.
@@ -129,9 +129,9 @@ impl Settle {
             Outcome::Done(Some(result)) if result.bytes() > RESULT_BYTES_MAX => {
                 return Err(InputError::TooLarge { what: "result", bytes: result.bytes(), max: RESULT_BYTES_MAX });
             }
-            Outcome::Snooze(span) | Outcome::YieldPlace(span) | Outcome::Failed { retry: Retry::After(span), .. } => {
-                *span
-            }
+            Outcome::Snooze(span)
+            | Outcome::YieldFamilySlot(span)
+            | Outcome::Failed { retry: Retry::After(span), .. } => *span,
             _ => return Ok(()),
         };
         if delay > DELAY_MAX {
@@ -146,10 +146,10 @@ impl Failure {
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         let mut message: String = message.into().replace('\0', "\u{fffd}");
         if message.len() > ERROR_BYTES_MAX {
-            const MARK: &str = " … (cut)";
-            let end = (0..=ERROR_BYTES_MAX - MARK.len()).rev().find(|end| message.is_char_boundary(*end));
+            const CUT: &str = " … (cut)";
+            let end = (0..=ERROR_BYTES_MAX - CUT.len()).rev().find(|end| message.is_char_boundary(*end));
             message.truncate(end.unwrap_or(0));
-            message.push_str(MARK);
+            message.push_str(CUT);
         }
         Self { kind, message, detail: None }
     }
@@ -171,8 +171,8 @@ impl Failure {
 
     /// The failure kept with a task that was enqueued under a unique key at the same moment as another one, and whose
     /// payload went into that one. The words are the same in every store.
-    pub fn folded(into: TaskId) -> Self {
-        Self::new(FailureKind::Cancelled, format!("folded into task {into}, which holds the same unique key"))
+    pub fn duplicate_of(into: TaskId) -> Self {
+        Self::new(FailureKind::Cancelled, format!("a duplicate of task {into}, which holds the same unique key"))
     }
 
     /// The failure kept with a task some of whose children failed. The words are the same in every store.
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_message_is_cut_at_a_letter_and_marked() {
+    fn a_long_message_is_cut_at_a_letter_and_says_so() {
         let failure = Failure::new(FailureKind::Error, "é".repeat(ERROR_BYTES_MAX));
         assert!(failure.message.len() <= ERROR_BYTES_MAX);
         assert!(failure.message.ends_with("(cut)"));

@@ -12,7 +12,9 @@ use crate::audit::{Audit, Audited};
 use crate::cause::Causes;
 use crate::claim::{Claim, Claimed};
 use crate::command::Command;
-use crate::durable::{ChildResult, FanOut, History, Key, ReadBy, Record, Recorded, Report, Signalled, Suspend, Taken};
+use crate::durable::{
+    ChildResult, FanOut, History, Key, ReadBy, Record, Recorded, Report, Signalled, Suspend, TakenSignal,
+};
 use crate::enqueue::{Enqueued, NewTask};
 use crate::error::StoreError;
 use crate::error_log::{ErrorFilter, LoggedError};
@@ -24,7 +26,7 @@ use crate::held::Held;
 use crate::ids::{FanOutId, TaskId, Token, WorkerId};
 use crate::inspect::{Finding, Stats, Violation};
 use crate::json::Json;
-use crate::minute::{Minute, Note};
+use crate::minute::{Minute, MinuteRecord};
 use crate::name::{CommandName, GroupName, QueueName, ScheduleName, SignalName, StatusName};
 use crate::operate::{Action, BulkPage, Cancelled, Migrated, Migration};
 use crate::queue::{Policy, Queue};
@@ -69,7 +71,7 @@ pub trait Work: Send + Sync {
     /// Stop being a worker. What it still holds is released, at no cost.
     async fn leave(&self, worker: WorkerId) -> Answer<()>;
 
-    /// Take open tasks, in the order of priority, place and number; opens what is due first. Never waits for another
+    /// Take open tasks, in the order of priority, position and number; opens what is due first. Never waits for another
     /// worker's claim. A worker that runs a suspect gets no other suspect.
     /// [`StoreError::LeaseLost`] when the worker is not, or no longer, registered.
     async fn claim(&self, claim: &Claim) -> Answer<Claimed>;
@@ -90,7 +92,7 @@ pub trait Work: Send + Sync {
     async fn expire(&self, task: TaskId, token: Token, fan_out: FanOutId) -> Answer<Option<FanOut>>;
 
     /// Take the oldest signal of this name, and record it under this key.
-    async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<Taken>;
+    async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<TakenSignal>;
 
     /// Start nothing more under the key that this running task has in this group of its command, until then; a later moment
     /// that was asked for before stands. `false` when the token no longer holds.
@@ -100,11 +102,11 @@ pub trait Work: Send + Sync {
     /// Say how far a running attempt has come. `false` when the token no longer holds.
     async fn report(&self, task: TaskId, token: Token, report: &Report) -> Answer<bool>;
 
-    /// Add what this worker did since its last note to the figures of this minute, by the store's clock. `number` is 1 for the
-    /// first note of a worker and larger for each that follows: one that was taken already, or is older than that, changes
+    /// Add what this worker did since its last record to the figures of this minute, by the store's clock. `number` is 1 for the
+    /// first record of a worker and larger for each that follows: one that was taken already, or is older than that, changes
     /// nothing. [`StoreError::LeaseLost`] when the worker is not, or no longer, registered, and [`StoreError::NotFound`] when
     /// a queue or a command is not there: then nothing of it is noted.
-    async fn note_minutes(&self, worker: WorkerId, number: u64, notes: &[Note]) -> Answer<()>;
+    async fn record_minutes(&self, worker: WorkerId, number: u64, records: &[MinuteRecord]) -> Answer<()>;
 
     /// Take care of the tasks of workers whose lease has ended, one page of them. Only a worker that has itself renewed
     /// without a gap for a full lease may judge others; for one that has not, this does nothing.
@@ -248,7 +250,7 @@ pub trait Inspect: Send + Sync {
 
     /// A number that differs from the one this process was told before if anything was committed since: whoever shows the store
     /// live looks again then. It may differ for nothing. Reads no table.
-    async fn change_mark(&self) -> Answer<u64>;
+    async fn change_number(&self) -> Answer<u64>;
 
     /// Look for trouble around the store: schema, clock, connections, dead tuples, dead workers, tasks no worker can run.
     async fn doctor(&self) -> Answer<Vec<Finding>>;
@@ -260,7 +262,7 @@ pub trait Operate: Send + Sync {
     /// Ask for the end of a task and of all its descendants.
     async fn cancel(&self, id: TaskId) -> Answer<Cancelled>;
 
-    /// Let a failed or cancelled task run again, with fresh attempts, at its old place, and with it all below it that failed
+    /// Let a failed or cancelled task run again, with fresh attempts, at its old position, and with it all below it that failed
     /// or was cancelled. The task as it is then: waiting, if its own work was done.
     /// Refused for a child whose parent has ended or awaits it: see [`Operate::retry_family`].
     async fn retry(&self, id: TaskId) -> Answer<Task>;

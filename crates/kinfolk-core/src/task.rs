@@ -32,7 +32,7 @@ pub struct Task {
     /// When it may run.
     pub due: Timestamp,
     /// Where it stands in line among tasks of equal priority.
-    pub place: Timestamp,
+    pub position: Timestamp,
     /// Attempts that count so far.
     pub attempt: u16,
     /// Attempts in all.

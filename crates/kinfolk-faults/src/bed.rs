@@ -22,12 +22,12 @@ pub enum Kind {
 #[derive(Debug)]
 pub struct Bed {
     url: String,
-    place: Place,
+    home: Home,
     folder: TempDir,
 }
 
 #[derive(Debug)]
-enum Place {
+enum Home {
     Database { admin: String, name: String },
     File,
 }
@@ -50,7 +50,7 @@ impl Bed {
         client.batch_execute(&format!("drop database if exists {name} with (force)")).await?;
         client.batch_execute(&format!("create database {name}")).await?;
         let url = with_database(admin, &name)?;
-        let bed = Self { url, place: Place::Database { admin: admin.to_owned(), name }, folder: TempDir::new()? };
+        let bed = Self { url, home: Home::Database { admin: admin.to_owned(), name }, folder: TempDir::new()? };
         bed.open().await?.migrate().await?;
         Ok(bed)
     }
@@ -58,7 +58,7 @@ impl Bed {
     fn file() -> Result<Self> {
         let folder = TempDir::new()?;
         let url = format!("sqlite:{}", folder.path().join("tasks.db").display());
-        Ok(Self { url, place: Place::File, folder })
+        Ok(Self { url, home: Home::File, folder })
     }
 
     /// Its address.
@@ -98,7 +98,7 @@ impl Bed {
 
 impl Drop for Bed {
     fn drop(&mut self) {
-        let Place::Database { admin, name } = &self.place else { return };
+        let Home::Database { admin, name } = &self.home else { return };
         let (admin, sql) = (admin.clone(), format!("drop database if exists {name} with (force)"));
         // A runtime of its own: a drop can't wait on the test's.
         let drop_it = move || -> Result<()> {

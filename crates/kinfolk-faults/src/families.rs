@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result, ensure};
 use kinfolk_core::{ChildOrder, FailureKind, State, Store, Task, TaskId};
 
-use crate::journal::Line;
+use crate::journal::JournalLine;
 use crate::sound::{all_tasks, assert_unbroken, settled_once};
 use crate::victim::{FAMILY, FollowUp, LEAF, Plan};
 
@@ -32,7 +32,7 @@ struct Span {
 /// Every invariant of the store holds; no parent was stuck; every family has ended, and is whole, and in order.
 ///
 /// `answered`: the roots of which a producer was told.
-pub async fn assert_whole(store: &dyn Store, answered: &[TaskId], journal: &[Line]) -> Result<()> {
+pub async fn assert_whole(store: &dyn Store, answered: &[TaskId], journal: &[JournalLine]) -> Result<()> {
     assert_unbroken(store).await?;
     let families = Families::new(all_tasks(store).await?, journal)?;
     let lost: Vec<_> = answered.iter().filter(|id| !families.tasks.contains_key(id)).collect();
@@ -46,7 +46,7 @@ pub async fn assert_whole(store: &dyn Store, answered: &[TaskId], journal: &[Lin
 
 impl Families {
     /// Takes all tasks of a store and the lines about them.
-    pub fn new(tasks: BTreeMap<TaskId, Task>, journal: &[Line]) -> Result<Self> {
+    pub fn new(tasks: BTreeMap<TaskId, Task>, journal: &[JournalLine]) -> Result<Self> {
         let (mut plans, mut children, mut named) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for task in tasks.values() {
             if let Some(parent) = task.parent {
@@ -190,10 +190,10 @@ impl Families {
     }
 }
 
-fn spans(journal: &[Line]) -> BTreeMap<TaskId, Span> {
+fn spans(journal: &[JournalLine]) -> BTreeMap<TaskId, Span> {
     let mut spans: BTreeMap<TaskId, Span> = BTreeMap::new();
-    for (place, entry) in journal.iter().enumerate().filter_map(|(place, line)| Some((place, line.entry()?))) {
-        spans.entry(entry.task).or_insert(Span { first: place, last: place }).last = place;
+    for (index, entry) in journal.iter().enumerate().filter_map(|(index, line)| Some((index, line.entry()?))) {
+        spans.entry(entry.task).or_insert(Span { first: index, last: index }).last = index;
     }
     spans
 }

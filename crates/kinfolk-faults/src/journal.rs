@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Line {
+pub enum JournalLine {
     /// An attempt begins.
     Begin(Entry),
     /// An attempt is about to be settled.
@@ -51,7 +51,7 @@ pub fn read<L: DeserializeOwned>(file: &Path) -> Result<Vec<L>> {
     whole.lines().map(|line| serde_json::from_str(line).with_context(|| format!("not a line: {line}"))).collect()
 }
 
-impl Line {
+impl JournalLine {
     /// The attempt it is about.
     pub const fn entry(&self) -> Option<&Entry> {
         match self {

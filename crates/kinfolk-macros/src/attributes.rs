@@ -192,8 +192,8 @@ fn value<T: Parse>(meta: &ParseNestedMeta<'_>) -> Result<T> {
     meta.value()?.parse()
 }
 
-fn once<T>(place: &mut Option<T>, meta: &ParseNestedMeta<'_>, value: T) -> Result<()> {
-    match place.replace(value) {
+fn once<T>(kept: &mut Option<T>, meta: &ParseNestedMeta<'_>, value: T) -> Result<()> {
+    match kept.replace(value) {
         None => Ok(()),
         Some(_) => Err(meta.error("this is said twice")),
     }

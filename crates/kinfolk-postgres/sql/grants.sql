@@ -21,7 +21,7 @@ begin
         from (values
             ('kinfolk_producer', array['enqueue', 'enqueue_many', 'try_enqueue', 'try_enqueue_many', 'enqueue_rows', 'take_ids', 'register_command',
                 'register_commands', 'commands', 'wake', 'signal']),
-            ('kinfolk_worker', array['register_worker', 'heartbeat', 'note_minutes', 'leave', 'claim', 'flush', 'settle', 'settle_made', 'complete', 'require_done',
+            ('kinfolk_worker', array['register_worker', 'heartbeat', 'record_minutes', 'leave', 'claim', 'flush', 'settle', 'settle_made', 'complete', 'require_done',
                 'lock_settled', 'recover', 'due_schedules', 'fire', 'sweep', 'prune', 'prune_rates', 'refresh_statuses', 'statuses', 'queues',
                 'get_task', 'tally', 'record', 'suspend', 'expire', 'take_signal', 'report', 'history', 'results',
                 'lock_suspended', 'signal', 'slow_down']),
@@ -29,10 +29,10 @@ begin
             ('kinfolk_worker', array['count_tasks', 'stats', 'find_tasks', 'get_tasks']),
             ('kinfolk_viewer', array['get_task', 'history', 'results', 'get_attempts', 'runs', 'list_tasks', 'find_tasks', 'get_tasks',
                 'count_matching', 'count_by_command', 'failed_tasks', 'pending_facts', 'children', 'tally', 'progress', 'stats',
-                'count_tasks', 'minutes', 'queues', 'commands', 'workers', 'schedules', 'check_invariants', 'doctor', 'folded', 'holds',
-                'is_active', 'statuses', 'explain', 'groups', 'keys', 'change_mark', 'errors']),
+                'count_tasks', 'minutes', 'queues', 'commands', 'workers', 'schedules', 'check_invariants', 'doctor', 'payload_with_duplicates', 'holds',
+                'is_active', 'statuses', 'explain', 'groups', 'keys', 'change_number', 'errors']),
             -- Those who run handlers in the database.
-            ('kinfolk_worker', array['commands', 'find_handler', 'enter', 'handling', 'depart', 'finish', 'run_function',
+            ('kinfolk_worker', array['commands', 'find_handler', 'begin_handling', 'handling', 'end_handling', 'finish', 'run_function',
                 'call_function', 'call_handler', 'open_envelope', 'named_in', 'begin_send', 'send_key', 'end_send', 'log_error',
                 'run_task', 'begin_procedure', 'end_procedure', 'process_tasks', 'process_round', 'process_task', 'skip_ahead', 'due_next',
                 'begin_round', 'claimable', 'claim_chosen', 'failure_of', 'slow_down_all', 'put_off_wakes', 'wakes_put_off', 'wake_queues']),

@@ -161,7 +161,7 @@ create or replace function kinfolk.rate_span_max_us() returns bigint
 language sql immutable parallel safe
 as $$ select 2678400000000::bigint $$;
 
-create or replace function kinfolk.bounces_max() returns integer
+create or replace function kinfolk.failed_tries_max() returns integer
 language sql immutable parallel safe
 as $$ select 16::integer $$;
 
@@ -181,7 +181,7 @@ create or replace function kinfolk.minutes_kept_us() returns bigint
 language sql immutable parallel safe
 as $$ select 21600000000::bigint $$;
 
-create or replace function kinfolk.notes_max() returns integer
+create or replace function kinfolk.minute_records_max() returns integer
 language sql immutable parallel safe
 as $$ select 1000::integer $$;
 

@@ -95,10 +95,10 @@ fn shown(address: &str) -> Option<String> {
         Some((user, rest)) => (user.split([':', '/', '?', '&']).next().unwrap_or_default(), rest),
         None => ("", rest),
     };
-    let (place, options) = rest.split_once('?').unwrap_or((rest, ""));
-    let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
+    let (server, options) = rest.split_once('?').unwrap_or((rest, ""));
+    let server = server.rsplit_once('@').map_or(server, |(_, server)| server);
     // A port is a number. Where it is none, a user and his password stand where the hosts should.
-    let hosts = place.split_once('/').map_or(place, |(hosts, _)| hosts);
+    let hosts = server.split_once('/').map_or(server, |(hosts, _)| hosts);
     let port = |host: &str| host.rsplit_once(':').is_none_or(|(_, port)| port.bytes().all(|c| c.is_ascii_digit()));
     if !hosts.starts_with('[') && !hosts.split(',').all(port) {
         return None;
@@ -106,8 +106,8 @@ fn shown(address: &str) -> Option<String> {
     let at = if user.is_empty() { "" } else { "@" };
     let options = options.split('&').filter(|option| option.split_once('=').is_some_and(|(key, _)| open(key)));
     let options: Vec<&str> = options.collect();
-    let mark = if options.is_empty() { "" } else { "?" };
-    Some(format!("{scheme}://{user}{at}{place}{mark}{}", options.join("&")))
+    let question = if options.is_empty() { "" } else { "?" };
+    Some(format!("{scheme}://{user}{at}{server}{question}{}", options.join("&")))
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub struct Connections {
 }
 
 /// One of them, in use. Dropped before it is given back, it is closed, and what it runs is cancelled.
-pub struct Line {
+pub struct PooledConnection {
     client: Option<Object>,
     target: Target,
     prepared: bool,
@@ -74,9 +74,9 @@ impl Connections {
     }
 
     /// A connection; waits for one to be free.
-    pub async fn line(&self) -> Answer<Line> {
+    pub async fn line(&self) -> Answer<PooledConnection> {
         let client = self.pool.get().await.map_err(pool_error)?;
-        Ok(Line { client: Some(client), target: self.target.clone(), prepared: self.prepared })
+        Ok(PooledConnection { client: Some(client), target: self.target.clone(), prepared: self.prepared })
     }
 }
 
@@ -88,7 +88,7 @@ async fn told(client: &ClientWrapper, limit: Duration) -> Result<(), HookError> 
     told
 }
 
-impl Line {
+impl PooledConnection {
     /// The connection.
     pub fn client(&self) -> &Object {
         self.client.as_ref().expect("a line has its client until it is given back")
@@ -124,7 +124,7 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for PooledConnection {
     fn drop(&mut self) {
         let Some(client) = self.client.take() else { return };
         let token = client.cancel_token();
@@ -141,8 +141,8 @@ impl std::fmt::Debug for Connections {
     }
 }
 
-impl std::fmt::Debug for Line {
+impl std::fmt::Debug for PooledConnection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Line").field("to", &self.target.shown).finish_non_exhaustive()
+        f.debug_struct("PooledConnection").field("to", &self.target.shown).finish_non_exhaustive()
     }
 }

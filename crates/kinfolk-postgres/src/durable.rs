@@ -7,7 +7,7 @@ use kinfolk_core::limits::SETTLE_BATCH_MAX;
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
     Checkpoint, FanOut, FanOutId, InputError, Json, Key, Made, Record, Recorded, Report, Rule, Settled, SignalName,
-    StoreError, Suspend, Taken, TaskId, Token,
+    StoreError, Suspend, TakenSignal, TaskId, Token,
 };
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{GenericClient, Row, Statement};
@@ -54,8 +54,8 @@ impl PgStore {
         }
         // Rows are locked in the order of the tasks.
         let mut order: Vec<usize> = (0..suspends.len()).collect();
-        order.sort_by_key(|place| suspends[*place].task);
-        let calls: Vec<Call<'_>> = order.iter().map(|place| Call::of(&suspends[*place])).collect::<Answer<_>>()?;
+        order.sort_by_key(|index| suspends[*index].task);
+        let calls: Vec<Call<'_>> = order.iter().map(|index| Call::of(&suspends[*index])).collect::<Answer<_>>()?;
         point("suspend.before");
         let sorted = match &calls[..] {
             [] => return Ok(Vec::new()),
@@ -63,10 +63,10 @@ impl PgStore {
             several => self.suspend_together(several).await?,
         };
         point("suspend.after");
-        self.kin.settled(suspends.iter().map(|suspend| suspend.token));
+        self.open_claims.settled(suspends.iter().map(|suspend| suspend.token));
         let mut answers = sorted.clone();
-        for (place, answer) in order.into_iter().zip(sorted) {
-            answers[place] = answer;
+        for (index, answer) in order.into_iter().zip(sorted) {
+            answers[index] = answer;
         }
         Ok(answers)
     }
@@ -102,7 +102,7 @@ impl PgStore {
         token: Token,
         key: &Key,
         name: &SignalName,
-    ) -> Answer<Taken> {
+    ) -> Answer<TakenSignal> {
         let occurrence = occurrence(key);
         let params: [Param<'_>; 6] = [
             (&task.0, Type::INT8),
@@ -116,9 +116,9 @@ impl PgStore {
         let row = self.row(TAKE_SIGNAL, &params).await?;
         point("take_signal.after");
         Ok(match (row.get(0), row.get::<_, Option<JsonOut>>(1)) {
-            ("taken", Some(value)) => Taken::Signal(value.0),
-            ("stale", _) => Taken::Stale,
-            _ => Taken::Nothing,
+            ("taken", Some(value)) => TakenSignal::Signal(value.0),
+            ("stale", _) => TakenSignal::Stale,
+            _ => TakenSignal::Nothing,
         })
     }
 

@@ -87,12 +87,12 @@ fn group_ref(row: &Row) -> Answer<GroupRef> {
     Ok(GroupRef { command, name: GroupName::new(get(row, 0)?)? })
 }
 
-fn read<T: serde::de::DeserializeOwned>(row: &Row, place: usize) -> Answer<T> {
-    maybe_read(row, place)?.ok_or_else(|| strange("nothing"))
+fn read<T: serde::de::DeserializeOwned>(row: &Row, index: usize) -> Answer<T> {
+    maybe_read(row, index)?.ok_or_else(|| strange("nothing"))
 }
 
-fn maybe_read<T: serde::de::DeserializeOwned>(row: &Row, place: usize) -> Answer<Option<T>> {
-    let json = get::<Option<JsonOut>>(row, place)?;
+fn maybe_read<T: serde::de::DeserializeOwned>(row: &Row, index: usize) -> Answer<Option<T>> {
+    let json = get::<Option<JsonOut>>(row, index)?;
     json.map(|json| json.0.to().map_err(|_| strange(json.0.as_str()))).transpose()
 }
 

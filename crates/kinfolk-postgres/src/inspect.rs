@@ -59,7 +59,7 @@ const RESULTS: &str = "select * from kinfolk.results($1, $2, $3, $4)";
 const AUDIT_LOG: &str = "select id, at, who, what, subject, tasks from kinfolk.audit_log($1, $2)";
 const ERRORS: &str =
     "select id, at, task, command, queue, attempt, handler, failure from kinfolk.errors($1, $2, $3, $4, $5)";
-const CHANGE_MARK: &str = "select kinfolk.change_mark()";
+const CHANGE_NUMBER: &str = "select kinfolk.change_number()";
 const DOCTOR: &str = "select * from kinfolk.doctor($1)";
 
 #[async_trait]
@@ -198,8 +198,8 @@ impl Inspect for PgStore {
             stats.workers = rows::count(&row, 1)?;
             (stats.fan_outs, stats.families) = (rows::count(&row, 4)?, rows::count(&row, 5)?);
             stats.more = row.get::<_, Vec<&str>>(6).into_iter().map(str::parse).collect::<Result<_, InputError>>()?;
-            if let (Some(queue), Some(place)) = (row.get::<_, Option<&str>>(2), row.get::<_, Option<Moment>>(3)) {
-                stats.oldest_open.push((QueueName::new(queue)?, place.0));
+            if let (Some(queue), Some(position)) = (row.get::<_, Option<&str>>(2), row.get::<_, Option<Moment>>(3)) {
+                stats.oldest_open.push((QueueName::new(queue)?, position.0));
             }
         }
         stats.cut_counts();
@@ -248,8 +248,8 @@ impl Inspect for PgStore {
         rows.iter().map(rows::logged_error).collect()
     }
 
-    async fn change_mark(&self) -> Answer<u64> {
-        let rows = self.look(CHANGE_MARK, &[]).await?;
+    async fn change_number(&self) -> Answer<u64> {
+        let rows = self.look(CHANGE_NUMBER, &[]).await?;
         Ok(rows.first().map_or(0, |row| row.get::<_, i64>(0).cast_unsigned()))
     }
 

@@ -34,7 +34,7 @@ mod work;
 
 pub use address::without_password;
 pub use connect::PgOptions;
-pub use connections::{Connections, Line};
+pub use connections::{Connections, PooledConnection};
 pub use error::store_error;
 pub use in_transaction::{enqueue_in, record_in, settle_in, task_in, try_enqueue_in};
 pub use limits::limits_sql;

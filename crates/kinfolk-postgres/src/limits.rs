@@ -48,12 +48,12 @@ pub fn limits_sql() -> String {
         ("group_limit_max", "integer", u64::from(l::GROUP_LIMIT_MAX)),
         ("rate_max", "integer", u64::from(l::RATE_MAX)),
         ("rate_span_max_us", "bigint", micros(l::RATE_SPAN_MAX)),
-        ("bounces_max", "integer", u64::from(l::BOUNCES_MAX)),
+        ("failed_tries_max", "integer", u64::from(l::FAILED_TRIES_MAX)),
         ("holders_shown_max", "integer", l::HOLDERS_SHOWN_MAX as u64),
         ("audit_kept_us", "bigint", micros(l::AUDIT_KEPT)),
         ("errors_kept_us", "bigint", micros(l::ERRORS_KEPT)),
         ("minutes_kept_us", "bigint", micros(l::MINUTES_KEPT)),
-        ("notes_max", "integer", l::NOTES_MAX as u64),
+        ("minute_records_max", "integer", l::MINUTE_RECORDS_MAX as u64),
         ("progress_note_bytes_max", "integer", l::PROGRESS_NOTE_BYTES_MAX as u64),
     ];
     let mut sql = String::from(

@@ -3,15 +3,15 @@
 //! A claim reads the head of the ready index. While some transaction holds an old snapshot, PostgreSQL can't remove the
 //! entries of tasks that were claimed since, and each claim has to step over all of them. A claim says how many entries it
 //! stepped over; where they are far more than it can have had use for, the following ones begin behind the last task taken
-//! for each command in each lane: a child stands where its root stood, long before the roots that are taken now, so a mark
-//! of one lane says nothing of another. The lane of families at work has no marks: what comes back to it stands before them.
+//! for each command in each lane: a child stands where its root stood, long before the roots that are taken now, so a cursor
+//! of one lane says nothing of another. The lane of families at work has no cursors: what comes back to it stands before them.
 //!
-//! A claim from the marks may miss what has come back to a place before them, came with a better priority, or was made in
+//! A claim from the cursors may miss what has come back to a position before them, came with a better priority, or was made in
 //! an older family. So a claim from the very head is made now and then, as often as costs about a twentieth of the time; when
-//! a claim from the marks gave less than it was asked for, sooner, but not so often that it costs more than a quarter: nothing
+//! a claim from the cursors gave less than it was asked for, sooner, but not so often that it costs more than a quarter: nothing
 //! that is open is missed for good, and a queue that is nearly empty is not spent on looking at what is dead.
 //!
-//! Nothing depends on the marks being right; they live in this process and are never written anywhere.
+//! Nothing depends on the cursors being right; they live in this process and are never written anywhere.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -26,13 +26,13 @@ use crate::values::Moment;
 const STEPS: u64 = 10_000;
 /// The head is looked at again after this many times the time that a look takes.
 const HEAD_SHARE: u32 = 20;
-/// The same when a claim from the marks fell short.
+/// The same when a claim from the cursors fell short.
 const SHORT_SHARE: u32 = 4;
 
-/// Priority, place and number of a task: where it stands in line.
-pub(crate) type Position = (i32, Moment, i64);
+/// Priority, position and number of a task: where it stands in line.
+pub(crate) type Stand = (i32, Moment, i64);
 
-/// The lanes that have marks.
+/// The lanes that have cursors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Lane {
     /// Roots that wait for their first claim, or stand where nobody counts families.
@@ -41,23 +41,23 @@ pub(crate) enum Lane {
     Child,
 }
 
-/// A task that was taken, and where it stood; without a lane if that has no marks.
-pub(crate) struct Taken {
-    pub(crate) position: Position,
+/// A task that was taken, and where it stood; without a lane if that has no cursors.
+pub(crate) struct ClaimedAt {
+    pub(crate) stand: Stand,
     pub(crate) lane: Option<Lane>,
     /// It was suspended before.
-    pub(crate) parked: bool,
+    pub(crate) was_suspended: bool,
     pub(crate) task: ClaimedTask,
 }
 
 /// What one process knows of the heads of its queues.
 #[derive(Default)]
-pub(crate) struct LowWater(Mutex<HashMap<QueueName, Marks>>);
+pub(crate) struct LowWater(Mutex<HashMap<QueueName, Cursors>>);
 
 #[derive(Default)]
-struct Marks {
-    last: HashMap<(Lane, CommandName), Position>,
-    /// Until then claims begin at the marks.
+struct Cursors {
+    last: HashMap<(Lane, CommandName), Stand>,
+    /// Until then claims begin at the cursors.
     until: Option<Instant>,
     /// The same when one of them has fallen short.
     until_if_short: Option<Instant>,
@@ -67,7 +67,7 @@ struct Marks {
 #[derive(Default)]
 pub(crate) struct Low {
     pub(crate) priorities: Vec<Option<i32>>,
-    pub(crate) places: Vec<Option<Moment>>,
+    pub(crate) positions: Vec<Option<Moment>>,
     pub(crate) ids: Vec<Option<i64>>,
 }
 
@@ -76,13 +76,13 @@ impl LowWater {
     pub(crate) fn before(&self, claim: &Claim) -> Low {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match all.get(&claim.queue) {
-            Some(marks) if marks.until.is_some_and(|until| Instant::now() < until) => {
+            Some(cursors) if cursors.until.is_some_and(|until| Instant::now() < until) => {
                 let groups =
                     || Lane::ALL.iter().flat_map(|lane| claim.commands.iter().map(|name| (*lane, name.clone())));
-                let last = || groups().map(|group| marks.last.get(&group));
+                let last = || groups().map(|group| cursors.last.get(&group));
                 Low {
                     priorities: last().map(|at| at.map(|at| at.0)).collect(),
-                    places: last().map(|at| at.map(|at| at.1)).collect(),
+                    positions: last().map(|at| at.map(|at| at.1)).collect(),
                     ids: last().map(|at| at.map(|at| at.2)).collect(),
                 }
             }
@@ -90,23 +90,24 @@ impl LowWater {
         }
     }
 
-    /// Learns from a claim: what it took, in order, and what that cost. If it began at marks and asks to be made again, one from
+    /// Learns from a claim: what it took, in order, and what that cost. If it began at cursors and asks to be made again, one from
     /// the head comes sooner.
-    pub(crate) fn after(&self, claim: &Claim, low: &Low, taken: &[Taken], cost: Cost, again: bool) {
+    pub(crate) fn after(&self, claim: &Claim, low: &Low, taken: &[ClaimedAt], cost: Cost, again: bool) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = taken.iter().filter_map(|one| Some(((one.lane?, one.task.command.clone()), one.position)));
+        let last = taken.iter().filter_map(|one| Some(((one.lane?, one.task.command.clone()), one.stand)));
         if !low.ids.is_empty() {
-            if let Some(marks) = all.get_mut(&claim.queue) {
-                marks.last.extend(last);
+            if let Some(cursors) = all.get_mut(&claim.queue) {
+                cursors.last.extend(last);
                 if again {
-                    marks.until = marks.until_if_short;
+                    cursors.until = cursors.until_if_short;
                 }
             }
         } else if cost.steps > STEPS + steps_of_use(claim) {
-            // Where nothing was taken at the head, something may have come back before an older mark.
+            // Where nothing was taken at the head, something may have come back before an older cursor.
             let after = |share| Some(Instant::now() + cost.took * share);
-            let marks = Marks { last: last.collect(), until: after(HEAD_SHARE), until_if_short: after(SHORT_SHARE) };
-            all.insert(claim.queue.clone(), marks);
+            let cursors =
+                Cursors { last: last.collect(), until: after(HEAD_SHARE), until_if_short: after(SHORT_SHARE) };
+            all.insert(claim.queue.clone(), cursors);
         } else if !taken.is_empty() {
             // Without that: on a queue whose limits are reached the head is not read, which says nothing of it.
             all.remove(&claim.queue);
@@ -129,7 +130,7 @@ fn steps_of_use(claim: &Claim) -> u64 {
 }
 
 impl Lane {
-    /// In the order in which the claim function takes their marks.
+    /// In the order in which the claim function takes their cursors.
     const ALL: [Self; 2] = [Self::Top, Self::Child];
 
     /// Reads the word of the database.
@@ -159,10 +160,10 @@ mod tests {
         }
     }
 
-    fn taken(command: &str, id: i64) -> Taken {
+    fn taken(command: &str, id: i64) -> ClaimedAt {
         let task = ClaimedTask {
             steps: 0,
-            keyed: false,
+            holds_slots: false,
             waited: None,
             keys: Keys::new(),
             id: TaskId(id),
@@ -177,13 +178,18 @@ mod tests {
             timeout: None,
             trace: None,
         };
-        Taken { position: (0, Moment(Timestamp::from_micros(id)), id), lane: Some(Lane::Top), parked: false, task }
+        ClaimedAt {
+            stand: (0, Moment(Timestamp::from_micros(id)), id),
+            lane: Some(Lane::Top),
+            was_suspended: false,
+            task,
+        }
     }
 
     const CHEAP: Cost = Cost { took: Duration::from_secs(2), steps: 200 };
     const DEAR: Cost = Cost { took: Duration::from_secs(2), steps: 20_000 };
 
-    fn dear_claim(low_water: &LowWater, taken: &[Taken]) {
+    fn dear_claim(low_water: &LowWater, taken: &[ClaimedAt]) {
         let low = low_water.before(&claim());
         assert!(low.ids.is_empty());
         low_water.after(&claim(), &low, taken, DEAR, false);
@@ -216,17 +222,17 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_of_one_lane_does_not_hide_another() {
+    fn a_cursor_of_one_lane_does_not_hide_another() {
         let low_water = LowWater::default();
         let (child, root) = (Lane::from_word("child"), Lane::from_word("root"));
         dear_claim(
             &low_water,
-            &[Taken { lane: child, ..taken("b", 1) }, taken("a", 5), Taken { lane: root, ..taken("a", 9) }],
+            &[ClaimedAt { lane: child, ..taken("b", 1) }, taken("a", 5), ClaimedAt { lane: root, ..taken("a", 9) }],
         );
         assert_eq!(low_water.before(&claim()).ids, [Some(5), None, None, Some(1)]);
     }
 
-    /// A claim from the head that took so long, and one from its marks that fell short. Where the next one begins.
+    /// A claim from the head that took so long, and one from its cursors that fell short. Where the next one begins.
     fn after_a_short_claim(took: Duration) -> Vec<Option<i64>> {
         let low_water = LowWater::default();
         let low = low_water.before(&claim());
@@ -237,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_from_the_marks_that_falls_short_is_made_again_from_the_head_when_that_is_cheap() {
+    fn a_claim_from_the_cursors_that_falls_short_is_made_again_from_the_head_when_that_is_cheap() {
         assert_eq!(after_a_short_claim(Duration::ZERO), []);
     }
 

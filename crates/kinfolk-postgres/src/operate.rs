@@ -107,7 +107,7 @@ impl Operate for PgStore {
             answer => answer?,
         };
         point("retry_family.after");
-        let count = |place| u64::try_from(row.get::<_, i64>(place)).unwrap_or_default();
+        let count = |index| u64::try_from(row.get::<_, i64>(index)).unwrap_or_default();
         Ok(Retried { pending: count(0), waiting: count(1) })
     }
 

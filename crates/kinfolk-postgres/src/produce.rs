@@ -218,7 +218,7 @@ impl<'a> Columns<'a> {
             let column: Vec<Option<T>> = tasks.iter().copied().map(of).collect();
             if column.iter().all(Option::is_none) { Vec::new() } else { column }
         }
-        let keyed = tasks.iter().any(|t| !t.keys.is_empty());
+        let has_keys = tasks.iter().any(|t| !t.keys.is_empty());
         let slot_keys = |t: &&NewTask| (!t.keys.is_empty()).then(|| JsonText::of(&t.keys)).transpose();
         Ok(Self {
             commands: tasks.iter().map(|t| t.command.as_str()).collect(),
@@ -243,7 +243,7 @@ impl<'a> Columns<'a> {
             attempts: column(tasks, |t| t.max_attempts.map(i32::from)),
             timeouts: column(tasks, |t| t.timeout.map(micros)),
             traces: column(tasks, |t| t.trace.as_deref()),
-            slot_keys: if keyed { tasks.iter().map(slot_keys).collect::<Answer<_>>()? } else { Vec::new() },
+            slot_keys: if has_keys { tasks.iter().map(slot_keys).collect::<Answer<_>>()? } else { Vec::new() },
             inherits: column(tasks, |t| t.inherit_keys.then_some(true)),
         })
     }

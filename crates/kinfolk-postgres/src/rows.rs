@@ -28,7 +28,7 @@ use crate::values::{JsonOut, Moment, span};
 /// The columns of [`task`], of the view `kinfolk.tasks` and of functions that answer its rows.
 macro_rules! task_columns {
     () => {
-        "id, command, queue, state, gate, priority, due, place, attempt, max_attempts, timeout_us, payload, result, \
+        "id, command, queue, state, gate, priority, due, position, attempt, max_attempts, timeout_us, payload, result, \
          failure, unique_key, created_at, started_at, finished_at, cancel_requested_at, worker, suspect, strikes, trace, \
          parent, root, depth, outcome, steps, signals, report, keys, fan_out, index, first_started_at, ran_us, made_by, \
          follows, label_path"
@@ -36,61 +36,61 @@ macro_rules! task_columns {
 }
 pub(crate) use task_columns;
 
-pub(crate) fn get<'a, T: FromSql<'a>>(row: &'a Row, place: usize) -> Answer<T> {
-    row.try_get(place).map_err(|fault| StoreError::Fault { code: "row".to_owned(), detail: fault.to_string() })
+pub(crate) fn get<'a, T: FromSql<'a>>(row: &'a Row, index: usize) -> Answer<T> {
+    row.try_get(index).map_err(|fault| StoreError::Fault { code: "row".to_owned(), detail: fault.to_string() })
 }
 
 fn strange(what: &str, value: &str) -> StoreError {
     StoreError::Fault { code: "row".to_owned(), detail: format!("unknown {what} {value:?}") }
 }
 
-pub(crate) fn moment(row: &Row, place: usize) -> Answer<Timestamp> {
-    Ok(get::<Moment>(row, place)?.0)
+pub(crate) fn moment(row: &Row, index: usize) -> Answer<Timestamp> {
+    Ok(get::<Moment>(row, index)?.0)
 }
 
-pub(crate) fn maybe_moment(row: &Row, place: usize) -> Answer<Option<Timestamp>> {
-    Ok(get::<Option<Moment>>(row, place)?.map(|moment| moment.0))
+pub(crate) fn maybe_moment(row: &Row, index: usize) -> Answer<Option<Timestamp>> {
+    Ok(get::<Option<Moment>>(row, index)?.map(|moment| moment.0))
 }
 
-fn small(row: &Row, place: usize) -> Answer<u16> {
-    Ok(u16::try_from(get::<i16>(row, place)?).unwrap_or_default())
+fn small(row: &Row, index: usize) -> Answer<u16> {
+    Ok(u16::try_from(get::<i16>(row, index)?).unwrap_or_default())
 }
 
-fn whole(row: &Row, place: usize) -> Answer<u32> {
-    Ok(u32::try_from(get::<i32>(row, place)?).unwrap_or_default())
+fn whole(row: &Row, index: usize) -> Answer<u32> {
+    Ok(u32::try_from(get::<i32>(row, index)?).unwrap_or_default())
 }
 
-pub(crate) fn maybe_whole(row: &Row, place: usize) -> Answer<Option<u32>> {
-    Ok(get::<Option<i32>>(row, place)?.and_then(|n| u32::try_from(n).ok()))
+pub(crate) fn maybe_whole(row: &Row, index: usize) -> Answer<Option<u32>> {
+    Ok(get::<Option<i32>>(row, index)?.and_then(|n| u32::try_from(n).ok()))
 }
 
-fn signal_names(row: &Row, place: usize) -> Answer<Vec<SignalName>> {
-    let names = get::<Option<Vec<&str>>>(row, place)?.unwrap_or_default();
+fn signal_names(row: &Row, index: usize) -> Answer<Vec<SignalName>> {
+    let names = get::<Option<Vec<&str>>>(row, index)?.unwrap_or_default();
     Ok(names.into_iter().map(SignalName::new).collect::<Result<_, InputError>>()?)
 }
 
-pub(crate) fn count(row: &Row, place: usize) -> Answer<u64> {
-    Ok(u64::try_from(get::<i64>(row, place)?).unwrap_or_default())
+pub(crate) fn count(row: &Row, index: usize) -> Answer<u64> {
+    Ok(u64::try_from(get::<i64>(row, index)?).unwrap_or_default())
 }
 
-fn json(row: &Row, place: usize) -> Answer<Option<Json>> {
-    Ok(get::<Option<JsonOut>>(row, place)?.map(|json| json.0))
+fn json(row: &Row, index: usize) -> Answer<Option<Json>> {
+    Ok(get::<Option<JsonOut>>(row, index)?.map(|json| json.0))
 }
 
-fn failure(row: &Row, place: usize) -> Answer<Option<Failure>> {
-    json(row, place)?.map(|json| json.to().map_err(StoreError::from)).transpose()
+fn failure(row: &Row, index: usize) -> Answer<Option<Failure>> {
+    json(row, index)?.map(|json| json.to().map_err(StoreError::from)).transpose()
 }
 
-pub(crate) fn keys(row: &Row, place: usize) -> Answer<Keys> {
-    json(row, place)?.map_or_else(|| Ok(Keys::new()), |json| json.to().map_err(StoreError::from))
+pub(crate) fn keys(row: &Row, index: usize) -> Answer<Keys> {
+    json(row, index)?.map_or_else(|| Ok(Keys::new()), |json| json.to().map_err(StoreError::from))
 }
 
-fn queue_names(row: &Row, place: usize) -> Answer<Vec<QueueName>> {
-    Ok(get::<Vec<&str>>(row, place)?.into_iter().map(QueueName::new).collect::<Result<_, InputError>>()?)
+fn queue_names(row: &Row, index: usize) -> Answer<Vec<QueueName>> {
+    Ok(get::<Vec<&str>>(row, index)?.into_iter().map(QueueName::new).collect::<Result<_, InputError>>()?)
 }
 
-pub(crate) fn command_names(row: &Row, place: usize) -> Answer<Vec<CommandName>> {
-    Ok(get::<Vec<&str>>(row, place)?.into_iter().map(CommandName::new).collect::<Result<_, InputError>>()?)
+pub(crate) fn command_names(row: &Row, index: usize) -> Answer<Vec<CommandName>> {
+    Ok(get::<Vec<&str>>(row, index)?.into_iter().map(CommandName::new).collect::<Result<_, InputError>>()?)
 }
 
 pub(crate) fn task(row: &Row) -> Answer<Task> {
@@ -102,7 +102,7 @@ pub(crate) fn task(row: &Row) -> Answer<Task> {
         gate: get::<Option<&str>>(row, 4)?.map(str::parse::<Gate>).transpose()?,
         priority: get(row, 5)?,
         due: moment(row, 6)?,
-        place: moment(row, 7)?,
+        position: moment(row, 7)?,
         attempt: small(row, 8)?,
         max_attempts: small(row, 9)?,
         timeout: get::<Option<i64>>(row, 10)?.map(span),
@@ -221,8 +221,8 @@ pub(crate) fn enqueued(ids: &[i64], tasks: &[NewTask], rows: &[Row]) -> Answer<V
             _ => return Err(strange("outcome", outcome)),
         };
         match answers.get_mut(nth) {
-            Some(place) if nth < tasks.len() => *place = answer,
-            _ => return Err(strange("place", &nth.to_string())),
+            Some(kept) if nth < tasks.len() => *kept = answer,
+            _ => return Err(strange("index", &nth.to_string())),
         }
     }
     Ok(answers)
@@ -251,7 +251,7 @@ pub(crate) fn settled(many: usize, rows: &[Row]) -> Answer<Vec<Settled>> {
             "stale" => Settled::Stale,
             other => return Err(strange("answer", other)),
         };
-        *answers.get_mut(nth).ok_or_else(|| strange("place", &nth.to_string()))? = answer;
+        *answers.get_mut(nth).ok_or_else(|| strange("index", &nth.to_string()))? = answer;
     }
     Ok(answers)
 }
@@ -276,7 +276,7 @@ pub(crate) fn queue(row: &Row) -> Answer<Queue> {
 }
 
 pub(crate) fn command(row: &Row) -> Answer<Command> {
-    let whole = |place| -> Answer<u32> { Ok(u32::try_from(get::<i64>(row, place)?).unwrap_or_default()) };
+    let whole = |index| -> Answer<u32> { Ok(u32::try_from(get::<i64>(row, index)?).unwrap_or_default()) };
     Ok(Command {
         name: CommandName::new(get(row, 0)?)?,
         queue: QueueName::new(get(row, 1)?)?,
@@ -407,7 +407,7 @@ pub(crate) fn logged_error(row: &Row) -> Answer<LoggedError> {
 }
 
 pub(crate) fn minute(row: &Row) -> Answer<Minute> {
-    let micros = |place| Ok::<_, StoreError>(Duration::from_micros(count(row, place)?));
+    let micros = |index| Ok::<_, StoreError>(Duration::from_micros(count(row, index)?));
     let figures = Figures {
         started: count(row, 3)?,
         waited: micros(4)?,
@@ -435,12 +435,12 @@ pub(crate) fn fired(row: &Row) -> Answer<Fired> {
 }
 
 /// Four counts, from this place on.
-pub(crate) fn tally(row: &Row, place: usize) -> Answer<Tally> {
+pub(crate) fn tally(row: &Row, index: usize) -> Answer<Tally> {
     Ok(Tally {
-        total: count(row, place)?,
-        completed: count(row, place + 1)?,
-        failed: count(row, place + 2)?,
-        cancelled: count(row, place + 3)?,
+        total: count(row, index)?,
+        completed: count(row, index + 1)?,
+        failed: count(row, index + 2)?,
+        cancelled: count(row, index + 3)?,
     })
 }
 
@@ -516,15 +516,15 @@ pub(crate) fn fan_out(row: &Row, task: usize, id: usize, rest: usize) -> Answer<
 }
 
 /// What has become of a child of this fan-out, from this place on.
-pub(crate) fn child_result(fan_out: FanOutId, row: &Row, place: usize) -> Answer<ChildResult> {
+pub(crate) fn child_result(fan_out: FanOutId, row: &Row, index: usize) -> Answer<ChildResult> {
     Ok(ChildResult {
         fan_out,
-        index: whole(row, place)?,
-        task: TaskId(get(row, place + 1)?),
-        state: get::<&str>(row, place + 2)?.parse()?,
-        ended: maybe_whole(row, place + 3)?,
-        result: json(row, place + 4)?,
-        failure: failure(row, place + 5)?,
-        attempt: small(row, place + 6)?,
+        index: whole(row, index)?,
+        task: TaskId(get(row, index + 1)?),
+        state: get::<&str>(row, index + 2)?.parse()?,
+        ended: maybe_whole(row, index + 3)?,
+        result: json(row, index + 4)?,
+        failure: failure(row, index + 5)?,
+        attempt: small(row, index + 6)?,
     })
 }

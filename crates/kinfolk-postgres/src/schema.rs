@@ -68,12 +68,12 @@ const LIMITS: &[(&str, &str)] = files!["limits.sql"];
 const CALLED_BY_VIEWS: &[(&str, &str)] = functions! {
     base:
         clock server_started_at schema_version span micros refuse require_read_committed require_name require_policy
-        refuse_queue failure_cancelled failure_lost failure_poison failure_folded failure_children
+        refuse_queue failure_cancelled failure_lost failure_poison failure_duplicate failure_children
         failure_skipped_child failure_skipped_follow_up failure_refused json_bytes json_longer_than notify_queues
         put_off_wakes wakes_put_off wake_queues is_full;
     unique:
-        holds payload_of merged merged_all laid_in folded add_duplicate enqueue_keyed lay_in lay_sibling fold_away
-        fold lock_starts promote promote_orphans;
+        holds payload_of merged merged_all payload_with_newer payload_with_duplicates add_duplicate enqueue_unique apply_duplicates apply_sibling cancel_duplicates
+        unify_duplicates lock_starts promote promote_orphans;
 };
 
 const VIEWS: &[(&str, &str)] =
@@ -92,19 +92,19 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         require_label changed_command find_own_handler;
     groups:
         declarations declared_groups groups_given group_given require_groups require_setting is_whole
-        lock_declarations shape_of changed_declarations hold_still declare_groups leave_group erase_group open_parked
-        free_idle enter_running carry_over rein_in group_of set_group remove_group slow_down slow_down_for slow_downs
-        slow_down_all lock_groups mark_group mark_some;
+        lock_declarations shape_of changed_declarations hold_still declare_groups leave_group erase_group open_blocked
+        free_idle count_running carry_over rein_in group_of set_group remove_group slow_down slow_down_for slow_downs
+        slow_down_all lock_groups add_ready_group add_awaited_keys;
     claim:
         claim lock_claim lock_claim_groups wait_for_admission claimed_before closed_claim open_work open_due pick_tasks
         pick find_lines begin_at merge_lines lock_heads lines_behind pick_suspect may_run_suspect pick_grouped
-        fold_picked note_started end_claim next_due next_wake put_idle flush;
+        unify_picked tell_statuses end_claim next_due next_wake put_idle flush;
     admission:
-        lock_admission try_lock_groups wait_for_groups declared_by has_open has_keyed_work without_groups pick_keyed
-        line_up next_marks marks_behind marks_for go_on_behind next_size admit_page admit_one_by_one needs_of reserve
-        mark_keys unmark_keys awaited_groups waiting_lines key_rooms keeps_room rate_interval rate_starts spend_starts;
+        lock_admission try_lock_groups wait_for_groups declared_by has_open has_work_with_keys without_groups pick_with_keys
+        line_up next_ready_keys ready_keys_behind cursors_for go_on_behind next_size admit_page admit_one_by_one needs_of reserve
+        add_ready_keys update_ready_keys awaited_groups waiting_lines key_rooms keeps_room rate_interval rate_starts spend_starts;
     slots:
-        slot_page key_number take_slots slot_writes_max spread_slots release_slots free_slots note_freed take_notes
+        slot_page key_number take_slots slot_writes_max spread_slots release_slots free_slots add_freed take_freed
         drop_slots drop_reservations holders_of holds_key holds_slot has_slot;
     turns:
         pick_turns may_take_suspect open_lines next_turns next_values next_level value_behind first_value sort_in
@@ -119,17 +119,17 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         lock_families family_keys try_lock_families try_lock_family lock_family_of lock_follow_up_keys lock_suspended
         lock_settled lock_maker hold_maker make_all made_tasks resolve_made sort_made why_not inherited_keys
         make_spawned make_siblings make_children make_unique_children insert_children make_follow_up join_follow_up
-        count_children end_of_root open_follow_ups skip_follow_ups ended note_ends verdict_of settle_owners root_ended
+        count_children end_of_root open_follow_ups skip_follow_ups ended append_ends verdict_of settle_owners root_ended
         open_next open_held skip_rest gate_in_family end_pending members_below cancel_members;
     durable:
         record write_checkpoints write_checkpoint require_checkpoints refuse_checkpoint require_steps step_name
-        suspend require_suspend require_awaits require_awaited write_suspended park await_again expire
+        suspend require_suspend require_awaits require_awaited write_suspended suspend_task await_again expire
         signal take_signal report history results results_by_index;
     worker:
         register_worker heartbeat leave wait_for_tasks recover may_recover lock_lost lock_lost_families handlers_at_work
-        decide_lost strike_delay note_minutes read_notes wrong_note;
+        decide_lost strike_delay record_minutes read_minute_records wrong_minute_record;
     handlers:
-        find_handler enter handling depart drop_intents named_in handled current_task current_keys has_failed_siblings
+        find_handler begin_handling handling end_handling drop_intents named_in handled current_task current_keys has_failed_siblings
         has_pending_children intend require_makeable spawn spawn_sibling follow_up in_order hasten hasten_all snooze
         retry_after give_up end_handler failure_of run_task run_function begin_procedure end_procedure call_handler
         call_function open_envelope finish finish_made finish_fan_out fan_out carry_out_fan_out find_continuation
@@ -142,14 +142,14 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         retry retry_family lock_follow_ups revive revived_with revivable begin_afresh joins_again reopening reopen
         recount reorder follow_again;
     upkeep:
-        sweep is_stuck has_open_child resume_signalled mark_lost prune prune_keys prune_rates remove_family
+        sweep is_stuck has_open_child resume_signalled add_lost_keys prune prune_keys prune_rates remove_family
         remove_tasks prune_audit prune_errors prune_minutes;
     find:
         list_tasks find_tasks matching count_matching count_by_command require_filter is_of_kind is_time filter_range
         candidates in_states pending_of parents_in sift has_at looked_at look_end;
     inspect:
         get_task get_tasks get_attempts runs require_task children tally progress failed_tasks errors audit_log
-        minutes change_mark stats count_tasks count_open ended_tasks more_than_counted active_fan_outs pending_facts open_facts
+        minutes change_number stats count_tasks count_open ended_tasks more_than_counted active_fan_outs pending_facts open_facts
         open_commands held_facts queues commands workers schedules statuses groups keys held_keys next_key slots_of setting_shown;
     explain:
         explain why_waiting why_pending why_family why_keys count_before shown;

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::call::Param;
 use crate::error::store_error;
-use crate::low_water::Taken;
+use crate::low_water::ClaimedAt;
 use crate::produce::Columns;
 use crate::rows;
 use crate::store::{PgStore, begin};
@@ -29,12 +29,12 @@ const SETTLE_MADE: &str = "select 1, answer, state from kinfolk.settle_made($1, 
 const LOCK_SETTLED: &str = "select kinfolk.lock_settled($1, $2, $3)";
 
 /// More claims than this are not remembered.
-const KIN_MAX: usize = 100_000;
+const OPEN_CLAIMS_MAX: usize = 100_000;
 
 /// The claims of this process whose tasks are not all settled yet, and the families of those, so that a settle need not look
 /// them up. Nothing depends on it: what is not known here is looked up.
 #[derive(Default)]
-pub(crate) struct Kin(Mutex<HashMap<Token, Open>>);
+pub(crate) struct OpenClaims(Mutex<HashMap<Token, Open>>);
 
 /// A claim whose tasks are not all settled yet.
 #[derive(Default)]
@@ -57,24 +57,24 @@ enum Family {
 /// The roots of the families that a settle locks: shared, and whole.
 type Families = (Vec<i64>, Vec<i64>);
 
-impl Kin {
+impl OpenClaims {
     fn known(&self) -> MutexGuard<'_, HashMap<Token, Open>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes note of what was claimed under this token.
-    pub(crate) fn claimed(&self, token: Token, taken: &[Taken]) {
+    pub(crate) fn claimed(&self, token: Token, taken: &[ClaimedAt]) {
         if taken.is_empty() {
             return;
         }
         let mut known = self.known();
-        if known.len() > KIN_MAX {
+        if known.len() > OPEN_CLAIMS_MAX {
             known.clear();
         }
         let open = known.entry(token).or_default();
         open.tasks += taken.len();
-        open.families.extend(taken.iter().filter_map(|Taken { parked, task, .. }| match task.parent {
-            _ if *parked => Some((task.id, Family::Whole(task.root))),
+        open.families.extend(taken.iter().filter_map(|ClaimedAt { was_suspended, task, .. }| match task.parent {
+            _ if *was_suspended => Some((task.id, Family::Whole(task.root))),
             Some(_) => Some((task.id, Family::Of(task.root))),
             None => None,
         }));
@@ -120,7 +120,7 @@ impl Kin {
 impl PgStore {
     pub(crate) async fn send_settles(&self, settles: &[Settle]) -> Answer<Vec<Settled>> {
         check(settles)?;
-        let calls = calls(settles, |plain| self.kin.families(plain))?;
+        let calls = calls(settles, |plain| self.open_claims.families(plain))?;
         point("settle.before");
         let answers = match &calls[..] {
             [] => return Ok(Vec::new()),
@@ -128,7 +128,7 @@ impl PgStore {
             several => self.send_together(settles, several).await?,
         };
         point("settle.after");
-        self.kin.settled(settles.iter().map(|settle| settle.token));
+        self.open_claims.settled(settles.iter().map(|settle| settle.token));
         Ok(answers)
     }
 
@@ -225,8 +225,8 @@ impl Call<'_> {
         };
         let sorted = rows::settled(order.len(), rows)?;
         let mut answers = sorted.clone();
-        for (place, answer) in order.iter().zip(sorted) {
-            answers[*place] = answer;
+        for (index, answer) in order.iter().zip(sorted) {
+            answers[*index] = answer;
         }
         Ok(answers)
     }
@@ -241,16 +241,16 @@ struct Plain<'a> {
     failures: Vec<Option<JsonText>>,
     delays: Vec<Option<i64>>,
     families: Option<Vec<i64>>,
-    parked: Option<Vec<i64>>,
+    suspended: Option<Vec<i64>>,
 }
 
 impl<'a> Plain<'a> {
     /// The columns, and for each of their rows the place of its settle in the call.
     fn sorted(settles: &'a [Settle], families: Option<Families>) -> (Vec<usize>, Self) {
-        let (families, parked) = families.unzip();
+        let (families, suspended) = families.unzip();
         let mut order: Vec<usize> = (0..settles.len()).collect();
-        order.sort_by_key(|place| settles[*place].task);
-        let sorted = || order.iter().map(|place| &settles[*place]);
+        order.sort_by_key(|index| settles[*index].task);
+        let sorted = || order.iter().map(|index| &settles[*index]);
         let columns = Self {
             ids: sorted().map(|s| s.task.0).collect(),
             tokens: sorted().map(|s| s.token.0).collect(),
@@ -262,12 +262,12 @@ impl<'a> Plain<'a> {
             })),
             delays: emptied(sorted().map(|s| match &s.outcome {
                 Outcome::Snooze(delay)
-                | Outcome::YieldPlace(delay)
+                | Outcome::YieldFamilySlot(delay)
                 | Outcome::Failed { retry: Retry::After(delay), .. } => Some(micros(*delay)),
                 _ => None,
             })),
             families,
-            parked,
+            suspended,
         };
         (order, columns)
     }
@@ -282,7 +282,7 @@ impl<'a> Plain<'a> {
             (&self.failures, Type::JSONB_ARRAY),
             (&self.delays, Type::INT8_ARRAY),
             (&self.families, Type::INT8_ARRAY),
-            (&self.parked, Type::INT8_ARRAY),
+            (&self.suspended, Type::INT8_ARRAY),
         ]
     }
 }
@@ -358,7 +358,7 @@ fn word(outcome: &Outcome) -> &'static str {
         Outcome::Failed { retry: Retry::Never, .. } => "never",
         Outcome::Failed { .. } => "failed",
         Outcome::Snooze(_) => "snooze",
-        Outcome::YieldPlace(_) => "yield",
+        Outcome::YieldFamilySlot(_) => "yield",
         Outcome::Release => "release",
         Outcome::Cancelled => "cancelled",
     }

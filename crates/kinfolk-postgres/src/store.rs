@@ -14,7 +14,7 @@ use crate::low_water::LowWater;
 use crate::migrate::refuse_foreign;
 use crate::numbers::Numbers;
 use crate::schema::VERSION;
-use crate::settle::Kin;
+use crate::settle::OpenClaims;
 
 /// A PostgreSQL database as a store.
 pub struct PgStore {
@@ -22,7 +22,7 @@ pub struct PgStore {
     pub(crate) target: Target,
     pub(crate) options: PgOptions,
     pub(crate) low_water: LowWater,
-    pub(crate) kin: Kin,
+    pub(crate) open_claims: OpenClaims,
     pub(crate) numbers: Numbers,
     /// The schema was seen to be the one this program knows.
     fits: AtomicBool,
@@ -47,7 +47,7 @@ impl PgStore {
             target,
             options,
             low_water: LowWater::default(),
-            kin: Kin::default(),
+            open_claims: OpenClaims::default(),
             numbers: Numbers::new(made),
             fits: AtomicBool::new(false),
         };

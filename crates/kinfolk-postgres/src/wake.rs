@@ -106,22 +106,22 @@ struct Ear {
 }
 
 /// A connection that listens.
-struct Line {
+struct Listening {
     client: Client,
     connection: Connection,
 }
 
 impl Ear {
-    async fn connect(&self) -> Answer<Line> {
+    async fn connect(&self) -> Answer<Listening> {
         let (client, connection) = self.target.dial().await.map_err(|fault| store_error(&fault))?;
-        let mut line = Line { client, connection };
+        let mut line = Listening { client, connection };
         self.ask(&mut line, "listen kinfolk").await?;
         Ok(line)
     }
 
     /// Says something to the server, and hears while it waits for the answer.
-    async fn ask(&self, line: &mut Line, sql: &str) -> Answer<()> {
-        let Line { client, connection } = line;
+    async fn ask(&self, line: &mut Listening, sql: &str) -> Answer<()> {
+        let Listening { client, connection } = line;
         let asked = async {
             let mut asked = pin!(client.batch_execute(sql));
             loop {
@@ -140,7 +140,7 @@ impl Ear {
         tokio::time::timeout(self.limit, asked).await.unwrap_or_else(|_| Err(silent()))
     }
 
-    async fn listen(self, first: Line) {
+    async fn listen(self, first: Listening) {
         let mut line = Some(first);
         let mut pause = FIRST_PAUSE;
         loop {
@@ -164,7 +164,7 @@ impl Ear {
 
     /// Hears until the connection breaks. A silent one is asked whether it is still there: nothing else would ever be
     /// sent on it, so that a path which has lost it would go unnoticed for good.
-    async fn hear_out(&self, line: &mut Line) {
+    async fn hear_out(&self, line: &mut Listening) {
         loop {
             let next = poll_fn(|cx| line.connection.poll_message(cx));
             match tokio::time::timeout(self.limit, next).await {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use kinfolk_core::claim::ClaimedTask;
 use kinfolk_core::crash::point;
 use kinfolk_core::limits::CLAIM_BATCH_MAX;
-use kinfolk_core::minute::{self, Note};
+use kinfolk_core::minute::{self, MinuteRecord};
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
@@ -19,7 +19,7 @@ use tokio_postgres::types::Type;
 
 use crate::call::Param;
 use crate::error::worker_error;
-use crate::low_water::{Cost, Lane, Taken};
+use crate::low_water::{ClaimedAt, Cost, Lane};
 use crate::operate::not_there;
 use crate::rows;
 use crate::store::PgStore;
@@ -29,12 +29,12 @@ use crate::wake::Listener;
 const REGISTER_WORKER: &str = "select kinfolk.register_worker($1, $2, $3, $4, $5, $6)";
 const HEARTBEAT: &str = "select id, token from kinfolk.heartbeat($1)";
 const LEAVE: &str = "select kinfolk.leave($1)";
-const CLAIM: &str = "select id, command, payload, attempt, max_attempts, timeout_us, trace, priority, place, next_due, \
-    again, parent, root, depth, lane, steps, recorded, parked, keyed, more, unflushed, turns, keys, waited \
+const CLAIM: &str = "select id, command, payload, attempt, max_attempts, timeout_us, trace, priority, position, next_due, \
+    again, parent, root, depth, lane, steps, recorded, was_suspended, holds_slots, more, unflushed, turns, keys, waited \
     from kinfolk.claim($1, $2, $3, $4, $5, $6, true, $7, $8, $9)";
 const FLUSH: &str = "select kinfolk.flush()";
 const SLOW_DOWN: &str = "select answer, ahead_ms from kinfolk.slow_down($1, $2, $3, $4)";
-const NOTE_MINUTES: &str = "select kinfolk.note_minutes($1, $2, $3)";
+const RECORD_MINUTES: &str = "select kinfolk.record_minutes($1, $2, $3)";
 const RECOVER: &str = "select returned, poisoned, cancelled, workers, more from kinfolk.recover($1)";
 const DUE_SCHEDULES: &str = "select * from kinfolk.due_schedules()";
 const FIRE: &str = "select tasks, overlapped, too_late, rejected, missing from kinfolk.fire($1, $2, $3, $4)";
@@ -110,11 +110,11 @@ impl Work for PgStore {
         while taken.tasks.len() < asked && !claim.repeated && (taken.more || (taken.again && looks < 2)) {
             // What was enqueued while this worker went to sleep may have seen it awake.
             let more = self.claim_once(claim, asked - taken.tasks.len()).await?;
-            let in_line = [&taken.tasks, &more.tasks].iter().all(|look| look.is_sorted_by_key(|one| one.position));
+            let in_line = [&taken.tasks, &more.tasks].iter().all(|look| look.is_sorted_by_key(|one| one.stand));
             taken.tasks.extend(more.tasks);
             // Where values take turns, each look is in the order of those.
             if in_line {
-                taken.tasks.sort_by_key(|one| one.position);
+                taken.tasks.sort_by_key(|one| one.stand);
             }
             (taken.next_due, taken.again, taken.more) = (more.next_due, more.again, more.more);
             looks += usize::from(!taken.more);
@@ -144,7 +144,7 @@ impl Work for PgStore {
         token: Token,
         key: &Key,
         name: &SignalName,
-    ) -> Answer<kinfolk_core::Taken> {
+    ) -> Answer<kinfolk_core::TakenSignal> {
         self.send_take_signal(task, token, key, name).await
     }
 
@@ -152,12 +152,12 @@ impl Work for PgStore {
         self.send_report(task, token, report).await
     }
 
-    async fn note_minutes(&self, worker: WorkerId, number: u64, notes: &[Note]) -> Answer<()> {
-        minute::check(notes)?;
+    async fn record_minutes(&self, worker: WorkerId, number: u64, records: &[MinuteRecord]) -> Answer<()> {
+        minute::check(records)?;
         let number = i64::try_from(number).unwrap_or(i64::MAX);
-        let notes = JsonText::of(&notes)?;
-        let params: [Param<'_>; 3] = [(&worker.0, Type::UUID), (&number, Type::INT8), (&notes, Type::JSONB)];
-        self.rows(NOTE_MINUTES, &params).await.map_err(|fault| not_there(worker_error(fault, worker)))?;
+        let records = JsonText::of(&records)?;
+        let params: [Param<'_>; 3] = [(&worker.0, Type::UUID), (&number, Type::INT8), (&records, Type::JSONB)];
+        self.rows(RECORD_MINUTES, &params).await.map_err(|fault| not_there(worker_error(fault, worker)))?;
         Ok(())
     }
 
@@ -165,7 +165,7 @@ impl Work for PgStore {
         point("recover.before");
         let row = self.row(RECOVER, &[(&worker.0, Type::UUID)]).await.map_err(|f| worker_error(f, worker))?;
         point("recover.after");
-        let count = |place| u64::try_from(row.get::<_, i64>(place)).unwrap_or_default();
+        let count = |index| u64::try_from(row.get::<_, i64>(index)).unwrap_or_default();
         Ok(Recovered {
             returned: count(0),
             poisoned: count(1),
@@ -251,7 +251,7 @@ impl PgStore {
             (&rows, Type::INT4),
             (&claim.repeated, Type::BOOL),
             (&low.priorities, Type::INT4_ARRAY),
-            (&low.places, Type::TIMESTAMPTZ_ARRAY),
+            (&low.positions, Type::TIMESTAMPTZ_ARRAY),
             (&low.ids, Type::INT8_ARRAY),
         ];
         let mut taken = Batch { tasks: Vec::with_capacity(limit), ..Batch::default() };
@@ -262,7 +262,7 @@ impl PgStore {
             self.rows(FLUSH, &[]).await?;
         }
         point("claim.after");
-        self.kin.claimed(claim.token, &taken.tasks);
+        self.open_claims.claimed(claim.token, &taken.tasks);
         let cost = Cost { took: began.elapsed(), steps: taken.steps };
         self.low_water.after(claim, &low, &taken.tasks, cost, taken.again);
         Ok(taken)
@@ -272,7 +272,7 @@ impl PgStore {
 /// What one call of the claim function took, in order.
 #[derive(Default)]
 struct Batch {
-    tasks: Vec<Taken>,
+    tasks: Vec<ClaimedAt>,
     next_due: Option<Timestamp>,
     again: bool,
     /// It ended at tasks that are held up by their keys: there may be others behind them.
@@ -289,9 +289,9 @@ impl Batch {
     /// Takes in a row of the answer: a task, or the last one, which tells of the call as a whole.
     fn read(&mut self, claim: &Claim, row: &Row) -> Answer<()> {
         if let Some(id) = row.get::<_, Option<i64>>(0) {
-            let position = (row.get(7), row.get(8), id);
+            let stand = (row.get(7), row.get(8), id);
             let lane = Lane::from_word(row.get(14));
-            self.tasks.push(Taken { position, lane, parked: row.get(17), task: claimed_task(claim, id, row)? });
+            self.tasks.push(ClaimedAt { stand, lane, was_suspended: row.get(17), task: claimed_task(claim, id, row)? });
         } else {
             self.next_due = row.get::<_, Option<Moment>>(9).map(|moment| moment.0);
             self.again = row.get(10);
@@ -306,7 +306,7 @@ impl Batch {
     /// Puts the tasks that were taken in the order in which they are to start.
     fn line_up(&mut self) {
         match &self.turns {
-            None => self.tasks.sort_by_key(|one| one.position),
+            None => self.tasks.sort_by_key(|one| one.stand),
             Some(turns) => {
                 let turns: HashMap<i64, usize> = turns.iter().enumerate().map(|(nth, id)| (*id, nth)).collect();
                 self.tasks.sort_by_key(|one| turns.get(&one.task.id.0).copied());
@@ -317,7 +317,7 @@ impl Batch {
 
 fn claimed_task(claim: &Claim, id: i64, row: &Row) -> Answer<ClaimedTask> {
     let command: &str = row.get(1);
-    let small = |place| u16::try_from(row.get::<_, i32>(place)).unwrap_or_default();
+    let small = |index| u16::try_from(row.get::<_, i32>(index)).unwrap_or_default();
     let command = claim.commands.iter().find(|name| name.as_str() == command).cloned().ok_or_else(|| {
         StoreError::Fault { code: "claim".to_owned(), detail: format!("task {id} of a command not asked for") }
     })?;
@@ -330,7 +330,7 @@ fn claimed_task(claim: &Claim, id: i64, row: &Row) -> Answer<ClaimedTask> {
         max_attempts: small(4),
         timeout: row.get::<_, Option<i64>>(5).map(span),
         trace: row.get(6),
-        keyed: row.get(18),
+        holds_slots: row.get(18),
         keys: rows::keys(row, 22)?,
         waited: row.get::<_, Option<Interval>>(23).map(|waited| waited.0),
         parent: row.get::<_, Option<i64>>(11).map(TaskId),

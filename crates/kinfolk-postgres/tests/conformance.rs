@@ -54,7 +54,7 @@ impl TestStore for Postgres {
         testing::set_clock(&self.store, START).await.unwrap();
     }
 
-    async fn hand_on(&self) {
+    async fn return_to_pool(&self) {
         self.database.empty().await;
         EMPTIED.lock().unwrap().push(Arc::clone(&self.database));
     }

@@ -57,7 +57,7 @@ async fn someone_waits(database: &TestDatabase) {
 }
 
 #[tokio::test]
-async fn a_task_without_kin_touches_none_of_the_indexes_of_families() {
+async fn a_task_without_relatives_touches_none_of_the_indexes_of_families() {
     let (database, store) = fresh().await;
     let worker = worker(&store).await;
     store.enqueue(&vec![task("work"); 50]).await.unwrap();

@@ -55,7 +55,8 @@ async fn a_claim_of_commands_without_groups_reads_nothing_of_groups() {
     }
     let worker = worker(&store).await;
     let claim = format!("select * from kinfolk.claim('{}', gen_random_uuid(), 'default', '{{work}}', 10)", worker.0);
-    let tables = ["slot", "slot_group", "command_group", "freed", "ready_key", "spent", "reserved", "slot_setting"];
+    let tables =
+        ["slot_holder", "slot_group", "command_group", "freed", "ready_key", "spent", "reserved", "slot_setting"];
     assert_eq!(reads_of(&database, &claim, &tables).await, vec![0; tables.len()]);
     assert_ne!(reads_of(&database, &claim, &["task"]).await, [0]);
 }
@@ -76,9 +77,9 @@ async fn a_claim_costs_the_same_however_many_tasks_wait_behind_full_keys() {
     // As a claim leaves them that has come to look at them.
     testing::execute(
         &store,
-        "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, \
-            payload, keys, bounces, parked_group, parked_key) \
-         select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', t.priority, t.max_attempts, t.place, \
+        "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, \
+            payload, keys, failed_tries, blocked_group, blocked_key) \
+         select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', t.priority, t.max_attempts, t.position, \
             t.due, t.created_at, t.payload, t.keys, 1, g.id, 'hot' \
          from kinfolk.task t, kinfolk.slot_group g, generate_series(1, 20000) \
          where t.state = 'running' and g.name = 'tenant'; \
@@ -102,15 +103,15 @@ async fn behind_rates(store: &PgStore, many: usize) {
         store,
         &format!(
             "with waiter as ( \
-                insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, \
-                    payload, keys, bounces, parked_group, parked_key) \
+                insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, \
+                    payload, keys, failed_tries, blocked_group, blocked_key) \
                 select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', t.priority, t.max_attempts, \
-                    t.place, t.due, t.created_at, t.payload, jsonb_build_object('provider', 'slow' || n), 1, g.id, 'slow' || n \
+                    t.position, t.due, t.created_at, t.payload, jsonb_build_object('provider', 'slow' || n), 1, g.id, 'slow' || n \
                 from kinfolk.task t, kinfolk.slot_group g, generate_series(1, {many}) n \
                 where t.state = 'running' and g.name = 'provider' \
-                returning parked_group, parked_key) \
+                returning blocked_group, blocked_key) \
              insert into kinfolk.spent (group_id, key, spent_until, wakes_at) \
-             select w.parked_group, w.parked_key, kinfolk.clock() + '1 hour', kinfolk.clock() + '1 hour' from waiter w; \
+             select w.blocked_group, w.blocked_key, kinfolk.clock() + '1 hour', kinfolk.clock() + '1 hour' from waiter w; \
              analyze kinfolk.task; analyze kinfolk.spent"
         ),
     )
@@ -165,8 +166,8 @@ async fn a_declaration_that_counts_what_runs_costs_the_same_however_many_tasks_d
     let before = pages_of(&database, share).await;
     testing::execute(
         &store,
-        "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, payload, keys) \
-         select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'open', t.priority, t.max_attempts, t.place, t.due, \
+        "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, payload, keys) \
+         select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'open', t.priority, t.max_attempts, t.position, t.due, \
             t.created_at, t.payload, t.keys \
          from kinfolk.task t, generate_series(1, 4000) \
          where t.state = 'running'; \
@@ -237,10 +238,10 @@ async fn explaining_costs_the_same_however_many_stand_in_the_lines_of_a_fair_que
     // As a claim has lined them up, half of them before that task and half behind it.
     testing::execute(
         &store,
-        "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, \
-            payload, keys, parked_group, parked_key) \
-         select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', n % 2 * 2 - 1, t.max_attempts, t.place, \
-            t.due, t.created_at, t.payload, t.keys, t.parked_group, t.parked_key \
+        "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, \
+            payload, keys, blocked_group, blocked_key) \
+         select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', n % 2 * 2 - 1, t.max_attempts, t.position, \
+            t.due, t.created_at, t.payload, t.keys, t.blocked_group, t.blocked_key \
          from kinfolk.task t, generate_series(1, 20000) n \
          where t.id = 3; \
          analyze kinfolk.task",
@@ -362,7 +363,7 @@ async fn looks_of_a_claim_past_a_full_key(database: &TestDatabase, store: &PgSto
         store.enqueue(&vec![hot.clone(); 500]).await.unwrap();
     }
     let claim = format!("select * from kinfolk.claim('{}', gen_random_uuid(), 'default', '{{work}}', 1)", worker.0);
-    let looks = reads_of(database, &claim, &["slot"]).await[0];
+    let looks = reads_of(database, &claim, &["slot_holder"]).await[0];
 
     let cool = enqueue(store, under("work", &[("tenant", "cool")])).await;
     let mut claims = Vec::new();
@@ -444,7 +445,7 @@ async fn a_claim_of_one_passes_over_a_task_in_other_hands_whose_turn_it_is() {
 }
 
 #[tokio::test]
-async fn marks_that_nobody_can_use_hide_none_behind_them() {
+async fn ready_keys_that_nobody_can_use_hide_none_behind_them() {
     let (_database, store) = fresh().await;
     let groups = Groups::new().and(name("message"), GroupSpec::limit(1));
     store.register(&[Command { groups: Some(groups), ..Command::new(command("work")) }]).await.unwrap();

@@ -144,7 +144,7 @@ async fn each_role_may_do_its_own_and_nothing_else() {
         ("worker", "select * from kinfolk.intent"),
         ("owner", "select kinfolk.register_command('x')"),
         ("owner", "select kinfolk.settle('{}', '{}', '{}')"),
-        ("owner", "select kinfolk.enter(1, '00000000-0000-0000-0000-000000000000')"),
+        ("owner", "select kinfolk.begin_handling(1, '00000000-0000-0000-0000-000000000000')"),
         ("owner", "call kinfolk.process_tasks()"),
         ("owner", "select kinfolk.slow_down(1, '00000000-0000-0000-0000-000000000000', 'tenant', now())"),
         ("owner", "select kinfolk.slow_down_all(1, '00000000-0000-0000-0000-000000000000', '{}')"),

@@ -161,7 +161,7 @@ fn by_chance(task: &ClaimedTask, chance: u128) -> Settle {
             }
             made
         }
-        3 => Settle::new(task.id, task.token, Outcome::YieldPlace(Duration::ZERO)),
+        3 => Settle::new(task.id, task.token, Outcome::YieldFamilySlot(Duration::ZERO)),
         4 => {
             let failure = Failure::new(FailureKind::Error, "by chance");
             Settle::new(task.id, task.token, Outcome::Failed { failure, retry: Retry::Never })

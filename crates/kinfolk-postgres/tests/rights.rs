@@ -30,16 +30,16 @@ const RIGHTS: [(&str, &str); 5] = [
     ),
     (
         "kinfolk_viewer",
-        "change_mark check_invariants children clock commands count_by_command count_matching count_tasks doctor errors explain failed_tasks find_tasks folded get_attempts \
+        "change_number check_invariants children clock commands count_by_command count_matching count_tasks doctor errors explain failed_tasks find_tasks payload_with_duplicates get_attempts \
          get_task get_tasks groups \
          has_failed_siblings has_pending_children history holds is_active keys list_tasks minutes pending_facts progress queues results runs \
          schedules schema_version stats statuses tally workers",
     ),
     (
         "kinfolk_worker",
-        "begin_procedure begin_round begin_send call_function call_handler claim claim_chosen claimable clock commands complete count_tasks depart due_next due_schedules \
-         end_procedure end_send enter expire failure_of find_handler find_tasks finish fire flush get_task get_tasks handling heartbeat history leave \
-         lock_settled lock_suspended log_error named_in note_minutes open_envelope process_round process_task process_tasks prune prune_rates put_off_wakes queues \
+        "begin_procedure begin_round begin_send call_function call_handler claim claim_chosen claimable clock commands complete count_tasks end_handling due_next due_schedules \
+         end_procedure end_send begin_handling expire failure_of find_handler find_tasks finish fire flush get_task get_tasks handling heartbeat history leave \
+         lock_settled lock_suspended log_error named_in record_minutes open_envelope process_round process_task process_tasks prune prune_rates put_off_wakes queues \
          record recover refresh_statuses register_worker report require_done results run_function run_task schema_version send_key settle \
          settle_made signal skip_ahead slow_down slow_down_all stats statuses suspend sweep take_signal tally wake_queues wakes_put_off",
     ),

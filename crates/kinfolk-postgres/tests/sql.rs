@@ -213,14 +213,14 @@ async fn tasks_and_settles_live_and_die_with_the_callers_transaction() {
 async fn a_duplicate_committed_after_the_claim_goes_to_the_next_task() {
     let (database, store) = fresh().await;
     let worker = worker(&store).await;
-    let keyed = |payload: &str| NewTask {
+    let unique_task = |payload: &str| NewTask {
         unique: Some(Unique::key("k").on_duplicate(OnDuplicate::Merge)),
         ..with("work", payload)
     };
-    let first = enqueue(&store, keyed(r#"{"a":1}"#)).await;
+    let first = enqueue(&store, unique_task(r#"{"a":1}"#)).await;
     let mut client = database.client().await;
     let late = client.transaction().await.unwrap();
-    assert_eq!(enqueue_in(&late, &[keyed(r#"{"b":2}"#)]).await.unwrap(), [Enqueued::Merged(first)]);
+    assert_eq!(enqueue_in(&late, &[unique_task(r#"{"b":2}"#)]).await.unwrap(), [Enqueued::Merged(first)]);
     let claimed = store.claim(&claim_of(worker, &["work"], 10)).await.unwrap();
     assert_eq!(claimed.tasks[0].payload, Json::parse(r#"{"a":1}"#).unwrap());
     late.commit().await.unwrap();
@@ -235,22 +235,22 @@ async fn a_duplicate_committed_after_the_claim_goes_to_the_next_task() {
 async fn tasks_made_under_one_key_at_the_same_moment_become_one() {
     let (database, store) = fresh().await;
     let worker = worker(&store).await;
-    let keyed = |payload: &str| NewTask {
+    let unique_task = |payload: &str| NewTask {
         unique: Some(Unique::key("k").on_duplicate(OnDuplicate::Merge)),
         ..with("work", payload)
     };
     let mut one = database.client().await;
     let mut two = database.client().await;
     let (first, second) = (one.transaction().await.unwrap(), two.transaction().await.unwrap());
-    let a = enqueue_in(&first, &[keyed(r#"{"a":1}"#)]).await.unwrap()[0].id().unwrap();
-    let b = enqueue_in(&second, &[keyed(r#"{"b":2}"#)]).await.unwrap()[0].id().unwrap();
+    let a = enqueue_in(&first, &[unique_task(r#"{"a":1}"#)]).await.unwrap()[0].id().unwrap();
+    let b = enqueue_in(&second, &[unique_task(r#"{"b":2}"#)]).await.unwrap()[0].id().unwrap();
     first.commit().await.unwrap();
     second.commit().await.unwrap();
     let claimed = store.claim(&claim_of(worker, &["work"], 10)).await.unwrap();
     assert_eq!(claimed.tasks.len(), 1);
     assert_eq!(claimed.tasks[0].payload, Json::parse(r#"{"a":1,"b":2}"#).unwrap());
-    let folded = store.task(b).await.unwrap().unwrap();
-    assert_eq!((folded.state, folded.failure), (State::Cancelled, Some(Failure::folded(a))));
+    let duplicate = store.task(b).await.unwrap().unwrap();
+    assert_eq!((duplicate.state, duplicate.failure), (State::Cancelled, Some(Failure::duplicate_of(a))));
     sound(&store).await;
 }
 

@@ -142,7 +142,7 @@ fn of_tenant(tenant: &str) -> NewTask {
 }
 
 #[tokio::test]
-async fn a_task_that_waits_for_room_is_folded_away_without_a_trace() {
+async fn a_duplicate_that_waits_for_room_is_cancelled_without_a_trace() {
     for wait in ["slot", "rate", "turn", "kept room"] {
         let stage = Stage::new().await;
         wait_for(&stage, wait).await;
@@ -159,13 +159,13 @@ async fn a_task_that_waits_for_room_is_folded_away_without_a_trace() {
         if wait != "turn" {
             assert_eq!(stage.claim_alone().await, [], "{wait}");
         }
-        assert_eq!(stage.database.texts("select count(parked_group)::text from kinfolk.task").await, ["2"], "{wait}");
+        assert_eq!(stage.database.texts("select count(blocked_group)::text from kinfolk.task").await, ["2"], "{wait}");
         if wait == "kept room" {
             // As a claim leaves it that has sent the younger one from key to key for long.
             stage
                 .database
                 .run("insert into kinfolk.reserved (group_id, key, task_id) \
-                    select parked_group, parked_key, id from kinfolk.task where state = 'pending' order by id desc limit 1")
+                    select blocked_group, blocked_key, id from kinfolk.task where state = 'pending' order by id desc limit 1")
                 .await;
         }
         if wait == "rate" {

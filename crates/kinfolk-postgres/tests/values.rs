@@ -128,8 +128,9 @@ impl Argument {
         };
         let (plain, some) = of_type(element);
         let arrays = some.iter().map(|value| format!("array[{value}]"));
-        let odd = ["null".to_owned(), "'{}'".to_owned(), "array[null]".to_owned(), format!("array[{plain}, {plain}]")];
-        odd.into_iter().chain(arrays).collect()
+        let unusual =
+            ["null".to_owned(), "'{}'".to_owned(), "array[null]".to_owned(), format!("array[{plain}, {plain}]")];
+        unusual.into_iter().chain(arrays).collect()
     }
 }
 

@@ -19,7 +19,7 @@ const COMMANDS: &str = "select name, handler_kind, handler, statement_timeout_us
     from kinfolk.commands() where handler is not null";
 
 /// How often a handler that lost against another transaction is run again before that costs an attempt.
-const IN_PLACE: u32 = 3;
+const WITHIN_ATTEMPT: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// How long a slot stands still at most when the server is away, before its task is given back.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -39,7 +39,7 @@ pub struct SqlCommands {
 }
 
 /// How an attempt ended.
-pub(crate) type Ended = Result<Done<Json>, TaskError>;
+pub(crate) type HandlerResult = Result<Done<Json>, TaskError>;
 
 /// What the server has done to the attempts of late.
 #[derive(Debug, Default)]
@@ -115,7 +115,7 @@ impl SqlCommands {
     }
 
     /// Runs one phase of an attempt: again at once where it lost against another transaction. Where that ends the attempt, how.
-    pub(crate) async fn work(&self, ctx: &Ctx, phase: Phase<'_>) -> Result<Reached, Ended> {
+    pub(crate) async fn work(&self, ctx: &Ctx, phase: Phase<'_>) -> Result<Reached, HandlerResult> {
         let mut pause = FIRST_PAUSE;
         for tries in 0.. {
             // It was taken away since the task was claimed: someone else may have a handler.
@@ -125,7 +125,7 @@ impl SqlCommands {
                     self.is_well(ctx);
                     return Ok(reached);
                 }
-                Err(fault) if fault.is_collision() && tries < IN_PLACE => {
+                Err(fault) if fault.is_collision() && tries < WITHIN_ATTEMPT => {
                     tokio::time::sleep(pause.mul_f64(jitter())).await;
                     pause *= 2;
                 }
@@ -135,7 +135,7 @@ impl SqlCommands {
         unreachable!("the loop ends by a return")
     }
 
-    async fn failed(&self, ctx: &Ctx, fault: Fault) -> Ended {
+    async fn failed(&self, ctx: &Ctx, fault: Fault) -> HandlerResult {
         if let Some(cut_off) = fault.cut_off() {
             return Ok(self.give_back(ctx, &cut_off).await);
         }

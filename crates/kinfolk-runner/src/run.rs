@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use kinfolk::core::crash::point;
 use kinfolk::{Ctx, State};
-use kinfolk_postgres::Line;
+use kinfolk_postgres::PooledConnection;
 use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{Error, Row};
 
@@ -23,7 +23,7 @@ const RUN: &str = "select s.state, kinfolk.wakes_put_off() from kinfolk.run_task
 // Types are named with their schema: what ran before may have left a search path of its own.
 const BEGIN: &str = "select call_name, has_answer, payload::pg_catalog.text from kinfolk.begin_procedure($1, $2)";
 const END: &str = "select kinfolk.end_procedure($1, $2, $3::pg_catalog.text::pg_catalog.jsonb)";
-const DEPART: &str = "select kinfolk.depart($1)";
+const END_HANDLING: &str = "select kinfolk.end_handling($1)";
 const BEGIN_SEND: &str = "select message::pg_catalog.text, is_told, key from kinfolk.begin_send($1, $2)";
 const END_SEND: &str = "select s.state, kinfolk.wakes_put_off() from kinfolk.end_send($1, $2, $3::pg_catalog.text::pg_catalog.jsonb, \
     $4::pg_catalog.text::pg_catalog.jsonb, true) as s(state)";
@@ -75,7 +75,7 @@ pub(crate) enum Reached {
 
 /// Runs one phase.
 pub(crate) async fn attempt(
-    line: Line,
+    line: PooledConnection,
     ctx: &Ctx,
     phase: Phase<'_>,
     timeout: Option<Duration>,
@@ -109,7 +109,10 @@ pub(crate) async fn attempt(
 }
 
 /// Has the server cancel what an attempt runs, as often as it takes. No request is left under way when the attempt has ended.
-async fn stop(line: &Line, mut work: Pin<&mut impl Future<Output = Result<Reached, Fault>>>) -> Result<Reached, Fault> {
+async fn stop(
+    line: &PooledConnection,
+    mut work: Pin<&mut impl Future<Output = Result<Reached, Fault>>>,
+) -> Result<Reached, Fault> {
     loop {
         let mut asked = pin!(line.cancel());
         tokio::select! {
@@ -126,14 +129,18 @@ async fn stop(line: &Line, mut work: Pin<&mut impl Future<Output = Result<Reache
 }
 
 /// Runs a function and settles or suspends its task, in one transaction.
-async fn in_transaction(line: &Line, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<Reached, Fault> {
+async fn in_transaction(
+    line: &PooledConnection,
+    ctx: &Ctx,
+    statement_timeout: Option<Duration>,
+) -> Result<Reached, Fault> {
     let (task, token) = (ctx.task().0, ctx.token().0);
     let rows = transaction(line, RUN, &[(&task, Type::INT8), (&token, Type::UUID)], statement_timeout).await?;
     settled(line, &rows).await
 }
 
 /// The part before a provider is called.
-async fn begin_send(line: &Line, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<Draft, Fault> {
+async fn begin_send(line: &PooledConnection, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<Draft, Fault> {
     let (task, token) = (ctx.task().0, ctx.token().0);
     let ids: [(&(dyn ToSql + Sync), Type); 2] = [(&task, Type::INT8), (&token, Type::UUID)];
     let rows = transaction(line, BEGIN_SEND, &ids, statement_timeout).await?;
@@ -144,7 +151,12 @@ async fn begin_send(line: &Line, ctx: &Ctx, statement_timeout: Option<Duration>)
 }
 
 /// The part after it.
-async fn end_send(line: &Line, ctx: &Ctx, sent: &Sent, statement_timeout: Option<Duration>) -> Result<Reached, Fault> {
+async fn end_send(
+    line: &PooledConnection,
+    ctx: &Ctx,
+    sent: &Sent,
+    statement_timeout: Option<Duration>,
+) -> Result<Reached, Fault> {
     let (task, token) = (ctx.task().0, ctx.token().0);
     let (answer, failure) = sent.told();
     let told: [(&(dyn ToSql + Sync), Type); 4] =
@@ -154,7 +166,7 @@ async fn end_send(line: &Line, ctx: &Ctx, sent: &Sent, statement_timeout: Option
 
 /// How far a task has come that is settled or suspended. Wakes the workers that its transaction did not wake: a lost wake-up only costs a poll, so
 /// an error in that is none of the task.
-async fn settled(line: &Line, rows: &[Row]) -> Result<Reached, Fault> {
+async fn settled(line: &PooledConnection, rows: &[Row]) -> Result<Reached, Fault> {
     let reached = match word(rows) {
         Some("suspended") => Reached::Suspended,
         _ => Reached::Settled(state(rows)?),
@@ -168,7 +180,7 @@ async fn settled(line: &Line, rows: &[Row]) -> Result<Reached, Fault> {
 
 /// One statement in a transaction of its own.
 async fn transaction(
-    line: &Line,
+    line: &PooledConnection,
     sql: &str,
     params: &[(&(dyn ToSql + Sync), Type)],
     statement_timeout: Option<Duration>,
@@ -191,7 +203,7 @@ async fn transaction(
 }
 
 /// Runs a procedure, which may commit as it goes, and then settles its task.
-async fn in_session(line: &Line, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<State, Fault> {
+async fn in_session(line: &PooledConnection, ctx: &Ctx, statement_timeout: Option<Duration>) -> Result<State, Fault> {
     let (task, token) = (ctx.task().0, ctx.token().0);
     let client = line.client();
     let ids: [(&(dyn ToSql + Sync), Type); 2] = [(&task, Type::INT8), (&token, Type::UUID)];
@@ -213,7 +225,7 @@ async fn in_session(line: &Line, ctx: &Ctx, statement_timeout: Option<Duration>)
     };
     let end: [(&(dyn ToSql + Sync), Type); 3] = [(&task, Type::INT8), (&token, Type::UUID), (&result, Type::TEXT)];
     let state = state(&client.query_typed(END, &end).await.map_err(Fault::of)?)?;
-    client.query_typed(DEPART, &[(&task, Type::INT8)]).await.map_err(Fault::of)?;
+    client.query_typed(END_HANDLING, &[(&task, Type::INT8)]).await.map_err(Fault::of)?;
     Ok(state)
 }
 

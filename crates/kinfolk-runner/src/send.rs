@@ -12,7 +12,7 @@ use kinfolk_providers::{Provider, SendError, Then};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::commands::{Ended, SqlCommands};
+use crate::commands::{HandlerResult, SqlCommands};
 use crate::run::{Phase, Reached};
 
 /// The group whose key is slowed down when a provider asks for that.
@@ -47,7 +47,7 @@ impl Sent {
 }
 
 /// Runs one attempt.
-pub(crate) async fn attempt(commands: &SqlCommands, ctx: &Ctx, provider: &dyn Provider) -> Ended {
+pub(crate) async fn attempt(commands: &SqlCommands, ctx: &Ctx, provider: &dyn Provider) -> HandlerResult {
     let draft = match commands.work(ctx, Phase::BeginSend).await {
         Ok(Reached::Draft(draft)) => draft,
         Ok(Reached::Settled(state)) => return Ok(Done::committed(state)),
@@ -86,7 +86,7 @@ pub(crate) async fn attempt(commands: &SqlCommands, ctx: &Ctx, provider: &dyn Pr
 }
 
 /// Tells what became of the message, and settles the task with that.
-async fn tell(commands: &SqlCommands, ctx: &Ctx, sent: &Sent) -> Ended {
+async fn tell(commands: &SqlCommands, ctx: &Ctx, sent: &Sent) -> HandlerResult {
     match commands.work(ctx, Phase::EndSend(sent)).await {
         Ok(Reached::Settled(state)) => Ok(Done::committed(state)),
         Ok(Reached::Suspended) => Ok(Done::suspended()),

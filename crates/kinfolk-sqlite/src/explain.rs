@@ -52,7 +52,7 @@ struct Pending<'s> {
     task: &'s Task,
     lane: Lane,
     /// It waits behind a key.
-    parked: bool,
+    blocked: bool,
     /// Which children of its parent it is one of, and the how-many-eth.
     birth: Option<(i64, i64)>,
     command_id: i64,
@@ -71,7 +71,7 @@ impl<'s> Pending<'s> {
             snapshot,
             task,
             lane: Lane::from_word(&lane).unwrap_or(Lane::Top),
-            parked: row.get(1)?,
+            blocked: row.get(1)?,
             birth: fan_out_id.zip(nth),
             command_id: row.get(4)?,
             queue_id: row.get(5)?,
@@ -126,7 +126,7 @@ impl<'s> Pending<'s> {
         let mut statement = self.snapshot.conn.prepare_cached(include_str!("../sql/claim/at_work.sql"))?;
         let at_work: u32 = statement.query_row([queue_id], |row| row.get(0))?;
         let new_family = self.lane == Lane::Top && at_work >= limit;
-        let shut_out = self.task.gate == Some(Gate::Limit) && !self.parked;
+        let shut_out = self.task.gate == Some(Gate::Limit) && !self.blocked;
         if !new_family && !shut_out {
             return Ok(None);
         }
@@ -138,12 +138,12 @@ impl<'s> Pending<'s> {
     fn no_room_for_child(&self) -> Result<Option<Reason>> {
         let queue = self.snapshot.catalogue.queue_by_id(self.queue_id)?;
         let Some(limit) = queue.policy.child_limit.filter(|_| self.task.parent.is_some()) else { return Ok(None) };
-        let mut statement = self.snapshot.conn.prepare_cached(include_str!("../sql/claim/slots.sql"))?;
+        let mut statement = self.snapshot.conn.prepare_cached(include_str!("../sql/claim/child_slots.sql"))?;
         let running: u32 = statement.query_row([self.queue_id], |row| row.get(0))?;
         if running < limit {
             return Ok(None);
         }
-        let sql = include_str!("../sql/explain/slots.sql");
+        let sql = include_str!("../sql/explain/child_slots.sql");
         let holders = numbers(self.snapshot, sql, (self.queue_id, HOLDERS_SHOWN_MAX))?;
         Ok(Some(Reason::ChildLimit { queue: queue.name.clone(), limit, holders }))
     }
@@ -217,11 +217,11 @@ impl<'s> Pending<'s> {
     /// How many open tasks of its queue stand before it.
     fn before(&self) -> Result<u64> {
         let mut statement = self.snapshot.conn.prepare_cached(include_str!("../sql/explain/ahead.sql"))?;
-        let (place, id) = (self.task.place.as_micros(), self.task.id.0);
+        let (position, id) = (self.task.position.as_micros(), self.task.id.0);
         let most = PAGE_MAX as u64;
         let mut before = 0;
         for command_id in self.snapshot.catalogue.command_ids() {
-            let stand = (self.queue_id, command_id, self.task.priority, place, id, most);
+            let stand = (self.queue_id, command_id, self.task.priority, position, id, most);
             before += statement.query_row(stand, |row| row.get::<_, u64>(0))?;
         }
         Ok(before.min(most))

@@ -12,6 +12,7 @@
 
 mod admission;
 mod catalogue;
+mod change_number;
 mod check;
 mod clock;
 mod connect;
@@ -25,7 +26,6 @@ mod inspect;
 mod known_group;
 mod limits;
 mod locks;
-mod mark;
 mod migrate;
 mod options;
 mod over;

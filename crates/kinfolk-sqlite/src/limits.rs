@@ -9,12 +9,12 @@ use crate::session::Session;
 
 /// How many tasks a claim may take from each lane.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
+pub(crate) struct QueueRoom {
     families: Option<usize>,
     children: Option<usize>,
 }
 
-impl Room {
+impl QueueRoom {
     /// The room that a queue has now. A queue without limits is not looked at.
     pub(crate) fn of(session: &Session<'_>, known: &KnownQueue) -> Result<Self> {
         let left = |limit: Option<u32>, sql: &str| -> Result<Option<usize>> {
@@ -25,7 +25,7 @@ impl Room {
         let policy = &known.queue.policy;
         Ok(Self {
             families: left(policy.family_limit, include_str!("../sql/claim/at_work.sql"))?,
-            children: left(policy.child_limit, include_str!("../sql/claim/slots.sql"))?,
+            children: left(policy.child_limit, include_str!("../sql/claim/child_slots.sql"))?,
         })
     }
 
@@ -63,13 +63,13 @@ impl Room {
 }
 
 /// Lets families in whose root waits outside, while there is room; whether any came in.
-pub(crate) fn admit(session: &mut Session<'_>, queue_id: i64, room: &mut Room) -> Result<bool> {
+pub(crate) fn admit(session: &mut Session<'_>, queue_id: i64, room: &mut QueueRoom) -> Result<bool> {
     if room.families.is_none() || room.left(Lane::Top) == 0 {
         return Ok(false);
     }
     let roots = outside(session, queue_id, room.left(Lane::Top))?;
     for &root in &roots {
-        enter(session, root, Lane::Root)?;
+        admit_family(session, root, Lane::Root)?;
         room.take(Lane::Top);
     }
     Ok(!roots.is_empty())
@@ -78,7 +78,7 @@ pub(crate) fn admit(session: &mut Session<'_>, queue_id: i64, room: &mut Room) -
 /// Lets all families in whose root is outside: the queue limits them no longer.
 pub(crate) fn admit_all(session: &mut Session<'_>, queue_id: i64) -> Result<()> {
     for root in outside(session, queue_id, usize::MAX)? {
-        enter(session, root, Lane::Top)?;
+        admit_family(session, root, Lane::Top)?;
     }
     let mut statement = session.sql(include_str!("../sql/limits/limited_families.sql"))?;
     let roots: Vec<i64> = statement.query_map([queue_id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
@@ -93,8 +93,8 @@ fn outside(session: &Session<'_>, queue_id: i64, page: usize) -> Result<Vec<i64>
 }
 
 /// The family of a root that waits outside may run, from this lane.
-fn enter(session: &mut Session<'_>, root: i64, lane: Lane) -> Result<()> {
-    session.sql(include_str!("../sql/claim/enter.sql"))?.execute((root, lane.as_str()))?;
+fn admit_family(session: &mut Session<'_>, root: i64, lane: Lane) -> Result<()> {
+    session.sql(include_str!("../sql/claim/admit_family.sql"))?.execute((root, lane.as_str()))?;
     open_family(session, root)
 }
 

@@ -150,7 +150,7 @@ fn values(id: i64, row: NewRow<'_>) -> Vec<Value> {
         row.gate.into(),
         i64::from(row.priority).into(),
         row.due.into(),
-        row.place.into(),
+        row.position.into(),
         i64::from(row.max_attempts).into(),
         row.timeout.into(),
         row.created_at.into(),

@@ -73,7 +73,7 @@ pub(crate) fn task(row: &Row<'_>, catalogue: &Catalogue, now: Timestamp) -> Resu
         gate: gate.map(|gate| gate.parse()).transpose()?,
         priority: row.get("priority")?,
         due: moment(row, "due")?,
-        place: moment(row, "place")?,
+        position: moment(row, "position")?,
         attempt: row.get("attempt")?,
         max_attempts: row.get("max_attempts")?,
         timeout: row.get::<_, Option<i64>>("timeout")?.map(span_from),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kinfolk_core::{TaskId, Timestamp, WorkerId};
 use rusqlite::{CachedStatement, Connection};
 
-use crate::admission::park;
+use crate::admission::blocked;
 use crate::catalogue::Catalogue;
 use crate::error::Result;
 use crate::family::fan_out::{FanOut, FanOuts};
@@ -75,7 +75,7 @@ impl<'a> Session<'a> {
 
     /// Writes what is still only remembered: the last thing a call does.
     pub(crate) fn keep(&mut self) -> Result<()> {
-        park::wake_freed(self)?;
+        blocked::wake_freed(self)?;
         self.fan_outs.keep(self.conn)
     }
 }

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{Clock, StoreError};
 
+use crate::change_number::ChangeNumber;
 use crate::clock::{StoreClock, SystemClock};
 use crate::error::{Result, refuse_no_file, while_opening};
 use crate::locks::Locks;
-use crate::mark::Marker;
 use crate::options::{Options, Synchronous};
 use crate::readers::{Readers, Snapshot};
 use crate::session::Session;
@@ -48,7 +48,7 @@ struct Inner {
     shared: Arc<Shared>,
     readers: Arc<Readers>,
     watcher: Watcher,
-    marker: Arc<Marker>,
+    change_number: Arc<ChangeNumber>,
     writer: Mutex<Option<Running>>,
     /// A folder that goes with the store.
     temporary: Option<PathBuf>,
@@ -117,8 +117,8 @@ impl SqliteStore {
         });
         let writer = writer::start(conn, shared.clone())
             .map_err(|fault| StoreError::Unavailable { detail: format!("no thread: {fault}") })?;
-        let (watcher, marker) = (Watcher::default(), Arc::default());
-        let inner = Inner { shared, readers, watcher, marker, writer: Mutex::new(Some(writer)), temporary };
+        let (watcher, change_number) = (Watcher::default(), Arc::default());
+        let inner = Inner { shared, readers, watcher, change_number, writer: Mutex::new(Some(writer)), temporary };
         Ok(Self(Arc::new(inner)))
     }
 
@@ -147,9 +147,9 @@ impl SqliteStore {
     }
 
     /// Whether anything may have been committed since this was last asked.
-    async fn mark(&self) -> Answer<u64> {
-        let (marker, shared) = (Arc::clone(&self.0.marker), self.0.shared.clone());
-        let read = tokio::task::spawn_blocking(move || marker.read(&shared).map_err(StoreError::from)).await;
+    async fn change_number(&self) -> Answer<u64> {
+        let (change_number, shared) = (Arc::clone(&self.0.change_number), self.0.shared.clone());
+        let read = tokio::task::spawn_blocking(move || change_number.read(&shared).map_err(StoreError::from)).await;
         read.unwrap_or_else(|fault| Err(StoreError::Unavailable { detail: format!("a read ended: {fault}") }))
     }
 

@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 
 use rusqlite::{CachedStatement, OptionalExtension};
 
-use crate::admission::park::{self, Mark};
+use crate::admission::blocked::{self, LinePoint};
 use crate::error::Result;
 use crate::family::Lane;
-use crate::limits::Room;
+use crate::limits::QueueRoom;
 use crate::session::Session;
 
 const BEFORE_ALL: (i64, i64) = (i64::MIN, i64::MIN);
@@ -32,7 +32,7 @@ pub(crate) struct Turns<'a> {
 
 /// A task whose turn it is, and its value.
 pub(crate) struct Turn {
-    pub(crate) mark: Mark,
+    pub(crate) point: LinePoint,
     pub(crate) value: String,
 }
 
@@ -40,7 +40,7 @@ impl Turn {
     /// Before anyone's turn has come.
     pub(crate) const fn nobodys() -> Self {
         let (stand, lane) = ((i64::MIN, i64::MIN, i64::MIN), Lane::Top);
-        Self { mark: Mark { queue_id: 0, command_id: 0, suspect: false, lane, stand }, value: String::new() }
+        Self { point: LinePoint { queue_id: 0, command_id: 0, suspect: false, lane, stand }, value: String::new() }
     }
 }
 
@@ -53,13 +53,13 @@ struct Open {
 }
 
 impl Open {
-    fn has(self, mark: &Mark) -> bool {
-        let in_lane = match mark.lane {
+    fn has(self, point: &LinePoint) -> bool {
+        let in_lane = match point.lane {
             Lane::Top => self.tops,
             Lane::Root => true,
             Lane::Child => self.children,
         };
-        in_lane && (self.suspects || !mark.suspect)
+        in_lane && (self.suspects || !point.suspect)
     }
 }
 
@@ -104,17 +104,17 @@ impl<'a> Turns<'a> {
     }
 
     /// The priority of the next one that may be taken: its lane has room, and it is no suspect where none may be.
-    pub(crate) fn peek(&mut self, room: &Room, may_take_suspect: bool) -> Result<Option<i64>> {
+    pub(crate) fn peek(&mut self, room: &QueueRoom, may_take_suspect: bool) -> Result<Option<i64>> {
         let open =
             Open { tops: room.left(Lane::Top) > 0, children: room.left(Lane::Child) > 0, suspects: may_take_suspect };
         // Lanes fill up between two looks.
-        while let Some(turn) = self.ready.take_if(|turn| !open.has(&turn.mark)) {
+        while let Some(turn) = self.ready.take_if(|turn| !open.has(&turn.point)) {
             self.ready = self.instead_of(&turn, open)?;
         }
         if self.ready.is_none() {
             self.ready = self.read(open)?;
         }
-        Ok(self.ready.as_ref().map(|turn| turn.mark.stand.0))
+        Ok(self.ready.as_ref().map(|turn| turn.point.stand.0))
     }
 
     /// The one that was peeked at.
@@ -153,8 +153,8 @@ impl<'a> Turns<'a> {
         let Some(level) = &mut self.level else { return Ok(None) };
         let Some(at) = level.ring.iter().position(|(value, _)| *value == turn.value) else { return Ok(None) };
         level.nth = at;
-        let (_, place, id) = turn.mark.stand;
-        self.first_of(turn.value.clone(), (place, id), open)
+        let (_, position, id) = turn.point.stand;
+        self.first_of(turn.value.clone(), (position, id), open)
     }
 
     /// Begins the next priority; false when there is none.
@@ -204,28 +204,28 @@ impl<'a> Turns<'a> {
     /// leaves it.
     fn first_of(&mut self, value: String, after: (i64, i64), open: Open) -> Result<Option<Turn>> {
         let Some(level) = &mut self.level else { return Ok(None) };
-        let mut first: Option<((i64, i64), Mark)> = None;
+        let mut first: Option<((i64, i64), LinePoint)> = None;
         for &command_id in &level.commands {
             let Open { tops, children, suspects } = open;
             let next = (self.queue_id, command_id, self.priority, &value, after.0, after.1, tops, children, suspects);
             let found = self.statements.next.query_row(next, |row| {
-                let (place, id) = (row.get(0)?, row.get(1)?);
-                let (lane, suspect) = (park::lane_from(row, 2)?, row.get(3)?);
-                let stand = (self.priority, place, id);
-                Ok(((place, id), Mark { queue_id: self.queue_id, command_id, suspect, lane, stand }))
+                let (position, id) = (row.get(0)?, row.get(1)?);
+                let (lane, suspect) = (blocked::lane_from(row, 2)?, row.get(3)?);
+                let stand = (self.priority, position, id);
+                Ok(((position, id), LinePoint { queue_id: self.queue_id, command_id, suspect, lane, stand }))
             });
             first = first.into_iter().chain(found.optional()?).min_by_key(|(stand, _)| *stand);
         }
         let later = after != BEFORE_ALL;
         match first {
-            Some((stand, mark)) => {
+            Some((stand, point)) => {
                 if later {
                     level.ring[level.nth].1 = stand;
                     level.nth += 1;
                 } else {
                     level.ring.push((value.clone(), stand));
                 }
-                Ok(Some(Turn { mark, value }))
+                Ok(Some(Turn { point, value }))
             }
             None => {
                 if later {

@@ -87,7 +87,7 @@ struct Watch {
     conn: Connection,
     shared: Arc<Shared>,
     writer: Sender<Box<dyn Request>>,
-    /// SQLite's mark of what other connections have committed.
+    /// SQLite's number for what other connections have committed.
     seen: i64,
     cancels: i64,
     wakes: HashMap<QueueName, i64>,
@@ -124,13 +124,13 @@ impl Watch {
         true
     }
 
-    fn mark(&self) -> Result<i64> {
+    fn data_version(&self) -> Result<i64> {
         Ok(self.conn.prepare_cached("pragma data_version")?.query_row((), |row| row.get(0))?)
     }
 
     /// Tells the listeners what others have done since the last look.
     fn tell(&mut self) -> Result<()> {
-        if self.mark()? == self.seen {
+        if self.data_version()? == self.seen {
             return Ok(());
         }
         self.look(|shared, news| match news {
@@ -140,7 +140,7 @@ impl Watch {
     }
 
     fn look(&mut self, tell: impl Fn(&Shared, Change<'_>)) -> Result<()> {
-        self.seen = self.mark()?;
+        self.seen = self.data_version()?;
         let mut statement = self.conn.prepare_cached(include_str!("../sql/base/read.sql"))?;
         let cancels = statement.query_row((), |row| row.get("cancels"))?;
         if std::mem::replace(&mut self.cancels, cancels) != cancels {

@@ -52,7 +52,7 @@ pub(crate) enum Verb {
     SetGroup,
     RemoveGroup,
     SlowDown,
-    /// Changes to commands, queues, schedules and statuses, bulk actions, and notes of what was done: no crash points, nor are
+    /// Changes to commands, queues, schedules and statuses, bulk actions, and records of what was done: no crash points, nor are
     /// there for a report.
     Arrange,
 }
@@ -126,7 +126,7 @@ pub(crate) struct Writer {
     shared: Arc<Shared>,
     catalogue: Catalogue,
     catalogue_version: i64,
-    /// SQLite's mark of what other connections have committed; `None` when nothing is remembered.
+    /// SQLite's number for what other connections have committed; `None` when nothing is remembered.
     seen: Option<i64>,
     last_task: i64,
 }
@@ -261,8 +261,8 @@ impl Writer {
 
     /// Learns what other processes have done since the last transaction.
     fn refresh(&mut self) -> Result<()> {
-        let mark: i64 = self.conn.prepare_cached("pragma data_version")?.query_row((), |row| row.get(0))?;
-        if self.seen == Some(mark) {
+        let data_version: i64 = self.conn.prepare_cached("pragma data_version")?.query_row((), |row| row.get(0))?;
+        if self.seen == Some(data_version) {
             return Ok(());
         }
         migrate::refuse_newer(&self.conn)?;
@@ -275,7 +275,7 @@ impl Writer {
             self.catalogue = Catalogue::load(&self.conn)?;
             self.catalogue_version = version;
         }
-        self.seen = Some(mark);
+        self.seen = Some(data_version);
         Ok(())
     }
 

@@ -26,9 +26,9 @@ async fn what_is_enqueued_exists_only_if_the_transaction_commits() {
     let (_database, store, mut connection) = fresh().await;
     let plain = NewTask::new(command("mail"), Json::parse(r#"{"to":"ada"}"#).unwrap());
     let later = NewTask { due: Due::After(Duration::from_secs(60)), priority: Some(3), ..plain.clone() };
-    let keyed = NewTask { unique: Some(Unique::key("k")), ..plain.clone() };
+    let unique = NewTask { unique: Some(Unique::key("k")), ..plain.clone() };
     let stray = NewTask::new(command("nobody"), Json::object());
-    let tasks = [plain, later, keyed.clone(), keyed, stray];
+    let tasks = [plain, later, unique.clone(), unique, stray];
 
     let mut dropped = connection.begin().await.unwrap();
     let ids: Vec<_> =

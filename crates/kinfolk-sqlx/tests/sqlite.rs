@@ -104,13 +104,13 @@ async fn what_sqlx_enqueues_is_what_the_store_enqueues_and_so_is_what_it_refuses
         transaction.commit().await.unwrap();
         match (own.enqueue_all(&tasks).await, answers) {
             (Ok(own), Ok(answers)) => {
-                let place = |answer: &Enqueued, made: &[TaskId]| {
+                let index = |answer: &Enqueued, made: &[TaskId]| {
                     let id = answer.id().unwrap();
                     (std::mem::discriminant(answer), made.iter().position(|made| *made == id))
                 };
                 for (own, answer) in own.iter().zip(&answers) {
                     let ids = |nth: usize| made.iter().map(|pair: &[TaskId; 2]| pair[nth]).collect::<Vec<_>>();
-                    assert_eq!(place(own, &ids(0)), place(answer, &ids(1)), "{tasks:?}");
+                    assert_eq!(index(own, &ids(0)), index(answer, &ids(1)), "{tasks:?}");
                     made.push([own.id().unwrap(), answer.id().unwrap()]);
                 }
                 assert_eq!(own.len(), answers.len());

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use kinfolk_testkit::{Bouncer, Cluster, Stop, Tools};
 
 fn servers_of_this_process() -> Vec<PathBuf> {
-    let mark = format!("kinfolk-server-{}-", std::process::id());
+    let tag = format!("kinfolk-server-{}-", std::process::id());
     let entries = std::fs::read_dir(std::env::temp_dir()).unwrap().flatten().map(|entry| entry.path());
-    entries.filter(|path| path.to_string_lossy().contains(&mark)).collect()
+    entries.filter(|path| path.to_string_lossy().contains(&tag)).collect()
 }
 
 #[test]

@@ -58,7 +58,7 @@ impl Ctx {
 
     /// The queue the task waited on.
     pub fn queue(&self) -> &QueueName {
-        &self.worker.lanes[self.attempt.lane].queue
+        &self.worker.shares[self.attempt.share].queue
     }
 
     /// The payload as it is stored.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::task_error::TaskError;
 
-/// What a handler returns when a plain value does not say it all: [`Done::snooze`], [`Done::yield_place`],
+/// What a handler returns when a plain value does not say it all: [`Done::snooze`], [`Done::yield_family_slot`],
 /// [`Done::release`].
 ///
 /// ```
@@ -30,7 +30,7 @@ pub struct Done<T>(How<T>);
 enum How<T> {
     Value(T),
     Snooze(Duration),
-    YieldPlace(Duration),
+    YieldFamilySlot(Duration),
     Release,
     Committed(State, PhantomData<T>),
     Suspended,
@@ -73,9 +73,9 @@ impl<T> Done<T> {
     }
 
     /// As a snooze, and other families of the queue may go first meanwhile: on a queue with a `family_limit` the family
-    /// gives up its place among those at work, and is admitted again in its turn.
-    pub const fn yield_place(span: Duration) -> Self {
-        Self(How::YieldPlace(span))
+    /// gives up its family slot, and is admitted again in its turn.
+    pub const fn yield_family_slot(span: Duration) -> Self {
+        Self(How::YieldFamilySlot(span))
     }
 
     /// Give the task back as it was, for another worker, say when this one is about to stop. Costs no attempt.
@@ -99,10 +99,10 @@ impl<T> Done<T> {
 
 /// How a handler ended that did not fail, with its type erased: what a layer gets and hands on.
 #[derive(Debug)]
-pub struct Ending(Ended);
+pub struct Ending(EndKind);
 
 #[derive(Debug)]
-enum Ended {
+enum EndKind {
     Settle(Outcome),
     Committed(State),
     Suspended,
@@ -112,24 +112,24 @@ impl Ending {
     /// The ending of a handler that returned this. An error if no store can keep the value.
     pub fn of<R: IntoDone>(returned: R) -> Result<Self, TaskError> {
         Ok(Self(match returned.into_done().0 {
-            How::Value(value) => Ended::Settle(Outcome::Done(result_of(&value)?)),
-            How::Snooze(span) => Ended::Settle(Outcome::Snooze(span)),
-            How::YieldPlace(span) => Ended::Settle(Outcome::YieldPlace(span)),
-            How::Release => Ended::Settle(Outcome::Release),
-            How::Committed(state, _) => Ended::Committed(state),
-            How::Suspended => Ended::Suspended,
+            How::Value(value) => EndKind::Settle(Outcome::Done(result_of(&value)?)),
+            How::Snooze(span) => EndKind::Settle(Outcome::Snooze(span)),
+            How::YieldFamilySlot(span) => EndKind::Settle(Outcome::YieldFamilySlot(span)),
+            How::Release => EndKind::Settle(Outcome::Release),
+            How::Committed(state, _) => EndKind::Committed(state),
+            How::Suspended => EndKind::Suspended,
         }))
     }
 
     /// Whether the task's work is done, rather than put off or given back.
     pub fn is_done(&self) -> bool {
-        matches!(self.0, Ended::Settle(Outcome::Done(_)) | Ended::Committed(_))
+        matches!(self.0, EndKind::Settle(Outcome::Done(_)) | EndKind::Committed(_))
     }
 
     /// The result, if there is one; that of a handler that has settled by itself is not known here.
     pub fn result(&self) -> Option<&Json> {
         match &self.0 {
-            Ended::Settle(Outcome::Done(result)) => result.as_ref(),
+            EndKind::Settle(Outcome::Done(result)) => result.as_ref(),
             _ => None,
         }
     }
@@ -153,9 +153,9 @@ pub(crate) enum Verdict {
 impl From<Ending> for Verdict {
     fn from(ending: Ending) -> Self {
         match ending.0 {
-            Ended::Settle(outcome) => Self::Settle(outcome),
-            Ended::Committed(state) => Self::Committed(state),
-            Ended::Suspended => Self::Suspended,
+            EndKind::Settle(outcome) => Self::Settle(outcome),
+            EndKind::Committed(state) => Self::Committed(state),
+            EndKind::Suspended => Self::Suspended,
         }
     }
 }

@@ -14,14 +14,14 @@ use serde::Serialize;
 use crate::ctx::Ctx;
 use crate::draft::{Draft, made_options, task_options};
 use crate::durable::op::Busy;
-use crate::made::Kin;
+use crate::made::Relation;
 use crate::task::Task;
 
 impl Ctx {
     /// A child of this task, for a command by its name. Await it to keep it for the settle.
     ///
     /// The task waits until all its children have ended, without a worker, and fails if one of them failed. A child takes
-    /// the task's priority and its root's place in line unless told otherwise.
+    /// the task's priority and its root's position in line unless told otherwise.
     ///
     /// ```
     /// use kinfolk::{Ctx, Json, TaskError};
@@ -35,39 +35,39 @@ impl Ctx {
     /// }
     /// ```
     pub fn spawn<P: Serialize + ?Sized>(&self, command: impl AsRef<str>, payload: &P) -> Make<'_> {
-        Make::new(self, Kin::Child, Draft::of_command(command.as_ref(), payload))
+        Make::new(self, Relation::Child, Draft::of_command(command.as_ref(), payload))
     }
 
     /// A typed child of this task. Await it to keep it for the settle.
     pub fn spawn_task<T: Task>(&self, task: &T) -> Make<'_> {
-        Make::new(self, Kin::Child, Draft::of_task(task))
+        Make::new(self, Relation::Child, Draft::of_task(task))
     }
 
     /// A child of this task's own parent, which waits for it too. Await it to keep it for the settle; a task without a
     /// parent has no siblings, and is told so.
     pub fn spawn_sibling<P: Serialize + ?Sized>(&self, command: impl AsRef<str>, payload: &P) -> Make<'_> {
-        Make::new(self, Kin::Sibling, Draft::of_command(command.as_ref(), payload))
+        Make::new(self, Relation::Sibling, Draft::of_command(command.as_ref(), payload))
     }
 
     /// A typed child of this task's own parent. Await it to keep it for the settle.
     pub fn spawn_sibling_task<T: Task>(&self, task: &T) -> Make<'_> {
-        Make::new(self, Kin::Sibling, Draft::of_task(task))
+        Make::new(self, Relation::Sibling, Draft::of_task(task))
     }
 
     /// A task that has nothing to do with this family, enqueued only if this attempt ends well. Await it to keep it for
     /// the settle. To enqueue at once, whatever becomes of the attempt, use [`Ctx::kinfolk`].
     pub fn enqueue<P: Serialize + ?Sized>(&self, command: impl AsRef<str>, payload: &P) -> Make<'_> {
-        Make::new(self, Kin::None, Draft::of_command(command.as_ref(), payload))
+        Make::new(self, Relation::None, Draft::of_command(command.as_ref(), payload))
     }
 
     /// A typed task that has nothing to do with this family. Await it to keep it for the settle.
     pub fn enqueue_task<T: Task>(&self, task: &T) -> Make<'_> {
-        Make::new(self, Kin::None, Draft::of_task(task))
+        Make::new(self, Relation::None, Draft::of_task(task))
     }
 
     /// A task that starts after this whole family has settled. Await it to keep it for the settle.
     ///
-    /// It takes this task's priority and its root's place unless told otherwise. Under a unique key that a pending task
+    /// It takes this task's priority and its root's position unless told otherwise. Under a unique key that a pending task
     /// holds, nothing is made: that task waits for this family too.
     pub fn follow_up<P: Serialize + ?Sized>(&self, command: impl AsRef<str>, payload: &P) -> FollowUp<'_> {
         FollowUp::new(self, Draft::of_command(command.as_ref(), payload))
@@ -121,7 +121,7 @@ impl Ctx {
 #[must_use = "nothing is made until this is awaited"]
 pub struct Make<'a> {
     ctx: &'a Ctx,
-    kin: Kin,
+    relation: Relation,
     draft: Draft,
     name: Option<String>,
 }
@@ -159,8 +159,8 @@ pub enum MakeError {
 }
 
 impl<'a> Make<'a> {
-    fn new(ctx: &'a Ctx, kin: Kin, draft: Draft) -> Self {
-        Self { ctx, kin, draft: draft.traced(ctx.trace()), name: None }
+    fn new(ctx: &'a Ctx, relation: Relation, draft: Draft) -> Self {
+        Self { ctx, relation, draft: draft.traced(ctx.trace()), name: None }
     }
 
     task_options!();
@@ -174,10 +174,10 @@ impl<'a> Make<'a> {
     fn keep(self) -> Result<(), MakeError> {
         let task = checked(self.draft)?;
         let ctx = self.ctx;
-        match self.kin {
-            Kin::Sibling if ctx.parent().is_none() => Err(Rejection::NoParent(ctx.task()).into()),
-            Kin::Child if ctx.depth() >= DEPTH_MAX => Err(MakeError::TooDeep(ctx.task())),
-            kin => ctx.make(kin, self.name, NewFollowUp { task, when: When::default() }),
+        match self.relation {
+            Relation::Sibling if ctx.parent().is_none() => Err(Rejection::NoParent(ctx.task()).into()),
+            Relation::Child if ctx.depth() >= DEPTH_MAX => Err(MakeError::TooDeep(ctx.task())),
+            relation => ctx.make(relation, self.name, NewFollowUp { task, when: When::default() }),
         }
     }
 }
@@ -202,7 +202,7 @@ impl<'a> FollowUp<'a> {
 
     fn keep(self) -> Result<(), MakeError> {
         let follow_up = NewFollowUp { task: checked(self.draft)?, when: self.when };
-        self.ctx.make(Kin::FollowUp, self.name, follow_up)
+        self.ctx.make(Relation::FollowUp, self.name, follow_up)
     }
 }
 

@@ -139,7 +139,7 @@ impl Kinfolk {
         self.store.cancel(id).await
     }
 
-    /// Lets a failed or cancelled task run again, with fresh attempts, at its old place, and with it all below it that failed
+    /// Lets a failed or cancelled task run again, with fresh attempts, at its old position, and with it all below it that failed
     /// or was cancelled.
     pub async fn retry(&self, id: TaskId) -> Result<kinfolk_core::Task, StoreError> {
         self.store.retry(id).await

@@ -58,8 +58,8 @@ impl Next {
         let worker = Arc::clone(&ctx.worker);
         let layers = worker.handlers.layers.iter().enumerate().skip(from);
         match layers.into_iter().find(|(_, layer)| layer.is_for(ctx.command())) {
-            Some((place, layer)) => {
-                let next = Self { ctx: ctx.clone(), run, from: place + 1 };
+            Some((index, layer)) => {
+                let next = Self { ctx: ctx.clone(), run, from: index + 1 };
                 (layer.around)(ctx, next)
             }
             None => Box::pin(async move {

@@ -20,7 +20,7 @@ const GROUP_MAX: usize = 4_000;
 
 /// What a new task is to the one that makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kin {
+pub(crate) enum Relation {
     Child,
     Sibling,
     FollowUp,
@@ -35,20 +35,20 @@ pub(crate) struct Buffer(Mutex<Kept>);
 struct Kept {
     made: Option<Box<Made>>,
     /// The names of what was made, in the order of making; only in a handler that does something durable.
-    marks: Vec<Mark>,
+    made_at: Vec<MadeAt>,
     over: bool,
 }
 
 /// Which operation made a task.
 #[derive(Debug)]
-struct Mark {
+struct MadeAt {
     spot: Spot,
     number: u32,
     digest: String,
 }
 
 impl Ctx {
-    pub(crate) fn make(&self, kin: Kin, name: Option<String>, new: FollowUp) -> Result<(), MakeError> {
+    pub(crate) fn make(&self, relation: Relation, name: Option<String>, new: FollowUp) -> Result<(), MakeError> {
         let (attempt, made) = (&self.attempt, &self.attempt.made);
         let mut kept = made.kept();
         if kept.over {
@@ -56,10 +56,10 @@ impl Ctx {
         }
         kept.check_room()?;
         if attempt.durable.is_open() || name.is_some() || self.branch.is_some() {
-            attempt.durable.open_with(|book| kept.enter_all(book));
+            attempt.durable.open_with(|book| kept.write_all(book));
             let spot = match name {
                 Some(name) => self.spot(&name),
-                None => self.spot(&kin.name(&new.task)),
+                None => self.spot(&relation.name(&new.task)),
             };
             let digest = of_task(&new.task);
             if let Some(mut book) = attempt.durable.try_book() {
@@ -72,15 +72,15 @@ impl Ctx {
                     book.mistaken(Failure::new(FailureKind::Diverged, words.clone()));
                     return Err(MakeError::Diverged(words));
                 }
-                kept.marks.push(Mark { spot, number, digest });
+                kept.made_at.push(MadeAt { spot, number, digest });
             }
         }
-        kept.add(kin, new);
+        kept.add(relation, new);
         Ok(())
     }
 }
 
-impl Kin {
+impl Relation {
     /// What an operation that makes this is called.
     fn name(self, task: &NewTask) -> String {
         let verb = match self {
@@ -103,30 +103,32 @@ impl Kept {
         Ok(())
     }
 
-    fn add(&mut self, kin: Kin, new: FollowUp) {
+    fn add(&mut self, relation: Relation, new: FollowUp) {
         let made = self.made.get_or_insert_default();
-        match kin {
-            Kin::Child => made.children.push(new.task),
-            Kin::Sibling => made.siblings.push(new.task),
-            Kin::None => made.tasks.push(new.task),
-            Kin::FollowUp => made.follow_ups.push(new),
+        match relation {
+            Relation::Child => made.children.push(new.task),
+            Relation::Sibling => made.siblings.push(new.task),
+            Relation::None => made.tasks.push(new.task),
+            Relation::FollowUp => made.follow_ups.push(new),
         }
     }
 
     /// Gives names to all that was made before the handler did anything durable.
-    fn enter_all(&mut self, book: &mut Book) {
+    fn write_all(&mut self, book: &mut Book) {
         let Some(made) = &self.made else { return };
         let follow_ups: Vec<_> = made.follow_ups.iter().map(|follow_up| follow_up.task.clone()).collect();
         let lists = [
-            (Kin::Sibling, &made.siblings),
-            (Kin::Child, &made.children),
-            (Kin::FollowUp, &follow_ups),
-            (Kin::None, &made.tasks),
+            (Relation::Sibling, &made.siblings),
+            (Relation::Child, &made.children),
+            (Relation::FollowUp, &follow_ups),
+            (Relation::None, &made.tasks),
         ];
-        for (kin, task) in lists.into_iter().flat_map(|(kin, list)| list.iter().map(move |task| (kin, task))) {
-            let spot = Spot { branch: "".into(), name: kin.name(task).into() };
+        for (relation, task) in
+            lists.into_iter().flat_map(|(relation, list)| list.iter().map(move |task| (relation, task)))
+        {
+            let spot = Spot { branch: "".into(), name: relation.name(task).into() };
             let number = book.number(&spot);
-            self.marks.push(Mark { spot, number, digest: of_task(task) });
+            self.made_at.push(MadeAt { spot, number, digest: of_task(task) });
         }
     }
 }
@@ -139,7 +141,7 @@ impl Buffer {
     /// Opens the book of the attempt, with all that was made before.
     pub(crate) fn open(&self, durable: &Durable) {
         let mut kept = self.kept();
-        durable.open_with(|book| kept.enter_all(book));
+        durable.open_with(|book| kept.write_all(book));
     }
 
     pub(crate) fn in_order(&self, order: ChildOrder) {
@@ -161,18 +163,18 @@ impl Buffer {
     }
 
     /// The attempt is suspended: all that it made, with the checkpoints that say so.
-    pub(crate) fn close_marked(&self) -> (Option<Box<Made>>, Vec<Checkpoint>) {
+    pub(crate) fn close_with_checkpoints(&self) -> (Option<Box<Made>>, Vec<Checkpoint>) {
         let made = self.close();
-        let marks = std::mem::take(&mut self.kept().marks);
-        (made, checkpoints(marks))
+        let made_at = std::mem::take(&mut self.kept().made_at);
+        (made, checkpoints(made_at))
     }
 }
 
 /// One checkpoint for all that was made at one spot under consecutive numbers.
-fn checkpoints(mut marks: Vec<Mark>) -> Vec<Checkpoint> {
-    marks.sort_by(|a, b| (&a.spot.branch, &a.spot.name, a.number).cmp(&(&b.spot.branch, &b.spot.name, b.number)));
+fn checkpoints(mut made_at: Vec<MadeAt>) -> Vec<Checkpoint> {
+    made_at.sort_by(|a, b| (&a.spot.branch, &a.spot.name, a.number).cmp(&(&b.spot.branch, &b.spot.name, b.number)));
     let mut groups: Vec<(Spot, u32, Vec<String>)> = Vec::new();
-    for Mark { spot, number, digest } in marks {
+    for MadeAt { spot, number, digest } in made_at {
         match groups.last_mut() {
             Some((of, first, digests))
                 if *of == spot && *first as usize + digests.len() == number as usize && digests.len() < GROUP_MAX =>
@@ -206,7 +208,7 @@ mod tests {
         for _ in 0..MADE_MAX {
             let mut kept = buffer.kept();
             kept.check_room().unwrap();
-            kept.add(Kin::Child, FollowUp { task: task(1), when: When::default() });
+            kept.add(Relation::Child, FollowUp { task: task(1), when: When::default() });
         }
         assert!(matches!(buffer.kept().check_room(), Err(MakeError::Input(InputError::Batch { max: MADE_MAX, .. }))));
         assert_eq!(buffer.close().map(|made| made.len()), Some(MADE_MAX));
@@ -218,11 +220,11 @@ mod tests {
     fn what_was_made_at_one_spot_shares_a_checkpoint() {
         let buffer = Buffer::default();
         for number in 0..3 {
-            buffer.kept().add(Kin::Child, FollowUp { task: task(number), when: When::default() });
+            buffer.kept().add(Relation::Child, FollowUp { task: task(number), when: When::default() });
         }
-        buffer.kept().add(Kin::None, FollowUp { task: task(9), when: When::default() });
+        buffer.kept().add(Relation::None, FollowUp { task: task(9), when: When::default() });
         buffer.open(&Durable::default());
-        let (made, written) = buffer.close_marked();
+        let (made, written) = buffer.close_with_checkpoints();
         assert_eq!(made.map(|made| made.len()), Some(4));
         let names: Vec<_> = written.iter().map(|checkpoint| checkpoint.key.to_string()).collect();
         assert_eq!(names, ["enqueue work", "spawn work"]);

@@ -173,7 +173,9 @@ impl Observer {
                 let (kind, message) = failure();
                 Event::Retried { task, command, queue, attempt, took, kind, message }
             }
-            (_, Outcome::Snooze(_) | Outcome::YieldPlace(_)) => Event::Snoozed { task, command, queue, attempt, took },
+            (_, Outcome::Snooze(_) | Outcome::YieldFamilySlot(_)) => {
+                Event::Snoozed { task, command, queue, attempt, took }
+            }
             _ => Event::Released { task, command, queue, attempt, took },
         });
     }

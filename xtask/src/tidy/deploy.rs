@@ -45,8 +45,8 @@ pub(super) fn check(tree: &mut Tree) {
 /// The names of all metrics.
 fn measured(tree: &Tree) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    for (place, beginnings) in MEASURED {
-        for file in tree.files.iter().filter(|file| file.path.starts_with(place)) {
+    for (folder, beginnings) in MEASURED {
+        for file in tree.files.iter().filter(|file| file.path.starts_with(folder)) {
             for beginning in beginnings {
                 names.extend(
                     file.text.split(beginning).skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned),

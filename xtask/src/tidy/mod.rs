@@ -7,6 +7,7 @@ mod docs;
 mod long_functions;
 mod packages;
 mod reference;
+mod retired;
 mod rust;
 mod sql;
 mod words;
@@ -39,6 +40,7 @@ pub(crate) fn run(root: &Path) -> bool {
         sql::check,
         long_functions::check,
         words::check,
+        retired::check,
         crates::check,
         docs::check,
         packages::check,

@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn the_fields_of_a_type_and_of_a_variant_are_found_with_what_stands_above_them() {
         let source = "/// A.\npub(crate) struct A {\n    /// How\n    /// many.\n    pub(crate) many: Option<u32>,\n    /// Which.\n    \
-                      which: String,\n}\nenum B {\n    C {\n        /// Where.\n        #[serde(default)]\n        place: PathBuf,\n    },\n}\n";
+                      which: String,\n}\nenum B {\n    C {\n        /// Where.\n        #[serde(default)]\n        folder: PathBuf,\n    },\n}\n";
         let key = |name: &str, kind: &str, about: &str, needed| Key {
             name: name.to_owned(),
             kind: kind.to_owned(),
@@ -161,7 +161,7 @@ mod tests {
         };
         let of_a = [key("many", "u32", "How many.", false), key("which", "String", "Which.", true)];
         assert_eq!(keys(source, "A").unwrap(), of_a);
-        assert_eq!(keys(source, "B::C").unwrap(), [key("place", "PathBuf", "Where.", false)]);
+        assert_eq!(keys(source, "B::C").unwrap(), [key("folder", "PathBuf", "Where.", false)]);
         assert!(keys(source, "D").is_err());
     }
 }

@@ -29,13 +29,13 @@ create table bare_task (
   id bigint generated always as identity (cache 100) primary key,
   state smallint not null default 0,
   priority integer not null default 0,
-  place timestamptz not null default clock_timestamp(),
+  position timestamptz not null default clock_timestamp(),
   claimed_at timestamptz,
   finished_at timestamptz,
   payload text not null,
   filler text not null default repeat('x', {filler})
 )";
-const INDEX: &str = "create index bare_ready on bare_task (priority, place, id) where state = 0";
+const INDEX: &str = "create index bare_ready on bare_task (priority, position, id) where state = 0";
 const ENQUEUE: &str = "\
 insert into bare_task (payload)
 select payload from unnest($1::text[]) as new (payload)
@@ -45,7 +45,7 @@ with made as (insert into bare_task (payload) values ($1) returning id)
 select pg_notify('bare_task', '') from made";
 const CLAIM: &str = "\
 with picked as materialized (
-  select id from bare_task where state = 0 order by priority, place, id limit $1 for update skip locked
+  select id from bare_task where state = 0 order by priority, position, id limit $1 for update skip locked
 )
 update bare_task set state = 1, claimed_at = clock_timestamp()
 from picked

@@ -26,17 +26,17 @@ create table bare_task (
   id integer primary key,
   state integer not null default 0,
   priority integer not null default 0,
-  place integer not null,
+  position integer not null,
   claimed_at integer,
   finished_at integer,
   payload text not null,
   filler text not null
 );
-create index bare_ready on bare_task (priority, place, id) where state = 0;";
-const ENQUEUE: &str = "insert into bare_task (place, payload, filler) values (?1, ?2, ?3)";
+create index bare_ready on bare_task (priority, position, id) where state = 0;";
+const ENQUEUE: &str = "insert into bare_task (position, payload, filler) values (?1, ?2, ?3)";
 const CLAIM: &str = "\
 update bare_task set state = 1, claimed_at = ?1
-where id in (select id from bare_task where state = 0 order by priority, place, id limit ?2)
+where id in (select id from bare_task where state = 0 order by priority, position, id limit ?2)
 returning id, payload";
 const COMPLETE: &str = "update bare_task set state = 2, finished_at = ?1 where id = ?2";
 

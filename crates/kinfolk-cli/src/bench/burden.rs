@@ -186,7 +186,7 @@ impl Engine {
             ("{completed}", self.newest(NOOP, State::Completed).await?),
             ("{failed}", self.newest(FAILS, State::Failed).await?),
             ("{later}", self.newest(NOOP, State::Pending).await?),
-            ("{parked}", self.newest(GROUPED, State::Pending).await?),
+            ("{blocked}", self.newest(GROUPED, State::Pending).await?),
             ("{queue}", QUEUE.to_owned()),
             ("{still}", STILL.to_owned()),
             ("{command}", NOOP.to_owned()),

@@ -26,7 +26,7 @@ pub(super) async fn fan_out(args: &BenchArgs, sites: &Sites, output: &mut Output
             output,
             async || site.bare_round(width).await,
             async || {
-                site.calm().await?;
+                site.rest().await?;
                 let took = site.engine.fan_out(width, args.capacity).await?;
                 Ok(Sample { rate: per_second(width, took), times: vec![took] })
             },
@@ -67,12 +67,12 @@ async fn one_by_one(
         output,
         async || {
             site.bare.enqueue(n).await?;
-            site.calm().await?;
+            site.rest().await?;
             Ok(Sample { rate: per_second(n, site.bare.one_by_one(n).await?), times: Vec::new() })
         },
         async || {
             site.engine.enqueue_serial(n, command).await?;
-            site.calm().await?;
+            site.rest().await?;
             let (took, in_handlers) = site.engine.serial(n, args.capacity).await?;
             busy.push(1.0 - in_handlers.as_secs_f64() / took.as_secs_f64());
             Ok(Sample { rate: per_second(n, took), times: Vec::new() })
@@ -106,6 +106,6 @@ async fn behind(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow:
 async fn buffers_behind(engine: &Engine, scratch: &Scratch, many: usize) -> anyhow::Result<Option<f64>> {
     engine.start_family().await?;
     engine.enqueue_serial(many, NOOP).await?;
-    scratch.calm().await?;
+    scratch.rest().await?;
     engine.buffers_per_claim(scratch, SERIAL, &[NOOP]).await
 }

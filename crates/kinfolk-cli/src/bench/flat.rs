@@ -21,7 +21,7 @@ pub(super) async fn flat(args: &BenchArgs, sites: &Sites, output: &mut Output) -
     output.progress(&format!("flat: filling a store with {} tasks", 3 * args.load + args.load / 10));
     let (scratch, engine) = sites.engine().await?;
     engine.fill(args.load, args.capacity).await?;
-    scratch.calm().await?;
+    scratch.rest().await?;
     output.progress(&format!("flat, {} tasks a round", args.n));
     let (mut wal, mut buffers, mut full_buffers) = (Vec::new(), Vec::new(), Vec::new());
     let rounds = interleave(
@@ -76,14 +76,14 @@ pub(super) async fn drain(
     let start = scratch.wal_bytes().await?;
     engine.enqueue(args.n).await?;
     let enqueued = scratch.wal_bytes().await?;
-    scratch.calm().await?;
+    scratch.rest().await?;
     let buffers = engine.buffers_per_claim(scratch, QUEUE, commands).await?;
-    let calm = scratch.wal_bytes().await?;
+    let rest = scratch.wal_bytes().await?;
     let took = engine.drain_of(commands, args.n, args.capacity).await?;
     let end = scratch.wal_bytes().await?;
-    let wal = match (start, enqueued, calm, end) {
-        (Some(start), Some(enqueued), Some(calm), Some(end)) => {
-            Some((enqueued - start + end - calm) as f64 / args.n as f64)
+    let wal = match (start, enqueued, rest, end) {
+        (Some(start), Some(enqueued), Some(rest), Some(end)) => {
+            Some((enqueued - start + end - rest) as f64 / args.n as f64)
         }
         _ => None,
     };

@@ -32,7 +32,7 @@ async fn calls(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow::
         "flow-calls",
         output,
         async || {
-            site.calm().await?;
+            site.rest().await?;
             let mut took = std::time::Duration::ZERO;
             for _ in 0..n {
                 took += site.bare.enqueue(1).await?.took + site.bare.one_by_one(1).await?;
@@ -40,7 +40,7 @@ async fn calls(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow::
             Ok(Sample { rate: per_second(n, took), times: Vec::new() })
         },
         async || {
-            site.calm().await?;
+            site.rest().await?;
             let took = site.engine.calls(n, args.capacity).await?;
             Ok(Sample { rate: per_second(n, took), times: Vec::new() })
         },
@@ -64,7 +64,7 @@ async fn fan_out(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow
         output,
         async || site.bare_round(width).await,
         async || {
-            site.calm().await?;
+            site.rest().await?;
             let took = site.engine.awaited(width, args.capacity).await?;
             Ok(Sample { rate: per_second(width, took), times: vec![took] })
         },
@@ -90,7 +90,7 @@ async fn parents(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow
         output,
         async || site.bare_round(tasks).await,
         async || {
-            site.calm().await?;
+            site.rest().await?;
             let (took, resumed) = site.engine.parents(many, CHILDREN, args.capacity).await?;
             resumptions.push(per_second(resumed, took));
             Ok(Sample { rate: per_second(tasks, took), times: Vec::new() })

@@ -126,15 +126,15 @@ impl Engine {
             tokio::time::timeout(START_MAX, started.recv()).await.context("the holders of slots don't start")?;
         }
         self.enqueue_shape(Shape::Blocked, many).await?;
-        let parker = self.worker_of(&[GROUPED], capacity).start().await?;
+        let blocker = self.worker_of(&[GROUPED], capacity).start().await?;
         let (mut waiting, mut before) = (0, None);
-        // A claim parks so many at most: it takes several until all have been looked at.
+        // A claim blocks so many at most: it takes several until all have been looked at.
         while waiting < many as u64 && before != Some(waiting) {
             before = Some(waiting);
-            parker.wait_idle().await;
+            blocker.wait_idle().await;
             waiting = self.waiting().await?;
         }
-        parker.stop().await?;
+        blocker.stop().await?;
         anyhow::ensure!(waiting == many as u64, "{waiting} of {many} tasks wait behind full keys");
         Ok(holder)
     }

@@ -25,15 +25,15 @@ const STEADY: usize = 5;
 pub(super) async fn groups(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow::Result<()> {
     let (scratch, engine) = sites.engine().await?;
     engine.declare_groups().await?;
-    let place = (&scratch, &engine);
+    let site = (&scratch, &engine);
     let seed = args.n.min(SEED_TASKS);
     let note = format!("{seed} tasks with 10 groups of 100 keys, 5 slots each");
-    beside_plain("groups-seed", Shape::Many, (seed, None), &note, args, place, output).await?;
+    beside_plain("groups-seed", Shape::Many, (seed, None), &note, args, site, output).await?;
     let steady = args.n * STEADY;
     let note = "tenant: 100 keys, 20 slots each; message: distinct keys, 1 slot each";
-    beside_plain("groups", Shape::Tenants(100), (steady, Some(GROUPS_BAR)), note, args, place, output).await?;
+    beside_plain("groups", Shape::Tenants(100), (steady, Some(GROUPS_BAR)), note, args, site, output).await?;
     let note = "tenant: 10 keys, 20 slots each, so that workers meet full keys; message: distinct keys, 1 slot each";
-    beside_plain("groups-tight", Shape::Tenants(10), (steady, None), note, args, place, output).await?;
+    beside_plain("groups-tight", Shape::Tenants(10), (steady, None), note, args, site, output).await?;
     drop(engine);
     scratch.remove().await?;
     blocked(args, sites, output).await
@@ -75,7 +75,7 @@ pub(super) async fn round(
     args: &BenchArgs,
 ) -> anyhow::Result<Sample> {
     engine.enqueue_shape(shape, n).await?;
-    scratch.calm().await?;
+    scratch.rest().await?;
     let took = engine.drain_of(&[shape.command()], n, args.capacity).await?;
     Ok(Sample { rate: per_second(n, took), times: Vec::new() })
 }

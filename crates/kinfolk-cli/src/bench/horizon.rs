@@ -75,7 +75,7 @@ async fn steady(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow:
     let mut maximum = Vec::new();
     for _ in 0..args.rounds {
         engine.enqueue(args.n).await?;
-        scratch.calm().await?;
+        scratch.rest().await?;
         maximum.push(per_second(args.n, engine.drain(args.n, args.capacity).await?));
     }
     let offered = median(maximum) * SHARE;

@@ -36,7 +36,7 @@ const PAGES: &[&str] = &[
     "/tasks/{completed}",
     "/tasks/{failed}",
     "/tasks/{later}",
-    "/tasks/{parked}",
+    "/tasks/{blocked}",
     "/families",
     "/families/{root}",
     "/families/{root}?view=graph",
@@ -126,7 +126,7 @@ impl Store {
     async fn fill(load: usize, args: &BenchArgs, sites: &Sites) -> anyhow::Result<Self> {
         let (scratch, engine) = sites.engine().await?;
         let burden = engine.burden(load, args.capacity).await?;
-        scratch.calm().await?;
+        scratch.rest().await?;
         let looker = Looker::serve(engine.kinfolk().store(), burden.words.clone()).await?;
         Ok(Self { scratch, engine, burden, looker })
     }
@@ -143,7 +143,7 @@ impl Store {
     /// How fast so many tasks are drained.
     async fn drain(&self, args: &BenchArgs) -> anyhow::Result<Sample> {
         self.engine.enqueue(args.n).await?;
-        self.scratch.calm().await?;
+        self.scratch.rest().await?;
         let took = self.engine.drain_of(&[NOOP], args.n, args.capacity).await?;
         Ok(Sample { rate: per_second(args.n, took), times: Vec::new() })
     }
@@ -185,8 +185,8 @@ fn route(path: &str, verb: &Value) -> anyhow::Result<String> {
         other => anyhow::bail!("the bench does not know what {path} takes as {other:?}"),
     });
     let query: Vec<&str> = query.collect::<anyhow::Result<_>>()?;
-    let mark = if query.is_empty() { "" } else { "?" };
-    Ok(format!("/api/v1{path}{mark}{}", query.join("&")))
+    let question = if query.is_empty() { "" } else { "?" };
+    Ok(format!("/api/v1{path}{question}{}", query.join("&")))
 }
 
 /// One address in both stores.

@@ -59,7 +59,7 @@ impl Scratch {
     }
 
     /// Brings the place to rest, so that what was done before does not run into what is timed next.
-    pub(super) async fn calm(&self) -> anyhow::Result<()> {
+    pub(super) async fn rest(&self) -> anyhow::Result<()> {
         match self {
             Self::Postgres { url, .. } => {
                 let (client, _) = bare_postgres::connect(url).await?;

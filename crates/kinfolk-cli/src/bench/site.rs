@@ -118,17 +118,17 @@ impl Sites {
 
 impl Site {
     /// Brings the place to rest before something is timed.
-    pub(super) async fn calm(&self) -> anyhow::Result<()> {
-        self.scratch.calm().await?;
+    pub(super) async fn rest(&self) -> anyhow::Result<()> {
+        self.scratch.rest().await?;
         if let bare @ Scratch::Sqlite { .. } = self.scratch.bare() {
-            bare.calm().await?;
+            bare.rest().await?;
         }
         Ok(())
     }
 
     /// A round of the bare loop that inserts so many rows, claims them and completes them.
     pub(super) async fn bare_round(&self, rows: usize) -> anyhow::Result<Sample> {
-        self.calm().await?;
+        self.rest().await?;
         let took = self.bare.enqueue(rows).await?.took + self.bare.drain(rows).await?;
         Ok(Sample { rate: per_second(rows, took), times: Vec::new() })
     }

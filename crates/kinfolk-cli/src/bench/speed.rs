@@ -23,12 +23,12 @@ pub(super) async fn enqueue(args: &BenchArgs, sites: &Sites, output: &mut Output
             "enqueue",
             output,
             async || {
-                site.calm().await?;
+                site.rest().await?;
                 let timed = site.bare.enqueue(n).await?;
                 Ok(Sample { rate: per_second(n, timed.took), times: timed.calls })
             },
             async || {
-                site.calm().await?;
+                site.rest().await?;
                 let timed = site.engine.enqueue(n).await?;
                 Ok(Sample { rate: per_second(n, timed.took), times: timed.calls })
             },
@@ -57,12 +57,12 @@ pub(super) async fn drain(args: &BenchArgs, sites: &Sites, output: &mut Output) 
             output,
             async || {
                 site.bare.enqueue(n).await?;
-                site.calm().await?;
+                site.rest().await?;
                 Ok(Sample { rate: per_second(n, site.bare.drain(n).await?), times: Vec::new() })
             },
             async || {
                 site.engine.enqueue(n).await?;
-                site.calm().await?;
+                site.rest().await?;
                 let took = site.engine.drain(n, args.capacity).await?;
                 Ok(Sample { rate: per_second(n, took), times: Vec::new() })
             },

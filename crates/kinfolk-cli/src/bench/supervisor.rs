@@ -103,7 +103,7 @@ async fn play(scratch: &Scratch, n: usize) -> anyhow::Result<(Duration, (f64, f6
     let (client, _) = bare_postgres::connect(&url).await?;
     let many = i64::try_from(n)?;
     client.execute(KICKOFF, &[&many]).await?;
-    scratch.calm().await?;
+    scratch.rest().await?;
     let outbox = Folder::new("kinfolk-bench-outbox");
     std::fs::create_dir(outbox.path())?;
     let email: Arc<dyn Provider> = Arc::new(FailsOnce {
@@ -118,7 +118,7 @@ async fn play(scratch: &Scratch, n: usize) -> anyhow::Result<(Duration, (f64, f6
     let took = start.elapsed();
     worker.stop().await?;
     let row = client.query_one(COUNTS, &[]).await?;
-    let [succeeded, failed, scheduled, runs, all]: [i64; 5] = std::array::from_fn(|place| row.get(place));
+    let [succeeded, failed, scheduled, runs, all]: [i64; 5] = std::array::from_fn(|index| row.get(index));
     let files = std::fs::read_dir(outbox.path())?.count();
     anyhow::ensure!(
         (succeeded, failed, scheduled, files) == (many, many, 2 * many, n),

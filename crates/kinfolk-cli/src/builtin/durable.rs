@@ -30,13 +30,13 @@ enum Rule {
 /// What became of a sub-task.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Ended {
+pub(super) enum SubOutcome {
     Completed(Json),
     Failed(String),
 }
 
 /// Runs sub-tasks and gives their results back, in their order.
-pub(super) async fn fan_out(ctx: Ctx, payload: FanOut) -> Result<Vec<Ended>, TaskError> {
+pub(super) async fn fan_out(ctx: Ctx, payload: FanOut) -> Result<Vec<SubOutcome>, TaskError> {
     if payload.children.iter().any(|item| item.when.is_some()) {
         return Err(TaskError::validation("a sub-task starts at once; `when` is for follow-ups"));
     }
@@ -60,8 +60,8 @@ pub(super) async fn fan_out(ctx: Ctx, payload: FanOut) -> Result<Vec<Ended>, Tas
     let results = fan_out.await?;
     ctx.progress(total as u64, total as u64, "").await?;
     let ended = results.into_iter().map(|result| match result.outcome {
-        Ok(value) => Ended::Completed(value),
-        Err(failure) => Ended::Failed(failure.failure.message),
+        Ok(value) => SubOutcome::Completed(value),
+        Err(failure) => SubOutcome::Failed(failure.failure.message),
     });
     Ok(ended.collect())
 }

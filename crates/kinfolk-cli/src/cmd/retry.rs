@@ -1,4 +1,4 @@
-//! `kinfolk retry`: let failed or cancelled tasks run again, with fresh attempts, at their old place in line, and what is
+//! `kinfolk retry`: let failed or cancelled tasks run again, with fresh attempts, at their old position in line, and what is
 //! below them; or their whole families.
 
 use kinfolk_core::operate::Action;

@@ -51,7 +51,7 @@ fn table_of(stats: &Stats) -> Table {
     let mut lines: BTreeMap<(&str, &str), [u64; 6]> = BTreeMap::new();
     for count in &stats.counts {
         let line = lines.entry((count.queue.as_str(), count.command.as_str())).or_default();
-        line[place(count.state)] += count.tasks;
+        line[column(count.state)] += count.tasks;
     }
     let mut headings = vec!["queue", "command"];
     headings.extend(State::ALL.map(State::as_str));
@@ -70,7 +70,7 @@ fn table_of(stats: &Stats) -> Table {
     table
 }
 
-fn place(state: State) -> usize {
+fn column(state: State) -> usize {
     State::ALL.iter().position(|known| *known == state).unwrap_or_default()
 }
 

@@ -47,9 +47,9 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
         all: args.all,
         deepest: progress.levels.len(),
     };
-    let kin = tree.kin(&task).await?;
-    tree.task(&task, &kin, "")?;
-    tree.children(&task, &kin, String::new()).await?;
+    let offspring = tree.offspring(&task).await?;
+    tree.task(&task, &offspring, "")?;
+    tree.children(&task, &offspring, String::new()).await?;
     if task.parent.is_none() {
         tree.follow_ups(&task).await?;
     }
@@ -79,7 +79,7 @@ struct Tree<'a> {
 
 /// What came of a task.
 #[derive(Default)]
-struct Kin {
+struct Offspring {
     tally: Tally,
     history: History,
 }
@@ -93,7 +93,7 @@ struct Group<'a> {
     fan_out: Option<&'a FanOut>,
 }
 
-impl Kin {
+impl Offspring {
     /// The children in the order in which the store lists them: spawned ones, then fan-out by fan-out.
     fn groups(&self) -> Vec<Group<'_>> {
         let mut spawned = self.tally;
@@ -117,19 +117,19 @@ impl Kin {
 }
 
 impl Tree<'_> {
-    async fn kin(&self, task: &Task) -> Result<Kin, Fault> {
+    async fn offspring(&self, task: &Task) -> Result<Offspring, Fault> {
         // A task that has not settled yet has made nothing, unless it was suspended.
         let is_early = matches!(task.state, State::Pending | State::Running) && task.steps == 0;
         if is_early || usize::from(task.depth) >= self.deepest {
-            return Ok(Kin::default());
+            return Ok(Offspring::default());
         }
         let tally = self.store.tally(task.id).await?;
         let history = if task.steps > 0 { self.store.history(task.id).await? } else { History::default() };
-        Ok(Kin { tally, history })
+        Ok(Offspring { tally, history })
     }
 
     /// One line.
-    fn task(&self, task: &Task, Kin { tally, history }: &Kin, branch: &str) -> Result<(), Fault> {
+    fn task(&self, task: &Task, Offspring { tally, history }: &Offspring, branch: &str) -> Result<(), Fault> {
         if self.out.json() {
             return self.out.item(&TaskView::new(task).tally(tally).fan_outs(history));
         }
@@ -158,12 +158,12 @@ impl Tree<'_> {
     }
 
     /// The children of a task, each with its own.
-    fn children<'a>(&'a self, parent: &'a Task, kin: &'a Kin, margin: String) -> Walk<'a> {
+    fn children<'a>(&'a self, parent: &'a Task, offspring: &'a Offspring, margin: String) -> Walk<'a> {
         Box::pin(async move {
-            let groups = kin.groups();
-            let names = names(&kin.history.checkpoints);
-            for (place, group) in groups.iter().enumerate() {
-                let last = place + 1 == groups.len();
+            let groups = offspring.groups();
+            let names = names(&offspring.history.checkpoints);
+            for (index, group) in groups.iter().enumerate() {
+                let last = index + 1 == groups.len();
                 match group.fan_out {
                     // A call needs no line of its own: its one sub-task says it all.
                     Some(fan_out) if fan_out.tally.total > 1 && !self.out.json() => {
@@ -211,9 +211,9 @@ impl Tree<'_> {
         for child in children {
             *left = without(*left, child.state);
             let (branch, below) = forks(last && left.total == 0);
-            let kin = self.kin(child).await?;
-            self.task(child, &kin, &format!("{margin}{branch}"))?;
-            self.children(child, &kin, format!("{margin}{below}")).await?;
+            let offspring = self.offspring(child).await?;
+            self.task(child, &offspring, &format!("{margin}{branch}"))?;
+            self.children(child, &offspring, format!("{margin}{below}")).await?;
         }
         Ok(())
     }
@@ -246,7 +246,7 @@ impl Tree<'_> {
             self.out.line("follow-ups:")?;
         }
         for task in &page.tasks {
-            self.task(task, &Kin::default(), "")?;
+            self.task(task, &Offspring::default(), "")?;
         }
         match page.next {
             Some(_) if !self.out.json() => self.out.line(format_args!("more: kinfolk list --follows {}", root.id)),

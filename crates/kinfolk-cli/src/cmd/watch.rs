@@ -56,7 +56,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
 
 /// A queue at one moment.
 #[derive(Clone, Default, PartialEq, Eq, Serialize)]
-struct Line {
+struct QueueCounts {
     pending: u64,
     running: u64,
     waiting: u64,
@@ -72,10 +72,10 @@ struct Change<'a> {
     looked_at: Timestamp,
     queue: &'a QueueName,
     #[serde(flatten)]
-    line: &'a Line,
+    line: &'a QueueCounts,
 }
 
-impl Line {
+impl QueueCounts {
     fn settled(&self) -> u64 {
         self.completed + self.failed + self.cancelled
     }
@@ -104,19 +104,19 @@ impl Line {
 /// All queues at one moment.
 struct Look {
     now: Timestamp,
-    lines: BTreeMap<QueueName, Line>,
+    lines: BTreeMap<QueueName, QueueCounts>,
 }
 
 async fn look_at(store: &dyn Store) -> Result<Look, Fault> {
     let Stats { now, counts, more, .. } = store.stats().await?;
     let queues = store.queues().await?;
-    let mut lines: BTreeMap<QueueName, Line> = queues
+    let mut lines: BTreeMap<QueueName, QueueCounts> = queues
         .into_iter()
-        .map(|queue| (queue.name, Line { paused: queue.paused_at.is_some(), ..Line::default() }))
+        .map(|queue| (queue.name, QueueCounts { paused: queue.paused_at.is_some(), ..QueueCounts::default() }))
         .collect();
     for count in counts {
         let line = lines.entry(count.queue).or_default();
-        let place = match count.state {
+        let count_of = match count.state {
             State::Pending => &mut line.pending,
             State::Running => &mut line.running,
             State::Waiting => &mut line.waiting,
@@ -124,7 +124,7 @@ async fn look_at(store: &dyn Store) -> Result<Look, Fault> {
             State::Failed => &mut line.failed,
             State::Cancelled => &mut line.cancelled,
         };
-        *place += count.tasks;
+        *count_of += count.tasks;
     }
     if !more.is_empty() {
         // What has ended was not counted to the end: what workers noted since grows as well.
@@ -147,7 +147,7 @@ struct View {
     out: Out,
     bars: Option<MultiProgress>,
     bar_of: Bars,
-    shown: BTreeMap<QueueName, Line>,
+    shown: BTreeMap<QueueName, QueueCounts>,
     /// The families that were at work at the last look.
     families: BTreeMap<TaskId, Family>,
     family_bars: BTreeMap<TaskId, ProgressBar>,
@@ -218,7 +218,7 @@ impl View {
     }
 }
 
-fn draw(bars: &MultiProgress, bar_of: &mut Bars, queue: &QueueName, line: &Line, colors: bool) {
+fn draw(bars: &MultiProgress, bar_of: &mut Bars, queue: &QueueName, line: &QueueCounts, colors: bool) {
     let (bar, before) = bar_of.entry(queue.clone()).or_insert_with(|| {
         // Only a bar that has its place among the others may be drawn.
         let bar = bars.add(ProgressBar::hidden());

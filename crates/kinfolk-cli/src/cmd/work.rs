@@ -56,7 +56,7 @@ pub(crate) struct Hire {
     /// Take from this queue, at most this many at once, like mail=4; may be given several times; without it and without
     /// a config file, the queues of the commands it can run, those that come up later too
     #[arg(long, value_name = "NAME[=CAPACITY]")]
-    queue: Vec<Lane>,
+    queue: Vec<QueueArg>,
 
     /// A file that names queues, with capacities, limits and pauses
     #[arg(long, value_name = "PATH")]
@@ -73,12 +73,12 @@ pub(crate) struct Hire {
 
 /// A queue, and how much of it to run at once.
 #[derive(Clone, Debug)]
-pub(crate) struct Lane {
+pub(crate) struct QueueArg {
     queue: QueueName,
     capacity: Option<usize>,
 }
 
-impl FromStr for Lane {
+impl FromStr for QueueArg {
     type Err = InputError;
 
     fn from_str(text: &str) -> Result<Self, InputError> {
@@ -149,17 +149,17 @@ impl Hire {
         }
         let mut known: BTreeSet<QueueName> = store.queues().await?.into_iter().map(|queue| queue.name).collect();
         known.insert(QueueName::default());
-        let Some(lane) = self.queue.iter().find(|lane| !known.contains(&lane.queue)) else { return Ok(()) };
+        let Some(queue) = self.queue.iter().find(|queue| !known.contains(&queue.queue)) else { return Ok(()) };
         let known: Vec<&str> = known.iter().map(QueueName::as_str).collect();
-        let make = session.command_line(&format!("queue set {}", lane.queue));
-        let message = format!("{}; there are: {}; to make it, type `{make}`", lane.queue, known.join(", "));
+        let make = session.command_line(&format!("queue set {}", queue.queue));
+        let message = format!("{}; there are: {}; to make it, type `{make}`", queue.queue, known.join(", "));
         Err(StoreError::not_found("queue", message).into())
     }
 
     fn crew(&self, config: &Config, store: Arc<dyn Store>, session: &Session) -> Result<Crew, Fault> {
         let capacity = self.capacity.or(config.capacity).unwrap_or(CAPACITY) as usize;
         let configured = config.queues.iter().map(|(queue, config)| (queue.clone(), config.capacity));
-        let named = self.queue.iter().map(|lane| (lane.queue.clone(), lane.capacity));
+        let named = self.queue.iter().map(|queue| (queue.queue.clone(), queue.capacity));
         let queues: BTreeMap<QueueName, Option<usize>> = configured.chain(named).collect();
         let server = match session.target()? {
             Target::Server(url) => {

@@ -66,8 +66,8 @@ impl Day {
         let command = CommandName::new(ProcessOrder::COMMAND)?;
         self.all()
             .zip(0_u32..)
-            .map(|(order, place)| {
-                let due = if place == 0 { Due::Now } else { Due::After(APART * place) };
+            .map(|(order, nth)| {
+                let due = if nth == 0 { Due::Now } else { Due::After(APART * nth) };
                 Ok(NewTask { due, ..NewTask::new(command.clone(), Json::of(&ProcessOrder(order))?) })
             })
             .collect()
@@ -75,13 +75,13 @@ impl Day {
 
     /// The orders of the day.
     pub(crate) fn all(self) -> impl Iterator<Item = Order> {
-        (0..self.orders).map(move |place| self.order(place))
+        (0..self.orders).map(move |nth| self.order(nth))
     }
 
     /// The order that comes in at this place. Among every eight there are some that do not go as they should.
-    fn order(self, place: u32) -> Order {
+    fn order(self, nth: u32) -> Order {
         let (day, of) = (self.number, self.orders);
-        let seed = (day * 31 + place * 7) as usize;
+        let seed = (day * 31 + nth * 7) as usize;
         let customer = CUSTOMERS[seed % CUSTOMERS.len()].to_owned();
         let first_name = customer.split(' ').next().unwrap_or_default().to_lowercase();
         let item = |nth: usize| {
@@ -90,14 +90,14 @@ impl Day {
         };
         let items = (0..2 + seed % 4).map(item).collect();
         let mail = format!("{first_name}@example.com");
-        let mut order = Order { number: day * 1_000 + place + 1, customer, mail, items, card: Card::Good, day, of };
-        match place % 8 {
-            1 => order.card = Card::Flaky(1 + (place / 8 % 2) as u16),
+        let mut order = Order { number: day * 1_000 + nth + 1, customer, mail, items, card: Card::Good, day, of };
+        match nth % 8 {
+            1 => order.card = Card::Flaky(1 + (nth / 8 % 2) as u16),
             2 => order.items[1].shelf = Shelf::Smudged(1),
             3 => order.items[0].shelf = Shelf::Empty,
             4 => order.mail = format!("{first_name}@gone.invalid"),
             5 => order.items.push(Item { name: "cider press".to_owned(), cents: 129_000, shelf: Shelf::Full }),
-            6 if place % 16 == 6 => order.mail = "by pigeon".to_owned(),
+            6 if nth % 16 == 6 => order.mail = "by pigeon".to_owned(),
             6 => order.card = Card::Expired,
             7 => order.items.push(Item { name: "grand piano".to_owned(), cents: 990, shelf: Shelf::High }),
             _ => {}

@@ -51,9 +51,9 @@ pub(super) async fn call(kinfolk: &Kinfolk, day: u32) -> Result<(), Error> {
     if kinfolk.store().list(&open).await?.tasks.len() >= CALLS {
         return Ok(());
     }
-    let calls = ITEMS.iter().enumerate().map(|(place, item)| {
+    let calls = ITEMS.iter().enumerate().map(|(index, item)| {
         // Most calls go to one supplier, so that there is a line.
-        let supplier = if place < 4 { SUPPLIERS[day as usize % 3] } else { SUPPLIERS[(day as usize + place) % 3] };
+        let supplier = if index < 4 { SUPPLIERS[day as usize % 3] } else { SUPPLIERS[(day as usize + index) % 3] };
         CallSupplier { supplier: supplier.to_owned(), item: (*item).to_owned() }
     });
     kinfolk.enqueue_tasks(calls).await?;

@@ -80,7 +80,7 @@ pub(crate) async fn run(session: &Session, once: bool, orders: u32, pages: bool)
     let mut demo = Demo::begin(&kinfolk, session, orders, once).await?;
     let ended = tokio::select! {
         ended = demo.play(once, orders) => ended,
-        () = signals.next() => Ok(Ended::Stopped),
+        () = signals.next() => Ok(DemoEnd::Stopped),
     };
     let served = match web {
         Some(web) => web.stop().await,
@@ -101,7 +101,7 @@ fn address(session: &Session, web: &Serving) -> Result<(), Fault> {
 }
 
 /// How the play ended.
-enum Ended {
+enum DemoEnd {
     /// The day is over.
     Over,
     /// Someone asked for its end.
@@ -146,7 +146,7 @@ impl<'a> Demo<'a> {
     }
 
     /// Follows the day to its end, and begins the next one unless one was enough.
-    async fn play(&mut self, once: bool, orders: u32) -> Result<Ended, Fault> {
+    async fn play(&mut self, once: bool, orders: u32) -> Result<DemoEnd, Fault> {
         let store = Arc::clone(self.kinfolk.store());
         let mut frame = tokio::time::interval(FRAME);
         loop {
@@ -161,7 +161,7 @@ impl<'a> Demo<'a> {
             self.screen.update(&look)?;
             if look.open == 0 {
                 if once {
-                    return Ok(Ended::Over);
+                    return Ok(DemoEnd::Over);
                 }
                 self.day = Day { number: self.day.number + 1, orders };
                 self.screen.event(&format!("{} day {} begins", "☀".yellow(), self.day.number))?;
@@ -175,7 +175,7 @@ impl<'a> Demo<'a> {
     }
 
     /// Lets the worker finish what it runs, and says how it went.
-    async fn end(self, ended: Ended, once: bool, signals: &mut Signals) -> Result<(), Fault> {
+    async fn end(self, ended: DemoEnd, once: bool, signals: &mut Signals) -> Result<(), Fault> {
         let took = self.started.elapsed();
         self.screen.close();
         tokio::select! {
@@ -186,7 +186,7 @@ impl<'a> Demo<'a> {
             }
         }
         let store = self.kinfolk.store().as_ref();
-        if let Ended::Over = ended {
+        if let DemoEnd::Over = ended {
             return Summary::of(self.day, store, took).await?.print(self.session);
         }
         let left = Look::at(self.day, store).await?.open;

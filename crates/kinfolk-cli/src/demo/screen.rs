@@ -62,8 +62,8 @@ impl Screen {
         live.bar.set_position(look.ended());
         live.bar.set_message(self.out.painted(&counts(look, self.retries)));
         let tree = tree(look);
-        for (place, bar) in live.lines.iter().enumerate() {
-            bar.set_message(self.out.painted(tree.get(place).map_or("", String::as_str)));
+        for (index, bar) in live.lines.iter().enumerate() {
+            bar.set_message(self.out.painted(tree.get(index).map_or("", String::as_str)));
         }
         Ok(())
     }
@@ -132,7 +132,7 @@ fn family_lines(family: &Family, now: Timestamp) -> Vec<String> {
     let report = root.report.as_ref().map_or_else(|| "validating".to_owned(), report_words);
     let mut lines = vec![format!(
         "{} order {} {}  {}",
-        mark(root),
+        sign(root),
         order.number.bold(),
         format_args!("{:<14}", short(&order.customer, 14)).dimmed(),
         report.cyan()
@@ -145,9 +145,9 @@ fn family_lines(family: &Family, now: Timestamp) -> Vec<String> {
         }
         None => Vec::new(),
     };
-    for (place, child) in open.iter().enumerate() {
-        let branch = if place + 1 == open.len() { "└─" } else { "├─" };
-        lines.push(format!("{} {} {}", branch.dimmed(), mark(child), child_words(child, now)));
+    for (index, child) in open.iter().enumerate() {
+        let branch = if index + 1 == open.len() { "└─" } else { "├─" };
+        lines.push(format!("{} {} {}", branch.dimmed(), sign(child), child_words(child, now)));
     }
     lines
 }
@@ -166,7 +166,7 @@ fn child_words(child: &TaskView, now: Timestamp) -> String {
     format!("{what:<28} {}", how.dimmed())
 }
 
-fn mark(task: &TaskView) -> String {
+fn sign(task: &TaskView) -> String {
     match task.state {
         State::Pending if task.failure.is_some() => "↻".yellow().to_string(),
         State::Pending => "·".dimmed().to_string(),

@@ -88,10 +88,10 @@ fn colored(verdict: Verdict) -> String {
 /// What was recorded, in its order.
 pub(crate) fn checkpoints_table(checkpoints: &[Checkpoint]) -> Table {
     let mut table = Table::new(&["step", "kind", "name", "recorded"]).numbers(&[0]);
-    for (place, Checkpoint { key, kind, value, .. }) in checkpoints.iter().enumerate() {
+    for (index, Checkpoint { key, kind, value, .. }) in checkpoints.iter().enumerate() {
         let what = if *kind == StepKind::FanOut { format!("fan-out {value}") } else { value.to_string() };
         table.row(vec![
-            table::text(place + 1),
+            table::text(index + 1),
             table::text(kind.as_str()),
             table::text(key),
             table::dim(short(&what, 60)),

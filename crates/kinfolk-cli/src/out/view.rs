@@ -37,7 +37,7 @@ pub(crate) struct TaskView<'a> {
     keys: &'a Keys,
     created_at: Timestamp,
     due_at: Timestamp,
-    place_at: Timestamp,
+    position_at: Timestamp,
     started_at: Option<Timestamp>,
     first_started_at: Option<Timestamp>,
     #[serde(serialize_with = "millis")]
@@ -92,7 +92,7 @@ impl<'a> TaskView<'a> {
             keys: &task.keys,
             created_at: task.created_at,
             due_at: task.due,
-            place_at: task.place,
+            position_at: task.position,
             started_at: task.started_at,
             first_started_at: task.first_started_at,
             ran_before_ms: Some(task.ran_before),

@@ -59,7 +59,7 @@ pub(crate) fn duration(task: &Task, now: Timestamp) -> Option<String> {
 pub(crate) fn when(task: &Task, now: Timestamp) -> String {
     match task.state {
         State::Pending if task.gate == Some(Gate::Time) => format!("due {}", relative(now, task.due)),
-        State::Pending => format!("since {}", relative(now, task.place.min(now))),
+        State::Pending => format!("since {}", relative(now, task.position.min(now))),
         State::Running | State::Waiting => duration(task, now).unwrap_or_default(),
         _ => relative(now, task.finished_at.unwrap_or(now)),
     }
@@ -158,7 +158,7 @@ mod tests {
             gate: None,
             priority: 0,
             due: at(0),
-            place: at(0),
+            position: at(0),
             attempt: 1,
             max_attempts: 1,
             timeout: None,

@@ -204,7 +204,7 @@ fn a_suspect_is_named_wherever_one_looks_and_can_be_let_go_or_ended(db: &Db) {
     db.edit("task", "suspect", "1");
     db.edit("task", "strikes", "3");
     if !db.url.starts_with("postgres") {
-        db.edit("task", "shelf", "backoff");
+        db.edit("task", "bucket", "backoff");
     }
     let listed = db.ok(&["list"]);
     assert!(listed.contains("suspect: workers were lost that ran it, 3 strikes, next try in "), "{listed}");

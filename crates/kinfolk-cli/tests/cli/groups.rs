@@ -107,7 +107,7 @@ fn one_command_tells_which_keys_hold_tasks_up(db: &Db) {
     let (holder, behind) = (holder(db, "acme"), wait(db, "acme"));
     let worker = db.worker(&[]);
     let waiters = |db: &Db| group(&db.json(&["groups"]), "tenant")["blocking"][0]["waiters"] == 1;
-    db.until("a claim has parked the second", waiters);
+    db.until("a claim has blocked the second", waiters);
     let groups = db.json(&["groups"]);
     let blocking = &group(&groups, "tenant")["blocking"][0];
     assert_eq!((&blocking["key"], &blocking["limit"], &blocking["held"]), (&json!("acme"), &json!(1), &json!(1)));

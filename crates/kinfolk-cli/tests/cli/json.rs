@@ -182,9 +182,9 @@ fn declared(forms: &mut Forms<'_>) {
 
 /// What waits: 1 and 2 are under one key, 3 and 4 are for later.
 fn enqueued(forms: &mut Forms<'_>) {
-    let keyed = ["enqueue", "send", r#"{"n": 1}"#, "--key", "tenant=acme", "--unique", "k", "--on-duplicate", "merge"];
-    forms.is("enqueue", &keyed);
-    forms.is("enqueue-merged", &keyed);
+    let unique = ["enqueue", "send", r#"{"n": 1}"#, "--key", "tenant=acme", "--unique", "k", "--on-duplicate", "merge"];
+    forms.is("enqueue", &unique);
+    forms.is("enqueue-merged", &unique);
     forms.is("enqueue-rejected", &["enqueue", "nobody"]);
     forms.db.ok(&["enqueue", "send", "--key", "tenant=acme", "--queue", "mail", "--priority", "-5"]);
     forms.db.ok(&["enqueue", "echo", "7", "--at", "2099-01-01"]);

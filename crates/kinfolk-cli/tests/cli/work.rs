@@ -58,7 +58,7 @@ fn what_a_program_writes_is_the_result() {
 }
 
 #[test]
-fn too_much_output_is_cut_and_marked() {
+fn too_much_output_is_cut_and_says_so() {
     let db = sqlite().migrated();
     let task = shell(&db, &json!({"program": "head", "args": ["-c", "3000000", "/dev/zero"]}));
     assert_eq!((&task["state"], &task["result"]["cut"]), (&json!("completed"), &json!(true)));
@@ -81,8 +81,8 @@ fn a_program_that_fails_tells_why() {
 #[test]
 fn a_program_that_takes_too_long_is_killed_with_all_it_started() {
     let db = sqlite().migrated();
-    let mark = db.dir.path().join("alive");
-    let script = format!("(while true; do touch {}; sleep 0.1; done) & wait", mark.display());
+    let touched = db.dir.path().join("alive");
+    let script = format!("(while true; do touch {}; sleep 0.1; done) & wait", touched.display());
     db.ok(&["register", "shell", "--max-attempts", "1"]);
     let payload = json!({"program": "sh", "args": ["-c", script]}).to_string();
     db.ok(&["enqueue", "shell", &payload, "--timeout", "700ms"]);
@@ -90,12 +90,12 @@ fn a_program_that_takes_too_long_is_killed_with_all_it_started() {
     let task = db.one(&["show", "1"]);
     assert_eq!((&task["state"], &task["failure"]["kind"]), (&json!("failed"), &json!("timeout")), "{task}");
     // What it started is gone too: the mark is not made again.
-    let _ = std::fs::remove_file(&mark);
+    let _ = std::fs::remove_file(&touched);
     db.ok(&["stats"]);
     db.ok(&["check"]);
     let made_again = (0..10).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(30));
-        mark.exists()
+        touched.exists()
     });
     assert!(!made_again);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kinfolk_core::admit::{Need, Room, admit};
+use kinfolk_core::admit::{KeyRoom, Need, admit};
 use kinfolk_core::{ClaimedTask, Outcome, TaskId};
 
 use crate::grouped::slots;
@@ -31,10 +31,10 @@ struct Held {
 }
 
 impl Held {
-    fn rooms(&self) -> HashMap<Key, Room> {
+    fn rooms(&self) -> HashMap<Key, KeyRoom> {
         let room = |(key, limit): (&Key, &u64)| {
             let held = self.running.iter().filter(|(_, keys)| keys.contains(key)).count() as u64;
-            (*key, Room { slots: Some(limit.saturating_sub(held)), starts: None, kept_for: None })
+            (*key, KeyRoom { slots: Some(limit.saturating_sub(held)), starts: None, kept_for: None })
         };
         self.limits.iter().map(room).collect()
     }
@@ -89,8 +89,8 @@ async fn play(w: &World, seed: u64) {
         let taken = w.look(most).await.tasks;
         assert_eq!(ids(&taken), expected, "seed {seed}");
         for task in taken {
-            let place = held.waiting.iter().position(|(id, _)| *id == task.id).expect("it waited");
-            held.running.push((task, held.waiting.remove(place).1));
+            let index = held.waiting.iter().position(|(id, _)| *id == task.id).expect("it waited");
+            held.running.push((task, held.waiting.remove(index).1));
         }
         let mut ends = Vec::new();
         for _ in 0..numbers.below(3).min(held.running.len()) {

@@ -1,4 +1,4 @@
-//! The audit log, and the mark by which a change is noticed.
+//! The audit log, and the number by which a change is noticed.
 
 use kinfolk_core::audit::Audit;
 use kinfolk_core::limits::{AUDIT_BYTES_MAX, AUDIT_KEPT, PAGE_MAX};
@@ -43,12 +43,12 @@ pub async fn old_entries_are_pruned(w: &World) {
     assert_eq!(left.iter().map(|audited| audited.audit.what.as_str()).collect::<Vec<_>>(), ["resume"]);
 }
 
-/// The mark moves with everything that is committed.
-pub async fn the_mark_moves_with_every_commit(w: &World) {
-    let mut before = w.store.change_mark().await.unwrap();
+/// The change number moves with everything that is committed.
+pub async fn the_change_number_moves_with_every_commit(w: &World) {
+    let mut before = w.store.change_number().await.unwrap();
     let id = w.enqueue("mail").await;
     let mut moved = async |what: &str| {
-        let now = w.store.change_mark().await.unwrap();
+        let now = w.store.change_number().await.unwrap();
         assert_ne!(std::mem::replace(&mut before, now), now, "{what}");
     };
     moved("an enqueue").await;

@@ -4,7 +4,7 @@ use kinfolk_core::filter::Filter;
 use kinfolk_core::operate::{Action, BulkPage};
 use kinfolk_core::{Gate, Retry, State, StoreError, TaskId};
 
-use crate::kin::children;
+use crate::family::children;
 use crate::world::{LEASE, World, command, failed, later, secs};
 
 /// Does it to all that match, in pages of this size. Done and skipped.
@@ -89,7 +89,7 @@ pub async fn what_has_ended_is_deleted_with_its_family(w: &World) {
     assert_eq!((w.state(open).await, w.state(waiting).await), (State::Pending, State::Waiting));
 }
 
-/// A task that is not due becomes due, keeps its payload and its place among those that wait, and is claimed.
+/// A task that is not due becomes due, keeps its payload and its position among those that wait, and is claimed.
 pub async fn a_task_is_told_to_run_now(w: &World) {
     let (first, second) = (w.create(later(600)).await, w.create(later(900)).await);
     let task = w.store.run_now(second).await.unwrap();

@@ -3,14 +3,14 @@
 use kinfolk_core::operate::Cancelled;
 use kinfolk_core::{Failure, Gate, Outcome, Rule, Settled, State, StoreError, Suspend, Verdict};
 
+use crate::family::{children, counts};
 use crate::flow::{fan_out, having_made, listening, signal_name, sleeping, waiting_for};
-use crate::kin::{children, counts};
 use crate::world::{World, json, secs};
 
 /// A suspended handler without open children is cancelled at once: no timer, no signal, no end brings it back.
 pub async fn a_suspended_handler_is_cancelled_at_once(w: &World) {
     let task = w.root().await;
-    w.park(Suspend { until: Some(w.now().plus(secs(60))), ..listening(&task, "go") }).await;
+    w.suspend_and_wait(Suspend { until: Some(w.now().plus(secs(60))), ..listening(&task, "go") }).await;
     w.advance(1).await;
     assert_eq!(w.store.cancel(task.id).await.unwrap(), Cancelled::Now);
     let shown = w.get(task.id).await;
@@ -26,7 +26,7 @@ pub async fn a_suspended_handler_is_cancelled_at_once(w: &World) {
 /// With its children in line all of them end at once.
 pub async fn a_handler_whose_children_are_in_line_ends_with_them(w: &World) {
     let root = w.root().await;
-    w.park(having_made(waiting_for(&root, fan_out("items", 2, Rule::CollectAll)), children(1))).await;
+    w.suspend_and_wait(having_made(waiting_for(&root, fan_out("items", 2, Rule::CollectAll)), children(1))).await;
     let fan_out = w.latest(root.id).await;
     assert_eq!(w.store.cancel(root.id).await.unwrap(), Cancelled::Now);
     assert_eq!((w.state(root.id).await, w.tally(root.id).await), (State::Cancelled, counts(3, 0, 0, 3)));
@@ -106,7 +106,7 @@ pub async fn everything_below_is_cancelled(w: &World) {
     let deep = w.start(flow.kids[1]).await;
     w.leave_behind(&deep, children(2)).await;
     let sleeper = w.start(inner.kids[0]).await;
-    w.park(sleeping(&sleeper, w.now().plus(secs(5)))).await;
+    w.suspend_and_wait(sleeping(&sleeper, w.now().plus(secs(5)))).await;
     assert_eq!(w.store.cancel(flow.id()).await.unwrap(), Cancelled::Now);
     for task in w.all().await {
         assert_eq!((task.state, task.outcome), (State::Cancelled, None), "task {}", task.id);

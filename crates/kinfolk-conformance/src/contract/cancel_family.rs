@@ -6,7 +6,7 @@ use kinfolk_core::limits::DEPTH_MAX;
 use kinfolk_core::operate::Cancelled;
 use kinfolk_core::{ChildOrder, Failure, Outcome, Retry, Settled, State};
 
-use crate::kin::{children, counts, in_order, these};
+use crate::family::{children, counts, in_order, these};
 use crate::world::{World, failed, new_task};
 
 /// A family in which nothing runs is cancelled at once, from the root to the last leaf.
@@ -63,7 +63,7 @@ pub async fn a_cancelled_family_takes_no_new_child(w: &World) {
     let (root, kids) = w.parent_of(1).await;
     let child = w.start(kids[0]).await;
     w.store.cancel(root).await.unwrap();
-    let made = kinfolk_core::Made { siblings: crate::kin::siblings(1).siblings, ..children(2) };
+    let made = kinfolk_core::Made { siblings: crate::family::siblings(1).siblings, ..children(2) };
     assert_eq!(w.leave_behind(&child, made).await, Settled::Recorded(State::Cancelled));
     assert_eq!((w.all().await.len(), w.state(root).await), (2, State::Cancelled));
 }

@@ -2,7 +2,7 @@
 
 use kinfolk_core::{NewTask, Outcome, Policy, Retry, State};
 
-use crate::kin::{children, children_at_once, on, these};
+use crate::family::{children, children_at_once, on, these};
 use crate::world::{World, failed, ids, new_task, secs, settle_of};
 
 /// No more children run than the limit says, over all families together; roots are not counted.
@@ -30,7 +30,7 @@ pub async fn every_way_to_stop_gives_the_room_back(w: &World) {
         failed(Retry::Never),
         failed(Retry::After(secs(900))),
         Outcome::Snooze(secs(900)),
-        Outcome::YieldPlace(secs(900)),
+        Outcome::YieldFamilySlot(secs(900)),
     ];
     for (child, outcome) in kids.iter().zip(ends) {
         assert_eq!(w.claimable().await, [*child]);

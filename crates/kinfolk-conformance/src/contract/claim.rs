@@ -49,8 +49,8 @@ pub async fn a_claim_never_takes_more_than_its_limit(w: &World) {
     assert_eq!(w.claim(worker, 100).await.len(), 12);
 }
 
-/// Lower priority goes first, then the place in line, then the number.
-pub async fn tasks_come_by_priority_then_place_then_number(w: &World) {
+/// Lower priority goes first, then the position in line, then the number.
+pub async fn tasks_come_by_priority_then_position_then_number(w: &World) {
     let make = |priority| NewTask { priority: Some(priority), ..new_task("mail") };
     let late = w.create(NewTask { priority: Some(1), ..later(5) }).await;
     let (c, a) = (w.create(make(1)).await, w.create(make(-1)).await);
@@ -164,8 +164,8 @@ pub async fn all_that_is_due_is_opened_page_by_page(w: &World) {
     assert_eq!(seen.len(), many);
 }
 
-/// A retried task keeps its place in line, before tasks that came after it.
-pub async fn a_retried_task_keeps_its_place(w: &World) {
+/// A retried task keeps its position in line, before tasks that came after it.
+pub async fn a_retried_task_keeps_its_position(w: &World) {
     let worker = w.worker().await;
     let first = w.enqueue("mail").await;
     let task = w.take(worker).await;
@@ -176,8 +176,8 @@ pub async fn a_retried_task_keeps_its_place(w: &World) {
     assert_eq!(w.claim_ids(worker, 2).await, [first, second]);
 }
 
-/// Snoozed and released tasks keep their place too.
-pub async fn snoozed_and_released_tasks_keep_their_place(w: &World) {
+/// Snoozed and released tasks keep their position too.
+pub async fn snoozed_and_released_tasks_keep_their_position(w: &World) {
     let worker = w.worker().await;
     let made = w.enqueue_many("mail", 2).await;
     let tasks = w.claim(worker, 2).await;
@@ -190,7 +190,7 @@ pub async fn snoozed_and_released_tasks_keep_their_place(w: &World) {
 }
 
 /// Each claim call has its own token, and all its tasks share it.
-pub async fn a_claim_marks_all_its_tasks_with_its_token(w: &World) {
+pub async fn a_claim_gives_all_its_tasks_its_token(w: &World) {
     w.enqueue_many("mail", 4).await;
     let worker = w.worker().await;
     let (first, second) = (w.claim(worker, 2).await, w.claim(worker, 2).await);

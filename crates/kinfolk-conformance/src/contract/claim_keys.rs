@@ -2,8 +2,8 @@
 
 use kinfolk_core::{Claim, GroupSpec, Groups, Keys, NewTask, Outcome, Retry, Setting};
 
+use crate::family::{children_at_once, these};
 use crate::grouped::{heir, keys_of, of_mail, shared, slots, task_of, with_groups};
-use crate::kin::{children_at_once, these};
 use crate::world::{World, claim_of, command, ids, new_task, queue_name, secs};
 
 const ACME: [(&str, &str); 1] = [("tenant", "acme")];
@@ -217,7 +217,7 @@ pub async fn a_claim_says_who_holds_slots(w: &World) {
     w.under(&[]).await;
     w.enqueue("report").await;
     let taken = w.look(9).await.tasks;
-    assert_eq!(taken.iter().map(|task| task.keyed).collect::<Vec<_>>(), [true, false, false]);
+    assert_eq!(taken.iter().map(|task| task.holds_slots).collect::<Vec<_>>(), [true, false, false]);
 }
 
 /// A claim brings the keys of each task, given or inherited, and none for a task without.
@@ -241,16 +241,16 @@ pub async fn a_claim_brings_the_keys_of_each_task(w: &World) {
 pub async fn keys_stay_with_their_task(w: &World) {
     w.groups([("tenant", 1)]).await;
     let first = w.start(w.under(&ACME).await).await;
-    let parked = w.under(&ACME).await;
+    let blocked = w.under(&ACME).await;
     assert_eq!(w.claimable().await, []);
     w.fail(&first, Retry::After(secs(5))).await;
-    assert_eq!(w.start(parked).await.keys, keys_of(&ACME));
+    assert_eq!(w.start(blocked).await.keys, keys_of(&ACME));
     w.store.remove_group(&of_mail("tenant")).await.unwrap();
     w.advance(5).await;
     assert_eq!(w.start(first.id).await.keys, keys_of(&ACME));
 }
 
-/// Within one claim room goes to those who stand first, by priority, place and number.
+/// Within one claim room goes to those who stand first, by priority, position and number.
 pub async fn room_goes_to_those_who_stand_first(w: &World) {
     w.groups([("tenant", 2)]).await;
     let old = w.many_under("mail", &ACME, 2).await;
@@ -267,7 +267,7 @@ pub async fn a_repeated_claim_takes_no_second_slot(w: &World) {
     let first = w.store.claim(&claim).await.unwrap().tasks;
     let again = w.store.claim(&Claim { repeated: true, ..claim }).await.unwrap().tasks;
     assert_eq!(first, again);
-    assert!(again[0].keyed);
+    assert!(again[0].holds_slots);
     assert_eq!(w.holders("tenant", "acme").await, [made[0]]);
     assert_eq!(w.claimable().await, [made[1]]);
 }
@@ -286,8 +286,8 @@ pub async fn a_suspect_needs_room_too(w: &World) {
     assert_eq!(w.claimable().await, [lost]);
 }
 
-/// On a serial queue a root that is held up by a key takes no family's place: the next one gets it.
-pub async fn a_held_up_root_takes_no_place(w: &World) {
+/// On a serial queue a root that is held up by a key takes no family slot: the next one gets it.
+pub async fn a_held_up_root_takes_no_family_slot(w: &World) {
     w.serial(2).await;
     w.groups([("tenant", 1)]).await;
     let running = w.start(w.under(&ACME).await).await;

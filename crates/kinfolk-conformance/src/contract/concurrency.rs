@@ -13,7 +13,7 @@ use kinfolk_core::{
 };
 
 use crate::crowd::{CROWD, crowd, register};
-use crate::world::{World, claim_of, ids, keyed, new_task, queue_name, schedule_name, settle_of};
+use crate::world::{World, claim_of, ids, new_task, queue_name, schedule_name, settle_of, unique_task};
 
 /// Many claimers at once: every task is given out once, and none is forgotten.
 pub async fn many_claimers_never_double_and_forget_nothing(w: &World) {
@@ -119,12 +119,12 @@ pub async fn crossing_batches_do_not_lock_up(w: &World) {
 }
 
 /// Enqueues at once under one key that is held while active: however many were made, one runs, and the others end as
-/// folded into it.
+/// merged into it.
 pub async fn at_most_one_task_runs_under_an_active_key(w: &World) {
     for round in 0..10 {
         let key = Unique::key(format!("k{round}")).scope(UniqueScope::Active).on_duplicate(OnDuplicate::Merge);
         let answers = crowd(w, |n, store| {
-            let task = keyed(key.clone(), &format!(r#"{{"n{n}":{n}}}"#));
+            let task = unique_task(key.clone(), &format!(r#"{{"n{n}":{n}}}"#));
             async move { store.enqueue(&[task]).await.unwrap().remove(0) }
         })
         .await;
@@ -159,7 +159,8 @@ pub async fn no_merge_is_lost_however_it_races_with_claims(w: &World) {
             let mut seen = BTreeMap::<String, usize>::new();
             if n > 0 {
                 for m in 0..EACH {
-                    let answers = store.enqueue(&[keyed(key.clone(), &format!(r#"{{"p{n}-{m}":1}}"#))]).await.unwrap();
+                    let answers =
+                        store.enqueue(&[unique_task(key.clone(), &format!(r#"{{"p{n}-{m}":1}}"#))]).await.unwrap();
                     assert!(!matches!(answers[0], Enqueued::Existing(_)), "a pending task takes every merge");
                 }
                 busy.fetch_sub(1, Ordering::SeqCst);
@@ -193,7 +194,7 @@ pub async fn no_merge_is_lost_however_it_races_with_claims(w: &World) {
 pub async fn crossing_keys_do_not_lock_up(w: &World) {
     crowd(w, |n, store| async move {
         for _ in 0..20 {
-            let under = |key: &str| keyed(Unique::key(key).on_duplicate(OnDuplicate::Merge), "{}");
+            let under = |key: &str| unique_task(Unique::key(key).on_duplicate(OnDuplicate::Merge), "{}");
             let mut batch: Vec<_> = ["a", "b", "c", "d"].map(under).to_vec();
             if n % 2 == 1 {
                 batch.reverse();

@@ -35,17 +35,17 @@ pub async fn what_the_enqueue_says_wins_over_the_command(w: &World) {
 pub async fn a_task_for_now_is_open_at_once(w: &World) {
     let task = w.get(w.enqueue("mail").await).await;
     assert_eq!((task.state, task.gate), (State::Pending, Some(Gate::Open)));
-    assert_eq!((task.due, task.place, task.created_at), (w.now(), w.now(), w.now()));
+    assert_eq!((task.due, task.position, task.created_at), (w.now(), w.now(), w.now()));
     assert_eq!((task.attempt, task.strikes, task.suspect), (0, 0, false));
     assert_eq!((task.result, task.failure, task.worker, task.unique_key), (None, None, None, None));
     assert_eq!((task.started_at, task.finished_at, task.cancel_requested_at), (None, None, None));
 }
 
-/// A task for later waits behind the gate `time`, and its place in line is when it is due.
+/// A task for later waits behind the gate `time`, and its position in line is when it is due.
 pub async fn a_task_for_later_waits_behind_the_time_gate(w: &World) {
     let task = w.get(w.create(later(60)).await).await;
     let due = w.now().plus(secs(60));
-    assert_eq!((task.gate, task.due, task.place), (Some(Gate::Time), due, due));
+    assert_eq!((task.gate, task.due, task.position), (Some(Gate::Time), due, due));
 }
 
 /// A task for a moment that has passed is open, keeps that moment as its due time, and does not jump the line.
@@ -54,7 +54,7 @@ pub async fn a_task_for_the_past_is_open_and_does_not_jump_the_line(w: &World) {
     let past = w.now().minus(secs(3_600));
     let second = w.create(NewTask { due: Due::At(past), ..new_task("mail") }).await;
     let task = w.get(second).await;
-    assert_eq!((task.gate, task.due, task.place), (Some(Gate::Open), past, w.now()));
+    assert_eq!((task.gate, task.due, task.position), (Some(Gate::Open), past, w.now()));
     let worker = w.worker().await;
     assert_eq!(w.claim_ids(worker, 2).await, [first, second]);
 }
@@ -101,8 +101,8 @@ pub async fn where_all_or_none_is_wanted_one_rejected_is_an_error(w: &World) {
         matches!(&fault, StoreError::Rejected(Rejection::UnknownCommand(name)) if *name == command("nobody")),
         "{fault:?}"
     );
-    let keyed = NewTask { unique: Some(Unique::key("k")), queue: Some(queue_name("nowhere")), ..new_task("mail") };
-    let fault = w.store.enqueue_all(&[new_task("mail"), keyed]).await.unwrap_err();
+    let unique = NewTask { unique: Some(Unique::key("k")), queue: Some(queue_name("nowhere")), ..new_task("mail") };
+    let fault = w.store.enqueue_all(&[new_task("mail"), unique]).await.unwrap_err();
     assert!(matches!(fault, StoreError::Rejected(Rejection::UnknownQueue(_))), "{fault:?}");
     assert_eq!(w.store.enqueue_all(&[]).await.unwrap(), []);
     assert_eq!(w.all().await.len(), 2);

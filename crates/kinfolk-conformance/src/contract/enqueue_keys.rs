@@ -5,9 +5,9 @@ use kinfolk_core::{
     Schedule, Settled, State, StoreError, Unique, When,
 };
 
+use crate::family::{done_with, follow_up, these};
 use crate::flow::{fan_out_of, suspend_of, waiting_for};
 use crate::grouped::{heir, keys_of, task_of, with_groups};
-use crate::kin::{done_with, follow_up, these};
 use crate::world::{World, failed, group_name, new_task, schedule_name, secs};
 
 const BOTH: [(&str, &str); 2] = [("tenant", "acme"), ("zone", "north")];

@@ -2,8 +2,8 @@
 
 use kinfolk_core::{FanOutId, Gate, NewFanOut, Outcome, Rule, Settled, State, StoreError, Suspend, TaskId, Verdict};
 
+use crate::family::counts;
 use crate::flow::{Flow, fan_out, listening, sleeping, suspend_of, waiting_again, waiting_for};
-use crate::kin::counts;
 use crate::world::{World, new_task, secs};
 
 fn within(span: u64, name: &str, many: usize, rule: Rule) -> NewFanOut {
@@ -56,7 +56,7 @@ pub async fn an_overdue_fan_out_is_given_up(w: &World) {
 pub async fn a_fan_out_that_is_not_overdue_is_left_as_it_is(w: &World) {
     let root = w.root().await;
     let both = vec![within(10, "first", 2, Rule::FailFast), fan_out("second", 1, Rule::FailFast)];
-    w.park(Suspend { fan_outs: both, ..listening(&root, "go") }).await;
+    w.suspend_and_wait(Suspend { fan_outs: both, ..listening(&root, "go") }).await;
     w.signal(root.id, "go", "1").await;
     let task = w.start(root.id).await;
     let before = w.history(root.id).await;
@@ -119,7 +119,7 @@ pub async fn the_earliest_of_all_times_resumes(w: &World) {
         within(20, "middle", 1, Rule::FailFast),
     ];
     let start = w.now();
-    w.park(Suspend { fan_outs: all, until: Some(start.plus(secs(40))), ..suspend_of(&root) }).await;
+    w.suspend_and_wait(Suspend { fan_outs: all, until: Some(start.plus(secs(40))), ..suspend_of(&root) }).await;
     let (kids, fan_outs) = (w.kids(root.id).await, w.history(root.id).await.fan_outs);
     assert_eq!(w.get(root.id).await.due, start.plus(secs(10)));
     w.complete(kids[1]).await;
@@ -127,12 +127,12 @@ pub async fn the_earliest_of_all_times_resumes(w: &World) {
     let awaits: Vec<_> =
         fan_outs.iter().map(|fan_out| kinfolk_core::Await { fan_out: fan_out.id, wake_at: 2 }).collect();
     let again = Suspend { awaits: vec![awaits[0], awaits[2]], ..sleeping(&task, start.plus(secs(25))) };
-    w.park(again).await;
+    w.suspend_and_wait(again).await;
     assert_eq!(w.get(root.id).await.due, start.plus(secs(20)));
     w.advance(20).await;
     let task = w.start(root.id).await;
     assert_eq!(w.expire(&task, fan_outs[2].id).await.verdict, Some(Verdict::TimedOut));
-    w.park(waiting_again(&task, fan_outs[0].id, 1)).await;
+    w.suspend_and_wait(waiting_again(&task, fan_outs[0].id, 1)).await;
     assert_eq!(w.get(root.id).await.due, start.plus(secs(30)));
     w.advance(10).await;
     let task = w.start(root.id).await;
@@ -146,7 +146,7 @@ pub async fn everything_below_is_cancelled(w: &World) {
     let child = w.start(flow.kids[0]).await;
     let inner = w.await_in(child, fan_out("inner", 2, Rule::FailFast)).await;
     let child = w.start(flow.kids[1]).await;
-    w.park(listening(&child, "go")).await;
+    w.suspend_and_wait(listening(&child, "go")).await;
     w.advance(10).await;
     flow.task = w.start(flow.id()).await;
     let found = w.expire(&flow.task, flow.fan_out).await;

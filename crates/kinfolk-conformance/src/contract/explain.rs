@@ -6,8 +6,8 @@ use kinfolk_core::{
     When,
 };
 
+use crate::family::{children, children_at_once, counts, follow_up, home, in_order};
 use crate::grouped::{of_mail, task_of};
-use crate::kin::{children, children_at_once, counts, follow_up, home, in_order};
 use crate::world::{World, claim_of, command, failed, group_name, later, new_task, plain_command, queue_name, secs};
 
 const ACME: [(&str, &str); 2] = [("tenant", "acme"), ("zone", "north")];
@@ -160,7 +160,7 @@ pub async fn a_root_on_a_full_serial_queue(w: &World) {
 }
 
 /// It belongs to a family that was set going again, and its queue has no room for that.
-pub async fn a_member_of_a_family_without_a_place(w: &World) {
+pub async fn a_member_of_a_family_without_room(w: &World) {
     w.serial(1).await;
     let (root, kid) = w.failed_family().await;
     let other = w.root().await;

@@ -2,15 +2,15 @@
 
 use kinfolk_core::{Reason, Rule, Suspend};
 
+use crate::family::counts;
 use crate::flow::{fan_out, listening, signal_name, sleeping, waiting_for};
-use crate::kin::counts;
 use crate::world::{World, secs};
 
 /// It sleeps, or waits no longer than that.
 pub async fn a_handler_that_sleeps(w: &World) {
     let task = w.root().await;
     let until = w.now().plus(secs(9));
-    w.park(sleeping(&task, until)).await;
+    w.suspend_and_wait(sleeping(&task, until)).await;
     assert_eq!(w.why(task.id).await, [Reason::Asleep { until }]);
     w.advance(9).await;
     w.start(task.id).await;
@@ -19,7 +19,7 @@ pub async fn a_handler_that_sleeps(w: &World) {
 /// It waits for a signal.
 pub async fn a_handler_that_waits_for_a_signal(w: &World) {
     let task = w.root().await;
-    w.park(listening(&task, "go")).await;
+    w.suspend_and_wait(listening(&task, "go")).await;
     assert_eq!(w.why(task.id).await, [Reason::Signal { names: vec![signal_name("go")] }]);
     w.signal(task.id, "go", "1").await;
     assert_eq!(w.words(task.id).await, ["in_line"]);
@@ -42,7 +42,8 @@ pub async fn a_handler_that_waits_for_several_things(w: &World) {
     let task = w.root().await;
     let until = w.now().plus(secs(9));
     let suspend = waiting_for(&task, fan_out("items", 1, Rule::FailFast));
-    w.park(Suspend { until: Some(until), signals: vec![signal_name("a"), signal_name("b")], ..suspend }).await;
+    w.suspend_and_wait(Suspend { until: Some(until), signals: vec![signal_name("a"), signal_name("b")], ..suspend })
+        .await;
     assert_eq!(w.words(task.id).await, ["children", "signal", "asleep"]);
 }
 
@@ -50,7 +51,7 @@ pub async fn a_handler_that_waits_for_several_things(w: &World) {
 pub async fn a_resumed_handler_under_a_full_key(w: &World) {
     w.groups([("tenant", 1)]).await;
     let task = w.start(w.under(&[("tenant", "acme")]).await).await;
-    w.park(listening(&task, "go")).await;
+    w.suspend_and_wait(listening(&task, "go")).await;
     let other = w.start(w.under(&[("tenant", "acme")]).await).await;
     w.signal(task.id, "go", "1").await;
     assert_eq!(w.words(task.id).await, ["key_full"]);

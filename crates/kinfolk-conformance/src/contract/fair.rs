@@ -2,8 +2,8 @@
 
 use kinfolk_core::{Gate, NewTask, Policy, StoreError, TaskId};
 
+use crate::family::{home, these};
 use crate::grouped::task_of;
-use crate::kin::{home, these};
 use crate::world::{World, group_name, ids, queue_name};
 
 /// The queue `default` takes turns by tenant, and every tenant has room for all its tasks.
@@ -169,7 +169,7 @@ pub async fn who_waits_for_its_turn_is_open(w: &World) {
     of(w, "a", 1).await;
     assert_eq!(tenants(w, &[1]).await, "a");
     assert_eq!(w.gate(made[0]).await, Some(Gate::Open));
-    let oldest = vec![(home(), w.get(made[0]).await.place)];
+    let oldest = vec![(home(), w.get(made[0]).await.position)];
     assert_eq!(w.store.stats().await.unwrap().oldest_open, oldest);
 }
 

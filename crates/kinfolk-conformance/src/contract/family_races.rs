@@ -11,7 +11,7 @@ use kinfolk_core::{
 };
 
 use crate::crowd::{CROWD, crowd, register};
-use crate::kin::{children, children_at_once, counts, done_with, follow_up, home, siblings, these};
+use crate::family::{children, children_at_once, counts, done_with, follow_up, home, siblings, these};
 use crate::world::{World, claim_of, failed, json, new_task, secs, settle_of};
 
 /// How often a race is run.

@@ -4,8 +4,8 @@ use kinfolk_core::{
     FailureKind, NewFanOut, NewTask, Outcome, ReadBy, Retry, Rule, Settle, Settled, State, Suspend, Verdict,
 };
 
+use crate::family::{children, counts};
 use crate::flow::{Flow, fan_out, having_made, listening, sleeping, suspend_of, waiting_again, waiting_for};
-use crate::kin::{children, counts};
 use crate::world::{World, failed, failure, json, new_task, secs, settle_of};
 
 /// A flow whose owner was resumed by the first failure, and runs again while the other children are open.
@@ -123,7 +123,7 @@ pub async fn an_owner_waits_for_awaited_children_in_the_end(w: &World) {
 pub async fn an_own_failure_is_the_one_shown(w: &World) {
     let root = w.root().await;
     let new = fan_out("items", 2, Rule::FailFast);
-    w.park(having_made(waiting_for(&root, new), children(1))).await;
+    w.suspend_and_wait(having_made(waiting_for(&root, new), children(1))).await;
     let kids = w.kids(root.id).await;
     w.let_fail(kids[0]).await;
     w.let_fail(kids[1]).await;
@@ -223,12 +223,12 @@ pub async fn fan_outs_follow_one_another(w: &World) {
     assert_eq!(w.results(next.fan_out, ReadBy::Index).await.len(), 3);
 }
 
-/// A root that yields its place while children are open keeps it: its family is at work.
+/// A root that yields its family slot while children are open keeps it: its family is at work.
 pub async fn a_yield_with_open_children_is_a_snooze(w: &World) {
     w.serial(1).await;
     let flow = resumed_early(w, 2, false).await;
     w.enqueue("mail").await;
-    assert_eq!(w.settle(&flow.task, Outcome::YieldPlace(secs(10))).await, Settled::Recorded(State::Pending));
+    assert_eq!(w.settle(&flow.task, Outcome::YieldFamilySlot(secs(10))).await, Settled::Recorded(State::Pending));
     assert_eq!(w.claimable().await, [flow.kids[1]]);
 }
 
@@ -274,7 +274,7 @@ pub async fn a_wide_fan_out_is_settled(w: &World) {
 /// A spawned child and awaited ones are counted apart: only the spawned one fails its parent.
 pub async fn only_spawned_children_fail_their_parent(w: &World) {
     let root = w.root().await;
-    w.park(having_made(waiting_for(&root, fan_out("items", 1, Rule::CollectAll)), children(2))).await;
+    w.suspend_and_wait(having_made(waiting_for(&root, fan_out("items", 1, Rule::CollectAll)), children(2))).await;
     let kids = w.kids(root.id).await;
     for child in &kids {
         w.let_fail(*child).await;
@@ -308,7 +308,7 @@ pub async fn a_fan_out_is_awaited_over_several_suspensions(w: &World) {
     w.complete(flow.kids[0]).await;
     w.store.cancel(flow.kids[1]).await.unwrap();
     let task = w.start(flow.id()).await;
-    w.park(sleeping(&task, w.now().plus(secs(9)))).await;
+    w.suspend_and_wait(sleeping(&task, w.now().plus(secs(9)))).await;
     w.advance(9).await;
     let task = w.start(flow.id()).await;
     assert_eq!(w.suspend(waiting_again(&task, flow.fan_out, 2)).await, Settled::Recorded(State::Pending));

@@ -9,9 +9,9 @@ use kinfolk_core::{
     Unique,
 };
 
+use crate::family::children;
 use crate::grouped::keys_of;
-use crate::kin::children;
-use crate::world::{World, command, json, keyed, later, new_task, queue_name};
+use crate::world::{World, command, json, later, new_task, queue_name, unique_task};
 
 /// What a filter finds, newest first; the same backwards, page by page, and in number.
 async fn found(w: &World, filter: Filter) -> Vec<TaskId> {
@@ -125,7 +125,7 @@ pub async fn keys_are_found(w: &World) {
     let acme = w.under(&[("tenant", "acme"), ("disk", "a")]).await;
     let second = w.under(&[("tenant", "acme")]).await;
     let other = w.under(&[("tenant", "other"), ("disk", "a")]).await;
-    let held = w.create(keyed(Unique::key("order-1"), "{}")).await;
+    let held = w.create(unique_task(Unique::key("order-1"), "{}")).await;
     let with = |keys: &[(&str, &str)]| Filter { key: keys_of(keys), ..Filter::default() };
     let tenant = [("tenant", "acme")];
     assert_eq!(found(w, with(&tenant)).await, [second, acme]);
@@ -192,7 +192,7 @@ pub async fn a_payload_is_found_by_a_value_in_it(w: &World) {
     let first = w.create(with(r#"{"customer":{"id":17,"tags":["new","a.b"]},"sum":1.50}"#)).await;
     let second = w.create(with(&large)).await;
     let third = w.create(with(r#"{"customer":{"id":"17"},"sum":9007199254740993}"#)).await;
-    let unique = w.create(keyed(Unique::key("one"), r#"{"customer":{"id":18},"sum":null}"#)).await;
+    let unique = w.create(unique_task(Unique::key("one"), r#"{"customer":{"id":18},"sum":null}"#)).await;
     let is = |text: &str| Filter { payload: Some(text.parse().unwrap()), ..Filter::default() };
     assert_eq!(found(w, is("customer.id=17")).await, [second, first]);
     assert_eq!(found(w, is("customer.id=\"17\"")).await, [third]);

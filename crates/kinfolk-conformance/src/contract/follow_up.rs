@@ -6,15 +6,15 @@ use kinfolk_core::{
     Retry, Settled, State, TaskId, Unique, UniqueScope, When,
 };
 
-use crate::kin::{children, follow_up, siblings, these};
-use crate::world::{World, command, failed, ids, json, keyed, new_task, plain_command, queue_name, secs};
+use crate::family::{children, follow_up, siblings, these};
+use crate::world::{World, command, failed, ids, json, new_task, plain_command, queue_name, secs, unique_task};
 
 pub(super) const AFTER: Option<Gate> = Some(Gate::After);
 
 /// A follow-up of the command `export` on the queue `default`, under the key `flush`.
 pub(super) fn flush(payload: &str) -> NewTask {
     let unique = Unique::key("flush").on_duplicate(OnDuplicate::Merge);
-    NewTask { command: command("export"), queue: Some(queue_name("default")), ..keyed(unique, payload) }
+    NewTask { command: command("export"), queue: Some(queue_name("default")), ..unique_task(unique, payload) }
 }
 
 /// Children, and a follow-up that waits for the family.
@@ -28,15 +28,15 @@ pub(super) async fn asks(w: &World, payload: &str, when: When) -> (TaskId, TaskI
     (root, w.kids(root).await[0])
 }
 
-/// A follow-up is a top-level task with its maker's priority and its root's place, and waits for the whole family.
+/// A follow-up is a top-level task with its maker's priority and its root's position, and waits for the whole family.
 pub async fn a_follow_up_waits_for_the_whole_family(w: &World) {
     let root = w.start(w.create(NewTask { priority: Some(4), ..new_task("mail") }).await).await;
-    let place = w.get(root.id).await.place;
+    let position = w.get(root.id).await.position;
     w.advance(9).await;
     w.leave_behind(&root, with_flush(1, "{}", When::Settled)).await;
     let flush = w.get(w.only("export").await).await;
     assert_eq!((flush.parent, flush.root, flush.depth), (None, flush.id, 0));
-    assert_eq!((flush.state, flush.gate, flush.priority, flush.place), (State::Pending, AFTER, 4, place));
+    assert_eq!((flush.state, flush.gate, flush.priority, flush.position), (State::Pending, AFTER, 4, position));
     let child = w.start(w.kids(root.id).await[0]).await;
     w.leave_behind(&child, children(1)).await;
     assert_eq!(w.claimable().await, w.kids(child.id).await);
@@ -59,7 +59,7 @@ pub async fn follow_ups_of_a_flat_task_come_next_in_the_order_they_were_made(w: 
     assert!(line[0] < line[1] && line[2] == younger, "{line:?}");
 }
 
-/// A newer family never runs before the follow-up of an older one: the follow-up stands at its maker's place.
+/// A newer family never runs before the follow-up of an older one: the follow-up stands at its maker's position.
 pub async fn a_newer_family_never_runs_before_an_older_follow_up(w: &World) {
     w.serial(1).await;
     let older = w.root().await;
@@ -81,7 +81,7 @@ pub async fn any_member_may_ask(w: &World) {
     let made = Made { siblings: siblings(1).siblings, ..follow_up(flush("{}"), When::Settled) };
     assert_eq!(w.leave_behind(&child, made).await, Settled::Recorded(State::Completed));
     let flush = w.only("export").await;
-    assert_eq!((w.get(flush).await.priority, w.get(flush).await.place), (2, w.get(root.id).await.place));
+    assert_eq!((w.get(flush).await.priority, w.get(flush).await.position), (2, w.get(root.id).await.position));
     let sibling = w.kids(root.id).await[1];
     assert_eq!(w.claimable().await, [sibling]);
     w.work(sibling, failed(Retry::Never)).await;
@@ -300,7 +300,7 @@ pub async fn an_unknown_follow_up_is_refused(w: &World) {
 
 /// A queue that takes no children takes follow-ups.
 pub async fn a_queue_without_children_takes_follow_ups(w: &World) {
-    w.limit("default", crate::kin::children_at_once(0)).await;
+    w.limit("default", crate::family::children_at_once(0)).await;
     let root = w.root().await;
     let made = follow_up(flush("{}"), When::Settled);
     assert_eq!(w.leave_behind(&root, made).await, Settled::Recorded(State::Completed));

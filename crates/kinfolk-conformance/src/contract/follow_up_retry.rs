@@ -8,7 +8,7 @@ use kinfolk_core::{
 };
 
 use super::follow_up::{AFTER, asks, flush};
-use crate::kin::{children, follow_up, on, these};
+use crate::family::{children, follow_up, on, these};
 use crate::world::{World, failed, new_task, queue_name, secs};
 
 /// The one follow-up that waits now.

@@ -3,8 +3,8 @@
 use kinfolk_core::held::{Held, HeldBy};
 use kinfolk_core::{NewTask, Policy, Rate};
 
+use crate::family::in_order;
 use crate::grouped::of_mail;
-use crate::kin::in_order;
 use crate::world::{World, group_name, later, new_task, queue_name};
 
 /// By queue: the word, and how many.

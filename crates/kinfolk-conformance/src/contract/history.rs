@@ -3,8 +3,8 @@
 use kinfolk_core::limits::INLINE_RESULTS_MAX;
 use kinfolk_core::{History, Outcome, Retry, Rule, Settled, State, Suspend, TaskId, Verdict};
 
+use crate::family::counts;
 use crate::flow::{begun, fan_out, step, suspend_of, waiting_for};
-use crate::kin::counts;
 use crate::world::{World, failed, failure, json, settle_of};
 
 /// Most tasks have none, and neither has one that never was.
@@ -26,7 +26,7 @@ pub async fn it_holds_checkpoints_fan_outs_and_results(w: &World) {
         fan_outs: vec![fan_out("first", 2, Rule::CollectAll), fan_out("second", 1, Rule::FailFast)],
         ..suspend_of(&root)
     };
-    w.park(suspend).await;
+    w.suspend_and_wait(suspend).await;
     let history = w.history(root.id).await;
     let [first, second] = &history.fan_outs[..] else { panic!("{history:?}") };
     let recorded = [step("a", "1"), step("b", "2"), begun("first", first.id), begun("second", second.id)];
@@ -100,6 +100,6 @@ pub async fn a_failed_attempt_leaves_it_as_it_was(w: &World) {
     w.advance(60).await;
     let task = w.start(flow.id()).await;
     assert_eq!((task.steps, task.attempt), (1, 2));
-    w.park(waiting_for(&task, fan_out("next", 1, Rule::FailFast))).await;
+    w.suspend_and_wait(waiting_for(&task, fan_out("next", 1, Rule::FailFast))).await;
     assert_eq!(w.history(flow.id()).await.fan_outs.len(), 2);
 }

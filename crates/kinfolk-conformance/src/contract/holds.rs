@@ -2,9 +2,9 @@
 
 use kinfolk_core::{GroupSpec, Groups, NewTask, Outcome, Retry, Rule, Settled, State, TaskId};
 
+use crate::family::these;
 use crate::flow::{fan_out_of, sleeping, waiting_for};
 use crate::grouped::{heir, shared, task_of, with_groups};
-use crate::kin::these;
 use crate::world::{World, failed, ids, secs};
 
 const ACME: [(&str, &str); 1] = [("tenant", "acme")];
@@ -28,7 +28,8 @@ async fn drains(w: &World, hold: bool, awaited: bool) {
     assert_eq!(parents.len(), 20);
     for parent in &parents {
         if awaited {
-            w.park(waiting_for(parent, fan_out_of("item", vec![heir("report", &[])], Rule::CollectAll))).await;
+            w.suspend_and_wait(waiting_for(parent, fan_out_of("item", vec![heir("report", &[])], Rule::CollectAll)))
+                .await;
         } else {
             w.leave_behind(parent, these([heir("report", &[])])).await;
         }
@@ -68,7 +69,7 @@ pub async fn a_slot_is_held_until_the_task_has_ended(w: &World) {
     sharing(w, 1, true).await;
     let id = w.under(&ACME).await;
     w.under(&ACME).await;
-    for outcome in [failed(Retry::After(secs(5))), Outcome::Snooze(secs(5)), Outcome::YieldPlace(secs(5))] {
+    for outcome in [failed(Retry::After(secs(5))), Outcome::Snooze(secs(5)), Outcome::YieldFamilySlot(secs(5))] {
         w.work(id, outcome).await;
         assert_eq!((held(w).await, w.claim_nothing().await), (vec![id], true));
         w.advance(5).await;
@@ -76,7 +77,7 @@ pub async fn a_slot_is_held_until_the_task_has_ended(w: &World) {
     w.work(id, Outcome::Release).await;
     assert_eq!(held(w).await, [id]);
     let task = w.start(id).await;
-    w.park(sleeping(&task, w.now().plus(secs(5)))).await;
+    w.suspend_and_wait(sleeping(&task, w.now().plus(secs(5)))).await;
     assert_eq!((held(w).await, w.claim_nothing().await), (vec![id], true));
     w.advance(5).await;
     w.start(id).await;
@@ -100,7 +101,7 @@ pub async fn descendants_of_a_holder_take_none(w: &World) {
     let taken = w.look(9).await.tasks;
     let kids = w.kids(root.id).await;
     assert_eq!(ids(&taken), kids[..3]);
-    assert_eq!(taken.iter().map(|task| task.keyed).collect::<Vec<_>>(), [false, false, true]);
+    assert_eq!(taken.iter().map(|task| task.holds_slots).collect::<Vec<_>>(), [false, false, true]);
     w.leave_behind(&taken[0], these([heir("report", &[])])).await;
     assert_eq!(w.look(9).await.tasks.len(), 1);
     assert_eq!(held(w).await, [root.id]);
@@ -206,7 +207,7 @@ pub async fn a_held_slot_goes_over_to_a_group_that_becomes_shared(w: &World) {
 pub async fn a_running_parent_spares_no_slot(w: &World) {
     sharing(w, 1, false).await;
     let task = w.start(w.under(&ACME).await).await;
-    w.park(kinfolk_core::Suspend {
+    w.suspend_and_wait(kinfolk_core::Suspend {
         made: Some(Box::new(these([heir("report", &[])]))),
         ..sleeping(&task, w.now().plus(secs(1)))
     })

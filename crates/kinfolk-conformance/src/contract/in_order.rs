@@ -3,8 +3,8 @@
 use kinfolk_core::ChildOrder::{InOrder, InOrderUntilFailure};
 use kinfolk_core::{Due, Failure, Gate, Made, NewTask, Outcome, Retry, State, Unique};
 
-use crate::kin::{children, counts, in_order, siblings, these};
-use crate::world::{World, failed, keyed, new_task, secs};
+use crate::family::{children, counts, in_order, siblings, these};
+use crate::world::{World, failed, new_task, secs, unique_task};
 
 const OPEN: Option<Gate> = Some(Gate::Open);
 const AFTER: Option<Gate> = Some(Gate::After);
@@ -158,10 +158,10 @@ pub async fn a_retried_one_starts_at_once_and_holds_the_rest(w: &World) {
 
 /// A child that was not made, because its key is held, is not waited for: the first that was made may start.
 pub async fn one_that_was_not_made_is_not_waited_for(w: &World) {
-    let holder = w.create(NewTask { priority: Some(9), ..keyed(Unique::key("k"), "{}") }).await;
+    let holder = w.create(NewTask { priority: Some(9), ..unique_task(Unique::key("k"), "{}") }).await;
     let root = w.start(w.create(NewTask { priority: Some(1), ..new_task("report") }).await).await;
     let made =
-        Made { order: InOrder, ..these([keyed(Unique::key("k"), "{}"), new_task("report"), new_task("report")]) };
+        Made { order: InOrder, ..these([unique_task(Unique::key("k"), "{}"), new_task("report"), new_task("report")]) };
     w.leave_behind(&root, made).await;
     assert_eq!(w.gates(root.id).await, [OPEN, AFTER]);
     assert_eq!(w.gate(holder).await, OPEN);

@@ -7,7 +7,7 @@ use kinfolk_core::limits::{LOOK_MAX, PAGE_MAX};
 use kinfolk_core::store::WakeSource;
 use kinfolk_core::{Command, LabelPath, NewTask, Outcome, Settled, State, TaskId, Wake};
 
-use crate::kin::children;
+use crate::family::children;
 use crate::world::{LEASE, World, command, json, later, new_task, plain_command, queue_name, secs, worker_spec};
 
 async fn found(w: &World, filter: Filter) -> Vec<TaskId> {
@@ -167,7 +167,7 @@ pub async fn the_head_of_each_line_is_shown(w: &World) {
     w.create(NewTask { priority: Some(-1), ..new_task("mail") }).await;
     w.enqueue("export").await;
     let heads = w.store.stats().await.unwrap().oldest_open;
-    assert_eq!(heads, [(queue_name("bulk"), w.now()), (queue_name("default"), w.now())], "by priority, then place");
+    assert_eq!(heads, [(queue_name("bulk"), w.now()), (queue_name("default"), w.now())], "by priority, then position");
     let worker = w.worker().await;
     w.take(worker).await;
     assert_eq!(w.store.stats().await.unwrap().oldest_open[1], (queue_name("default"), start));
@@ -185,7 +185,7 @@ pub async fn only_live_workers_count(w: &World) {
 
 /// Commands are shown as they were registered, by name.
 pub async fn commands_are_shown_as_registered(w: &World) {
-    let odd = kinfolk_core::Command {
+    let unusual = kinfolk_core::Command {
         queue: queue_name("bulk"),
         priority: -7,
         timeout: Some(Duration::from_millis(1_500)),
@@ -199,9 +199,9 @@ pub async fn commands_are_shown_as_registered(w: &World) {
         label: Some("order.id".parse().unwrap()),
         ..kinfolk_core::Command::new(command("a.b/c:d-e_f"))
     };
-    w.store.register(std::slice::from_ref(&odd)).await.unwrap();
+    w.store.register(std::slice::from_ref(&unusual)).await.unwrap();
     let commands = w.store.commands().await.unwrap();
-    assert_eq!(commands[0], odd);
+    assert_eq!(commands[0], unusual);
     assert!(commands.is_sorted_by(|a, b| a.name < b.name));
     assert_eq!(commands.len(), 4);
 }

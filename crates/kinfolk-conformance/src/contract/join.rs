@@ -2,7 +2,7 @@
 
 use kinfolk_core::{Failure, FailureKind, Gate, NewTask, Outcome, Retry, Settled, State};
 
-use crate::kin::{children, counts, done_with, these};
+use crate::family::{children, counts, done_with, these};
 use crate::world::{World, failed, json, later, new_task, secs, settle_of};
 
 /// The last child completes the parent, at that moment, with the result it had left.
@@ -187,7 +187,7 @@ pub async fn a_repeated_settle_hears_how_the_family_ended(w: &World) {
 pub async fn the_sweep_leaves_healthy_parents_alone(w: &World) {
     let (_, leaf) = w.chain(2).await;
     let root = w.root().await;
-    w.leave_behind(&root, crate::kin::in_order(2, kinfolk_core::ChildOrder::InOrder)).await;
+    w.leave_behind(&root, crate::family::in_order(2, kinfolk_core::ChildOrder::InOrder)).await;
     let other = w.root().await;
     w.leave_behind(&other, these([NewTask { command: new_task("report").command, ..later(500) }])).await;
     w.advance(100).await;

@@ -78,14 +78,14 @@ pub async fn a_lease_holds_to_its_last_moment(w: &World) {
     assert_eq!(w.state(task.id).await, State::Pending);
 }
 
-/// A recovered task is open again at its old place, costs no attempt, says why, and is a suspect.
+/// A recovered task is open again at its old position, costs no attempt, says why, and is a suspect.
 pub async fn a_lost_task_comes_back_as_a_suspect(w: &World) {
     let task = w.running().await;
     let before = w.get(task.id).await;
     assert_eq!(w.lose_all().await, Recovered { returned: 1, workers: 1, ..NOTHING });
     let shown = w.get(task.id).await;
     assert_eq!((shown.state, shown.gate, shown.attempt), (State::Pending, Some(Gate::Open), 0));
-    assert_eq!((shown.due, shown.place, shown.worker), (before.due, before.place, None));
+    assert_eq!((shown.due, shown.position, shown.worker), (before.due, before.position, None));
     assert_eq!((shown.suspect, shown.strikes), (true, 0));
     let lost = Failure::lost(before.worker.unwrap());
     assert_eq!(shown.failure, Some(lost.clone()));
@@ -292,7 +292,7 @@ pub async fn a_task_waits_longer_after_each_strike(w: &World) {
         let shown = w.get(task.id).await;
         assert_eq!((shown.state, shown.gate, shown.attempt), (State::Pending, Some(Gate::Time), 0));
         assert_eq!((shown.suspect, shown.strikes, shown.due), (true, strike, w.now().plus(secs(wait))));
-        assert_eq!(shown.place, w.get(task.id).await.place);
+        assert_eq!(shown.position, w.get(task.id).await.position);
         w.advance(wait - 1).await;
         let (other, worker) = (w.enqueue("mail").await, w.worker().await);
         let claimed = w.store.claim(&claim_of(worker, 9)).await.unwrap();

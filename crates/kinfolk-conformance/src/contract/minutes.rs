@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use kinfolk_core::limits::{MINUTES_KEPT, NOTES_MAX};
-use kinfolk_core::minute::{Figures, Minute, Note};
+use kinfolk_core::limits::{MINUTE_RECORDS_MAX, MINUTES_KEPT};
+use kinfolk_core::minute::{Figures, Minute, MinuteRecord};
 use kinfolk_core::{Claim, InputError, Outcome, Retry, State, StoreError, WorkerId, WorkerSpec};
 use uuid::Uuid;
 
@@ -11,8 +11,8 @@ use crate::world::{LEASE, World, claim_of, command, later, queue_name, worker_sp
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-fn note(queue: &str, name: &str, figures: Figures) -> Note {
-    Note { queue: queue_name(queue), command: command(name), figures }
+fn record(queue: &str, name: &str, figures: Figures) -> MinuteRecord {
+    MinuteRecord { queue: queue_name(queue), command: command(name), figures }
 }
 
 fn completed(many: u64) -> Figures {
@@ -23,8 +23,8 @@ async fn minutes(w: &World) -> Vec<Minute> {
     w.store.minutes(HOUR).await.unwrap()
 }
 
-/// Notes of all workers add up, by minute, queue and command; the longest wait and run stay the longest.
-pub async fn notes_add_up_by_minute_queue_and_command(w: &World) {
+/// Records of all workers add up, by minute, queue and command; the longest wait and run stay the longest.
+pub async fn minute_records_add_up_by_minute_queue_and_command(w: &World) {
     let (one, other) = (w.worker().await, w.worker().await);
     let long = Figures {
         started: 2,
@@ -39,10 +39,16 @@ pub async fn notes_add_up_by_minute_queue_and_command(w: &World) {
         ..Figures::default()
     };
     let first = Minute::of(w.now());
-    w.store.note_minutes(one, 1, &[note("default", "mail", completed(3)), note("bulk", "mail", long)]).await.unwrap();
-    w.store.note_minutes(other, 1, &[note("default", "mail", long)]).await.unwrap();
+    w.store
+        .record_minutes(one, 1, &[record("default", "mail", completed(3)), record("bulk", "mail", long)])
+        .await
+        .unwrap();
+    w.store.record_minutes(other, 1, &[record("default", "mail", long)]).await.unwrap();
     w.advance(60).await;
-    w.store.note_minutes(one, 2, &[note("default", "mail", completed(1)), note("bulk", "export", long)]).await.unwrap();
+    w.store
+        .record_minutes(one, 2, &[record("default", "mail", completed(1)), record("bulk", "export", long)])
+        .await
+        .unwrap();
     let minute = |at, queue, name, figures| Minute { at, queue: queue_name(queue), command: command(name), figures };
     let second = first.plus(Duration::from_secs(60));
     let all = [
@@ -60,45 +66,45 @@ pub async fn notes_add_up_by_minute_queue_and_command(w: &World) {
     assert_eq!(w.store.minutes(Duration::ZERO).await.unwrap(), []);
 }
 
-/// A note whose answer was lost is sent again, and counts once; so does one that comes late.
-pub async fn a_note_sent_again_counts_once(w: &World) {
+/// A record whose answer was lost is sent again, and counts once; so does one that comes late.
+pub async fn a_minute_record_sent_again_counts_once(w: &World) {
     let worker = w.worker().await;
-    let two = [note("default", "mail", completed(2))];
+    let two = [record("default", "mail", completed(2))];
     for number in [1, 1, 5, 5, 4] {
-        w.store.note_minutes(worker, number, &two).await.unwrap();
+        w.store.record_minutes(worker, number, &two).await.unwrap();
         w.store.register_worker(&WorkerSpec { id: worker, ..worker_spec(LEASE) }).await.unwrap();
     }
     assert_eq!(minutes(w).await[0].figures, completed(2).plus(&completed(2)));
 }
 
-/// Two notes of one command on one queue in one call are both counted.
-pub async fn notes_of_one_call_add_up(w: &World) {
+/// Two records of one command on one queue in one call are both counted.
+pub async fn minute_records_of_one_call_add_up(w: &World) {
     let worker = w.worker().await;
-    let twice = [note("default", "mail", completed(2)), note("default", "mail", completed(1))];
-    w.store.note_minutes(worker, 1, &twice).await.unwrap();
+    let twice = [record("default", "mail", completed(2)), record("default", "mail", completed(1))];
+    w.store.record_minutes(worker, 1, &twice).await.unwrap();
     assert_eq!(minutes(w).await[0].figures, completed(3));
 }
 
-/// Only a registered worker notes, only what there is, and no more than a call may hold; a note that is refused leaves nothing
+/// Only a registered worker records, only what there is, and no more than a call may hold; a record that is refused leaves nothing
 /// behind, and its number can be used again.
-pub async fn a_refused_note_leaves_nothing(w: &World) {
+pub async fn a_refused_minute_record_leaves_nothing(w: &World) {
     let (worker, stranger) = (w.worker().await, WorkerId(Uuid::from_u128(1)));
-    let good = note("default", "mail", completed(1));
-    let answer = w.store.note_minutes(stranger, 1, std::slice::from_ref(&good)).await;
+    let good = record("default", "mail", completed(1));
+    let answer = w.store.record_minutes(stranger, 1, std::slice::from_ref(&good)).await;
     assert!(matches!(answer, Err(StoreError::LeaseLost { worker }) if worker == stranger), "{answer:?}");
     for (bad, what) in [(("nowhere", "mail"), "queue"), (("default", "nothing"), "command")] {
-        let notes = [good.clone(), note(bad.0, bad.1, completed(1))];
-        let answer = w.store.note_minutes(worker, 1, &notes).await;
+        let records = [good.clone(), record(bad.0, bad.1, completed(1))];
+        let answer = w.store.record_minutes(worker, 1, &records).await;
         assert!(matches!(&answer, Err(StoreError::NotFound { what: is, .. }) if *is == what), "{answer:?}");
     }
-    let answer = w.store.note_minutes(worker, 1, &vec![good.clone(); NOTES_MAX + 1]).await;
+    let answer = w.store.record_minutes(worker, 1, &vec![good.clone(); MINUTE_RECORDS_MAX + 1]).await;
     assert!(matches!(answer, Err(StoreError::Input(InputError::Batch { .. }))), "{answer:?}");
     assert_eq!(minutes(w).await, []);
-    w.store.note_minutes(worker, 1, &[good]).await.unwrap();
+    w.store.record_minutes(worker, 1, &[good]).await.unwrap();
     assert_eq!(minutes(w).await[0].figures, completed(1));
-    w.store.note_minutes(worker, 2, &[]).await.unwrap();
+    w.store.record_minutes(worker, 2, &[]).await.unwrap();
     w.store.leave(worker).await.unwrap();
-    assert!(w.store.note_minutes(worker, 3, &[]).await.is_err(), "it has left");
+    assert!(w.store.record_minutes(worker, 3, &[]).await.is_err(), "it has left");
     assert_eq!(minutes(w).await.len(), 1, "what it noted stays");
 }
 
@@ -106,7 +112,7 @@ pub async fn a_refused_note_leaves_nothing(w: &World) {
 pub async fn old_minutes_are_pruned(w: &World) {
     let worker = w.worker().await;
     for number in 1..=2 {
-        w.store.note_minutes(worker, number, &[note("default", "mail", completed(number))]).await.unwrap();
+        w.store.record_minutes(worker, number, &[record("default", "mail", completed(number))]).await.unwrap();
         w.advance(120).await;
     }
     w.advance(MINUTES_KEPT.as_secs() - 180).await;

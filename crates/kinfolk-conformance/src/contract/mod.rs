@@ -5,6 +5,7 @@
 
 pub mod admit;
 pub mod audit;
+pub mod blocked;
 pub mod bulk;
 pub mod cancel;
 pub mod cancel_durable;
@@ -39,7 +40,6 @@ pub mod keys;
 pub mod lease;
 pub mod migrate;
 pub mod minutes;
-pub mod parking;
 pub mod progress;
 pub mod prune;
 pub mod prune_durable;

@@ -3,7 +3,7 @@
 use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::{Outcome, Progress, Retry, StoreError, Tally, TaskId};
 
-use crate::kin::{children, counts, these};
+use crate::family::{children, counts, these};
 use crate::world::{World, failed, new_task};
 
 /// A task without children has none, and counts of zero; of an unknown one nothing is said.

@@ -17,7 +17,7 @@ pub async fn everything_recorded_goes_with_the_family(w: &World) {
     assert_eq!(w.work(flow.id(), Outcome::Done(None)).await, Settled::Recorded(State::Completed));
     let stays = w.root().await;
     w.record(&stays, &[step("a", "1")]).await;
-    w.park(waiting_for(&stays, fan_out("items", 1, Rule::FailFast))).await;
+    w.suspend_and_wait(waiting_for(&stays, fan_out("items", 1, Rule::FailFast))).await;
     w.advance(59).await;
     assert_eq!(w.store.prune().await.unwrap(), 0);
     w.advance(1).await;
@@ -43,7 +43,7 @@ pub async fn a_suspended_handler_is_never_pruned(w: &World) {
     let flow = w.flow(1, Rule::FailFast).await;
     w.complete(flow.kids[0]).await;
     let task = w.start(flow.id()).await;
-    w.park(listening(&task, "go")).await;
+    w.suspend_and_wait(listening(&task, "go")).await;
     w.advance(10 * 365 * 24 * 3_600).await;
     assert_eq!((w.store.prune().await.unwrap(), w.all().await.len()), (0, 2));
     w.signal(flow.id(), "go", "1").await;

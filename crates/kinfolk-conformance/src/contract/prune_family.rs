@@ -3,7 +3,7 @@
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::{Outcome, Policy, Retention, Retry, State, StoreError};
 
-use crate::kin::{children, counts, on, these};
+use crate::family::{children, counts, on, these};
 use crate::world::{World, failed, queue_name, secs, settle_of};
 
 const DAY: u64 = 24 * 3_600;

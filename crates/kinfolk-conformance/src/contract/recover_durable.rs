@@ -2,8 +2,8 @@
 
 use kinfolk_core::{Failure, FailureKind, NewFanOut, Outcome, Retry, Rule, Settled, State, Verdict};
 
+use crate::family::counts;
 use crate::flow::{Flow, fan_out, step, waiting_again};
-use crate::kin::counts;
 use crate::world::{World, secs};
 
 /// A flow whose owner was resumed by the first failure, and runs again while two children are open.
@@ -24,7 +24,7 @@ pub async fn a_lost_handler_goes_on_from_its_history(w: &World) {
     assert_eq!((w.history(flow.id()).await, w.tally(flow.id()).await), (before, counts(3, 0, 1, 0)));
     let task = w.start(flow.id()).await;
     assert_eq!((task.steps, task.attempt), (2, 1));
-    assert_eq!(w.take_signal(&task, "taken", "go").await, kinfolk_core::Taken::Signal(crate::world::json("1")));
+    assert_eq!(w.take_signal(&task, "taken", "go").await, kinfolk_core::TakenSignal::Signal(crate::world::json("1")));
     assert_eq!(w.done(&flow.task).await, Settled::Stale);
 }
 

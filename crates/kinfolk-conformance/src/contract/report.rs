@@ -19,7 +19,7 @@ pub async fn the_latest_is_shown_and_stays(w: &World) {
         assert!(w.store.report(task.id, task.token, report).await.unwrap());
         assert_eq!(w.get(task.id).await.report.as_ref(), Some(report));
     }
-    w.park(sleeping(&task, w.now().plus(secs(5)))).await;
+    w.suspend_and_wait(sleeping(&task, w.now().plus(secs(5)))).await;
     assert_eq!(w.get(task.id).await.report.as_ref(), Some(&reports[2]));
     w.advance(5).await;
     w.work(task.id, Outcome::Done(None)).await;

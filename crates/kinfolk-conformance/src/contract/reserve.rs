@@ -1,12 +1,12 @@
 //! Room that is kept for a task which was sent from one full key to another for long.
 
-use kinfolk_core::limits::BOUNCES_MAX;
+use kinfolk_core::limits::FAILED_TRIES_MAX;
 use kinfolk_core::{Claim, ClaimedTask, NewTask, Rate, Reason, Setting, TaskId, WorkerSpec};
 
 use crate::grouped::{of_mail, slots, task_of};
 use crate::world::{LEASE, World, claim_of, group_name, ids, queue_name, worker_spec};
 
-const ROUNDS: usize = 3 * BOUNCES_MAX as usize;
+const ROUNDS: usize = 3 * FAILED_TRIES_MAX as usize;
 
 /// Two hot keys, and a task that needs both.
 struct Hot {

@@ -1,13 +1,13 @@
-//! Resuming: what a handler waits for has come, and its task is pending again at its old place.
+//! Resuming: what a handler waits for has come, and its task is pending again at its old position.
 
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::{Await, Gate, Outcome, Retry, Rule, Settled, State, Suspend, Verdict};
 
+use crate::family::counts;
 use crate::flow::{fan_out, listening, sleeping, step, suspend_of, waiting_again, waiting_for};
-use crate::kin::counts;
 use crate::world::{World, failed, ids, secs, settle_of};
 
-/// The last child's end resumes the handler: pending, open, at its place, with its history.
+/// The last child's end resumes the handler: pending, open, at its position, with its history.
 pub async fn the_last_child_resumes_the_handler(w: &World) {
     let flow = w.flow(2, Rule::FailFast).await;
     let before = w.get(flow.id()).await;
@@ -17,7 +17,7 @@ pub async fn the_last_child_resumes_the_handler(w: &World) {
     w.complete(flow.kids[1]).await;
     let shown = w.get(flow.id()).await;
     assert_eq!((shown.state, shown.gate, shown.due), (State::Pending, Some(Gate::Open), before.due));
-    assert_eq!((shown.place, shown.attempt, shown.steps), (before.place, 0, 1));
+    assert_eq!((shown.position, shown.attempt, shown.steps), (before.position, 0, 1));
     let task = w.start(flow.id()).await;
     assert_eq!((task.attempt, task.steps), (1, 1));
     assert_eq!(w.done(&task).await, Settled::Recorded(State::Completed));
@@ -64,10 +64,13 @@ pub async fn what_is_there_already_resumes_at_once(w: &World) {
 /// A timer resumes at its moment, by a claim, which says before when that is.
 pub async fn a_timer_resumes_at_its_moment(w: &World) {
     let task = w.root().await;
-    let (until, place) = (w.now().plus(secs(10)), w.get(task.id).await.place);
-    w.park(sleeping(&task, until)).await;
+    let (until, position) = (w.now().plus(secs(10)), w.get(task.id).await.position);
+    w.suspend_and_wait(sleeping(&task, until)).await;
     let shown = w.get(task.id).await;
-    assert_eq!((shown.state, shown.gate, shown.due, shown.place), (State::Waiting, Some(Gate::Time), until, place));
+    assert_eq!(
+        (shown.state, shown.gate, shown.due, shown.position),
+        (State::Waiting, Some(Gate::Time), until, position)
+    );
     let worker = w.worker().await;
     w.advance_by(secs(10) - std::time::Duration::from_micros(1)).await;
     let claimed = w.store.claim(&crate::world::claim_of(worker, 1)).await.unwrap();
@@ -76,7 +79,7 @@ pub async fn a_timer_resumes_at_its_moment(w: &World) {
     assert_eq!(w.state(task.id).await, State::Waiting, "until a claim looks");
     let again = w.take(worker).await;
     assert_eq!((again.id, again.attempt), (task.id, 1));
-    assert_eq!((w.get(task.id).await.due, w.get(task.id).await.place), (until, place));
+    assert_eq!((w.get(task.id).await.due, w.get(task.id).await.position), (until, position));
     w.done(&again).await;
 }
 
@@ -84,7 +87,7 @@ pub async fn a_timer_resumes_at_its_moment(w: &World) {
 pub async fn a_claim_opens_more_than_it_takes(w: &World) {
     let tasks = [w.root().await, w.root().await];
     for task in &tasks {
-        w.park(sleeping(task, w.now().plus(secs(1)))).await;
+        w.suspend_and_wait(sleeping(task, w.now().plus(secs(1)))).await;
     }
     w.advance(1).await;
     let worker = w.worker().await;
@@ -98,7 +101,7 @@ pub async fn what_comes_first_resumes(w: &World) {
     let root = w.root().await;
     let until = Some(w.now().plus(secs(60)));
     let suspend = Suspend { until, ..waiting_for(&root, fan_out("items", 1, Rule::FailFast)) };
-    w.park(Suspend { signals: listening(&root, "go").signals, ..suspend }).await;
+    w.suspend_and_wait(Suspend { signals: listening(&root, "go").signals, ..suspend }).await;
     assert_eq!(w.get(root.id).await.signals, listening(&root, "go").signals);
     w.advance(3).await;
     w.complete(w.kids(root.id).await[0]).await;
@@ -106,10 +109,10 @@ pub async fn what_comes_first_resumes(w: &World) {
     assert_eq!((shown.state, shown.gate, shown.due), (State::Pending, Some(Gate::Open), w.now()));
     assert_eq!(shown.signals, []);
     let root = w.start(root.id).await;
-    w.park(Suspend { until, ..listening(&root, "go") }).await;
+    w.suspend_and_wait(Suspend { until, ..listening(&root, "go") }).await;
     w.advance(57).await;
     let root = w.start(root.id).await;
-    w.park(listening(&root, "go")).await;
+    w.suspend_and_wait(listening(&root, "go")).await;
     w.advance(1_000).await;
     assert_eq!(w.claimable().await, [], "the timer belonged to the suspension before");
 }
@@ -118,7 +121,7 @@ pub async fn what_comes_first_resumes(w: &World) {
 pub async fn whichever_fan_out_is_settled_first_resumes(w: &World) {
     let root = w.root().await;
     let both = vec![fan_out("first", 2, Rule::FailFast), fan_out("second", 1, Rule::FailFast)];
-    w.park(Suspend { fan_outs: both, ..suspend_of(&root) }).await;
+    w.suspend_and_wait(Suspend { fan_outs: both, ..suspend_of(&root) }).await;
     let fan_outs = w.history(root.id).await.fan_outs;
     let kids = w.kids(root.id).await;
     w.complete(kids[0]).await;
@@ -146,7 +149,7 @@ pub async fn enough_ends_resume_a_stream(w: &World) {
     w.complete(flow.kids[2]).await;
     assert_eq!(w.suspend(waiting_again(&task, flow.fan_out, 3)).await, Settled::Recorded(State::Pending));
     let task = w.start(flow.id()).await;
-    w.park(waiting_again(&task, flow.fan_out, 5)).await;
+    w.suspend_and_wait(waiting_again(&task, flow.fan_out, 5)).await;
     w.complete(flow.kids[3]).await;
     assert_eq!(w.state(flow.id()).await, State::Waiting);
     w.complete(flow.kids[4]).await;
@@ -178,7 +181,11 @@ pub async fn ends_do_not_disturb_a_handler_that_does_not_wait(w: &World) {
     let before = w.get(flow.id()).await;
     w.signal(flow.id(), "x", "2").await;
     assert_eq!(w.get(flow.id()).await, before);
-    w.park(waiting_for(&task, kinfolk_core::NewFanOut { wake_at: 1, ..fan_out("more", 2, Rule::CollectAll) })).await;
+    w.suspend_and_wait(waiting_for(
+        &task,
+        kinfolk_core::NewFanOut { wake_at: 1, ..fan_out("more", 2, Rule::CollectAll) },
+    ))
+    .await;
     let more = w.kids(flow.id()).await[3..].to_vec();
     w.complete(more[0]).await;
     let resumed = w.get(flow.id()).await;
@@ -220,10 +227,10 @@ pub async fn all_timers_that_are_due_resume_page_by_page(w: &World) {
 /// A paused queue resumes nobody until it goes on.
 pub async fn a_paused_queue_resumes_nobody(w: &World) {
     let task = w.root().await;
-    w.park(sleeping(&task, w.now().plus(secs(5)))).await;
-    w.store.pause(&crate::kin::home(), None).await.unwrap();
+    w.suspend_and_wait(sleeping(&task, w.now().plus(secs(5)))).await;
+    w.store.pause(&crate::family::home(), None).await.unwrap();
     w.advance(5).await;
     assert_eq!((w.claimable().await, w.state(task.id).await), (vec![], State::Waiting));
-    w.store.resume(&crate::kin::home()).await.unwrap();
+    w.store.resume(&crate::family::home()).await.unwrap();
     assert_eq!(w.claimable().await, [task.id]);
 }

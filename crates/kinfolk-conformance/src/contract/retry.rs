@@ -5,15 +5,15 @@ use kinfolk_core::{Gate, NewTask, Retry, Settled, State, StoreError, TaskId};
 
 use crate::world::{World, new_task};
 
-/// A failed task becomes pending again, with fresh attempts, at its old place.
-pub async fn a_failed_task_starts_afresh_at_its_old_place(w: &World) {
+/// A failed task becomes pending again, with fresh attempts, at its old position.
+pub async fn a_failed_task_starts_afresh_at_its_old_position(w: &World) {
     let id = w.failed().await;
     let before = w.get(id).await;
     w.advance(60).await;
     let task = w.store.retry(id).await.unwrap();
     assert_eq!(task, w.get(id).await);
     assert_eq!((task.state, task.gate, task.attempt), (State::Pending, Some(Gate::Open), 0));
-    assert_eq!((task.due, task.place), (w.now(), before.place));
+    assert_eq!((task.due, task.position), (w.now(), before.position));
     assert_eq!((task.failure, task.result, task.worker), (None, None, None));
     assert_eq!((task.started_at, task.finished_at, task.cancel_requested_at), (None, None, None));
 }

@@ -5,8 +5,8 @@ use kinfolk_core::{
     StoreError, Suspend, Verdict,
 };
 
+use crate::family::{children, counts};
 use crate::flow::{Flow, begun, fan_out, having_made, key, listening, sleeping, step, waiting_for};
-use crate::kin::{children, counts};
 use crate::world::{World, json, secs};
 
 /// A flow of three of which the middle one failed: its owner has failed because of that.
@@ -33,7 +33,7 @@ fn wrong_state<T: std::fmt::Debug>(answer: &Result<T, StoreError>) {
 pub async fn a_handler_without_children_replays_what_it_recorded(w: &World) {
     let task = w.root().await;
     w.record(&task, &[step("a", "1")]).await;
-    w.park(sleeping(&task, w.now().plus(secs(1)))).await;
+    w.suspend_and_wait(sleeping(&task, w.now().plus(secs(1)))).await;
     w.advance(1).await;
     let task = w.start(task.id).await;
     w.signal(task.id, "go", "1").await;
@@ -41,7 +41,11 @@ pub async fn a_handler_without_children_replays_what_it_recorded(w: &World) {
     assert_eq!(w.store.retry(task.id).await.unwrap().steps, 1);
     let task = w.start(task.id).await;
     assert_eq!((task.steps, task.attempt), (1, 1));
-    assert_eq!(w.take_signal(&task, "s", "go").await, kinfolk_core::Taken::Signal(json("1")), "kept until it is taken");
+    assert_eq!(
+        w.take_signal(&task, "s", "go").await,
+        kinfolk_core::TakenSignal::Signal(json("1")),
+        "kept until it is taken"
+    );
 }
 
 /// A child whose end its handler may have heard of is not retried without it; the handler is, as with its family.
@@ -147,7 +151,7 @@ pub async fn what_came_after_the_failure_is_forgotten(w: &World) {
     assert_eq!(w.claimable().await, flow.kids, "nobody hears of the second one any more");
     w.complete(flow.kids[0]).await;
     let task = w.start(flow.id()).await;
-    w.park(waiting_for(&task, fan_out("second", 1, Rule::FailFast))).await;
+    w.suspend_and_wait(waiting_for(&task, fan_out("second", 1, Rule::FailFast))).await;
     assert_eq!(w.history(flow.id()).await.fan_outs.len(), 3);
     w.complete(w.kids(flow.id()).await[3]).await;
     assert_eq!(w.work(flow.id(), Outcome::Done(None)).await, Settled::Recorded(State::Completed));
@@ -181,7 +185,7 @@ pub async fn a_stream_is_taken_in_again(w: &World) {
     flow.task = w.start(flow.id()).await;
     let fold = Checkpoint { key: key("fold"), kind: StepKind::Fold, digest: String::new(), value: json("[2]") };
     w.record(&flow.task, &[step("noted", "1"), fold]).await;
-    w.park(crate::flow::waiting_again(&flow.task, flow.fan_out, 4)).await;
+    w.suspend_and_wait(crate::flow::waiting_again(&flow.task, flow.fan_out, 4)).await;
     w.let_fail(flow.kids[2]).await;
     flow.task = w.start(flow.id()).await;
     w.fail(&flow.task, Retry::Never).await;
@@ -217,9 +221,9 @@ pub async fn cancelled_children_of_a_reopened_fan_out_go_on(w: &World) {
     let mut flow = w.flow_of(new).await;
     let child = w.start(flow.kids[0]).await;
     w.record(&child, &[step("done", "1")]).await;
-    w.park(listening(&child, "go")).await;
+    w.suspend_and_wait(listening(&child, "go")).await;
     let child = w.start(flow.kids[1]).await;
-    w.leave_behind(&child, crate::kin::these([crate::world::new_task("export")])).await;
+    w.leave_behind(&child, crate::family::these([crate::world::new_task("export")])).await;
     let grandchild = w.kids(child.id).await[0];
     w.advance(10).await;
     flow.task = w.start(flow.id()).await;
@@ -237,7 +241,7 @@ pub async fn cancelled_children_of_a_reopened_fan_out_go_on(w: &World) {
 /// An awaited child that failed under a parent that completed stays as it is.
 pub async fn a_failure_that_the_handler_heard_of_stays(w: &World) {
     let root = w.root().await;
-    w.park(having_made(waiting_for(&root, fan_out("items", 1, Rule::CollectAll)), children(1))).await;
+    w.suspend_and_wait(having_made(waiting_for(&root, fan_out("items", 1, Rule::CollectAll)), children(1))).await;
     let kids = w.kids(root.id).await;
     w.let_fail(kids[0]).await;
     w.let_fail(kids[1]).await;
@@ -251,7 +255,7 @@ pub async fn a_failure_that_the_handler_heard_of_stays(w: &World) {
 /// A handler that failed by itself and its failed spawned children both run again.
 pub async fn failed_spawned_children_run_again_with_their_parent(w: &World) {
     let root = w.root().await;
-    w.park(having_made(listening(&root, "go"), children(2))).await;
+    w.suspend_and_wait(having_made(listening(&root, "go"), children(2))).await;
     let kids = w.kids(root.id).await;
     w.let_fail(kids[0]).await;
     w.complete(kids[1]).await;
@@ -266,8 +270,8 @@ pub async fn failed_spawned_children_run_again_with_their_parent(w: &World) {
     assert_eq!(w.state(root.id).await, State::Completed);
 }
 
-/// On a queue without room a reopened family waits for a place; its handler is resumed as ever after that.
-pub async fn a_reopened_family_waits_for_a_place(w: &World) {
+/// On a queue without room a reopened family waits for a family slot; its handler is resumed as ever after that.
+pub async fn a_reopened_family_waits_for_room(w: &World) {
     w.serial(1).await;
     let mut flow = w.flow(1, Rule::FailFast).await;
     w.let_fail(flow.kids[0]).await;
@@ -285,7 +289,7 @@ pub async fn a_reopened_family_waits_for_a_place(w: &World) {
 /// A cancelled handler without children may be retried alone and goes on from its history.
 pub async fn a_cancelled_handler_goes_on_from_its_history(w: &World) {
     let task = w.root().await;
-    w.park(Suspend { checkpoints: vec![step("a", "1")], ..listening(&task, "go") }).await;
+    w.suspend_and_wait(Suspend { checkpoints: vec![step("a", "1")], ..listening(&task, "go") }).await;
     w.store.cancel(task.id).await.unwrap();
     assert_eq!(w.get(task.id).await.failure, Some(Failure::cancelled()));
     let shown = w.store.retry(task.id).await.unwrap();
@@ -323,7 +327,7 @@ pub async fn taken_signals_are_not_forgotten(w: &World) {
     w.record(&flow.task, &[step("sorry", "1")]).await;
     for value in ["1", "2"] {
         w.signal(flow.id(), "go", value).await;
-        assert_eq!(w.take_signal(&flow.task, value, "go").await, kinfolk_core::Taken::Signal(json(value)));
+        assert_eq!(w.take_signal(&flow.task, value, "go").await, kinfolk_core::TakenSignal::Signal(json(value)));
     }
     w.fail(&flow.task, Retry::Never).await;
     w.store.retry_family(flow.id()).await.unwrap();
@@ -332,5 +336,5 @@ pub async fn taken_signals_are_not_forgotten(w: &World) {
     assert_eq!((w.history(flow.id()).await.checkpoints, w.get(flow.id()).await.steps), (left.to_vec(), 3));
     w.complete(flow.kids[0]).await;
     let task = w.start(flow.id()).await;
-    assert_eq!(w.take_signal(&task, "1", "go").await, kinfolk_core::Taken::Signal(json("1")));
+    assert_eq!(w.take_signal(&task, "1", "go").await, kinfolk_core::TakenSignal::Signal(json("1")));
 }

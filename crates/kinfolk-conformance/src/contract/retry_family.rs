@@ -3,7 +3,7 @@
 use kinfolk_core::task::Ending;
 use kinfolk_core::{ChildOrder, Failure, Gate, Outcome, Policy, Retried, Retry, Settled, State, StoreError, TaskId};
 
-use crate::kin::{children, counts, in_order};
+use crate::family::{children, counts, in_order};
 use crate::world::{World, failed, json};
 
 fn wrong_state<T: std::fmt::Debug>(answer: Result<T, StoreError>, wanted: TaskId, its: State, remedy: &str) {
@@ -15,11 +15,11 @@ fn wrong_state<T: std::fmt::Debug>(answer: Result<T, StoreError>, wanted: TaskId
     }
 }
 
-/// Failed leaves become pending with fresh attempts at their old place; those that failed because of them wait again.
+/// Failed leaves become pending with fresh attempts at their old position; those that failed because of them wait again.
 pub async fn failed_leaves_run_again_and_their_parents_wait(w: &World) {
     let (line, leaf) = w.chain(3).await;
     w.fail(&leaf, Retry::Never).await;
-    let place = w.get(leaf.id).await.place;
+    let position = w.get(leaf.id).await.position;
     w.advance(60).await;
     assert_eq!(w.store.retry_family(line[0]).await.unwrap(), Retried { pending: 1, waiting: 3 });
     for id in &line[..3] {
@@ -30,7 +30,7 @@ pub async fn failed_leaves_run_again_and_their_parents_wait(w: &World) {
     }
     let task = w.get(leaf.id).await;
     assert_eq!((task.state, task.gate, task.attempt), (State::Pending, Some(Gate::Open), 0));
-    assert_eq!((task.due, task.place, task.failure), (w.now(), place, None));
+    assert_eq!((task.due, task.position, task.failure), (w.now(), position, None));
     assert_eq!((task.started_at, task.finished_at), (None, None));
 }
 
@@ -67,7 +67,7 @@ pub async fn completed_branches_stay_as_they_are(w: &World) {
     let (root, kids) = w.parent_of(2).await;
     for (child, outcome) in kids.iter().zip([Outcome::Done(None), failed(Retry::Never)]) {
         let task = w.start(*child).await;
-        w.leave_behind(&task, crate::kin::these([crate::world::new_task("mail")])).await;
+        w.leave_behind(&task, crate::family::these([crate::world::new_task("mail")])).await;
         w.work(w.kids(*child).await[0], outcome).await;
     }
     assert_eq!(w.store.retry_family(root).await.unwrap(), Retried { pending: 1, waiting: 2 });
@@ -80,7 +80,8 @@ pub async fn completed_branches_stay_as_they_are(w: &World) {
 pub async fn a_cancelled_branch_runs_again(w: &World) {
     let (root, kids) = w.parent_of(2).await;
     let branch = w.start(kids[0]).await;
-    w.leave_behind(&branch, crate::kin::these([crate::world::new_task("mail"), crate::world::new_task("mail")])).await;
+    w.leave_behind(&branch, crate::family::these([crate::world::new_task("mail"), crate::world::new_task("mail")]))
+        .await;
     w.work(w.kids(branch.id).await[0], failed(Retry::Never)).await;
     w.store.cancel(branch.id).await.unwrap();
     w.work(kids[1], failed(Retry::Never)).await;
@@ -133,8 +134,8 @@ pub async fn a_cancelled_family_goes_on_in_order(w: &World) {
     assert_eq!(w.state(root).await, State::Completed);
 }
 
-/// On a queue without room a family that was cancelled waits for a place, as one that failed does.
-pub async fn a_cancelled_family_waits_for_a_place(w: &World) {
+/// On a queue without room a family that was cancelled waits for a family slot, as one that failed does.
+pub async fn a_cancelled_family_waits_for_room(w: &World) {
     w.serial(1).await;
     let (root, kids) = w.parent_of(1).await;
     w.store.cancel(root).await.unwrap();
@@ -203,8 +204,8 @@ pub async fn in_order_the_lowest_goes_first(w: &World) {
     assert_eq!(w.gates(root).await, [None, None, Some(Gate::Open)]);
 }
 
-/// On a queue without room a repaired family waits for a place, and gets the next one before new families do.
-pub async fn a_repaired_family_waits_for_a_place(w: &World) {
+/// On a queue without room a repaired family waits for a family slot, and gets the next one before new families do.
+pub async fn a_repaired_family_waits_for_room(w: &World) {
     w.serial(1).await;
     let (root, child) = w.failed_family().await;
     let busy = w.root().await;
@@ -219,8 +220,8 @@ pub async fn a_repaired_family_waits_for_a_place(w: &World) {
     assert_eq!((w.state(root).await, w.claimable().await), (State::Completed, vec![new]));
 }
 
-/// What would open in a family that has no place yet waits for it too: the next in order, and a child that is retried.
-pub async fn nothing_of_a_family_without_a_place_opens(w: &World) {
+/// What would open in a family that has no family slot yet waits too: the next in order, and a child that is retried.
+pub async fn nothing_of_a_family_without_room_opens(w: &World) {
     w.serial(1).await;
     let root = w.waiting(in_order(3, ChildOrder::InOrderUntilFailure)).await;
     let kids = w.kids(root).await;
@@ -249,8 +250,8 @@ pub async fn a_removed_limit_lets_repaired_families_work(w: &World) {
     assert_eq!(w.state(root).await, State::Waiting);
 }
 
-/// A family that waits for a place is cancelled like any other.
-pub async fn a_family_without_a_place_can_be_cancelled(w: &World) {
+/// A family that waits for a family slot is cancelled like any other.
+pub async fn a_family_without_room_can_be_cancelled(w: &World) {
     w.serial(1).await;
     let (root, child) = w.failed_family().await;
     let busy = w.root().await;
@@ -302,7 +303,7 @@ pub async fn a_parent_is_retried_with_what_is_below_it(w: &World) {
     assert_eq!(w.state(root).await, State::Completed);
     let (root, kids) = w.parent_of(2).await;
     let branch = w.start(kids[0]).await;
-    w.leave_behind(&branch, crate::kin::these([crate::world::new_task("mail")])).await;
+    w.leave_behind(&branch, crate::family::these([crate::world::new_task("mail")])).await;
     w.store.cancel(branch.id).await.unwrap();
     assert_eq!(w.tally(root).await, counts(2, 0, 0, 1));
     assert_eq!(w.store.retry(branch.id).await.unwrap().state, State::Waiting);

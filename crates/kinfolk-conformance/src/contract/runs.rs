@@ -4,8 +4,8 @@ use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::task::Ending;
 use kinfolk_core::{FanOutId, InputError, Outcome, Retry, Rule, Run, Settled, State, StoreError, TaskId, WaitedFor};
 
+use crate::family::children;
 use crate::flow::{fan_out, listening, sleeping, waiting_for};
-use crate::kin::children;
 use crate::world::{World, failed, secs};
 
 async fn runs(w: &World, id: TaskId) -> Vec<Run> {
@@ -72,16 +72,16 @@ pub async fn every_run_is_told(w: &World) {
 pub async fn a_suspension_says_what_it_waits_for(w: &World) {
     let root = w.root().await;
     w.advance(1).await;
-    w.park(waiting_for(&root, fan_out("items", 2, Rule::CollectAll))).await;
+    w.suspend_and_wait(waiting_for(&root, fan_out("items", 2, Rule::CollectAll))).await;
     let items = w.latest(root.id).await;
     for child in w.kids(root.id).await {
         w.complete(child).await;
     }
     let (task, until) = (w.start(root.id).await, w.now().plus(secs(5)));
-    w.park(sleeping(&task, until)).await;
+    w.suspend_and_wait(sleeping(&task, until)).await;
     w.advance(5).await;
     let task = w.start(root.id).await;
-    w.park(listening(&task, "go")).await;
+    w.suspend_and_wait(listening(&task, "go")).await;
     w.signal(root.id, "go", "1").await;
     let task = w.start(root.id).await;
     assert_eq!(w.done(&task).await, Settled::Recorded(State::Completed));

@@ -4,7 +4,7 @@ use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::{Due, Enqueued, Missed, NewTask, Overlap, Rejection, Schedule, State, StoreError, Unique};
 
 use crate::grouped::task_of;
-use crate::world::{World, group_name, keyed, new_task, queue_name, schedule_name, secs};
+use crate::world::{World, group_name, new_task, queue_name, schedule_name, secs, unique_task};
 
 fn hourly() -> Schedule {
     Schedule::new(schedule_name("hourly"), "0 * * * *", new_task("mail"))
@@ -133,8 +133,8 @@ pub async fn catching_up_does_not_overlap_itself(w: &World) {
 
 /// A tick's task goes the usual way: under a unique key that is held, no new task is made.
 pub async fn a_tick_respects_a_unique_key(w: &World) {
-    let held = w.create(keyed(Unique::key("nightly"), "{}")).await;
-    let task = keyed(Unique::key("nightly"), "{}");
+    let held = w.create(unique_task(Unique::key("nightly"), "{}")).await;
+    let task = unique_task(Unique::key("nightly"), "{}");
     w.store.put_schedule(&Schedule { task: task.clone(), ..hourly() }).await.unwrap();
     w.advance(3_600).await;
     assert_eq!(w.store.fire(&plan(w).await).await.unwrap(), Fired::default());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kinfolk_core::{Claim, Gate, NewTask, Outcome, Policy, Retention, Retry, Settled, State, TaskId, Timestamp};
 
-use crate::kin::{children, children_at_once, families_at_once, on, these};
+use crate::family::{children, children_at_once, families_at_once, on, these};
 use crate::world::{World, claim_of, failed, new_task, queue_name, secs};
 
 async fn roots(w: &World, many: usize) -> Vec<TaskId> {
@@ -57,8 +57,8 @@ pub async fn children_run_side_by_side_inside_the_family(w: &World) {
     assert_eq!(w.claimable().await, [other]);
 }
 
-/// A family keeps its place through a retry, a snooze, a release, a lost worker and a worker that leaves.
-pub async fn a_family_keeps_its_place_between_attempts(w: &World) {
+/// A family keeps its family slot through a retry, a snooze, a release, a lost worker and a worker that leaves.
+pub async fn a_family_keeps_its_family_slot_between_attempts(w: &World) {
     w.serial(1).await;
     let made = roots(w, 2).await;
     let outcomes = [failed(Retry::After(secs(20))), Outcome::Snooze(secs(20)), Outcome::Release];
@@ -79,8 +79,8 @@ pub async fn a_family_keeps_its_place_between_attempts(w: &World) {
     assert_eq!(w.claimable().await, [made[1]]);
 }
 
-/// Cancelling the root at work frees its place at once, if it is between attempts, or when it has ended.
-pub async fn a_cancelled_root_frees_its_place(w: &World) {
+/// Cancelling the root at work frees its family slot at once, if it is between attempts, or when it has ended.
+pub async fn a_cancelled_root_frees_its_family_slot(w: &World) {
     w.serial(1).await;
     let made = roots(w, 3).await;
     w.work(made[0], Outcome::Snooze(secs(500))).await;
@@ -102,11 +102,11 @@ pub async fn queues_do_not_block_each_other(w: &World) {
     let taken = w.claim_on("bulk", worker, 10).await;
     let mut expected = w.kids(root).await;
     expected.push(there);
-    assert_eq!(crate::world::ids(&taken), expected, "children take no place of the queue they are on");
+    assert_eq!(crate::world::ids(&taken), expected, "children take no family slot of the queue they are on");
     assert_eq!(w.claimable().await, []);
 }
 
-/// Families finish before new ones start: children stand at their root's place, before every younger root.
+/// Families finish before new ones start: children stand at their root's position, before every younger root.
 pub async fn families_finish_before_new_ones_start(w: &World) {
     let first = w.root().await;
     w.advance(1).await;
@@ -118,30 +118,30 @@ pub async fn families_finish_before_new_ones_start(w: &World) {
     assert_eq!(w.claimable().await, line);
 }
 
-/// A root that yields its place lets others go first, and needs a new place to go on. It is a snooze in all else.
+/// A root that yields its family slot lets others go first, and needs a new one to go on. It is a snooze in all else.
 pub async fn a_root_that_yields_lets_others_go_first(w: &World) {
     w.serial(1).await;
     let made = roots(w, 2).await;
     let first = w.start(made[0]).await;
-    assert_eq!(w.settle(&first, Outcome::YieldPlace(secs(10))).await, Settled::Recorded(State::Pending));
+    assert_eq!(w.settle(&first, Outcome::YieldFamilySlot(secs(10))).await, Settled::Recorded(State::Pending));
     let shown = w.get(first.id).await;
     assert_eq!((shown.gate, shown.due, shown.attempt), (Some(Gate::Time), w.now().plus(secs(10)), 0));
     assert_eq!(w.endings(first.id).await, [kinfolk_core::task::Ending::Snoozed]);
     let second = w.start(made[1]).await;
     w.advance(10).await;
-    assert_eq!(w.claimable().await, [], "its place is taken");
+    assert_eq!(w.claimable().await, [], "its family slot is taken");
     w.done(&second).await;
     assert_eq!(w.claimable().await, [made[0]]);
 }
 
 /// On a queue without a limit, and from a child, yielding is a snooze.
-pub async fn yielding_without_a_place_is_a_snooze(w: &World) {
+pub async fn yielding_without_a_family_slot_is_a_snooze(w: &World) {
     let (root, kids) = w.parent_of(1).await;
-    assert_eq!(w.work(kids[0], Outcome::YieldPlace(secs(0))).await, Settled::Recorded(State::Pending));
+    assert_eq!(w.work(kids[0], Outcome::YieldFamilySlot(secs(0))).await, Settled::Recorded(State::Pending));
     w.work(kids[0], Outcome::Done(None)).await;
     assert_eq!(w.state(root).await, State::Completed);
     let flat = w.root().await;
-    w.settle(&flat, Outcome::YieldPlace(secs(0))).await;
+    w.settle(&flat, Outcome::YieldFamilySlot(secs(0))).await;
     assert_eq!(w.claimable().await, [flat.id]);
 }
 
@@ -189,8 +189,8 @@ pub async fn other_changes_leave_the_families_alone(w: &World) {
     assert_eq!(w.claimable().await, []);
 }
 
-/// A repeated claim gives back the same root; it takes no second place.
-pub async fn a_repeated_claim_takes_no_second_place(w: &World) {
+/// A repeated claim gives back the same root; it takes no second family slot.
+pub async fn a_repeated_claim_takes_no_second_family_slot(w: &World) {
     w.serial(2).await;
     let made = roots(w, 3).await;
     let claim = Claim { limit: 1, ..claim_of(w.worker().await, 1) };
@@ -200,7 +200,7 @@ pub async fn a_repeated_claim_takes_no_second_place(w: &World) {
     assert_eq!(w.claimable().await, [made[1]]);
 }
 
-/// The line is walked in order, over roots at work, new roots and children alike; what has no place is passed over.
+/// The line is walked in order, over roots at work, new roots and children alike; what has no room is passed over.
 pub async fn the_order_holds_over_roots_and_children(w: &World) {
     w.serial(2).await;
     let at_work = w.root().await;
@@ -230,8 +230,8 @@ pub async fn a_suspect_without_room_is_passed_over(w: &World) {
     assert_eq!(w.claim_ids(worker, 10).await, []);
 }
 
-/// Roots that are due later take no place before their time, and hold up nobody.
-pub async fn a_root_for_later_takes_no_place(w: &World) {
+/// Roots that are due later take no family slot before their time, and hold up nobody.
+pub async fn a_root_for_later_takes_no_family_slot(w: &World) {
     w.serial(1).await;
     let late = w.create(crate::world::later(30)).await;
     w.advance(1).await;
@@ -243,8 +243,8 @@ pub async fn a_root_for_later_takes_no_place(w: &World) {
     assert_eq!(w.claimable().await, []);
 }
 
-/// A paused serial queue gives nothing out, and keeps the places of those at work.
-pub async fn a_paused_queue_keeps_the_places(w: &World) {
+/// A paused serial queue gives nothing out, and keeps the family slots.
+pub async fn a_paused_queue_keeps_the_family_slots(w: &World) {
     w.serial(1).await;
     let made = roots(w, 2).await;
     let first = w.start(made[0]).await;

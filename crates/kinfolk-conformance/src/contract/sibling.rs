@@ -2,14 +2,14 @@
 
 use kinfolk_core::{Failure, Gate, Made, NewTask, Outcome, Rejection, Retry, Settled, State};
 
-use crate::kin::{children, children_at_once, counts, deep, done_with, home, siblings};
+use crate::family::{children, children_at_once, counts, deep, done_with, home, siblings};
 use crate::world::{World, failed, new_task, queue_name, settle_of};
 
-/// A sibling is a child of the same parent, with the parent's priority and the root's place, after those there are.
+/// A sibling is a child of the same parent, with the parent's priority and the root's position, after those there are.
 pub async fn a_sibling_is_a_child_of_the_same_parent(w: &World) {
     let root = w.root().await;
     let wanted = NewTask { priority: Some(3), ..new_task("report") };
-    w.leave_behind(&root, crate::kin::these([wanted, new_task("report")])).await;
+    w.leave_behind(&root, crate::family::these([wanted, new_task("report")])).await;
     let kids = w.kids(root.id).await;
     w.advance(10).await;
     w.start(kids[1]).await;
@@ -19,7 +19,7 @@ pub async fn a_sibling_is_a_child_of_the_same_parent(w: &World) {
     assert_eq!(all[..2], kids);
     let (sibling, root) = (w.get(all[2]).await, w.get(root.id).await);
     assert_eq!((sibling.parent, sibling.root, sibling.depth), (Some(root.id), root.id, 1));
-    assert_eq!((sibling.priority, sibling.place, sibling.gate), (root.priority, root.place, Some(Gate::Open)));
+    assert_eq!((sibling.priority, sibling.position, sibling.gate), (root.priority, root.position, Some(Gate::Open)));
     assert_eq!(w.kids(maker.id).await, []);
 }
 

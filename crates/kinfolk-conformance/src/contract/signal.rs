@@ -2,21 +2,22 @@
 
 use kinfolk_core::limits::{PAYLOAD_BYTES_MAX, SIGNALS_KEPT_MAX};
 use kinfolk_core::{
-    Checkpoint, Gate, InputError, Outcome, Rule, Settled, Signalled, State, StepKind, StoreError, Suspend, Taken,
+    Checkpoint, Gate, InputError, Outcome, Rule, Settled, Signalled, State, StepKind, StoreError, Suspend, TakenSignal,
     TaskId,
 };
 
 use crate::flow::{fan_out, key, listening, signal_name, step, waiting_for};
 use crate::world::{World, json, secs};
 
-fn taken(value: &str) -> Taken {
-    Taken::Signal(json(value))
+fn taken(value: &str) -> TakenSignal {
+    TakenSignal::Signal(json(value))
 }
 
 /// A signal resumes the handler that waits for it, which takes it then.
 pub async fn a_signal_resumes_the_handler_that_waits_for_it(w: &World) {
     let task = w.root().await;
-    w.park(Suspend { signals: vec![signal_name("go"), signal_name("stop")], ..listening(&task, "go") }).await;
+    w.suspend_and_wait(Suspend { signals: vec![signal_name("go"), signal_name("stop")], ..listening(&task, "go") })
+        .await;
     assert_eq!(w.get(task.id).await.signals, [signal_name("go"), signal_name("stop")]);
     assert_eq!(w.signal(task.id, "other", "0").await, Signalled::Kept);
     assert_eq!(w.state(task.id).await, State::Waiting);
@@ -25,13 +26,13 @@ pub async fn a_signal_resumes_the_handler_that_waits_for_it(w: &World) {
     assert_eq!((shown.state, shown.gate, shown.signals), (State::Pending, Some(Gate::Open), vec![]));
     assert_eq!(w.signal(task.id, "stop", "2").await, Signalled::Kept, "it is resumed once");
     let task = w.start(task.id).await;
-    assert_eq!(w.take_signal(&task, "a", "go").await, Taken::Nothing);
+    assert_eq!(w.take_signal(&task, "a", "go").await, TakenSignal::Nothing);
     match w.take_signal(&task, "b", "stop").await {
-        Taken::Signal(value) => assert_eq!(value.canonical().as_str(), r#"{"why":1.10}"#),
+        TakenSignal::Signal(value) => assert_eq!(value.canonical().as_str(), r#"{"why":1.10}"#),
         other => panic!("{other:?}"),
     }
     assert_eq!(w.take_signal(&task, "c", "stop").await, taken("2"));
-    assert_eq!(w.take_signal(&task, "d", "stop").await, Taken::Nothing);
+    assert_eq!(w.take_signal(&task, "d", "stop").await, TakenSignal::Nothing);
     assert_eq!(w.take_signal(&task, "e", "other").await, taken("0"));
 }
 
@@ -42,7 +43,7 @@ pub async fn signals_are_kept_in_order_until_asked_for(w: &World) {
     let task = w.start(id).await;
     assert_eq!(w.signal(id, "m", "7").await, Signalled::Kept);
     assert_eq!(w.signal(id, "n", "2").await, Signalled::Kept);
-    w.park(waiting_for(&task, fan_out("items", 1, Rule::FailFast))).await;
+    w.suspend_and_wait(waiting_for(&task, fan_out("items", 1, Rule::FailFast))).await;
     assert_eq!(w.signal(id, "n", "3").await, Signalled::Kept);
     assert_eq!(w.state(id).await, State::Waiting);
     w.complete(w.kids(id).await[0]).await;
@@ -60,7 +61,7 @@ pub async fn a_signal_that_came_before_is_there_already(w: &World) {
     assert_eq!(w.suspend(listening(&task, "go")).await, Settled::Recorded(State::Pending));
     let task = w.start(task.id).await;
     assert_eq!(w.take_signal(&task, "a", "go").await, taken("1"));
-    w.park(listening(&task, "go")).await;
+    w.suspend_and_wait(listening(&task, "go")).await;
     assert_eq!(w.signal(task.id, "go", "2").await, Signalled::Resumed);
 }
 
@@ -85,16 +86,16 @@ pub async fn a_taken_signal_is_recorded(w: &World) {
 /// A wait that was given up stays given up: a signal that comes later is for someone else.
 pub async fn a_wait_that_was_given_up_stays_given_up(w: &World) {
     let task = w.root().await;
-    w.park(Suspend { until: Some(w.now().plus(secs(5))), ..listening(&task, "go") }).await;
+    w.suspend_and_wait(Suspend { until: Some(w.now().plus(secs(5))), ..listening(&task, "go") }).await;
     w.advance(5).await;
     let task = w.start(task.id).await;
     assert_eq!(w.get(task.id).await.signals, []);
-    assert_eq!(w.take_signal(&task, "wait", "go").await, Taken::Nothing);
+    assert_eq!(w.take_signal(&task, "wait", "go").await, TakenSignal::Nothing);
     assert_eq!(w.history(task.id).await.checkpoints, [], "nothing taken, nothing recorded");
     let given_up = Checkpoint { kind: StepKind::Signal, ..step("wait", "[]") };
     w.record(&task, &[given_up]).await;
     w.signal(task.id, "go", "1").await;
-    assert_eq!(w.take_signal(&task, "wait", "go").await, Taken::Nothing);
+    assert_eq!(w.take_signal(&task, "wait", "go").await, TakenSignal::Nothing);
     assert_eq!(w.take_signal(&task, "next", "go").await, taken("1"));
 }
 
@@ -117,12 +118,12 @@ pub async fn a_stale_token_takes_nothing(w: &World) {
     let old = w.root().await;
     w.signal(old.id, "go", "1").await;
     w.settle(&old, Outcome::Release).await;
-    assert_eq!(w.take_signal(&old, "a", "go").await, Taken::Stale);
+    assert_eq!(w.take_signal(&old, "a", "go").await, TakenSignal::Stale);
     let new = w.start(old.id).await;
-    assert_eq!(w.take_signal(&old, "a", "go").await, Taken::Stale);
+    assert_eq!(w.take_signal(&old, "a", "go").await, TakenSignal::Stale);
     assert_eq!(w.take_signal(&new, "a", "go").await, taken("1"));
     let nobody = w.store.take_signal(TaskId(i64::MAX), new.token, &key("a"), &signal_name("go")).await;
-    assert_eq!(nobody.unwrap(), Taken::Stale);
+    assert_eq!(nobody.unwrap(), TakenSignal::Stale);
 }
 
 /// Nobody signals what is not there or has ended.

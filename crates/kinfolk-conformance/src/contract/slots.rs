@@ -3,8 +3,8 @@
 use kinfolk_core::operate::Cancelled;
 use kinfolk_core::{ClaimedTask, Outcome, Retry, Rule, Settled, State, TaskId};
 
+use crate::family::children;
 use crate::flow::{fan_out, listening, sleeping, waiting_for};
-use crate::kin::children;
 use crate::world::{LEASE, World, failed, ids, secs};
 
 const ACME: [(&str, &str); 2] = [("tenant", "acme"), ("zone", "north")];
@@ -34,7 +34,7 @@ pub async fn every_end_of_an_attempt_frees_them(w: &World) {
         failed(Retry::Never),
         failed(Retry::After(secs(900))),
         Outcome::Snooze(secs(900)),
-        Outcome::YieldPlace(secs(900)),
+        Outcome::YieldFamilySlot(secs(900)),
         Outcome::Cancelled,
     ] {
         let (first, next) = full(w).await;
@@ -78,13 +78,13 @@ pub async fn a_recovery_frees_them(w: &World) {
 /// A suspended handler holds none, whatever it waits for.
 pub async fn a_suspension_frees_them(w: &World) {
     let (first, next) = full(w).await;
-    w.park(sleeping(&first, w.now().plus(secs(900)))).await;
+    w.suspend_and_wait(sleeping(&first, w.now().plus(secs(900)))).await;
     freed(w, next).await;
     let (first, next) = full(w).await;
-    w.park(listening(&first, "go")).await;
+    w.suspend_and_wait(listening(&first, "go")).await;
     freed(w, next).await;
     let (first, next) = full(w).await;
-    w.park(waiting_for(&first, fan_out("items", 1, Rule::CollectAll))).await;
+    w.suspend_and_wait(waiting_for(&first, fan_out("items", 1, Rule::CollectAll))).await;
     freed(w, next).await;
 }
 
@@ -228,7 +228,7 @@ pub async fn a_cancelled_family_frees_all_it_held(w: &World) {
     w.declare("report", [("tenant", kinfolk_core::GroupSpec::limit(2).shared())]).await;
     let root = w.start(w.under(&ACME[..1]).await).await;
     let kid = crate::grouped::heir("report", &[]);
-    w.leave_behind(&root, crate::kin::these([kid.clone(), kid.clone(), kid])).await;
+    w.leave_behind(&root, crate::family::these([kid.clone(), kid.clone(), kid])).await;
     let running = w.look(9).await.tasks;
     assert_eq!(running.len(), 2);
     w.store.cancel(root.id).await.unwrap();

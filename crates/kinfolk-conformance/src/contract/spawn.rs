@@ -8,8 +8,8 @@ use kinfolk_core::{
 };
 use uuid::Uuid;
 
-use crate::kin::{children, children_at_once, deep, done_with, families_at_once, home, on, these};
-use crate::world::{World, command, failed, json, keyed, new_task, plain_command, queue_name, secs, settle_of};
+use crate::family::{children, children_at_once, deep, done_with, families_at_once, home, on, these};
+use crate::world::{World, command, failed, json, new_task, plain_command, queue_name, secs, settle_of, unique_task};
 
 /// A handler that left children behind waits for them: its result is kept, its worker is free, and it has not ended.
 pub async fn a_parent_waits_with_its_own_outcome_recorded(w: &World) {
@@ -37,11 +37,11 @@ pub async fn a_child_knows_its_parent_its_root_and_its_depth(w: &World) {
     assert_eq!((root.parent, root.root, root.depth), (None, root.id, 0));
 }
 
-/// A child takes its parent's priority, not its command's, and its root's place, however late it is made.
-pub async fn a_child_takes_its_parents_priority_and_its_roots_place(w: &World) {
+/// A child takes its parent's priority, not its command's, and its root's position, however late it is made.
+pub async fn a_child_takes_its_parents_priority_and_its_roots_position(w: &World) {
     w.store.register(&[Command { priority: 7, ..plain_command("report") }]).await.unwrap();
     let root = w.create(NewTask { priority: Some(-3), ..new_task("mail") }).await;
-    let place = w.get(root).await.place;
+    let position = w.get(root).await.position;
     let root = w.start(root).await;
     w.advance(100).await;
     w.leave_behind(&root, children(1)).await;
@@ -51,14 +51,14 @@ pub async fn a_child_takes_its_parents_priority_and_its_roots_place(w: &World) {
     w.leave_behind(&child, children(1)).await;
     for id in [child.id, w.kids(child.id).await[0]] {
         let task = w.get(id).await;
-        assert_eq!((task.priority, task.place), (-3, place));
+        assert_eq!((task.priority, task.position), (-3, position));
     }
 }
 
-/// What a spawn says itself wins over parent and command; the place stays the root's.
+/// What a spawn says itself wins over parent and command; the position stays the root's.
 pub async fn what_the_spawn_says_wins(w: &World) {
     let root = w.root().await;
-    let place = w.get(root.id).await.place;
+    let position = w.get(root.id).await.position;
     w.advance(5).await;
     let child = NewTask {
         queue: Some(queue_name("bulk")),
@@ -74,7 +74,7 @@ pub async fn what_the_spawn_says_wins(w: &World) {
     let made = w.get(w.kids(root.id).await[0]).await;
     assert_eq!((made.queue.as_str(), made.priority, made.max_attempts), ("bulk", 4, 9));
     assert_eq!((made.timeout, made.payload, made.trace), (child.timeout, child.payload, child.trace));
-    assert_eq!((made.due, made.gate, made.place), (w.now().plus(secs(60)), Some(Gate::Time), place));
+    assert_eq!((made.due, made.gate, made.position), (w.now().plus(secs(60)), Some(Gate::Time), position));
     assert_eq!((made.created_at, made.state, made.attempt), (w.now(), State::Pending, 0));
 }
 
@@ -89,7 +89,7 @@ pub async fn what_the_spawn_leaves_open_comes_from_the_command(w: &World) {
 }
 
 /// A child for later is claimed when its time has come, before younger roots.
-pub async fn a_child_for_later_waits_for_its_time_and_keeps_its_place(w: &World) {
+pub async fn a_child_for_later_waits_for_its_time_and_keeps_its_position(w: &World) {
     let root = w.waiting(these([NewTask { due: Due::After(secs(30)), ..new_task("report") }])).await;
     w.advance(1).await;
     let younger = w.enqueue("mail").await;
@@ -107,7 +107,7 @@ pub async fn only_a_done_attempt_leaves_tasks_behind(w: &World) {
     let others = [
         failed(Retry::Policy),
         Outcome::Snooze(secs(1)),
-        Outcome::YieldPlace(secs(1)),
+        Outcome::YieldFamilySlot(secs(1)),
         Outcome::Release,
         Outcome::Cancelled,
     ];
@@ -284,7 +284,7 @@ pub async fn the_first_refusal_is_named(w: &World) {
 
 /// A child under a key that is held is not made and not counted: the parent waits for the others alone.
 pub async fn a_child_under_a_held_key_is_not_made_and_not_counted(w: &World) {
-    let under = |rule, payload| keyed(Unique::key("k").on_duplicate(rule), payload);
+    let under = |rule, payload| unique_task(Unique::key("k").on_duplicate(rule), payload);
     let holder = w.create(NewTask { due: Due::After(secs(99)), ..under(OnDuplicate::Keep, r#"{"a":1}"#) }).await;
     let root = w.start(w.enqueue("report").await).await;
     assert_eq!(
@@ -301,18 +301,18 @@ pub async fn a_child_under_a_held_key_is_not_made_and_not_counted(w: &World) {
 
 /// Children under one key of one spawn are one child, and it holds its key like any task.
 pub async fn children_under_one_key_are_one_child(w: &World) {
-    let under = |payload| keyed(Unique::key("k").on_duplicate(OnDuplicate::Merge), payload);
+    let under = |payload| unique_task(Unique::key("k").on_duplicate(OnDuplicate::Merge), payload);
     let root = w.waiting(these([under(r#"{"a":1}"#), under(r#"{"b":2}"#)])).await;
     let kids = w.kids(root).await;
     assert_eq!(kids.len(), 1);
-    assert_eq!(w.put(keyed(Unique::key("k"), "{}")).await, Enqueued::Existing(kids[0]));
+    assert_eq!(w.put(unique_task(Unique::key("k"), "{}")).await, Enqueued::Existing(kids[0]));
     assert_eq!(w.put(under(r#"{"c":3}"#)).await, Enqueued::Merged(kids[0]));
     assert_eq!(w.start(kids[0]).await.payload, json(r#"{"a":1,"b":2,"c":3}"#));
 }
 
 /// A parent holds an active key while it waits, and gives it up when it ends.
 pub async fn a_waiting_parent_holds_its_active_key(w: &World) {
-    let under = || keyed(Unique::key("k").scope(UniqueScope::Active), "{}");
+    let under = || unique_task(Unique::key("k").scope(UniqueScope::Active), "{}");
     let root = w.start(w.create(under()).await).await;
     w.leave_behind(&root, children(1)).await;
     assert_eq!(w.put(under()).await, Enqueued::Existing(root.id));
@@ -329,7 +329,7 @@ pub async fn other_tasks_stand_on_their_own(w: &World) {
     assert_eq!(w.leave_behind(&root, made).await, Settled::Recorded(State::Completed));
     let task = w.get(w.only("report").await).await;
     assert_eq!((task.parent, task.root, task.depth), (None, task.id, 0));
-    assert_eq!((task.priority, task.place, task.gate), (6, w.now(), Some(Gate::Open)));
+    assert_eq!((task.priority, task.position, task.gate), (6, w.now(), Some(Gate::Open)));
 }
 
 /// Leaving nothing behind is completing.
@@ -354,7 +354,7 @@ pub async fn a_waiting_parent_records_only_a_later_attempt(w: &World) {
 /// Input that no store would keep refuses the whole call, with everything else in it.
 pub async fn bad_input_among_the_children_refuses_the_whole_call(w: &World) {
     let (one, two) = (w.root().await, w.root().await);
-    let large = keyed(Unique::key("k").on_duplicate(OnDuplicate::Merge), "{}");
+    let large = unique_task(Unique::key("k").on_duplicate(OnDuplicate::Merge), "{}");
     let half = |name: &str| json(&format!(r#"{{"{name}":"{}"}}"#, "x".repeat(PAYLOAD_BYTES_MAX / 2)));
     w.create(NewTask { payload: half("a"), due: Due::After(secs(9)), ..large.clone() }).await;
     let before = w.everything().await;

@@ -3,7 +3,7 @@
 use kinfolk_core::limits::STATUS_COMMANDS_MAX;
 use kinfolk_core::{CommandName, Outcome, Retry, Status, StoreError, When};
 
-use crate::kin::{children, follow_up, status_name};
+use crate::family::{children, follow_up, status_name};
 use crate::world::{World, command, failed, later, new_task, plain_command, secs};
 
 fn mail() -> [CommandName; 1] {

@@ -5,23 +5,23 @@ use kinfolk_core::{
     Retry, RetryPolicy, Rule, Settled, State, StoreError, Suspend, Token, Unique, UniqueScope, When,
 };
 
+use crate::family::{children, children_at_once, counts, deep, follow_up, in_order, siblings, these};
 use crate::flow::{
     begun, fan_out, fan_out_of, having_made, key, listening, sleeping, step, suspend_of, under, waiting_again,
     waiting_for,
 };
-use crate::kin::{children, children_at_once, counts, deep, follow_up, in_order, siblings, these};
-use crate::world::{World, failed, keyed, new_task, plain_command, queue_name, secs};
+use crate::world::{World, failed, new_task, plain_command, queue_name, secs, unique_task};
 
 /// A suspended task waits without a worker; nothing of it is the end of an attempt.
 pub async fn a_suspended_task_waits_without_a_worker(w: &World) {
     let root = w.root().await;
     let (before, worker) = (w.get(root.id).await, w.get(root.id).await.worker.unwrap());
     w.advance(3).await;
-    w.park(waiting_for(&root, fan_out("items", 2, Rule::FailFast))).await;
+    w.suspend_and_wait(waiting_for(&root, fan_out("items", 2, Rule::FailFast))).await;
     let shown = w.get(root.id).await;
     assert_eq!((shown.state, shown.outcome, shown.gate, shown.worker), (State::Waiting, None, None, None));
     assert_eq!((shown.attempt, shown.finished_at, shown.failure, shown.result), (0, None, None, None));
-    assert_eq!((shown.place, shown.priority, shown.due), (before.place, before.priority, before.due));
+    assert_eq!((shown.position, shown.priority, shown.due), (before.position, before.priority, before.due));
     assert_eq!((shown.started_at, shown.steps, shown.signals), (before.started_at, 1, vec![]));
     assert_eq!(w.store.attempts(root.id).await.unwrap(), []);
     let workers = w.store.workers().await.unwrap();
@@ -35,7 +35,7 @@ pub async fn a_suspension_costs_no_attempt(w: &World) {
     for _ in 0..5 {
         let task = w.start(id).await;
         assert_eq!(task.attempt, 1);
-        w.park(sleeping(&task, w.now().plus(secs(10)))).await;
+        w.suspend_and_wait(sleeping(&task, w.now().plus(secs(10)))).await;
         assert_eq!(w.get(id).await.attempt, 0);
         w.advance(10).await;
     }
@@ -54,7 +54,7 @@ pub async fn everything_is_written_at_once(w: &World) {
         fan_outs: vec![fan_out("first", 2, Rule::CollectAll), fan_out("second", 3, Rule::FailFast)],
         ..having_made(suspend_of(&root), children(2))
     };
-    w.park(suspend).await;
+    w.suspend_and_wait(suspend).await;
     let history = w.history(root.id).await;
     let numbers: Vec<_> = history.fan_outs.iter().map(|fan_out| fan_out.id).collect();
     let recorded = [step("a", "1"), step("b", "2"), begun("first", numbers[0]), begun("second", numbers[1])];
@@ -67,7 +67,7 @@ pub async fn everything_is_written_at_once(w: &World) {
     assert_eq!((w.tally(root.id).await, w.claimable().await), (counts(7, 0, 0, 0), kids));
 }
 
-/// An awaited child is a child like any other: parent, root, depth, priority, place, and what it was given.
+/// An awaited child is a child like any other: parent, root, depth, priority, position, and what it was given.
 pub async fn an_awaited_child_is_a_child_like_any_other(w: &World) {
     let id = w.create(NewTask { priority: Some(7), ..new_task("mail") }).await;
     w.advance(5).await;
@@ -80,11 +80,11 @@ pub async fn an_awaited_child_is_a_child_like_any_other(w: &World) {
         timeout: Some(secs(11)),
         ..new_task("export")
     };
-    w.park(waiting_for(&root, fan_out_of("items", vec![new_task("report"), given], Rule::FailFast))).await;
+    w.suspend_and_wait(waiting_for(&root, fan_out_of("items", vec![new_task("report"), given], Rule::FailFast))).await;
     let [plain, given] = &w.store.children(root.id, 0, 10).await.unwrap()[..] else { panic!("two children") };
     assert_eq!((plain.parent, plain.root, plain.depth), (Some(root.id), root.id, 1));
-    assert_eq!((plain.priority, plain.place, plain.gate), (7, w.get(root.id).await.place, Some(Gate::Open)));
-    assert_eq!((given.priority, given.place, given.gate), (-3, plain.place, Some(Gate::Time)));
+    assert_eq!((plain.priority, plain.position, plain.gate), (7, w.get(root.id).await.position, Some(Gate::Open)));
+    assert_eq!((given.priority, given.position, given.gate), (-3, plain.position, Some(Gate::Time)));
     assert_eq!((given.queue.as_str(), given.max_attempts, given.timeout), ("bulk", 9, Some(secs(11))));
     assert_eq!((given.due, given.created_at), (w.now().plus(secs(60)), w.now()));
 }
@@ -104,13 +104,14 @@ pub async fn a_sub_task_has_its_parents_attempts_in_the_end(w: &World) {
     let suspend = waiting_for(&root, fan_out_of("items", asked, Rule::FailFast));
     let alike = fan_out_of("alike", vec![new_task("report"), new_task("report")], Rule::FailFast);
     let fan_outs = [suspend.fan_outs.clone(), vec![alike]].concat();
-    w.park(having_made(Suspend { fan_outs, ..suspend }, these([new_task("report"), new_task("export")]))).await;
+    w.suspend_and_wait(having_made(Suspend { fan_outs, ..suspend }, these([new_task("report"), new_task("export")])))
+        .await;
     let children = w.store.children(root.id, 0, 10).await.unwrap();
     let attempts: Vec<_> = children.iter().map(|child| child.max_attempts).collect();
     assert_eq!(attempts, [10, 3, 7, 3, 2, 7, 7, 7], "two that are spawned, then the sub-tasks");
     w.complete(children[0].id).await;
     let nested = w.start(children[2].id).await;
-    w.park(waiting_for(&nested, fan_out_of("items", vec![new_task("report")], Rule::FailFast))).await;
+    w.suspend_and_wait(waiting_for(&nested, fan_out_of("items", vec![new_task("report")], Rule::FailFast))).await;
     assert_eq!(w.store.children(nested.id, 0, 10).await.unwrap()[0].max_attempts, 7, "and so on down");
     assert_eq!(w.get(w.enqueue("report").await).await.max_attempts, 10);
 }
@@ -119,7 +120,7 @@ pub async fn a_sub_task_has_its_parents_attempts_in_the_end(w: &World) {
 pub async fn a_suspension_sent_again_does_nothing_twice(w: &World) {
     let root = w.root().await;
     let suspend = having_made(waiting_for(&root, fan_out("items", 1, Rule::FailFast)), children(1));
-    w.park(suspend.clone()).await;
+    w.suspend_and_wait(suspend.clone()).await;
     assert_eq!(w.suspend(suspend.clone()).await, Settled::Repeated(State::Waiting));
     let kids = w.kids(root.id).await;
     assert_eq!(kids.len(), 2);
@@ -219,7 +220,7 @@ pub async fn a_suspension_clears_suspicion(w: &World) {
     assert_eq!((w.get(id).await.strikes, task.attempt), (1, 1));
     w.advance(1).await;
     let task = w.start(id).await;
-    w.park(sleeping(&task, w.now().plus(secs(1)))).await;
+    w.suspend_and_wait(sleeping(&task, w.now().plus(secs(1)))).await;
     let shown = w.get(id).await;
     assert_eq!((shown.suspect, shown.strikes), (false, 0));
 }
@@ -229,7 +230,7 @@ pub async fn the_time_that_a_handler_ran_is_added_up(w: &World) {
     let task = w.running().await;
     assert_eq!(w.get(task.id).await.ran_before, secs(0));
     w.advance(3).await;
-    w.park(sleeping(&task, w.now().plus(secs(60)))).await;
+    w.suspend_and_wait(sleeping(&task, w.now().plus(secs(60)))).await;
     assert_eq!(w.get(task.id).await.ran_before, secs(3));
     w.advance(100).await;
     let task = w.start(task.id).await;
@@ -250,7 +251,7 @@ pub async fn the_time_that_a_handler_ran_is_added_up(w: &World) {
 /// What no store would keep is refused, for the whole call.
 pub async fn what_no_store_would_keep_is_refused(w: &World) {
     let (root, other) = (w.root().await, w.root().await);
-    let unique = keyed(Unique::key("k"), "{}");
+    let unique = unique_task(Unique::key("k"), "{}");
     let long = Key { name: "x".repeat(129), ..key("x") };
     let cases = [
         suspend_of(&root),
@@ -294,7 +295,7 @@ pub async fn a_recorded_key_is_not_taken_again(w: &World) {
 pub async fn only_its_own_fan_outs_are_awaited(w: &World) {
     let flow = w.flow(2, Rule::FailFast).await;
     let root = w.root().await;
-    w.park(having_made(sleeping(&root, w.now().plus(secs(1))), children(1))).await;
+    w.suspend_and_wait(having_made(sleeping(&root, w.now().plus(secs(1))), children(1))).await;
     w.advance(1).await;
     let root = w.start(root.id).await;
     for foreign in [flow.fan_out, FanOutId(i64::MAX), FanOutId(root.id.0)] {
@@ -317,7 +318,7 @@ pub async fn what_was_made_is_made_with_it(w: &World) {
         tasks: vec![new_task("mail")],
         ..children(2)
     };
-    w.park(having_made(sleeping(&root, w.now().plus(secs(60))), made)).await;
+    w.suspend_and_wait(having_made(sleeping(&root, w.now().plus(secs(60))), made)).await;
     assert_eq!((w.all().await.len(), w.tally(root.id).await), (5, counts(2, 0, 0, 0)));
     let follow_up = w.only("export").await;
     assert_eq!(w.gate(follow_up).await, Some(Gate::After));
@@ -334,10 +335,10 @@ pub async fn what_was_made_is_made_with_it(w: &World) {
 pub async fn later_children_queue_behind_earlier_ones(w: &World) {
     let root = w.root().await;
     let order = ChildOrder::InOrder;
-    w.park(having_made(sleeping(&root, w.now().plus(secs(1))), in_order(2, order))).await;
+    w.suspend_and_wait(having_made(sleeping(&root, w.now().plus(secs(1))), in_order(2, order))).await;
     w.advance(1).await;
     let root = w.start(root.id).await;
-    w.park(having_made(sleeping(&root, w.now().plus(secs(1))), in_order(2, order))).await;
+    w.suspend_and_wait(having_made(sleeping(&root, w.now().plus(secs(1))), in_order(2, order))).await;
     let held = Some(Gate::After);
     assert_eq!(w.gates(root.id).await, [Some(Gate::Open), held, held, held]);
     for child in w.kids(root.id).await {
@@ -347,22 +348,22 @@ pub async fn later_children_queue_behind_earlier_ones(w: &World) {
     w.advance(1).await;
     let root = w.start(root.id).await;
     let last = having_made(sleeping(&root, w.now().plus(secs(1))), in_order(2, order));
-    w.park(last).await;
+    w.suspend_and_wait(last).await;
     assert_eq!(w.gates(root.id).await[4..], [Some(Gate::Open), held], "nothing is before them");
 }
 
 /// The order given last is that of all that have not begun.
 pub async fn the_order_given_last_holds(w: &World) {
     let root = w.root().await;
-    w.park(having_made(sleeping(&root, w.now().plus(secs(1))), in_order(3, ChildOrder::InOrder))).await;
+    w.suspend_and_wait(having_made(sleeping(&root, w.now().plus(secs(1))), in_order(3, ChildOrder::InOrder))).await;
     w.advance(1).await;
     let root = w.start(root.id).await;
-    w.park(having_made(sleeping(&root, w.now().plus(secs(1))), children(1))).await;
+    w.suspend_and_wait(having_made(sleeping(&root, w.now().plus(secs(1))), children(1))).await;
     assert_eq!(w.gates(root.id).await, [Some(Gate::Open); 4]);
     w.advance(1).await;
     let root = w.start(root.id).await;
     let until_failure = in_order(2, ChildOrder::InOrderUntilFailure);
-    w.park(having_made(sleeping(&root, w.now().plus(secs(1))), until_failure)).await;
+    w.suspend_and_wait(having_made(sleeping(&root, w.now().plus(secs(1))), until_failure)).await;
     assert_eq!(w.gates(root.id).await[4..], [Some(Gate::After); 2]);
     w.let_fail(w.kids(root.id).await[0]).await;
     assert_eq!(w.states(root.id).await[4..], [State::Cancelled; 2]);
@@ -386,7 +387,7 @@ pub async fn a_suspended_child_uses_no_room(w: &World) {
     let flow = w.flow(2, Rule::CollectAll).await;
     let first = w.start(flow.kids[0]).await;
     assert_eq!(w.claimable().await, []);
-    w.park(listening(&first, "go")).await;
+    w.suspend_and_wait(listening(&first, "go")).await;
     let second = w.start(flow.kids[1]).await;
     w.signal(first.id, "go", "1").await;
     assert_eq!(w.claimable().await, []);
@@ -394,18 +395,18 @@ pub async fn a_suspended_child_uses_no_room(w: &World) {
     assert_eq!(w.claimable().await, [first.id]);
 }
 
-/// On a queue of few families a suspended root keeps its family's place.
-pub async fn a_suspended_root_keeps_its_familys_place(w: &World) {
+/// On a queue of few families a suspended root keeps its family slot.
+pub async fn a_suspended_root_keeps_its_family_slot(w: &World) {
     w.serial(1).await;
     let root = w.root().await;
     let next = w.enqueue("mail").await;
     let wait = Suspend { until: Some(w.now().plus(secs(60))), ..listening(&root, "go") };
-    w.park(wait).await;
+    w.suspend_and_wait(wait).await;
     assert_eq!(w.claimable().await, []);
     w.signal(root.id, "go", "1").await;
     assert_eq!(w.claimable().await, [root.id]);
     let root = w.start(root.id).await;
-    w.park(waiting_for(&root, fan_out("items", 1, Rule::FailFast))).await;
+    w.suspend_and_wait(waiting_for(&root, fan_out("items", 1, Rule::FailFast))).await;
     w.complete(w.kids(root.id).await[0]).await;
     assert_eq!(w.claimable().await, [root.id]);
     w.work(root.id, Outcome::Done(None)).await;
@@ -415,10 +416,10 @@ pub async fn a_suspended_root_keeps_its_familys_place(w: &World) {
 /// A key held while pending was given up at the claim; one held while active goes on through the suspension.
 pub async fn unique_keys_go_on_as_they_were(w: &World) {
     for (scope, held) in [(UniqueScope::Pending, false), (UniqueScope::Active, true)] {
-        let new = keyed(Unique::key("k").scope(scope), "{}");
+        let new = unique_task(Unique::key("k").scope(scope), "{}");
         let id = w.create(new.clone()).await;
         let task = w.start(id).await;
-        w.park(listening(&task, "go")).await;
+        w.suspend_and_wait(listening(&task, "go")).await;
         assert_eq!(w.get(id).await.unique_key.is_some(), held);
         let answer = w.put(new).await;
         assert_eq!(answer == kinfolk_core::Enqueued::Existing(id), held, "{answer:?}");
@@ -434,7 +435,7 @@ pub async fn unique_keys_go_on_as_they_were(w: &World) {
 /// Spawned children that failed while the handler went on fail it when it is done.
 pub async fn spawned_children_that_failed_fail_it_in_the_end(w: &World) {
     let root = w.root().await;
-    w.park(having_made(listening(&root, "go"), these([new_task("report")]))).await;
+    w.suspend_and_wait(having_made(listening(&root, "go"), these([new_task("report")]))).await;
     w.let_fail(w.kids(root.id).await[0]).await;
     w.signal(root.id, "go", "1").await;
     let answer = w.work(root.id, Outcome::Done(Some(crate::world::json("1")))).await;
@@ -447,17 +448,18 @@ pub async fn spawned_children_that_failed_fail_it_in_the_end(w: &World) {
 pub async fn it_waits_for_what_it_names_alone(w: &World) {
     let root = w.root().await;
     let both = vec![fan_out("first", 1, Rule::FailFast), fan_out("second", 1, Rule::FailFast)];
-    w.park(Suspend { fan_outs: both, ..suspend_of(&root) }).await;
+    w.suspend_and_wait(Suspend { fan_outs: both, ..suspend_of(&root) }).await;
     let numbers: Vec<_> = w.history(root.id).await.fan_outs.iter().map(|fan_out| fan_out.id).collect();
     let kids = w.kids(root.id).await;
     w.signal(root.id, "go", "1").await;
     assert_eq!(w.state(root.id).await, State::Waiting, "it waits for no signal");
     w.complete(kids[0]).await;
     let root = w.start(root.id).await;
-    w.park(Suspend { awaits: vec![Await { fan_out: numbers[1], wake_at: 1 }], ..listening(&root, "stop") }).await;
+    w.suspend_and_wait(Suspend { awaits: vec![Await { fan_out: numbers[1], wake_at: 1 }], ..listening(&root, "stop") })
+        .await;
     w.signal(root.id, "stop", "1").await;
     let root = w.start(root.id).await;
-    w.park(listening(&root, "third")).await;
+    w.suspend_and_wait(listening(&root, "third")).await;
     w.complete(kids[1]).await;
     assert_eq!(w.state(root.id).await, State::Waiting, "it no longer awaits the second");
 }

@@ -5,7 +5,7 @@ use kinfolk_core::{
 };
 
 use crate::grouped::{keys_of, task_of};
-use crate::world::{World, group_name, ids, json, keyed};
+use crate::world::{World, group_name, ids, json, unique_task};
 
 /// What a task waits for.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ fn unique(scope: UniqueScope) -> Unique {
 }
 
 fn of_acme(unique: Unique, payload: &str) -> NewTask {
-    NewTask { keys: keys_of(&[("tenant", "acme")]), ..keyed(unique, payload) }
+    NewTask { keys: keys_of(&[("tenant", "acme")]), ..unique_task(unique, payload) }
 }
 
 /// A task that runs, and one under a unique key that a claim has found to wait behind it.
@@ -84,7 +84,7 @@ pub async fn a_waiter_takes_its_duplicates_in(w: &World) {
     }
 }
 
-/// A waiter that is cancelled gives up its unique key and its place, and the next one under that key is let in.
+/// A waiter that is cancelled gives up its unique key and its position, and the next one under that key is let in.
 pub async fn a_cancelled_waiter_leaves_its_key_to_the_next(w: &World) {
     for wait in WAITS {
         for scope in [UniqueScope::Pending, UniqueScope::Active] {

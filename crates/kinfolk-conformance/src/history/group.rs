@@ -11,7 +11,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use kinfolk_core::inspect::Stats;
-use kinfolk_core::limits::BOUNCES_MAX;
+use kinfolk_core::limits::FAILED_TRIES_MAX;
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
     Claim, Claimed, ClaimedTask, CommandName, Explanation, Gate, GroupName, GroupRef, GroupSpec, Groups, Inspect, Json,
@@ -177,7 +177,7 @@ impl Known {
     /// A repeated claim says of a task whose group was removed meanwhile what it likes.
     fn level_claimed(&self, claim: &Claim, claimed: &mut Claimed) {
         if claim.repeated {
-            claimed.tasks.iter_mut().for_each(|task| task.keyed = false);
+            claimed.tasks.iter_mut().for_each(|task| task.holds_slots = false);
         }
         if self.rated {
             claimed.next_due = None;
@@ -242,7 +242,7 @@ impl Player<'_> {
             self.apply(&Op::Enqueue(vec![hot(groups)])).await?;
             self.apply(&claim).await?;
         }
-        for round in 0..2 * usize::from(BOUNCES_MAX) + 2 {
+        for round in 0..2 * usize::from(FAILED_TRIES_MAX) + 2 {
             let side = [TENANT, MESSAGE][round % 2];
             self.apply(&Op::Enqueue(vec![hot(&[side])])).await?;
             let holder = |task: &&ClaimedTask| task.keys.get(&group_name(side)) == Some(HOT) && task.keys.0.len() == 1;
@@ -276,7 +276,7 @@ impl Player<'_> {
         level(&mut model);
         if let (Ok(store), Ok(model)) = (&mut store, &model) {
             // A hint too many costs a look, and no more.
-            store.tasks.iter_mut().zip(&model.tasks).for_each(|(store, model)| store.keyed &= model.keyed);
+            store.tasks.iter_mut().zip(&model.tasks).for_each(|(store, model)| store.holds_slots &= model.holds_slots);
         }
         self.same("claim", &model, &store)?;
         if let (Some((next_due, taken)), Some(latest)) = (given, latest)

@@ -25,16 +25,16 @@ pub use play::Difference;
 /// Histories played when nobody asks for another number.
 const HISTORIES: u64 = 2_000;
 
-/// Plays histories on stores, one lane for each, and panics with a shrunk history at the first difference. `package` is
+/// Plays histories on stores, side by side, and panics with a shrunk history at the first difference. `package` is
 /// the crate whose test this is, for the command that plays a history again.
-pub async fn run(package: &str, lanes: Vec<Arc<dyn TestStore>>) {
+pub async fn run(package: &str, fixtures: Vec<Arc<dyn TestStore>>) {
     let (first, count) = match seed_asked_for() {
         Some(seed) => (seed, 1),
         None => (0, number("KINFOLK_HISTORIES").unwrap_or(HISTORIES)),
     };
     let next = Arc::new(AtomicU64::new(first));
     let mut playing = tokio::task::JoinSet::new();
-    for lane in lanes {
+    for fixture in fixtures {
         let next = next.clone();
         playing.spawn(async move {
             loop {
@@ -43,16 +43,16 @@ pub async fn run(package: &str, lanes: Vec<Arc<dyn TestStore>>) {
                     return Ok(());
                 }
                 let history = tree(seed).current();
-                if play::play(&*lane, model(None), &history).await.is_err() {
-                    return Err((seed, lane));
+                if play::play(&*fixture, model(None), &history).await.is_err() {
+                    return Err((seed, fixture));
                 }
             }
         });
     }
-    while let Some(lane) = playing.join_next().await {
-        match lane {
+    while let Some(fixture) = playing.join_next().await {
+        match fixture {
             Ok(Ok(())) => {}
-            Ok(Err((seed, lane))) => match difference(&*lane, seed, None).await {
+            Ok(Err((seed, fixture))) => match difference(&*fixture, seed, None).await {
                 Some(found) => panic!("{}", report(package, seed, &found)),
                 None => panic!("history {seed} differed once and not again: its answers depend on something else"),
             },
@@ -166,7 +166,7 @@ mod tests {
         Bug::DepthIsIgnored,
         Bug::ChildLimitIsIgnored,
         Bug::WaitingHoldsASlot,
-        Bug::YieldKeepsThePlace,
+        Bug::YieldKeepsTheFamilySlot,
         Bug::SkippedFollowUpRuns,
         Bug::SkippedFollowUpStaysAway,
         Bug::SpoilersAreForgotten,

@@ -328,7 +328,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
         1 => Just(failed(FailureKind::Panic, Retry::Never)),
         1 => Just(failed(FailureKind::Validation, Retry::Policy)),
         1 => prop_oneof![Just(0u64), Just(5)].prop_map(|secs| Outcome::Snooze(Duration::from_secs(secs))),
-        1 => prop_oneof![Just(0u64), Just(5)].prop_map(|secs| Outcome::YieldPlace(Duration::from_secs(secs))),
+        1 => prop_oneof![Just(0u64), Just(5)].prop_map(|secs| Outcome::YieldFamilySlot(Duration::from_secs(secs))),
         1 => Just(Outcome::Release),
         1 => Just(Outcome::Cancelled),
     ]

@@ -240,12 +240,12 @@ impl Player<'_> {
         let mut settles: Vec<Settle> = Vec::new();
         for (task, end) in ends {
             let sibling = |other: &Settle| task.parent.is_some() && task.parent == parents.get(&other.task).copied();
-            let kin = |other: &Settle| {
+            let related = |other: &Settle| {
                 above(task.id).any(|id| id == other.task)
                     || above(other.task).any(|id| id == task.id)
                     || (sibling(other) && (end.made.is_some() || other.made.is_some()))
             };
-            if !settles.iter().any(kin) {
+            if !settles.iter().any(related) {
                 settles.push(settle_of(task, end, self.now, &self.known));
             }
         }
@@ -362,10 +362,10 @@ impl Player<'_> {
         same!(self, check)
     }
 
-    pub(super) fn nth(&self, place: usize) -> TaskId {
+    pub(super) fn nth(&self, index: usize) -> TaskId {
         // One past the end is a task that never was.
         let count = self.tasks.len() + 1;
-        self.tasks.get(place % count).copied().unwrap_or(TaskId(i64::MAX))
+        self.tasks.get(index % count).copied().unwrap_or(TaskId(i64::MAX))
     }
 
     pub(super) fn same<T: Debug + PartialEq>(

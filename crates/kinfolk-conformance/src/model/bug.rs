@@ -8,7 +8,7 @@ pub enum Bug {
     /// A snooze uses up an attempt.
     SnoozeCostsAnAttempt,
     /// A retried task goes to the end of the line.
-    RetryLosesThePlace,
+    RetryLosesThePosition,
     /// A recovered task holds its unique key again.
     RecoveryRegainsTheKey,
     /// A worker gets as many suspects as it asks for.
@@ -48,7 +48,7 @@ pub enum Bug {
     /// A child's priority is its command's.
     ChildPriorityFromTheCommand,
     /// A child stands at the end of the line.
-    ChildLosesThePlace,
+    ChildLosesThePosition,
     /// A family grows deeper than its queue allows.
     DepthIsIgnored,
     /// A claim starts more families than the queue allows.
@@ -57,8 +57,8 @@ pub enum Bug {
     ChildLimitIsIgnored,
     /// Children that wait for their own children use up the queue's child limit.
     WaitingHoldsASlot,
-    /// A root that yields its place keeps it.
-    YieldKeepsThePlace,
+    /// A root that yields its family slot keeps it.
+    YieldKeepsTheFamilySlot,
     /// A follow-up starts before its family has settled.
     FollowUpOpensEarly,
     /// A follow-up does not wait for the second family that asks for it.
@@ -94,7 +94,7 @@ pub enum Bug {
     /// A resumption uses up an attempt.
     ResumptionCostsAnAttempt,
     /// A resumed task goes to the end of the line.
-    ResumptionLosesThePlace,
+    ResumptionLosesThePosition,
     /// A fan-out's deadline does not resume its handler.
     DeadlineDoesNotWake,
     /// A fan-out is given up before its deadline.
@@ -149,7 +149,7 @@ pub enum Bug {
     DeclarationCountsNothing,
     /// A task with a strike is open again at once.
     StrikeCostsNoTime,
-    /// A note of what a worker did that is sent again counts again.
+    /// A record of what a worker did that is sent again counts again.
     RepeatedNoteCountsTwice,
     /// A suspect that an operator has cleared runs apart from others still.
     AcquittedTaskStaysASuspect,
@@ -164,7 +164,7 @@ impl Bug {
     pub const ALL: [Self; 77] = [
         Self::StaleSettleGoesThrough,
         Self::SnoozeCostsAnAttempt,
-        Self::RetryLosesThePlace,
+        Self::RetryLosesThePosition,
         Self::RecoveryRegainsTheKey,
         Self::SuspectsComeTogether,
         Self::CompletionBeatsCancel,
@@ -184,12 +184,12 @@ impl Bug {
         Self::RepeatMakesTwice,
         Self::RefusalMakesTheRest,
         Self::ChildPriorityFromTheCommand,
-        Self::ChildLosesThePlace,
+        Self::ChildLosesThePosition,
         Self::DepthIsIgnored,
         Self::FamilyLimitIsIgnored,
         Self::ChildLimitIsIgnored,
         Self::WaitingHoldsASlot,
-        Self::YieldKeepsThePlace,
+        Self::YieldKeepsTheFamilySlot,
         Self::FollowUpOpensEarly,
         Self::FollowUpForgetsTheSecondFamily,
         Self::SkippedFollowUpRuns,
@@ -207,7 +207,7 @@ impl Bug {
         Self::SuspensionBeatsCancel,
         Self::WhatIsThereAlreadyIsMissed,
         Self::ResumptionCostsAnAttempt,
-        Self::ResumptionLosesThePlace,
+        Self::ResumptionLosesThePosition,
         Self::DeadlineDoesNotWake,
         Self::ExpiryComesEarly,
         Self::ExpiryLeavesChildrenRunning,

@@ -17,7 +17,7 @@ impl Engine {
         let now = self.now;
         let task = &mut self.row_mut(id).task;
         if task.gate == Some(Gate::Time) && task.due > now {
-            (task.due, task.place) = (now, task.place.min(now));
+            (task.due, task.position) = (now, task.position.min(now));
         }
         self.task(id).ok_or_else(|| StoreError::not_found("task", id))
     }

@@ -1,4 +1,4 @@
-//! Taking tasks to run: what is due opens, families get their places, and the line is walked along.
+//! Taking tasks to run: what is due opens, families get their slots, and the line is walked along.
 
 use std::collections::HashMap;
 
@@ -33,7 +33,7 @@ impl Engine {
         for (id, needs) in picked {
             self.take_slots(id, needs);
             self.start(id, claim);
-            self.note_started(self.tasks[&id].task.command.clone());
+            self.tell_statuses(self.tasks[&id].task.command.clone());
         }
         Ok(self.claimed(&taken, claim))
     }
@@ -51,7 +51,7 @@ impl Engine {
         }
         let mut families = self.room_for_families(&claim.queue);
         let mut children = self.room_for_children(&claim.queue);
-        let (mut taken, mut parked) = (Vec::new(), Vec::new());
+        let (mut taken, mut blocked) = (Vec::new(), Vec::new());
         let mut rooms = HashMap::new();
         let (mut line, mut turn) = (self.line(mine), self.latest_turn(&claim.queue));
         while taken.len() < claim.limit.min(CLAIM_BATCH_MAX) {
@@ -69,7 +69,7 @@ impl Engine {
             }
             let needs = self.needs(id);
             if let Err(behind) = self.look_at(id, &needs, &mut rooms) {
-                parked.extend(behind.map(|key| (id, key)));
+                blocked.extend(behind.map(|key| (id, key)));
                 continue;
             }
             let child = row.task.parent.is_some();
@@ -78,13 +78,13 @@ impl Engine {
             children -= usize::from(child);
             taken.push((id, needs));
         }
-        for (id, key) in parked {
-            self.park(id, key);
+        for (id, key) in blocked {
+            self.block(id, key);
         }
         taken
     }
 
-    /// Families that a repair has set going again get a place before new ones do.
+    /// Families that a repair has set going again get a family slot before new ones do.
     fn admit(&mut self, queue: &QueueName) {
         let mut room = self.room_for_families(queue);
         for root in self.line(|row| row.task.state == State::Waiting && row.task.parent.is_none()) {
@@ -97,7 +97,7 @@ impl Engine {
         }
     }
 
-    /// Opens the members of a family that had to wait for its place among those at work.
+    /// Opens the members of a family that had to wait for its family slot.
     pub(super) fn open_limited(&mut self, root: TaskId) {
         for id in self.subtree(root) {
             if self.tasks[&id].task.gate == Some(Gate::Limit) && self.tasks[&id].behind.is_none() {
@@ -124,7 +124,7 @@ impl Engine {
     /// Tasks that match, in the order in which they are claimed.
     pub(super) fn line(&self, matches: impl Fn(&Row) -> bool) -> Vec<TaskId> {
         let rows = self.tasks.values().filter(|row| matches(row));
-        let mut line: Vec<_> = rows.map(|row| (row.task.priority, row.task.place, row.task.id)).collect();
+        let mut line: Vec<_> = rows.map(|row| (row.task.priority, row.task.position, row.task.id)).collect();
         line.sort_unstable();
         line.into_iter().map(|(_, _, id)| id).collect()
     }
@@ -160,7 +160,7 @@ impl Engine {
         row.task.state = State::Running;
         row.task.gate = None;
         row.behind = None;
-        row.bounces = 0;
+        row.failed_tries = 0;
         row.task.attempt += 1;
         row.task.started_at = Some(now);
         row.task.worker = Some(claim.worker);
@@ -174,7 +174,7 @@ impl Engine {
         let task = |id: &TaskId| {
             let task = &self.tasks[id].task;
             ClaimedTask {
-                keyed: self.holds_slots(*id),
+                holds_slots: self.holds_slots(*id),
                 keys: task.keys.clone(),
                 waited: (self.tasks[id].runs == 1).then(|| task.started_at.unwrap_or(self.now).since(task.due)),
                 id: *id,

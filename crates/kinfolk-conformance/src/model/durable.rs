@@ -4,7 +4,7 @@ use kinfolk_core::limits::{PAYLOAD_BYTES_MAX, SETTLE_BATCH_MAX, SIGNALS_KEPT_MAX
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
     Checkpoint, InputError, Json, Key, Record, Recorded, Report, SignalName, Signalled, State, StepKind, StoreError,
-    Taken, TaskId, Token,
+    TakenSignal, TaskId, Token,
 };
 
 use super::{Bug, Engine};
@@ -51,11 +51,17 @@ impl Engine {
         Ok(())
     }
 
-    pub(super) fn take_signal(&mut self, id: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<Taken> {
+    pub(super) fn take_signal(
+        &mut self,
+        id: TaskId,
+        token: Token,
+        key: &Key,
+        name: &SignalName,
+    ) -> Answer<TakenSignal> {
         let step = |value| Checkpoint { key: key.clone(), kind: StepKind::Signal, digest: String::new(), value };
         Record { task: id, token, checkpoints: vec![step(Json::null())] }.check()?;
         if !self.runs_under(id, token) {
-            return Ok(Taken::Stale);
+            return Ok(TakenSignal::Stale);
         }
         let row = &self.tasks[&id];
         if let Some(before) = row.checkpoints.iter().find(|before| before.key == *key) {
@@ -63,17 +69,17 @@ impl Engine {
                 return Err(already_recorded(id, key));
             }
             let taken: Vec<Json> = before.value.to()?;
-            return Ok(taken.into_iter().next().map_or(Taken::Nothing, Taken::Signal));
+            return Ok(taken.into_iter().next().map_or(TakenSignal::Nothing, TakenSignal::Signal));
         }
         let mut kept = row.kept.iter().enumerate().filter(|(_, (kept, _))| kept == name);
         let next = if self.has(Bug::LatestSignalComesFirst) { kept.next_back() } else { kept.next() };
-        let Some((place, (_, value))) = next else { return Ok(Taken::Nothing) };
+        let Some((index, (_, value))) = next else { return Ok(TakenSignal::Nothing) };
         let value = value.clone();
         self.whole(|engine| engine.record_all(id, &[step(Json::of(&[&value])?)]))?;
         if !self.has(Bug::SignalIsTakenTwice) {
-            self.row_mut(id).kept.remove(place);
+            self.row_mut(id).kept.remove(index);
         }
-        Ok(Taken::Signal(value))
+        Ok(TakenSignal::Signal(value))
     }
 
     pub(super) fn report(&mut self, id: TaskId, token: Token, report: &Report) -> Answer<bool> {

@@ -91,9 +91,9 @@ impl Engine {
             let roots: Vec<_> = entries.filter(|(_, entry)| entry.ended.is_none()).map(|(root, _)| *root).collect();
             return (!roots.is_empty()).then(|| Reason::Families { roots: first(roots) });
         };
-        let open: Vec<_> = self.spawned_by(parent).into_iter().filter(|kin| self.is_open(*kin)).collect();
-        let before = open.iter().rfind(|kin| self.tasks[kin].nth < row.nth);
-        let after = open.iter().find(|kin| self.tasks[kin].nth > row.nth);
+        let open: Vec<_> = self.spawned_by(parent).into_iter().filter(|sibling| self.is_open(*sibling)).collect();
+        let before = open.iter().rfind(|sibling| self.tasks[sibling].nth < row.nth);
+        let after = open.iter().find(|sibling| self.tasks[sibling].nth > row.nth);
         before.or(after).map(|task| Reason::Sibling { task: *task })
     }
 
@@ -190,9 +190,11 @@ impl Engine {
     fn before(&self, id: TaskId) -> u64 {
         let task = &self.tasks[&id].task;
         let line = self.line(|row| row.task.gate == Some(Gate::Open) && row.task.queue == task.queue);
-        let mine = (task.priority, task.place, id);
-        let ahead =
-            line.iter().map(|id| &self.tasks[id].task).filter(|other| (other.priority, other.place, other.id) < mine);
+        let mine = (task.priority, task.position, id);
+        let ahead = line
+            .iter()
+            .map(|id| &self.tasks[id].task)
+            .filter(|other| (other.priority, other.position, other.id) < mine);
         ahead.take(PAGE_MAX).count() as u64
     }
 

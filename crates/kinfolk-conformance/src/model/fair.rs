@@ -5,7 +5,7 @@ use kinfolk_core::{GroupName, QueueName, TaskId};
 use super::{Bug, Engine, Row};
 
 impl Engine {
-    /// The next task that a claim looks at, taken out of its line, which is in the order of priority, place and number. A
+    /// The next task that a claim looks at, taken out of its line, which is in the order of priority, position and number. A
     /// task without room in its lane, or a suspect that the worker may not take, is passed over, and its value keeps its turn. `turn`: the value of the last one.
     pub(super) fn next_in_line(
         &self,

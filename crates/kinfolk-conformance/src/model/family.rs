@@ -132,7 +132,7 @@ impl Engine {
         self.end(id, state, failure);
     }
 
-    /// Opens the gate of a pending task, as far as the time and its family's place among those at work allow.
+    /// Opens the gate of a pending task, as far as the time and its family slot allow.
     pub(super) fn open(&mut self, id: TaskId) {
         let task = &self.tasks[&id].task;
         let gate = if task.parent.is_some() && !self.may_work(task.root) {

@@ -115,8 +115,8 @@ impl Engine {
         if self.has(Bug::ResumptionCostsAnAttempt) {
             self.row_mut(id).task.attempt += 1;
         }
-        if self.has(Bug::ResumptionLosesThePlace) {
-            self.row_mut(id).task.place = self.now;
+        if self.has(Bug::ResumptionLosesThePosition) {
+            self.row_mut(id).task.position = self.now;
         }
         self.open(id);
     }
@@ -186,7 +186,7 @@ impl Engine {
     }
 
     fn all_results(&self, id: FanOutId) -> Vec<ChildResult> {
-        let place = |nth| self.fan_outs[&id].ended.iter().position(|ended| *ended == nth);
+        let ended = |nth| self.fan_outs[&id].ended.iter().position(|ended| *ended == nth);
         let result = |child: TaskId| {
             let row = &self.tasks[&child];
             ChildResult {
@@ -194,7 +194,7 @@ impl Engine {
                 index: row.nth,
                 task: child,
                 state: row.task.state,
-                ended: place(row.nth).map(|place| u32::try_from(place).expect("few enough")),
+                ended: ended(row.nth).map(|ended| u32::try_from(ended).expect("few enough")),
                 result: row.task.result.clone(),
                 failure: row.task.failure.clone(),
                 attempt: row.task.attempt,

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::slice;
 use std::time::Duration;
 
-use kinfolk_core::admit::{self, Need, Room};
-use kinfolk_core::limits::{BOUNCES_MAX, DELAY_MAX};
+use kinfolk_core::admit::{self, KeyRoom, Need};
+use kinfolk_core::limits::{DELAY_MAX, FAILED_TRIES_MAX};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
     CommandName, Gate, GroupName, GroupRef, GroupSpec, Groups, InputError, Keys, NewTask, Rate, Rejection, Setting,
@@ -57,12 +57,12 @@ impl GroupRow {
         self.held.get(key).into_iter().flatten().copied().collect()
     }
 
-    fn room(&self, key: &str, now: Timestamp) -> Room {
+    fn room(&self, key: &str, now: Timestamp) -> KeyRoom {
         let held = self.holders(key).len() as u64;
         let spent = self.spent.get(key).copied().unwrap_or_default();
         let paused = spent.paused_until.is_some_and(|until| until > now);
         let starts = self.rate(key).map(|rate| admit::starts(rate, spent.until, now));
-        Room {
+        KeyRoom {
             slots: self.limit(key).map(|limit| u64::from(limit).saturating_sub(held)),
             starts: if paused { Some(0) } else { starts },
             kept_for: self.kept_for.as_ref().filter(|(_, kept)| kept == key).map(|(task, _)| *task),
@@ -109,7 +109,7 @@ impl Engine {
         self.declared.insert(command.clone(), wanted);
         self.drop_undeclared();
         if !self.has(Bug::DeclarationCountsNothing) {
-            self.enter_running();
+            self.count_running();
         }
     }
 
@@ -124,7 +124,7 @@ impl Engine {
 
     /// What runs holds a slot of each of its keys, also where its command has come to declare the group only now, or where
     /// the one above it that held it for the family does so no longer.
-    fn enter_running(&mut self) {
+    fn count_running(&mut self) {
         let running = self.tasks.values().filter(|row| row.task.state == State::Running).map(|row| row.task.id);
         let needs = |id| self.needs(id).into_iter().filter(|need| need.takes_slot).map(move |need| (need.key, id));
         for ((group, key), id) in running.flat_map(needs).collect::<Vec<_>>() {
@@ -236,7 +236,7 @@ impl Engine {
         std::iter::successors(parent(&id), parent).collect()
     }
 
-    pub(super) fn room(&self, (group, key): &KeyOf) -> Room {
+    pub(super) fn room(&self, (group, key): &KeyOf) -> KeyRoom {
         let early = Duration::from_secs(u64::from(self.has(Bug::RateRefillsEarly)));
         let mut room = self.groups[group].room(key, self.now.plus(early));
         if self.has(Bug::OneSlotTooMany) {
@@ -268,7 +268,7 @@ impl Engine {
         &self,
         id: TaskId,
         needs: &[Need<KeyOf>],
-        rooms: &mut HashMap<KeyOf, Room>,
+        rooms: &mut HashMap<KeyOf, KeyRoom>,
     ) -> Result<(), Option<KeyOf>> {
         for need in needs {
             rooms.entry(need.key.clone()).or_insert_with(|| self.room(&need.key));
@@ -282,10 +282,10 @@ impl Engine {
     }
 
     /// Lets a task wait behind a key. One that was sent from one to another often enough has room kept on all its keys.
-    pub(super) fn park(&mut self, id: TaskId, key: KeyOf) {
+    pub(super) fn block(&mut self, id: TaskId, key: KeyOf) {
         let row = self.row_mut(id);
         row.task.gate = Some(Gate::Limit);
-        row.bounces += u16::from(row.behind.as_ref() != Some(&key));
+        row.failed_tries += u16::from(row.behind.as_ref() != Some(&key));
         row.behind = Some(key);
         let needs = self.needs(id);
         if self.has(Bug::BlockedTaskTakesSlots) {
@@ -297,7 +297,7 @@ impl Engine {
         let others = needs.iter().filter_map(|need| self.groups[&need.key.0].kept_for.as_ref().map(|(task, _)| *task));
         let others: BTreeSet<_> = others.collect();
         let taken = others.iter().any(|other| *other == id || self.keeps_room(*other));
-        if self.tasks[&id].bounces >= BOUNCES_MAX && !taken && !self.has(Bug::NoRoomIsKept) {
+        if self.tasks[&id].failed_tries >= FAILED_TRIES_MAX && !taken && !self.has(Bug::NoRoomIsKept) {
             for row in self.groups.values_mut() {
                 row.kept_for = row.kept_for.take().filter(|(other, _)| !others.contains(other));
             }
@@ -366,7 +366,7 @@ impl Engine {
 }
 
 /// Whether a key alone would let a task start.
-pub(super) fn lets_in(room: Room, task: TaskId, need: &Need<KeyOf>) -> bool {
+pub(super) fn lets_in(room: KeyRoom, task: TaskId, need: &Need<KeyOf>) -> bool {
     let mut rooms = HashMap::from([(need.key.clone(), room)]);
     admit::admit(task, slice::from_ref(need), &mut rooms).is_ok()
 }

@@ -106,7 +106,7 @@ impl Engine {
                 *counts.entry((task.queue.clone(), task.command.clone(), task.state)).or_insert(0) += 1;
             }
             if task.gate == Some(Gate::Open) {
-                let mine = (task.priority, task.place);
+                let mine = (task.priority, task.position);
                 let head = heads.entry(task.queue.clone()).or_insert(mine);
                 *head = mine.min(*head);
             }
@@ -116,7 +116,7 @@ impl Engine {
         let mut stats = Stats {
             now: self.now,
             counts: counts.into_iter().map(count).collect(),
-            oldest_open: heads.into_iter().map(|(queue, (_, place))| (queue, place)).collect(),
+            oldest_open: heads.into_iter().map(|(queue, (_, position))| (queue, position)).collect(),
             workers: self.workers.values().filter(|worker| worker.lease_until >= self.now).count() as u64,
             more,
             fan_outs,

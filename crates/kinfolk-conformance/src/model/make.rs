@@ -3,7 +3,7 @@
 use kinfolk_core::store::Answer;
 use kinfolk_core::{ChildOrder, Failure, FollowUp, Gate, Made, NewTask, QueueName, Rejection, State, TaskId, When};
 
-use super::produce::{Birth, Kin};
+use super::produce::{Birth, ChildOf};
 use super::{Bug, Engine, Entry};
 
 impl Engine {
@@ -78,7 +78,7 @@ impl Engine {
         deep.then(|| Rejection::TooDeep(home.clone()))
     }
 
-    /// A child takes its parent's priority and its root's place. In order, only the first may start at once.
+    /// A child takes its parent's priority and its root's position. In order, only the first may start at once.
     fn make_child(&mut self, parent: TaskId, maker: TaskId, new: &NewTask) -> Answer<()> {
         if self.rejection(new).is_some() {
             return Ok(());
@@ -89,20 +89,21 @@ impl Engine {
         }
         let spawned = self.spawned_by(parent);
         let behind = self.tasks[&parent].order != ChildOrder::Together && spawned.iter().any(|id| self.is_open(*id));
-        let kin = Kin { parent, fan_out: None, nth: u32::try_from(spawned.len()).expect("few enough") };
-        self.insert_child(new, maker, kin, behind.then_some(Gate::After));
+        let child_of = ChildOf { parent, fan_out: None, nth: u32::try_from(spawned.len()).expect("few enough") };
+        self.insert_child(new, maker, child_of, behind.then_some(Gate::After));
         Ok(())
     }
 
-    pub(super) fn insert_child(&mut self, new: &NewTask, maker: TaskId, kin: Kin, gate: Option<Gate>) {
-        let row = &self.tasks[&kin.parent];
-        let place = self.tasks[&row.task.root].task.place;
-        let mut birth = Birth { priority: row.task.priority, place, gate, maker: Some(maker), kin: Some(kin) };
+    pub(super) fn insert_child(&mut self, new: &NewTask, maker: TaskId, child_of: ChildOf, gate: Option<Gate>) {
+        let row = &self.tasks[&child_of.parent];
+        let position = self.tasks[&row.task.root].task.position;
+        let mut birth =
+            Birth { priority: row.task.priority, position, gate, maker: Some(maker), child_of: Some(child_of) };
         if self.has(Bug::ChildPriorityFromTheCommand) {
             birth.priority = self.commands[&new.command].priority;
         }
-        if self.has(Bug::ChildLosesThePlace) {
-            birth.place = new.due.at(self.now).max(self.now);
+        if self.has(Bug::ChildLosesThePosition) {
+            birth.position = new.due.at(self.now).max(self.now);
         }
         self.insert(new, birth);
     }
@@ -129,9 +130,9 @@ impl Engine {
                 holder
             }
             None => {
-                let place = self.tasks[&root].task.place;
+                let position = self.tasks[&root].task.position;
                 let gate = Some(Gate::After);
-                let id = self.insert(new, Birth { priority, place, gate, maker: Some(maker), kin: None });
+                let id = self.insert(new, Birth { priority, position, gate, maker: Some(maker), child_of: None });
                 let made = &mut self.row_mut(id).task;
                 (made.made_by, made.follows) = (Some(maker), Some(root));
                 id

@@ -117,13 +117,13 @@ struct Row {
     /// Signals that nobody has taken yet, oldest first.
     kept: Vec<(SignalName, Json)>,
     /// It has been suspended at least once.
-    parked: bool,
-    /// It is a root whose family holds a place in its queue's family limit.
+    was_suspended: bool,
+    /// It is a root whose family holds a family slot of its queue.
     at_work: bool,
     /// The key that it waits behind since a claim found no room under it.
     behind: Option<group::KeyOf>,
     /// How often it was sent from one key to another.
-    bounces: u16,
+    failed_tries: u16,
 }
 
 /// A family that a follow-up waits for.
@@ -141,8 +141,8 @@ struct WorkerRow {
     started_at: Timestamp,
     lease_until: Timestamp,
     steady_since: Timestamp,
-    /// The number of its last note of what it did.
-    noted: u64,
+    /// The number of its last record of what it did.
+    minutes_recorded: u64,
 }
 
 impl Engine {
@@ -227,7 +227,7 @@ impl Row {
         self.task.gate = None;
         self.task.worker = None;
         self.behind = None;
-        self.bounces = 0;
+        self.failed_tries = 0;
         self.task.signals.clear();
         self.task.failure = failure;
         self.task.finished_at = Some(now);

@@ -18,18 +18,18 @@ pub(super) struct Birth {
     /// Its priority, unless it was given one.
     pub(super) priority: i32,
     /// Where it stands in line.
-    pub(super) place: Timestamp,
+    pub(super) position: Timestamp,
     /// What holds it, if not the time.
     pub(super) gate: Option<Gate>,
     /// The task whose handler makes it, if one does.
     pub(super) maker: Option<TaskId>,
     /// Where it stands in a family, if it is a child.
-    pub(super) kin: Option<Kin>,
+    pub(super) child_of: Option<ChildOf>,
 }
 
 /// Where a child stands in its family.
 #[derive(Clone, Copy)]
-pub(super) struct Kin {
+pub(super) struct ChildOf {
     pub(super) parent: TaskId,
     /// The fan-out it belongs to, if a handler awaits it.
     pub(super) fan_out: Option<FanOutId>,
@@ -79,8 +79,8 @@ impl Engine {
             return self.duplicate(holder, new);
         }
         let priority = self.commands[&new.command].priority;
-        let place = new.due.at(self.now).max(self.now);
-        Ok(Enqueued::Created(self.insert(new, Birth { priority, place, gate: None, maker, kin: None })))
+        let position = new.due.at(self.now).max(self.now);
+        Ok(Enqueued::Created(self.insert(new, Birth { priority, position, gate: None, maker, child_of: None })))
     }
 
     /// Why no such task can be.
@@ -103,8 +103,8 @@ impl Engine {
         let id = self.next_id();
         let command = &self.commands[&new.command];
         let due = new.due.at(self.now);
-        let parent = birth.kin.map(|kin| &self.tasks[&kin.parent].task);
-        let is_awaited = birth.kin.is_some_and(|kin| kin.fan_out.is_some());
+        let parent = birth.child_of.map(|child_of| &self.tasks[&child_of.parent].task);
+        let is_awaited = birth.child_of.is_some_and(|child_of| child_of.fan_out.is_some());
         let hands_down = is_awaited && !self.has(Bug::SubTaskForgetsItsParentsAttempts);
         let awaited = parent.filter(|_| hands_down).map(|parent| parent.max_attempts);
         let task = Task {
@@ -116,7 +116,7 @@ impl Engine {
             gate: birth.gate.or(Some(if due > self.now { Gate::Time } else { Gate::Open })),
             priority: new.priority.unwrap_or(birth.priority),
             due,
-            place: birth.place,
+            position: birth.position,
             attempt: 0,
             max_attempts: new.max_attempts.unwrap_or_else(|| command.retry.attempts(awaited)),
             timeout: new.timeout.or(command.timeout),
@@ -138,8 +138,8 @@ impl Engine {
             root: parent.map_or(id, |parent| parent.root),
             depth: parent.map_or(0, |parent| parent.depth + 1),
             // Spawned children are in the fan-out that has their parent's number.
-            fan_out: birth.kin.map(|kin| kin.fan_out.unwrap_or(FanOutId(kin.parent.0))),
-            index: birth.kin.map(|kin| kin.nth),
+            fan_out: birth.child_of.map(|child_of| child_of.fan_out.unwrap_or(FanOutId(child_of.parent.0))),
+            index: birth.child_of.map(|child_of| child_of.nth),
             made_by: None,
             follows: None,
             label_path: None,
@@ -158,16 +158,16 @@ impl Engine {
             waited_for: BTreeMap::new(),
             done_at_once: None,
             ran_by: None,
-            nth: birth.kin.map_or(0, |kin| kin.nth),
-            fan_out: birth.kin.and_then(|kin| kin.fan_out),
+            nth: birth.child_of.map_or(0, |child_of| child_of.nth),
+            fan_out: birth.child_of.and_then(|child_of| child_of.fan_out),
             order: ChildOrder::Together,
             checkpoints: Vec::new(),
             recorded_at: Vec::new(),
             kept: Vec::new(),
-            parked: false,
+            was_suspended: false,
             at_work: false,
             behind: None,
-            bounces: 0,
+            failed_tries: 0,
         };
         if let Some(parent) = row.task.parent {
             self.kids.entry(parent).or_default().insert(id);

@@ -64,7 +64,7 @@ impl Engine {
         let has_children = !self.children_of(id).is_empty();
         match (row.task.state, row.task.outcome) {
             (State::Failed, Some(_)) => self.wait_again(id, done),
-            (State::Cancelled, _) if has_children && !row.parked => self.wait_again(id, done),
+            (State::Cancelled, _) if has_children && !row.was_suspended => self.wait_again(id, done),
             (State::Failed | State::Cancelled, _) => self.begin_again(id, done),
             _ => return false,
         }
@@ -161,7 +161,7 @@ impl Engine {
         row.wake_at = u32::try_from(children.len()).ok();
     }
 
-    /// Pending as if it had never run, at its old place.
+    /// Pending as if it had never run, at its old position.
     fn start_afresh(&mut self, id: TaskId) {
         let now = self.now;
         let row = self.row_mut(id);

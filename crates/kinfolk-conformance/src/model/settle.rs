@@ -55,7 +55,8 @@ impl Engine {
             return Ok(if self.has(Bug::RepeatIsStale) { Settled::Stale } else { Settled::Repeated(state) });
         }
         let mut next = decide::settle(&self.facts(settle.task), &settle.outcome);
-        if self.has(Bug::SnoozeCostsAnAttempt) && matches!(settle.outcome, Outcome::Snooze(_) | Outcome::YieldPlace(_))
+        if self.has(Bug::SnoozeCostsAnAttempt)
+            && matches!(settle.outcome, Outcome::Snooze(_) | Outcome::YieldFamilySlot(_))
         {
             next.attempt += 1;
         }
@@ -93,8 +94,8 @@ impl Engine {
 
     /// Writes down the end of an attempt and moves the task to where it goes next.
     pub(super) fn carry_out(&mut self, id: TaskId, outcome: &Outcome, next: &Next) {
-        let (now, displaced) = (self.now, self.has(Bug::RetryLosesThePlace));
-        let keeps = self.has(Bug::YieldKeepsThePlace) || self.tally_of(id).open() > 0;
+        let (now, displaced) = (self.now, self.has(Bug::RetryLosesThePosition));
+        let keeps = self.has(Bug::YieldKeepsTheFamilySlot) || self.tally_of(id).open() > 0;
         let row = self.row_mut(id);
         let failure = match outcome {
             Outcome::Failed { failure, .. } => Some(failure.clone()),
@@ -114,9 +115,9 @@ impl Engine {
                 row.task.due = now.plus(next.delay);
                 row.task.failure = failure.or(row.task.failure.take());
                 if displaced && matches!(outcome, Outcome::Failed { .. }) {
-                    row.task.place = row.task.due;
+                    row.task.position = row.task.due;
                 }
-                row.at_work &= !matches!(outcome, Outcome::YieldPlace(_)) || keeps;
+                row.at_work &= !matches!(outcome, Outcome::YieldFamilySlot(_)) || keeps;
             }
         }
         if let Some((attempt, failure)) = logged {

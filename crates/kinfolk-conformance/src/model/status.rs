@@ -39,7 +39,7 @@ impl Engine {
     }
 
     /// A task of this command was started: who watches it is told, even if it ends before the next look.
-    pub(super) fn note_started(&mut self, command: CommandName) {
+    pub(super) fn tell_statuses(&mut self, command: CommandName) {
         if self.statuses.values().any(|status| status.commands.contains(&command)) {
             self.started.insert(command);
         }

@@ -11,7 +11,7 @@ use kinfolk_core::filter::{ByCommand, Filter, Matches, Page};
 use kinfolk_core::held::Held;
 use kinfolk_core::inspect::{Finding, Health, Stats, Violation};
 use kinfolk_core::limits::PAGE_MAX;
-use kinfolk_core::minute::{Minute, Note};
+use kinfolk_core::minute::{Minute, MinuteRecord};
 use kinfolk_core::operate::{Action, BulkPage, Cancelled, Migrated, Migration};
 use kinfolk_core::schedule::{Fired, Plan, undeclared};
 use kinfolk_core::store::Answer;
@@ -20,8 +20,8 @@ use kinfolk_core::{
     Attempt, ChildResult, Claim, Claimed, Command, CommandName, Enqueued, Explanation, FanOut, FanOutId, GroupName,
     GroupRef, GroupView, Heartbeat, History, Inspect, Json, Key, KeyFilter, KeyView, NewTask, Operate, Policy, Produce,
     Progress, Queue, QueueName, ReadBy, Record, Recorded, Recovered, Report, Retried, Run, Schedule, ScheduleName,
-    Setting, Settle, Settled, SignalName, Signalled, Status, StatusName, Store, Suspend, Taken, Tally, Task, TaskId,
-    Timestamp, Token, WakeSource, Work, WorkerId, WorkerSpec,
+    Setting, Settle, Settled, SignalName, Signalled, Status, StatusName, Store, Suspend, TakenSignal, Tally, Task,
+    TaskId, Timestamp, Token, WakeSource, Work, WorkerId, WorkerSpec,
 };
 
 use super::{Bug, Engine};
@@ -127,7 +127,7 @@ impl Work for Model {
         self.act(|engine| engine.expire(task, token, fan_out))
     }
 
-    async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<Taken> {
+    async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<TakenSignal> {
         self.engine().take_signal(task, token, key, name)
     }
 
@@ -156,8 +156,8 @@ impl Work for Model {
         self.act(|engine| engine.settle(settles))
     }
 
-    async fn note_minutes(&self, worker: WorkerId, number: u64, notes: &[Note]) -> Answer<()> {
-        self.act(|engine| engine.whole(|engine| engine.note_minutes(worker, number, notes)))
+    async fn record_minutes(&self, worker: WorkerId, number: u64, records: &[MinuteRecord]) -> Answer<()> {
+        self.act(|engine| engine.whole(|engine| engine.record_minutes(worker, number, records)))
     }
 
     async fn recover(&self, worker: WorkerId) -> Answer<Recovered> {
@@ -318,7 +318,7 @@ impl Inspect for Model {
         Ok(meant.take(filter.limit.min(PAGE_MAX)).cloned().collect())
     }
 
-    async fn change_mark(&self) -> Answer<u64> {
+    async fn change_number(&self) -> Answer<u64> {
         let mut engine = self.engine();
         engine.looks += 1;
         Ok(engine.looks)

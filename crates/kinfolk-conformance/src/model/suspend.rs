@@ -12,7 +12,7 @@ use kinfolk_core::{
 };
 
 use super::fan_out::{FanRow, number};
-use super::produce::Kin;
+use super::produce::ChildOf;
 use super::{Bug, Engine};
 
 impl Engine {
@@ -96,7 +96,7 @@ impl Engine {
         };
         self.fan_outs.insert(id, row);
         for (nth, child) in (0..).zip(new.children.iter()) {
-            self.insert_child(child, owner, Kin { parent: owner, fan_out: Some(id), nth }, None);
+            self.insert_child(child, owner, ChildOf { parent: owner, fan_out: Some(id), nth }, None);
         }
         Ok(id)
     }
@@ -112,7 +112,7 @@ impl Engine {
         row.record(Ending::Suspended, None, now);
         let waited_for = WaitedFor { fan_outs, until: suspend.until, signals: suspend.signals.clone() };
         row.waited_for.insert(row.runs, waited_for);
-        row.parked = true;
+        row.was_suspended = true;
         row.task.state = State::Waiting;
         row.task.worker = None;
         row.task.attempt = row.task.attempt.saturating_sub(u16::from(!costs));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kinfolk_core::decide::{self};
 use kinfolk_core::limits::{AUDIT_KEPT, ERRORS_KEPT, MINUTES_KEPT, SWEEP_PAGE};
-use kinfolk_core::minute::{self, Minute, Note};
+use kinfolk_core::minute::{self, Minute, MinuteRecord};
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::Answer;
 use kinfolk_core::task::Ending;
@@ -19,7 +19,8 @@ impl Engine {
     pub(super) fn register_worker(&mut self, spec: &WorkerSpec) -> Answer<()> {
         spec.check()?;
         let now = self.now;
-        let fresh = WorkerRow { spec: spec.clone(), started_at: now, lease_until: now, steady_since: now, noted: 0 };
+        let fresh =
+            WorkerRow { spec: spec.clone(), started_at: now, lease_until: now, steady_since: now, minutes_recorded: 0 };
         let row = self.workers.entry(spec.id).or_insert(fresh);
         row.spec = spec.clone();
         row.renew(now);
@@ -40,15 +41,15 @@ impl Engine {
         Ok(Heartbeat { cancel: cancel.filter_map(|row| Some((row.task.id, row.token?))).collect() })
     }
 
-    pub(super) fn note_minutes(&mut self, worker: WorkerId, number: u64, notes: &[Note]) -> Answer<()> {
-        minute::check(notes)?;
+    pub(super) fn record_minutes(&mut self, worker: WorkerId, number: u64, records: &[MinuteRecord]) -> Answer<()> {
+        minute::check(records)?;
         let doubles = self.has(Bug::RepeatedNoteCountsTwice);
         let row = self.workers.get_mut(&worker).ok_or(StoreError::LeaseLost { worker })?;
-        if number <= row.noted && !doubles {
+        if number <= row.minutes_recorded && !doubles {
             return Ok(());
         }
-        row.noted = number.max(row.noted);
-        for Note { queue, command, figures } in notes {
+        row.minutes_recorded = number.max(row.minutes_recorded);
+        for MinuteRecord { queue, command, figures } in records {
             if !self.queues.contains_key(queue) {
                 return Err(StoreError::not_found("queue", queue));
             }

@@ -5,10 +5,10 @@
 
 mod fill;
 mod handlers;
-mod keyed;
 mod plan;
 mod script;
 mod script_families;
+mod with_keys;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 use crate::flows::{GO, signal_value};
 
 pub use handlers::{EFFECT, HOLD, KILL, NOTE};
-pub use keyed::{KEYED, Keyed, Passed, Room, SPARE, enter, keyed_command, passed_file};
 pub use plan::{FAMILY, FollowUp, LEAF, MENDED, Plan};
+pub use with_keys::{Passed, Room, SPARE, WITH_KEYS, WithKeys, command_with_keys, enter_rooms, passed_file};
 
 /// What a victim does.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -55,7 +55,7 @@ pub struct Orders {
     /// With those: what carries messages out, as the part `providers` of a configuration file.
     pub providers: serde_json::Value,
     /// Also handle the commands whose tasks have keys.
-    pub keyed: bool,
+    pub with_keys: bool,
 }
 
 /// What a victim is there for.
@@ -90,7 +90,7 @@ impl Orders {
             queue: None,
             functions: false,
             providers: serde_json::json!({}),
-            keyed: false,
+            with_keys: false,
         }
     }
 
@@ -114,7 +114,7 @@ pub async fn run(orders: Orders) -> Result<()> {
         Mode::Work => work(&orders, store).await?,
         Mode::Script => script::run(&orders, store).await?,
         Mode::Fill => fill::run(&orders, &*store).await?,
-        Mode::Regroup => keyed::regroup(&*store).await?,
+        Mode::Regroup => with_keys::regroup(&*store).await?,
         Mode::Signal(task) => drop(store.signal(task, &SignalName::new(GO)?, &signal_value(0)?).await?),
     }
     println!("end");
@@ -123,8 +123,8 @@ pub async fn run(orders: Orders) -> Result<()> {
 
 async fn work(orders: &Orders, store: Arc<dyn Store>) -> Result<()> {
     let mut builder = worker(orders, store);
-    if orders.keyed {
-        builder = keyed::add(builder, orders)?;
+    if orders.with_keys {
+        builder = with_keys::add(builder, orders)?;
     }
     if orders.functions {
         let providers: ProviderConfig = serde_json::from_value(orders.providers.clone())?;

@@ -8,7 +8,7 @@ use kinfolk_core::task::Ending;
 use kinfolk_core::{ChildOrder, CommandName, Json, NewTask, Unique};
 use serde::{Deserialize, Serialize};
 
-use crate::journal::{self, Entry, Line};
+use crate::journal::{self, Entry, JournalLine};
 use crate::ledger;
 
 /// Plays the [`Plan`] in its payload.
@@ -93,14 +93,14 @@ impl Plan {
 pub(super) async fn act(ctx: Ctx, plan: Plan, ledger: PathBuf, work: Duration) -> Result<Done<()>, TaskError> {
     let journal = ledger.with_file_name("journal");
     let entry = Entry { task: ctx.task(), root: ctx.root(), depth: ctx.depth(), process: std::process::id() };
-    journal::append(&journal, &Line::Begin(entry.clone()))?;
+    journal::append(&journal, &JournalLine::Begin(entry.clone()))?;
     if plan.holds {
         std::thread::sleep(work);
     } else {
         tokio::time::sleep(work).await;
     }
     let answer = play(&ctx, plan, &ledger).await;
-    journal::append(&journal, &Line::End(entry))?;
+    journal::append(&journal, &JournalLine::End(entry))?;
     answer
 }
 

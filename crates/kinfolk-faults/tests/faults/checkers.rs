@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use kinfolk_core::{ChildOrder, State, Task, TaskId};
 use kinfolk_faults::bed::{Bed, Kind};
 use kinfolk_faults::families::Families;
-use kinfolk_faults::journal::{self, Line};
+use kinfolk_faults::journal::{self, JournalLine};
 use kinfolk_faults::sound::{all_tasks, wait_drained};
 use kinfolk_faults::victim::{FollowUp, Plan};
 
@@ -16,7 +16,7 @@ use crate::{PATIENCE, journal, start, worker};
 #[derive(Clone)]
 struct Scene {
     tasks: BTreeMap<TaskId, Task>,
-    journal: Vec<Line>,
+    journal: Vec<JournalLine>,
 }
 
 impl Scene {

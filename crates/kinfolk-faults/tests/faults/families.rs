@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use kinfolk_core::{ChildOrder, State, Store, TaskId};
 use kinfolk_faults::bed::{Bed, Kind};
 use kinfolk_faults::families::assert_whole;
-use kinfolk_faults::journal::{self, Line};
+use kinfolk_faults::journal::{self, JournalLine};
 use kinfolk_faults::process::Process;
 use kinfolk_faults::sound::{all_tasks, assert_unbroken, wait_drained};
 use kinfolk_faults::victim::{FollowUp, MENDED, Orders, Plan, made};
@@ -84,10 +84,10 @@ impl Fleet {
 
     /// Kills one with signal 9, writes that down, and starts another in its place.
     pub(crate) fn replace(&mut self, chance: &mut Chance) -> Result<()> {
-        let place = usize::try_from(chance.below(self.processes.len() as u64))?;
-        let process = &mut self.processes[place];
+        let index = usize::try_from(chance.below(self.processes.len() as u64))?;
+        let process = &mut self.processes[index];
         process.kill()?;
-        journal::append(&self.journal, &Line::Gone(process.id()))?;
+        journal::append(&self.journal, &JournalLine::Gone(process.id()))?;
         never_swept(process)?;
         *process = start("a worker", &self.orders)?;
         process.wait_line("ready", PATIENCE).map(drop)

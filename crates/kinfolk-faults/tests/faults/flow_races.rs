@@ -16,7 +16,7 @@ use kinfolk_faults::victim::{Orders, made};
 
 use crate::flow_points::{everything, signal_when_asked};
 use crate::flows::assert_no_deadlock;
-use crate::lost_answers::Line;
+use crate::lost_answers::ProxiedStore;
 use crate::{PATIENCE, ledger, start, worker};
 
 fn read_notes(bed: &Bed) -> Result<Vec<Note>> {
@@ -235,7 +235,7 @@ const CALLS: &[&str] = &[
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_workflow_whose_answers_are_lost_again_and_again_does_everything_once() -> Result<()> {
-    let line = Line::new().await?;
+    let line = ProxiedStore::new().await?;
     let orders = Orders { url: line.bed.url_through(line.proxy.port())?, ..worker(&line.bed) };
     let victim = started("the worker behind the proxy", &orders)?;
     let mut roots = Vec::new();

@@ -30,10 +30,10 @@ async fn rounds(bed: &Bed, store: &dyn Store, command: &str) -> Result<Vec<TaskI
         answered.extend(made(&store.enqueue(&tasks(command, TASKS_A_ROUND)?).await?)?);
         wait_running(store).await?;
         tokio::time::sleep(Duration::from_millis(chance.below(30))).await;
-        let place = usize::try_from(chance.below(WORKERS as u64))?;
-        fleet[place].kill()?;
-        fleet[place] = start("a worker", &orders)?;
-        fleet[place].wait_line("ready", PATIENCE)?;
+        let index = usize::try_from(chance.below(WORKERS as u64))?;
+        fleet[index].kill()?;
+        fleet[index] = start("a worker", &orders)?;
+        fleet[index].wait_line("ready", PATIENCE)?;
     }
     // Those that are left finish the rest.
     wait_drained(store, PATIENCE).await?;

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail, ensure};
 use kinfolk_core::{Command, GroupSpec, Groups, KeyFilter, Keys, NewTask, State, Store, TaskId};
 use kinfolk_faults::bed::{Bed, Kind};
-use kinfolk_faults::keyed::assert_limits;
 use kinfolk_faults::sound::wait_drained;
-use kinfolk_faults::victim::{KEYED, Keyed, Orders, Room, keyed_command, made};
+use kinfolk_faults::victim::{Orders, Room, WITH_KEYS, WithKeys, command_with_keys, made};
+use kinfolk_faults::with_keys::assert_limits;
 
 use crate::late_worker::{refusals, stop};
 use crate::{PATIENCE, ledger, start, worker};
 
-/// The late worker's heart and its handler race, as in `late_worker`.
+/// The late worker's heartbeat and its handler race, as in `late_worker`.
 const ROUNDS: usize = 12;
 /// Tasks that wait for the slot in each round.
 const WAITERS: usize = 4;
@@ -31,8 +31,8 @@ enum Holder {
 /// A task that holds the only slot of the only key.
 fn task() -> Result<NewTask> {
     let room = Room { name: "only".to_owned(), limit: 1, hold: false };
-    let keyed = Keyed { rooms: vec![room], blocks: true, ..Keyed::default() };
-    keyed.task(KEYED[0], Keys::of([("message", "only")])?)
+    let with_keys = WithKeys { rooms: vec![room], blocks: true, ..WithKeys::default() };
+    with_keys.task(WITH_KEYS[0], Keys::of([("message", "only")])?)
 }
 
 /// Waits until this holder has the slot.
@@ -66,8 +66,8 @@ async fn frees_nothing(kind: Kind, holder: Holder) -> Result<()> {
     let bed = Bed::new(kind).await?;
     let store = bed.open().await?;
     let groups = Some(Groups::of([("message", GroupSpec::limit(1))])?);
-    store.register(&[Command { groups, ..keyed_command(KEYED[0])? }]).await?;
-    let orders = Orders { capacity: 4, work_ms: 250, keyed: true, ..worker(&bed) };
+    store.register(&[Command { groups, ..command_with_keys(WITH_KEYS[0])? }]).await?;
+    let orders = Orders { capacity: 4, work_ms: 250, with_keys: true, ..worker(&bed) };
     let (mut answered, mut late_ones) = (Vec::new(), BTreeSet::new());
     for _ in 0..ROUNDS {
         let mut late = start("the late worker", &orders)?;

@@ -7,7 +7,7 @@ use anyhow::{Result, bail, ensure};
 use kinfolk_core::{Advice, State, Store, TaskId};
 use kinfolk_faults::bed::{Bed, Kind};
 use kinfolk_faults::families::assert_whole;
-use kinfolk_faults::journal::{self, Line};
+use kinfolk_faults::journal::{self, JournalLine};
 use kinfolk_faults::ledger::{Ledger, TABLE};
 use kinfolk_faults::process::Process;
 use kinfolk_faults::sound::{all_tasks, assert_sound, wait_drained};
@@ -15,7 +15,7 @@ use kinfolk_faults::victim::{EFFECT, FollowUp, HOLD, Orders, Plan, made, tasks};
 
 use crate::{PATIENCE, journal, ledger, start, worker};
 
-/// The late worker's heart and its handlers race: either it learns of its loss first and drops its work, or it settles
+/// The late worker's heartbeat and its handlers race: either it learns of its loss first and drops its work, or it settles
 /// first and is refused. Both are right; the second one has to be seen.
 const ROUNDS: usize = 12;
 
@@ -116,7 +116,7 @@ async fn late_parent(kind: Kind) -> Result<()> {
         ensure!(all_tasks(&*store).await? == before, "the late settle of round {round} has changed something");
         if refused > 0 {
             // Without the lines of the late ones, which come when all is over.
-            let mut journal: Vec<Line> = journal::read(&journal(&bed))?;
+            let mut journal: Vec<JournalLine> = journal::read(&journal(&bed))?;
             journal.retain(|line| line.entry().is_none_or(|entry| !late_ones.contains(&entry.process)));
             return assert_whole(&*store, &answered, &journal).await;
         }

@@ -19,14 +19,14 @@ use uuid::Uuid;
 use crate::{PATIENCE, ledger, start, worker};
 
 /// A store behind a proxy, and the same one without it.
-pub(crate) struct Line {
+pub(crate) struct ProxiedStore {
     pub(crate) bed: Bed,
     pub(crate) proxy: Proxy,
     through: Arc<dyn Store>,
     pub(crate) direct: Arc<dyn Store>,
 }
 
-impl Line {
+impl ProxiedStore {
     pub(crate) async fn new() -> Result<Self> {
         let bed = Bed::new(Kind::Postgres).await?;
         let proxy = Proxy::start(bed.port()?).await?;
@@ -78,7 +78,7 @@ const LONG: Duration = Duration::from_secs(600);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_enqueue_whose_answer_was_lost_makes_its_tasks_once() -> Result<()> {
-    let line = Line::new().await?;
+    let line = ProxiedStore::new().await?;
     let batch = tasks(NOTE, 7)?;
     let answers = line.lose("kinfolk.enqueue", async |_| line.through.enqueue(&batch).await).await?;
     let ids = made(&answers)?;
@@ -89,7 +89,7 @@ async fn an_enqueue_whose_answer_was_lost_makes_its_tasks_once() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_claim_whose_answer_was_lost_gives_the_same_tasks_again() -> Result<()> {
-    let line = Line::new().await?;
+    let line = ProxiedStore::new().await?;
     let ids = made(&line.direct.enqueue(&tasks(NOTE, 7)?).await?)?;
     let claim = line.claim(line.register(LONG).await?)?;
     let call = async |repeated| line.through.claim(&Claim { repeated, limit: 5, ..claim.clone() }).await;
@@ -103,7 +103,7 @@ async fn a_claim_whose_answer_was_lost_gives_the_same_tasks_again() -> Result<()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_settle_whose_answer_was_lost_is_recognised() -> Result<()> {
-    let line = Line::new().await?;
+    let line = ProxiedStore::new().await?;
     line.direct.enqueue(&tasks(NOTE, 3)?).await?;
     let claimed = line.direct.claim(&line.claim(line.register(LONG).await?)?).await?;
     let done = |task: &ClaimedTask| Settle::new(task.id, task.token, Outcome::Done(None));
@@ -115,7 +115,7 @@ async fn a_settle_whose_answer_was_lost_is_recognised() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_settle_that_made_children_and_whose_answer_was_lost_makes_them_once() -> Result<()> {
-    let line = Line::new().await?;
+    let line = ProxiedStore::new().await?;
     line.direct.enqueue(&tasks(NOTE, 2)?).await?;
     let claimed = line.direct.claim(&line.claim(line.register(LONG).await?)?).await?;
     let follow_up = FollowUp { task: tasks(NOTE, 1)?.remove(0), when: When::Settled };
@@ -139,7 +139,7 @@ async fn a_settle_that_made_children_and_whose_answer_was_lost_makes_them_once()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_recovery_whose_answer_was_lost_returns_each_task_once() -> Result<()> {
-    let line = Line::new().await?;
+    let line = ProxiedStore::new().await?;
     let ids = made(&line.direct.enqueue(&tasks(NOTE, 3)?).await?)?;
     let lost = line.register(Duration::from_secs(1)).await?;
     let judge = line.register(Duration::from_secs(1)).await?;
@@ -161,7 +161,7 @@ async fn a_recovery_whose_answer_was_lost_returns_each_task_once() -> Result<()>
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tick_whose_answer_was_lost_is_fired_once() -> Result<()> {
-    let line = Line::new().await?;
+    let line = ProxiedStore::new().await?;
     let schedule = Schedule::new(ScheduleName::new("each_second")?, "* * * * * *", tasks(NOTE, 1)?.remove(0));
     let armed = line.direct.put_schedule(&schedule).await?;
     let next = armed.next_at.context("not armed")?;
@@ -179,7 +179,7 @@ const CALLS: &[&str] = &["kinfolk.claim", "kinfolk.settle", "kinfolk.heartbeat",
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_whose_answers_are_lost_again_and_again_finishes_everything_once() -> Result<()> {
-    let line = Line::new().await?;
+    let line = ProxiedStore::new().await?;
     let plain = line.bed.plain().await?;
     plain.batch_execute(TABLE).await?;
     line.direct.register(&[Command::new(CommandName::new(EFFECT)?)]).await?;
@@ -200,7 +200,7 @@ async fn a_worker_whose_answers_are_lost_again_and_again_finishes_everything_onc
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_whose_network_drops_every_packet_connects_anew_and_finishes() -> Result<()> {
-    let line = Line::new().await?;
+    let line = ProxiedStore::new().await?;
     let url = line.bed.url_through(line.proxy.port())?;
     let orders = Orders { url, lease_ms: 2_000, answer_ms: 2_000, work_ms: 50, capacity: 5, ..worker(&line.bed) };
     let mut victim = start("the worker behind the proxy", &orders)?;

@@ -14,8 +14,6 @@ mod flow_races;
 mod flow_width;
 mod flows;
 mod functions;
-mod keyed;
-mod keyed_points;
 mod kill_loop;
 mod late_slots;
 mod late_worker;
@@ -27,6 +25,8 @@ mod serial;
 mod server;
 mod silence;
 mod stuck_parents;
+mod with_keys;
+mod with_keys_points;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -24,10 +24,10 @@ const ENQUEUE: &str = "select outcome from kinfolk.enqueue($1, jsonb_build_objec
                        on_duplicate => 'merge')";
 
 /// Commits transactions of one to four merges over a few keys, in any order, some of them held open for a while. Returns
-/// the marks of what was committed.
+/// the tags of what was committed.
 async fn produce(bed: Arc<Bed>, number: u64) -> Result<Vec<String>> {
     let mut client = bed.plain().await?;
-    let mut marks = Vec::new();
+    let mut tags = Vec::new();
     let mut chance = number + 1;
     let mut below = |end: u64| {
         chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -37,22 +37,22 @@ async fn produce(bed: Arc<Bed>, number: u64) -> Result<Vec<String>> {
         let transaction = client.transaction().await?;
         let mut merged = Vec::new();
         for part in 0..=below(4) {
-            let mark = format!("p{number}_{round}_{part}");
+            let tag = format!("p{number}_{round}_{part}");
             let command = COMMANDS[usize::try_from(below(2))?];
             let key = format!("key{}", below(4));
-            let row = transaction.query_one(ENQUEUE, &[&command, &mark, &key]).await.context("an enqueue")?;
+            let row = transaction.query_one(ENQUEUE, &[&command, &tag, &key]).await.context("an enqueue")?;
             let outcome: String = row.get(0);
             ensure!(matches!(outcome.as_str(), "created" | "merged"), "{outcome}");
-            merged.push(mark);
+            merged.push(tag);
         }
         tokio::time::sleep(Duration::from_millis(below(20))).await;
         transaction.commit().await.context("a commit")?;
-        marks.append(&mut merged);
+        tags.append(&mut merged);
     }
-    Ok(marks)
+    Ok(tags)
 }
 
-/// Claims and completes until told to end. Returns the marks that the payloads held.
+/// Claims and completes until told to end. Returns the tags that the payloads held.
 async fn consume(store: Arc<dyn Store>, end: Arc<AtomicBool>) -> Result<Vec<String>> {
     let id = WorkerId(Uuid::now_v7());
     let commands: Vec<_> = COMMANDS.iter().map(|name| CommandName::new(name)).collect::<Result<_, _>>()?;
@@ -109,10 +109,10 @@ async fn every_payload_merged_under_load_reaches_a_handler_once() -> Result<()> 
     wait_drained(&*store, PATIENCE).await?;
     end.store(true, Ordering::Relaxed);
     let mut seen = BTreeMap::new();
-    for mark in claimers.join_all().await.into_iter().collect::<Result<Vec<_>>>()?.concat() {
-        *seen.entry(mark).or_insert(0) += 1;
+    for tag in claimers.join_all().await.into_iter().collect::<Result<Vec<_>>>()?.concat() {
+        *seen.entry(tag).or_insert(0) += 1;
     }
-    let lost: Vec<_> = committed.iter().filter(|mark| !seen.contains_key(*mark)).collect();
+    let lost: Vec<_> = committed.iter().filter(|tag| !seen.contains_key(*tag)).collect();
     ensure!(lost.is_empty(), "{} of {} payloads reached no handler: {lost:?}", lost.len(), committed.len());
     let doubled: Vec<_> = seen.iter().filter(|(_, times)| **times > 1).collect();
     ensure!(doubled.is_empty(), "payloads reached handlers more than once: {doubled:?}");

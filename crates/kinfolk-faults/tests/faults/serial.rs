@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use kinfolk_core::{Policy, QueueName, State, Store, TaskId};
 use kinfolk_faults::bed::{Bed, Kind};
-use kinfolk_faults::journal::{self, Entry, Line};
+use kinfolk_faults::journal::{self, Entry, JournalLine};
 use kinfolk_faults::sound::assert_unbroken;
 use kinfolk_faults::victim::{Orders, Plan, made};
 
@@ -90,15 +90,15 @@ async fn wait_through(bed: &Bed, families: usize) -> Result<()> {
 }
 
 /// The roots, in the order in which they were first heard of.
-fn roots(journal: &[Line]) -> Vec<TaskId> {
+fn roots(journal: &[JournalLine]) -> Vec<TaskId> {
     let mut seen = BTreeSet::new();
-    journal.iter().filter_map(Line::entry).map(|entry| entry.root).filter(|root| seen.insert(*root)).collect()
+    journal.iter().filter_map(JournalLine::entry).map(|entry| entry.root).filter(|root| seen.insert(*root)).collect()
 }
 
 async fn judge(bed: &Bed, store: &dyn Store) -> Result<()> {
     let journal = journal::read(&journal(bed))?;
     let roots = roots(&journal);
-    ensure!(roots.is_sorted(), "families did not start in the order of their places: {roots:?}");
+    ensure!(roots.is_sorted(), "families did not start in the order of their positions: {roots:?}");
     never_overlap(&journal)?;
     let most = most_children_at_once(&journal);
     ensure!(most <= CHILDREN as usize, "{most} children ran at once");
@@ -107,10 +107,10 @@ async fn judge(bed: &Bed, store: &dyn Store) -> Result<()> {
         "never more than {most} children ran at once: the limit was not put to the test"
     );
     let mut last_end = None;
-    for (place, root) in roots.iter().enumerate() {
+    for (index, root) in roots.iter().enumerate() {
         let task = store.task(*root).await?.context("a root is gone")?;
         let is_through = task.state == State::Completed;
-        ensure!(is_through || place + 1 == roots.len(), "another family was begun before this one ended: {task:#?}");
+        ensure!(is_through || index + 1 == roots.len(), "another family was begun before this one ended: {task:#?}");
         let attempts = store.attempts(*root).await?;
         let begin = attempts.first().map(|attempt| attempt.started_at).or(task.started_at);
         ensure!(last_end <= begin, "claimed at {begin:?}, before the end of the last at {last_end:?}: {task:#?}");
@@ -120,10 +120,10 @@ async fn judge(bed: &Bed, store: &dyn Store) -> Result<()> {
 }
 
 /// All lines of one family stand together.
-fn never_overlap(journal: &[Line]) -> Result<()> {
+fn never_overlap(journal: &[JournalLine]) -> Result<()> {
     let mut ended = BTreeSet::new();
     let mut current = None;
-    for entry in journal.iter().filter_map(Line::entry) {
+    for entry in journal.iter().filter_map(JournalLine::entry) {
         if current != Some(entry.root) {
             ended.extend(current);
             current = Some(entry.root);
@@ -133,15 +133,15 @@ fn never_overlap(journal: &[Line]) -> Result<()> {
     Ok(())
 }
 
-fn most_children_at_once(journal: &[Line]) -> usize {
+fn most_children_at_once(journal: &[JournalLine]) -> usize {
     let mut running: BTreeMap<TaskId, u32> = BTreeMap::new();
     let mut most = 0;
     for line in journal {
         match line {
-            Line::Begin(entry) if entry.depth > 0 => drop(running.insert(entry.task, entry.process)),
-            Line::Begin(_) => {}
-            Line::End(entry) => drop(running.remove(&entry.task)),
-            Line::Gone(process) => running.retain(|_, its| its != process),
+            JournalLine::Begin(entry) if entry.depth > 0 => drop(running.insert(entry.task, entry.process)),
+            JournalLine::Begin(_) => {}
+            JournalLine::End(entry) => drop(running.remove(&entry.task)),
+            JournalLine::Gone(process) => running.retain(|_, its| its != process),
         }
         most = most.max(running.len());
     }
@@ -166,16 +166,17 @@ fn entry(root: i64, task: i64) -> Entry {
 #[test]
 fn families_that_overlap_are_seen() {
     let (first, second) = (entry(1, 1), entry(2, 2));
-    let one_by_one = [&first, &second].map(|entry| [Line::Begin(entry.clone()), Line::End(entry.clone())]).concat();
+    let one_by_one =
+        [&first, &second].map(|entry| [JournalLine::Begin(entry.clone()), JournalLine::End(entry.clone())]).concat();
     assert!(never_overlap(&one_by_one).is_ok());
-    let mixed = [Line::Begin(first.clone()), Line::Begin(second), Line::End(first)];
+    let mixed = [JournalLine::Begin(first.clone()), JournalLine::Begin(second), JournalLine::End(first)];
     assert!(never_overlap(&mixed).is_err());
 }
 
 #[test]
 fn children_that_run_at_once_are_counted() {
-    let begin = |task| Line::Begin(entry(1, task));
-    assert_eq!(most_children_at_once(&[begin(1), begin(2), begin(3), Line::End(entry(1, 2)), begin(4)]), 2);
-    assert_eq!(most_children_at_once(&[begin(2), begin(3), Line::Gone(7), begin(4)]), 2);
+    let begin = |task| JournalLine::Begin(entry(1, task));
+    assert_eq!(most_children_at_once(&[begin(1), begin(2), begin(3), JournalLine::End(entry(1, 2)), begin(4)]), 2);
+    assert_eq!(most_children_at_once(&[begin(2), begin(3), JournalLine::Gone(7), begin(4)]), 2);
     assert_eq!(most_children_at_once(&[begin(2), begin(3), begin(4), begin(5)]), 4);
 }

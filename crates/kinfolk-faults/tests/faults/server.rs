@@ -10,11 +10,11 @@ use kinfolk_core::{GroupName, GroupSpec, Groups, Keys};
 use kinfolk_faults::bed::{Bed, Kind, open_pooled};
 use kinfolk_faults::families::assert_whole;
 use kinfolk_faults::journal;
-use kinfolk_faults::keyed::assert_limits;
 use kinfolk_faults::ledger::{Ledger, TABLE};
 use kinfolk_faults::sound::{all_tasks, assert_sound, wait_drained};
 use kinfolk_faults::victim::{EFFECT, FAMILY, FollowUp, NOTE, Orders, Plan, both, made, tasks};
-use kinfolk_faults::victim::{KEYED, Keyed, Room, keyed_command};
+use kinfolk_faults::victim::{Room, WITH_KEYS, WithKeys, command_with_keys};
+use kinfolk_faults::with_keys::assert_limits;
 use kinfolk_testkit::{Bouncer, Cluster, Stop, Tools, signal};
 use tokio::task::JoinSet;
 
@@ -119,13 +119,13 @@ async fn a_server_that_crashes_behind_a_claim_lets_no_key_past_its_limit() -> Re
     let store = bed.open().await?;
     let (group, limit) = (GroupName::new("wall")?, 90);
     let groups = Some(Groups::default().and(group.clone(), GroupSpec::limit(limit)));
-    store.register(&[Command { groups, ..keyed_command(KEYED[0])? }]).await?;
+    store.register(&[Command { groups, ..command_with_keys(WITH_KEYS[0])? }]).await?;
     let task = || {
         let rooms = vec![Room { name: "wall".to_owned(), limit, hold: false }];
-        Keyed { rooms, errors: 0, snoozes: false, blocks: false, slows: None }
-            .task(KEYED[0], Keys::new().and(group.clone(), "k"))
+        WithKeys { rooms, errors: 0, snoozes: false, blocks: false, slows: None }
+            .task(WITH_KEYS[0], Keys::new().and(group.clone(), "k"))
     };
-    let orders = Orders { lease_ms: 30_000, work_ms: 3_000, capacity: 100, keyed: true, ..worker(&bed) };
+    let orders = Orders { lease_ms: 30_000, work_ms: 3_000, capacity: 100, with_keys: true, ..worker(&bed) };
     let mut fleet = [start("a worker", &orders)?, start("a worker", &orders)?];
     for process in &mut fleet {
         process.wait_line("ready", PATIENCE)?;

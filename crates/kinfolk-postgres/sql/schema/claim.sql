@@ -10,7 +10,7 @@ create type kinfolk.claim_call as (
     most integer,
     repeated boolean,
     low_priority integer[],
-    low_place timestamptz[],
+    low_position timestamptz[],
     low_id bigint[]
 );
 
@@ -26,7 +26,7 @@ create type kinfolk.claim_scope as (
     fair text,
     commands text[],
     low_priority integer[],
-    low_place timestamptz[],
+    low_position timestamptz[],
     low_id bigint[],
     limited boolean,
     groups integer[],
@@ -43,7 +43,7 @@ create type kinfolk.claim_scope as (
 create type kinfolk.claim_work as (
     at timestamptz,
     next_due timestamptz,
-    has_late boolean,
+    has_released_keys boolean,
     has_follow_ups boolean,
     has_suspects boolean,
     beside boolean,
@@ -59,12 +59,12 @@ create type kinfolk.merged_lines as (
     lanes kinfolk.lane[],
     quotas integer[],
     priorities integer[],
-    places timestamptz[],
+    positions timestamptz[],
     ids bigint[]
 );
 
 -- The tasks to start, locked. `tops`: those that bring a family to work on a queue that limits those. `starts_unique`: one of them
--- starts under a unique key. `short`, `more`: there may be others, before the marks of the caller or behind those that are held up
+-- starts under a unique key. `short`, `more`: there may be others, before the cursors of the caller or behind those that are held up
 -- by their keys. `at`: when they start.
 create type kinfolk.claim_picked as (
     ids bigint[],
@@ -86,7 +86,7 @@ create type kinfolk.claimed as (
     timeout_us bigint,
     trace text,
     priority integer,
-    place timestamptz,
+    position timestamptz,
     next_due timestamptz,
     again boolean,
     parent bigint,
@@ -95,8 +95,8 @@ create type kinfolk.claimed as (
     lane text,
     steps bigint,
     recorded integer,
-    parked boolean,
-    keyed boolean,
+    was_suspended boolean,
+    holds_slots boolean,
     more boolean,
     unflushed boolean,
     turns bigint[],

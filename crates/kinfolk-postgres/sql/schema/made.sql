@@ -1,15 +1,15 @@
 -- Tasks on their way from the door through which they came to the rows that are written.
 
 -- A task whose handler made others. `token` to `is_held`: what a call shows of it, where its family stands, and whether it still
--- runs under that token; the rest is what it was when it was locked. `depth_limit`: how deep its family may grow. `parked`: it was
+-- runs under that token; the rest is what it was when it was locked. `depth_limit`: how deep its family may grow. `was_suspended`: it was
 -- suspended before, and the caller has its family whole. `now`: when it was locked.
 create type kinfolk.maker as (
     task_id bigint,
     token uuid,
     root_id bigint,
-    place timestamptz,
+    position timestamptz,
     depth_limit integer,
-    parked boolean,
+    was_suspended boolean,
     is_held boolean,
     is_cancelled boolean,
     queue_id integer,
@@ -19,8 +19,8 @@ create type kinfolk.maker as (
     priority integer,
     max_attempts integer,
     keys jsonb,
-    slot boolean,
-    keyed boolean,
+    child_slot boolean,
+    holds_slots boolean,
     now timestamptz
 );
 

@@ -1,4 +1,4 @@
--- What workers did of one command on one queue in one minute, as they noted it (`note_minutes`): tasks started for the first
+-- What workers did of one command on one queue in one minute, as they recorded it (`record_minutes`): tasks started for the first
 -- time, how long those had waited since they were due, how attempts ended and how long they ran, spans in microseconds. Kept
 -- for a while (`minutes_kept_us`).
 

@@ -11,7 +11,7 @@ create type kinfolk.settles as (
 );
 
 -- One attempt that ends, and its task from then on. `item`: which of the settles it is; null where a worker was lost.
--- `task_id` to `keyed`: the task as it was while it ran; `child` is its number in its fan-out.
+-- `task_id` to `holds_slots`: the task as it was while it ran; `child` is its number in its fan-out.
 -- `run` to `failure`: the attempt, as it is written down.
 -- `own_state`: where the task's own work has brought it; `state`: where it goes, since it may have open children. `due`: null
 -- leaves it as it was. `next_*`, `suspect`, `strikes`, `result`: what the task has from now on.
@@ -24,9 +24,9 @@ create type kinfolk.attempt_end as (
     fan_out_id bigint,
     child integer,
     lane kinfolk.lane,
-    slot boolean,
-    parked boolean,
-    keyed boolean,
+    child_slot boolean,
+    was_suspended boolean,
+    holds_slots boolean,
     run integer,
     attempt smallint,
     started_at timestamptz,

@@ -5,14 +5,14 @@
 -- and never goes back; `attempt` counts the attempts that cost one. `payload` is null where it is kept in `body`.
 -- `unique_held` ends when the key is given up for good; `unique_key` stays, for those who look. `root_id` is null for a
 -- root. `nth`: which child of its fan-out. `outcome`: how its own work ended, while it waits for its children, and
--- after they have failed it. `ran_by`: the worker that has claimed it last. `slot`: holds one unit of its queue's `child_limit`, while it runs. `steps`: checkpoints
--- that its handler has written. `parked`: its handler was suspended at least once, so that it may have fan-outs while
+-- after they have failed it. `ran_by`: the worker that has claimed it last. `child_slot`: holds one unit of its queue's `child_limit`, while it runs. `steps`: checkpoints
+-- that its handler has written. `was_suspended`: its handler was suspended at least once, so that it may have fan-outs while
 -- it pends or runs. `signals`: those that a suspended handler waits for. A suspended task is `waiting` without an
 -- outcome; one with a timer has the gate `time`, and is opened by a claim as others are. `ran_us`: how long its handler
 -- had run when it was last suspended, null for one that never was. `keys`: its keys by the names
--- of groups, null: none. `keyed`: it took slots when it was last claimed, and may hold some of them. `parked_group`,
--- `parked_key`: behind which key it waits while its gate is `limit`; null there means that its family waits to be let
--- in by its queue. `bounces`: how often a claim has left it waiting behind a key since it last ran. `maker_id`,
+-- of groups, null: none. `holds_slots`: it took slots when it was last claimed, and may hold some of them. `blocked_group`,
+-- `blocked_key`: behind which key it waits while its gate is `limit`; null there means that its family waits to be let
+-- in by its queue. `failed_tries`: how often a claim has blocked it behind a key since it last ran. `maker_id`,
 -- `follows_id`: of a follow-up, the task whose handler made it, and the root of its family. A task without
 -- parent and children is in none of the indexes below `task_finished`, unless it is held back, has a unique key or does not complete.
 --
@@ -23,7 +23,7 @@ create sequence kinfolk.task_id as bigint cache 1;
 
 create table kinfolk.task (
     id bigint primary key,
-    place timestamptz not null,
+    position timestamptz not null,
     due timestamptz not null,
     created_at timestamptz not null,
     queue_id integer not null,
@@ -37,12 +37,12 @@ create table kinfolk.task (
     max_attempts smallint not null,
     strikes smallint not null default 0,
     depth smallint not null default 0,
-    bounces smallint not null default 0,
+    failed_tries smallint not null default 0,
     suspect boolean not null default false,
     unique_held boolean not null default false,
-    slot boolean not null default false,
-    parked boolean not null default false,
-    keyed boolean not null default false,
+    child_slot boolean not null default false,
+    was_suspended boolean not null default false,
+    holds_slots boolean not null default false,
     worker_id uuid,
     token uuid,
     ran_by uuid,
@@ -68,16 +68,16 @@ create table kinfolk.task (
     report jsonb,
     ran_us bigint,
     keys jsonb,
-    parked_group integer,
-    parked_key text collate "C",
+    blocked_group integer,
+    blocked_key text collate "C",
     maker_id bigint,
     follows_id bigint
 ) with (fillfactor = 70);
 
-create index task_ready on kinfolk.task (queue_id, lane, command_id, priority, place, id)
+create index task_ready on kinfolk.task (queue_id, lane, command_id, priority, position, id)
     where state = 'pending' and gate = 'open' and not suspect;
 
-create index task_suspect on kinfolk.task (queue_id, lane, command_id, priority, place, id)
+create index task_suspect on kinfolk.task (queue_id, lane, command_id, priority, position, id)
     where state = 'pending' and gate = 'open' and suspect;
 
 -- Those that waited, or wait, on account of strikes, and those that failed by them: a few.
@@ -112,21 +112,21 @@ create index task_follows on kinfolk.task (follows_id, id) where follows_id is n
 -- What the limits of a queue count: families at work, and children running.
 create index task_at_work on kinfolk.task (queue_id, id) where lane = 'root' and finished_at is null;
 
-create index task_slot on kinfolk.task (queue_id) where slot;
+create index task_child_slot on kinfolk.task (queue_id) where child_slot;
 
 -- Families that were set going again and have not been let in by their queue, and their tasks.
-create index task_revived on kinfolk.task (queue_id, priority, place, id) where state = 'waiting' and lane = 'top';
+create index task_revived on kinfolk.task (queue_id, priority, position, id) where state = 'waiting' and lane = 'top';
 
-create index task_limited on kinfolk.task (root_id) where gate = 'limit' and parked_group is null;
+create index task_limited on kinfolk.task (root_id) where gate = 'limit' and blocked_group is null;
 
 -- What waits behind a key, in the order in which a claim takes it.
-create index task_parked on kinfolk.task
-    (parked_group, parked_key, queue_id, command_id, lane, priority, place, id)
-    where gate = 'limit' and parked_group is not null;
+create index task_blocked on kinfolk.task
+    (blocked_group, blocked_key, queue_id, command_id, lane, priority, position, id)
+    where gate = 'limit' and blocked_group is not null;
 
 -- What waits for its turn, by the values of the fair key.
-create index task_turn on kinfolk.task (queue_id, command_id, lane, suspect, priority, parked_key, place, id)
-    where gate = 'limit' and parked_group < 0;
+create index task_turn on kinfolk.task (queue_id, command_id, lane, suspect, priority, blocked_key, position, id)
+    where gate = 'limit' and blocked_group < 0;
 
 -- What makes a command active, beside the tasks that run or are ready.
 create index task_waiting on kinfolk.task (command_id, queue_id) where state = 'waiting';

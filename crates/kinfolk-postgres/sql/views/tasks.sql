@@ -8,15 +8,15 @@ select
     q.name as queue,
     t.state::text as state,
     -- One that waits for its turn, and for nothing else, is open.
-    case when t.parked_group < 0 then 'open' else t.gate::text end as gate,
+    case when t.blocked_group < 0 then 'open' else t.gate::text end as gate,
     t.priority,
     t.due,
-    t.place,
+    t.position,
     t.attempt,
     t.max_attempts,
     t.timeout_us * interval '1 microsecond' as timeout,
     case
-        when t.unique_key is not null then kinfolk.folded(t.id)
+        when t.unique_key is not null then kinfolk.payload_with_duplicates(t.id)
         else coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id))
     end as payload,
     t.result,

@@ -89,12 +89,12 @@ async fn claim_and_claim_under_one_key() {
     every_schedule_is_sound(ClaimAndClaim).await;
 }
 
-/// A slot is freed while a claim parks another task behind it.
+/// A slot is freed while a claim blocks another task behind it.
 struct SettleAndClaim;
 
 impl Pair for SettleAndClaim {
     type Scene = (ClaimedTask, WorkerId, TaskId);
-    const NAME: &'static str = "settle × claim that parks";
+    const NAME: &'static str = "settle × claim that blocks";
 
     async fn set_up(&self, store: &PgStore) -> Self::Scene {
         let holder = holder(store).await;
@@ -112,7 +112,7 @@ impl Pair for SettleAndClaim {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn settle_and_claim_that_parks() {
+async fn settle_and_claim_that_blocks() {
     every_schedule_is_sound(SettleAndClaim).await;
 }
 
@@ -145,7 +145,7 @@ async fn cancel_and_claim_of_a_waiter() {
     every_schedule_is_sound(CancelAndClaim).await;
 }
 
-/// A limit is raised while a claim parks a task behind it.
+/// A limit is raised while a claim blocks a task behind it.
 struct SetGroupAndClaim;
 
 impl Pair for SetGroupAndClaim {
@@ -176,7 +176,7 @@ async fn set_group_and_claim() {
     every_schedule_is_sound(SetGroupAndClaim).await;
 }
 
-/// A group is removed while a claim parks a task behind one of its keys.
+/// A group is removed while a claim blocks a task behind one of its keys.
 struct RemoveGroupAndClaim;
 
 impl Pair for RemoveGroupAndClaim {

@@ -172,13 +172,13 @@ impl Pair for EnqueueUniqueAndClaim {
 
     async fn set_up(&self, store: &PgStore) -> WorkerId {
         command(store).await;
-        enqueue(store, keyed("{\"first\":1}")).await;
+        enqueue(store, unique_task("{\"first\":1}")).await;
         worker(store).await
     }
 
     fn calls(&self, &worker: &WorkerId) -> [Call; 2] {
         let claim = call(move |store| async move { store.claim(&claim_of(worker, &["work"], 1)).await.map(drop) });
-        [call(|store| async move { store.enqueue(&[keyed("{\"second\":2}")]).await.map(drop) }), claim]
+        [call(|store| async move { store.enqueue(&[unique_task("{\"second\":2}")]).await.map(drop) }), claim]
     }
 
     /// Both payloads are run: together in the first task, or the second in a task of its own.
@@ -198,7 +198,7 @@ impl Pair for EnqueueUniqueAndClaim {
     }
 }
 
-fn keyed(payload: &str) -> NewTask {
+fn unique_task(payload: &str) -> NewTask {
     let unique = Unique { on_duplicate: OnDuplicate::Merge, ..Unique::key("k") };
     NewTask { unique: Some(unique), ..with("work", payload) }
 }

@@ -73,7 +73,7 @@ async fn recovery_leaves_a_task_alone_while_its_handler_is_still_at_work() {
          update kinfolk.worker set lease_until = clock_timestamp() - interval '1 minute'"
     );
     ghost.batch_execute(&claim).await.unwrap();
-    ghost.batch_execute(&format!("begin; select kinfolk.enter({id}, '{token}')")).await.unwrap();
+    ghost.batch_execute(&format!("begin; select kinfolk.begin_handling({id}, '{token}')")).await.unwrap();
     let worker =
         lab.builder().lease(Duration::from_secs(3)).heartbeat(Duration::from_millis(200)).start().await.unwrap();
     let judge = worker.id().unwrap();

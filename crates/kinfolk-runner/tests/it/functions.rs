@@ -56,8 +56,8 @@ async fn a_function_reads_the_keys_of_its_task() {
     )
     .await;
     let worker = lab.worker().await;
-    let keyed = lab.kinfolk.enqueue("keys", &()).key("tenant", "acme").await.unwrap().id().unwrap();
-    for (id, keys) in [(keyed, r#"{"tenant": "acme"}"#), (lab.enqueue("keys", "{}").await, "{}")] {
+    let with_keys = lab.kinfolk.enqueue("keys", &()).key("tenant", "acme").await.unwrap().id().unwrap();
+    for (id, keys) in [(with_keys, r#"{"tenant": "acme"}"#), (lab.enqueue("keys", "{}").await, "{}")] {
         assert_eq!(lab.ended(id).await.result.unwrap().as_str(), keys);
     }
     lab.close(worker).await;
@@ -229,7 +229,7 @@ async fn a_handler_slows_down_nothing_but_keys_of_its_own_task() {
 }
 
 #[tokio::test]
-async fn a_deadlock_or_a_serialization_failure_is_retried_in_place_three_times() {
+async fn a_deadlock_or_a_serialization_failure_is_retried_within_the_attempt_three_times() {
     let lab = Lab::new(
         "create sequence app.tries;
          create function app.collide(p jsonb) returns jsonb language plpgsql as $$ begin

@@ -7,5 +7,5 @@ select task.id,
 from task
 left join task as root on root.id = task.root_id
 where task.gate = 'limit'
-  and task.parked_group is null
-  and not (root.lane is 'top' and (root.state = 'waiting' or (root.state = 'pending' and root.parked = 1)))
+  and task.blocked_group is null
+  and not (root.lane is 'top' and (root.state = 'waiting' or (root.state = 'pending' and root.was_suspended = 1)))

@@ -23,7 +23,7 @@ where task.worker is not null
       )
       select 1
       from above
-      cross join slot on slot.group_id = slot_group.id
-                     and slot.key = iif(command_group.name = 'total', '', task.keys ->> ('$."' || command_group.name || '"'))
-                     and slot.task_id = above.id
+      cross join slot_holder on slot_holder.group_id = slot_group.id
+                     and slot_holder.key = iif(command_group.name = 'total', '', task.keys ->> ('$."' || command_group.name || '"'))
+                     and slot_holder.task_id = above.id
   )

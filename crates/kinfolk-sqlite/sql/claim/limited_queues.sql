@@ -4,4 +4,4 @@
 select distinct queue_id
 from task indexed by task_held_idx
 where root_id = ?1
-  and shelf = 'limit'
+  and bucket = 'limit'

@@ -1,7 +1,7 @@
 -- look: what a claim has to look at beside the lane top: follow-ups whose families have settled, other lanes, and
 -- suspects that this worker might take; it takes none while it runs one.
 -- params: 1 queue_id, 2 worker
--- index:  follow_up_ended_idx, task_shelf_idx, task_suspect_idx, task_running_idx
+-- index:  follow_up_ended_idx, task_bucket_idx, task_suspect_idx, task_running_idx
 select exists (
            select 1
            from follow_up
@@ -11,8 +11,8 @@ select exists (
        exists (
            select 1
            from task
-           where (shelf = 'root' or shelf = 'child')
-             and shelf is not null
+           where (bucket = 'root' or bucket = 'child')
+             and bucket is not null
              and queue_id = ?1
        ),
        exists (

@@ -2,8 +2,8 @@
 -- params: 1 queue_id, 2 now, 3 page
 -- index:  task_due_idx
 update task
-set gate  = 'open',
-    shelf = case
+set gate   = 'open',
+    bucket = case
                 when fair is not null then 'turn'
                 when lane <> 'top' and suspect = 0 then lane
             end

@@ -12,10 +12,10 @@ select id,
        root_id,
        depth,
        steps,
-       keyed,
+       holds_slots,
        keys,
        iif(runs = 1, max(started_at - due, 0), null) as waited
 from task_shown
 where worker = ?1
   and token = ?2
-order by priority, place, id
+order by priority, position, id

@@ -1,8 +1,8 @@
 -- suspect: the next open suspects of one command in one lane of a queue, in their order, behind a given one.
--- params: 1 queue_id, 2 command_id, 3 priority, 4 place, 5 id, 6 page, 7 lane
+-- params: 1 queue_id, 2 command_id, 3 priority, 4 position, 5 id, 6 page, 7 lane
 -- index:  task_suspect_idx, alone
 select priority,
-       place,
+       position,
        id
 from task
 where queue_id = ?1
@@ -10,6 +10,6 @@ where queue_id = ?1
   and command_id = ?2
   and gate = 'open'
   and suspect = 1
-  and (priority, place, id) > (?3, ?4, ?5)
-order by priority, place, id
+  and (priority, position, id) > (?3, ?4, ?5)
+order by priority, position, id
 limit ?6

@@ -12,7 +12,7 @@ select id,
        root_id,
        depth,
        steps,
-       keyed,
+       holds_slots,
        keys,
        iif(runs = 1, max(started_at - due, 0), null) as waited
 from task_shown

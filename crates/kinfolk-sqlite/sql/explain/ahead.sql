@@ -1,6 +1,6 @@
 -- ahead: how many open tasks of one command on a queue stand before a given one, lane by lane; each counted so far at most.
--- params: 1 queue_id, 2 command_id, 3 priority, 4 place, 5 id, 6 at most
--- index:  task_ready_idx, task_shelf_idx and task_suspect_idx, alone
+-- params: 1 queue_id, 2 command_id, 3 priority, 4 position, 5 id, 6 at most
+-- index:  task_ready_idx, task_bucket_idx and task_suspect_idx, alone
 select (
     select count(*)
     from (
@@ -11,7 +11,7 @@ select (
           and gate = 'open'
           and suspect = 0
           and lane = 'top'
-          and (priority, place, id) < (?3, ?4, ?5)
+          and (priority, position, id) < (?3, ?4, ?5)
         limit ?6
     )
 ) + (
@@ -21,9 +21,9 @@ select (
         from task
         where queue_id = ?1
           and command_id = ?2
-          and shelf = 'root'
-          and shelf is not null
-          and (priority, place, id) < (?3, ?4, ?5)
+          and bucket = 'root'
+          and bucket is not null
+          and (priority, position, id) < (?3, ?4, ?5)
         limit ?6
     )
 ) + (
@@ -33,9 +33,9 @@ select (
         from task
         where queue_id = ?1
           and command_id = ?2
-          and shelf = 'child'
-          and shelf is not null
-          and (priority, place, id) < (?3, ?4, ?5)
+          and bucket = 'child'
+          and bucket is not null
+          and (priority, position, id) < (?3, ?4, ?5)
         limit ?6
     )
 ) + (
@@ -48,7 +48,7 @@ select (
           and lane = 'top'
           and gate = 'open'
           and suspect = 1
-          and (priority, place, id) < (?3, ?4, ?5)
+          and (priority, position, id) < (?3, ?4, ?5)
         limit ?6
     )
 ) + (
@@ -61,7 +61,7 @@ select (
           and lane = 'root'
           and gate = 'open'
           and suspect = 1
-          and (priority, place, id) < (?3, ?4, ?5)
+          and (priority, position, id) < (?3, ?4, ?5)
         limit ?6
     )
 ) + (
@@ -74,7 +74,7 @@ select (
           and lane = 'child'
           and gate = 'open'
           and suspect = 1
-          and (priority, place, id) < (?3, ?4, ?5)
+          and (priority, position, id) < (?3, ?4, ?5)
         limit ?6
     )
 ) + (
@@ -84,11 +84,11 @@ select (
         from task
         where queue_id = ?1
           and command_id = ?2
-          and shelf = 'turn'
-          and shelf is not null
+          and bucket = 'turn'
+          and bucket is not null
           and lane <> 'top'
           and suspect = 0
-          and (priority, place, id) < (?3, ?4, ?5)
+          and (priority, position, id) < (?3, ?4, ?5)
         limit ?6
     )
 )

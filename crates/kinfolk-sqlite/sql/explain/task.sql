@@ -2,7 +2,7 @@
 -- params: 1 id
 -- index:  by number
 select lane,
-       parked_group is not null,
+       blocked_group is not null,
        fan_out_id,
        nth,
        command_id,

@@ -5,9 +5,9 @@
 update task
 set state       = ?2,
     finished_at = ?3,
-    keyed       = 0,
+    holds_slots = 0,
     failure     = coalesce(?4, failure),
     outcome     = iif(?2 = 'failed' and outcome = 'completed', outcome, null),
     key_until   = iif(unique_scope = 'pending' or unique_scope = 'active', 0, key_until),
-    shelf       = iif(lane = 'child', ?2, null)
+    bucket      = iif(lane = 'child', ?2, null)
 where id = ?1

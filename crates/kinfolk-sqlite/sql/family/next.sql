@@ -7,6 +7,6 @@ select id,
 from task indexed by task_held_idx
 where root_id = ?1
   and fan_out_id = ?2
-  and shelf = 'after'
+  and bucket = 'after'
 order by nth
 limit 1

@@ -7,8 +7,8 @@ select state,
        fan_out_id,
        lane,
        nth,
-       parked,
-       keyed,
+       was_suspended,
+       holds_slots,
        command_id,
        keys
 from task

@@ -7,6 +7,6 @@ from task
 where fan_out_id = ?1
   and fan_out_id is not null
   and nth > ?2
-  and (state = 'waiting' or (parked = 1 and (state = 'pending' or state = 'running')))
+  and (state = 'waiting' or (was_suspended = 1 and (state = 'pending' or state = 'running')))
 order by nth
 limit ?3

@@ -7,7 +7,7 @@ set state       = 'cancelled',
     finished_at = ?3,
     failure     = ?4,
     key_until   = iif(unique_scope = 'pending' or unique_scope = 'active', 0, key_until),
-    shelf       = 'cancelled'
+    bucket      = 'cancelled'
 where root_id = ?1
   and fan_out_id = ?2
-  and shelf = 'after'
+  and bucket = 'after'

@@ -11,6 +11,6 @@ select state,
        lane,
        outcome,
        nth,
-       parked
+       was_suspended
 from task
 where id = ?1

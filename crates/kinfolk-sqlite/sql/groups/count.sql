@@ -2,6 +2,6 @@
 -- params: 1 task_id
 -- index:  by number
 update task
-set keyed = 1
+set holds_slots = 1
 where id = ?1
-  and keyed = 0
+  and holds_slots = 0

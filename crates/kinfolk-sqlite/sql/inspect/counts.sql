@@ -1,8 +1,8 @@
 -- counts: how many tasks of each command on each queue are pending or waiting, each sort of them counted so far. Suspended tasks
--- that have a timer wait: they do not count as pending. Those that take turns are among those of the lane top, or on their shelf:
--- the shelf is looked at only where that can change the count, since those of the lane top stand on it too.
+-- that have a timer wait: they do not count as pending. Those that take turns are among those of the lane top, or in their bucket:
+-- the bucket is looked at only where that can change the count, since those of the lane top are in it too.
 -- params: 1 page
--- index:  task_ready_idx, task_suspect_idx, task_later_idx, task_shelf_idx, each alone but for those that take turns
+-- index:  task_ready_idx, task_suspect_idx, task_later_idx, task_bucket_idx, each alone but for those that take turns
 with ready as materialized (
     select queue.id as queue_id,
            command.id as command_id,
@@ -52,8 +52,8 @@ select queue_id,
            from (
                select 1
                from task
-               where shelf in ('root', 'child', 'after', 'limit', 'key')
-                 and shelf is not null
+               where bucket in ('root', 'child', 'after', 'limit', 'key')
+                 and bucket is not null
                  and queue_id = ready.queue_id
                  and command_id = ready.command_id
                limit ?1
@@ -63,8 +63,8 @@ select queue_id,
            from (
                select 1
                from task
-               where shelf = 'turn'
-                 and shelf is not null
+               where bucket = 'turn'
+                 and bucket is not null
                  and queue_id = ready.queue_id
                  and command_id = ready.command_id
                  and lane <> 'top'
@@ -82,8 +82,8 @@ select queue_id,
            from (
                select 1
                from task
-               where shelf in ('waiting', 'outside', 'asleep')
-                 and shelf is not null
+               where bucket in ('waiting', 'outside', 'asleep')
+                 and bucket is not null
                  and queue_id = ready.queue_id
                  and command_id = ready.command_id
                limit ?1

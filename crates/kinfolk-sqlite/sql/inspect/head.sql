@@ -1,10 +1,10 @@
 -- head: where the first open tasks of one command on one queue stand, lane by lane.
 -- params: 1 queue_id, 2 command_id
--- index:  task_ready_idx, task_shelf_idx and task_suspect_idx, the first entry of each lane
+-- index:  task_ready_idx, task_bucket_idx and task_suspect_idx, the first entry of each lane
 select *
 from (
     select priority,
-           place,
+           position,
            id
     from task
     where queue_id = ?1
@@ -12,42 +12,42 @@ from (
       and gate = 'open'
       and suspect = 0
       and lane = 'top'
-    order by priority, place, id
+    order by priority, position, id
     limit 1
 )
 union all
 select *
 from (
     select priority,
-           place,
+           position,
            id
     from task
-    where shelf = 'root'
-      and shelf is not null
+    where bucket = 'root'
+      and bucket is not null
       and queue_id = ?1
       and command_id = ?2
-    order by priority, place, id
+    order by priority, position, id
     limit 1
 )
 union all
 select *
 from (
     select priority,
-           place,
+           position,
            id
     from task
-    where shelf = 'child'
-      and shelf is not null
+    where bucket = 'child'
+      and bucket is not null
       and queue_id = ?1
       and command_id = ?2
-    order by priority, place, id
+    order by priority, position, id
     limit 1
 )
 union all
 select *
 from (
     select priority,
-           place,
+           position,
            id
     from task
     where queue_id = ?1
@@ -55,14 +55,14 @@ from (
       and command_id = ?2
       and gate = 'open'
       and suspect = 1
-    order by priority, place, id
+    order by priority, position, id
     limit 1
 )
 union all
 select *
 from (
     select priority,
-           place,
+           position,
            id
     from task
     where queue_id = ?1
@@ -70,14 +70,14 @@ from (
       and command_id = ?2
       and gate = 'open'
       and suspect = 1
-    order by priority, place, id
+    order by priority, position, id
     limit 1
 )
 union all
 select *
 from (
     select priority,
-           place,
+           position,
            id
     from task
     where queue_id = ?1
@@ -85,20 +85,20 @@ from (
       and command_id = ?2
       and gate = 'open'
       and suspect = 1
-    order by priority, place, id
+    order by priority, position, id
     limit 1
 )
 union all
 select *
 from (
     select priority,
-           place,
+           position,
            id
     from task
-    where shelf = 'turn'
-      and shelf is not null
+    where bucket = 'turn'
+      and bucket is not null
       and queue_id = ?1
       and command_id = ?2
-    order by priority, place, id
+    order by priority, position, id
     limit 1
 )

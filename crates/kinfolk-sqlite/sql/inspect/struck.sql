@@ -1,7 +1,7 @@
 -- struck: tasks with strikes that have not ended, those with most first. They have no index of their own, which every settle
 -- would have to look at: they are found where suspects can be.
 -- params: none
--- index:  task_suspect_idx, task_running_idx, task_shelf_idx
+-- index:  task_suspect_idx, task_running_idx, task_bucket_idx
 select id,
        command_id,
        strikes,
@@ -23,7 +23,7 @@ where strikes > 0
       union all
       select id
       from task
-      where (shelf = 'backoff' or shelf = 'key')
-        and shelf is not null
+      where (bucket = 'backoff' or bucket = 'key')
+        and bucket is not null
   )
 order by strikes desc, id

@@ -2,7 +2,7 @@
 -- params: 1 queue_id
 -- index:  task_running_idx
 update task
-set slot = 1
+set child_slot = 1
 where worker is not null
   and queue_id = ?1
   and lane = 'child'

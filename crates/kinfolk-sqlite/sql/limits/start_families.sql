@@ -2,8 +2,8 @@
 -- params: 1 queue_id
 -- index:  the whole table; an operator does this once
 update task
-set lane  = 'root',
-    shelf = iif(gate = 'open' and suspect = 0 and fair is null, 'root', shelf)
+set lane   = 'root',
+    bucket = iif(gate = 'open' and suspect = 0 and fair is null, 'root', bucket)
 where queue_id = ?1
   and depth = 0
   and finished_at is null

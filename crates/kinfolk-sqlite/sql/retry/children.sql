@@ -1,5 +1,5 @@
 -- children: those children of a fan-out that failed or were cancelled, and have no children, get fresh attempts, at their
--- old places. They do not get their unique keys back.
+-- old position. They do not get their unique keys back.
 -- params: 1 fan_out_id, 2 now, 3 gate of the first, 4 gate of the others, 5 nth of the first
 -- index:  task_child_idx; fan-outs by task
 update task
@@ -22,7 +22,7 @@ set state               = 'pending',
                               where queue.id = task.queue_id
                                 and queue.fair is not null
                           ),
-    shelf               = replace(
+    bucket              = replace(
                               iif(nth = ?5, ?3, ?4),
                               'open',
                               iif(exists (select 1 from queue where id = queue_id and fair is not null), 'turn', 'child')

@@ -2,8 +2,8 @@
 -- params: 1 id, 2 now
 -- index:  by number
 update task
-set due   = ?2,
-    place = min(place, ?2)
+set due      = ?2,
+    position = min(position, ?2)
 where id = ?1
   and state = 'pending'
   and gate = 'time'

@@ -1,5 +1,5 @@
 -- suspend_again: a task whose own work failed gets fresh attempts, and is suspended once more, with fewer checkpoints.
--- params: 1 id, 2 now, 3 steps, 4 shelf
+-- params: 1 id, 2 now, 3 steps, 4 bucket
 -- index:  by number
 update task
 set state               = 'waiting',
@@ -15,5 +15,5 @@ set state               = 'waiting',
     cancel_requested_at = null,
     token               = null,
     steps               = ?3,
-    shelf               = ?4
+    bucket              = ?4
 where id = ?1

@@ -1,4 +1,4 @@
--- task: a failed or cancelled task gets fresh attempts, at its old place. It does not get its unique key back.
+-- task: a failed or cancelled task gets fresh attempts, at its old position. It does not get its unique key back.
 -- params: 1 id, 2 now, 3 gate
 -- index:  by number
 update task
@@ -21,7 +21,7 @@ set state               = 'pending',
                               where queue.id = task.queue_id
                                 and queue.fair is not null
                           ),
-    shelf               = case
+    bucket              = case
                               when ?3 <> 'open' then ?3
                               when exists (select 1 from queue where id = queue_id and fair is not null) then 'turn'
                               when lane <> 'top' then lane

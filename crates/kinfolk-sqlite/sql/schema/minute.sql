@@ -1,4 +1,4 @@
--- What workers did of one command on one queue in one minute, as they noted it. Kept for a while.
+-- What workers did of one command on one queue in one minute, as they recorded it. Kept for a while.
 
 create table minute (
     minute     integer not null, -- when it began

@@ -45,7 +45,7 @@ create table slot_setting (
 ) strict, without rowid;
 
 -- Who holds a slot of which key: a row is a holder, and there are no counts that could drift. The key of a total is empty.
-create table slot (
+create table slot_holder (
     group_id integer not null,
     key      text    not null,
     task_id  integer not null,
@@ -77,13 +77,13 @@ create table reserved (
 
 -- The foremost of those that wait behind a key that may have room, one of each queue, command and lane: claims read them
 -- together with what is open.
-create table ready_mark (
+create table ready_waiter (
     queue_id   integer not null,
     command_id integer not null,
     suspect    integer not null,
     lane       text    not null,
     priority   integer not null,
-    place      integer not null,
+    position   integer not null,
     task_id    integer not null,
-    primary key (queue_id, command_id, suspect, lane, priority, place, task_id)
+    primary key (queue_id, command_id, suspect, lane, priority, position, task_id)
 ) strict, without rowid;

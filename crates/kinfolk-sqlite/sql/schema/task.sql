@@ -9,7 +9,7 @@ create table task (
     gate                text,
     priority            integer not null,
     due                 integer not null,
-    place               integer not null,
+    position            integer not null,
     attempt             integer not null default 0,
     max_attempts        integer not null,
     runs                integer not null default 0, -- claims in all
@@ -34,7 +34,7 @@ create table task (
     outcome             text,    -- how its own work ended, while it waits and if its children failed it
     -- top: a root; root: a root whose family is at work on a queue with family_limit; child: whatever has a parent.
     lane                text    not null default 'top',
-    slot                integer not null default 0, -- it runs, and counts for its queue's child_limit
+    child_slot          integer not null default 0, -- it runs, and counts for its queue's child_limit
     -- Where a task is found that no index on its gate finds, or null. Hot statements on flat tasks never write this
     -- column, so that they need not even look at the indexes on it. It follows from the rest:
     --   root, child                   open and no suspect, in that lane
@@ -45,19 +45,19 @@ create table task (
     --   asleep                        is suspended with a timer
     --   outside                       a root that waits for its children, and whose family has to be let in again
     --   completed, failed, cancelled  a child that has ended
-    shelf               text,
+    bucket              text,
     steps               integer not null default 0, -- checkpoints written
-    parked              integer not null default 0, -- has been suspended: may have fan-outs while it runs
+    was_suspended       integer not null default 0, -- has been suspended: may have fan-outs while it runs
     signals             text,    -- JSON array of the names that a suspended handler waits for, or null
     keys                text,    -- what the task gave as keys, by the names of the groups, as JSON; null for none
-    keyed               integer not null default 0, -- it may hold slots
+    holds_slots         integer not null default 0, -- it may hold slots
     -- Behind which key it waits, and how often it has been sent there or to another. It has the gate limit, and is on
-    -- the shelf key.
-    parked_group        integer,
-    parked_key          text,
-    parked_as           integer not null default 0, -- 1: a suspect; 2: needs no slot of that key, only a start; 3: both
-    bounces             integer not null default 0,
-    -- On a queue whose tasks take turns: its value. It is on the shelf turn while it is open, in whatever lane.
+    -- the bucket key.
+    blocked_group       integer,
+    blocked_key         text,
+    blocked_as          integer not null default 0, -- 1: a suspect; 2: needs no slot of that key, only a start; 3: both
+    failed_tries        integer not null default 0,
+    -- On a queue whose tasks take turns: its value. It is in the bucket turn while it is open, in whatever lane.
     fair                text,
     -- How long its handler had run when it was last suspended.
     ran_before          integer not null default 0,
@@ -92,15 +92,15 @@ create table task (
 
 -- What a claim reads: tasks of the lane top command by command; the number of a task ends every index by itself.
 -- (The parentheses let SQLite answer from the index alone: it looks through one conjunction, not through a chain.)
-create index task_ready_idx on task (queue_id, command_id, priority, place)
+create index task_ready_idx on task (queue_id, command_id, priority, position)
 where gate = 'open' and (suspect = 0 and lane = 'top');
 
--- The other lanes, and all else that has a shelf.
-create index task_shelf_idx on task (shelf, queue_id, command_id, priority, place)
-where shelf is not null;
+-- The other lanes, and all else that has a bucket.
+create index task_bucket_idx on task (bucket, queue_id, command_id, priority, position)
+where bucket is not null;
 
 -- Suspects stand apart: a claim takes one of them at most.
-create index task_suspect_idx on task (queue_id, lane, command_id, priority, place)
+create index task_suspect_idx on task (queue_id, lane, command_id, priority, position)
 where gate = 'open' and suspect = 1;
 
 -- What becomes due.
@@ -135,25 +135,25 @@ where unique_key is not null;
 create index task_at_work_idx on task (queue_id)
 where lane = 'root';
 
-create index task_slot_idx on task (queue_id)
-where slot = 1;
+create index task_child_slot_idx on task (queue_id)
+where child_slot = 1;
 
 -- The children of a fan-out, and those of a family that are held.
 create unique index task_child_idx on task (fan_out_id, nth)
 where fan_out_id is not null;
 
 create index task_held_idx on task (root_id, fan_out_id, nth)
-where shelf = 'after' or shelf = 'limit';
+where bucket = 'after' or bucket = 'limit';
 
 -- The follow-ups that a family has made.
 create index task_follows_idx on task (follows)
 where follows is not null;
 
 -- Those that wait behind a key. They are read from the front, and only when the key has room.
-create index task_parked_idx on task (
-    parked_group, parked_key, queue_id, command_id, lane, parked_as, priority, place
+create index task_blocked_idx on task (
+    blocked_group, blocked_key, queue_id, command_id, lane, blocked_as, priority, position
 )
-where parked_group is not null;
+where blocked_group is not null;
 
-create index task_fair_idx on task (queue_id, command_id, priority, fair, place)
-where shelf = 'turn';
+create index task_fair_idx on task (queue_id, command_id, priority, fair, position)
+where bucket = 'turn';

@@ -10,5 +10,5 @@ create table worker (
     lease_until  integer not null,
     steady_since integer not null, -- since when it has renewed without a gap
     version      text    not null default '', -- the program that it is a part of, in its own words
-    noted        integer not null default 0 -- the number of its last note of what it did
+    minutes_recorded integer not null default 0 -- the number of its last record of what it did
 ) strict, without rowid;

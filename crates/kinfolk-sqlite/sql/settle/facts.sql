@@ -17,11 +17,11 @@ select state,
        failure,
        lane,
        fan_out_id,
-       slot,
+       child_slot,
        nth,
        steps,
-       parked,
-       keyed,
+       was_suspended,
+       holds_slots,
        keys
 from task
 where id = ?1

@@ -11,6 +11,6 @@ set state       = ?2,
     strikes     = ?8,
     token       = ?9,
     worker      = null,
-    keyed       = 0,
+    holds_slots = 0,
     key_until   = iif(unique_scope = 'pending' or unique_scope = 'active', 0, key_until)
 where id = ?1

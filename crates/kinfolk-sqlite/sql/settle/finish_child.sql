@@ -12,8 +12,8 @@ set state       = ?2,
     strikes     = ?8,
     token       = ?9,
     worker      = null,
-    keyed       = 0,
+    holds_slots = 0,
     key_until   = iif(unique_scope = 'pending' or unique_scope = 'active', 0, key_until),
-    slot        = 0,
-    shelf       = ?2
+    child_slot  = 0,
+    bucket      = ?2
 where id = ?1

@@ -5,7 +5,7 @@ select parent_id,
        coalesce(root_id, id),
        depth,
        priority,
-       place,
+       position,
        keys
 from task
 where id = ?1

@@ -1,6 +1,6 @@
 -- above: those of a task and the ones above it that hold a slot of a key.
 -- params: 1 group_id, 2 key, 3 task_id
--- index:  slot, by all it has; tasks by number
+-- index:  slot_holder, by all it has; tasks by number
 with recursive above as (
     select ?3 as id
     union all
@@ -11,4 +11,4 @@ with recursive above as (
 )
 select above.id
 from above
-cross join slot on slot.group_id = ?1 and slot.key = ?2 and slot.task_id = above.id
+cross join slot_holder on slot_holder.group_id = ?1 and slot_holder.key = ?2 and slot_holder.task_id = above.id

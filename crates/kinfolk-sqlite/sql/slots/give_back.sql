@@ -1,7 +1,7 @@
 -- give_back: a task holds a slot of a key no longer.
 -- params: 1 group_id, 2 key, 3 task_id
--- index:  slot, by all it has
-delete from slot
+-- index:  slot_holder, by all it has
+delete from slot_holder
 where group_id = ?1
   and key = ?2
   and task_id = ?3

@@ -3,7 +3,7 @@
 -- index:  task_fair_idx, alone
 select fair
 from task
-where shelf = 'turn'
+where bucket = 'turn'
   and queue_id = ?1
   and command_id = ?2
   and priority = ?3

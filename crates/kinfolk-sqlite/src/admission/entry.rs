@@ -6,28 +6,28 @@
 use std::collections::HashSet;
 
 use kinfolk_core::admit::Need;
-use kinfolk_core::limits::{BOUNCES_MAX, CLAIM_BATCH_MAX};
+use kinfolk_core::limits::{CLAIM_BATCH_MAX, FAILED_TRIES_MAX};
 
 use rusqlite::CachedStatement;
 
-use crate::admission::park::{self, Mark};
+use crate::admission::blocked::{self, LinePoint};
 use crate::admission::rooms::Rooms;
 use crate::error::Result;
 use crate::known_group::DeclaredGroup;
 use crate::session::Session;
 use crate::slots::{self, GivenKeys};
 
-/// Tasks that one claim parks at most: the rest is left to the next.
-const PARKED_MAX: usize = 2 * CLAIM_BATCH_MAX;
+/// Tasks that one claim blocks at most: the rest is left to the next.
+const BLOCKED_MAX: usize = 2 * CLAIM_BATCH_MAX;
 
 /// Lets candidates in while their keys have room.
 pub(crate) struct Entry<'a> {
     candidate: CachedStatement<'a>,
     take: CachedStatement<'a>,
-    park: CachedStatement<'a>,
+    block: CachedStatement<'a>,
     pub(crate) rooms: Rooms<'a>,
     seen: HashSet<i64>,
-    parked: usize,
+    blocked: usize,
     /// Who has waited for long, and for what: room is kept for them once this claim is over.
     patient: Vec<(i64, Vec<Need<usize>>)>,
     /// Slots that this claim has given out: who has them, and of which key.
@@ -43,8 +43,8 @@ pub(crate) struct Looked {
 
 /// Whether a candidate starts.
 pub(crate) enum Fate {
-    /// It has taken what it needs. `keyed`: it holds slots; `parked`: it waited behind a key.
-    Starts { keyed: bool, parked: bool },
+    /// It has taken what it needs. `holds_slots`: it holds slots; `blocked`: it waited behind a key.
+    Starts { holds_slots: bool, blocked: bool },
     /// It waits, or has been looked at before.
     Waits,
 }
@@ -52,30 +52,30 @@ pub(crate) enum Fate {
 /// What is to be known of a candidate.
 struct Candidate {
     keys: Option<String>,
-    keyed: bool,
+    holds_slots: bool,
     parent_id: Option<i64>,
-    parked: Option<(i64, String)>,
+    blocked: Option<(i64, String)>,
     rides: bool,
-    bounces: u16,
+    failed_tries: u16,
 }
 
 impl<'a> Entry<'a> {
     pub(crate) fn new(session: &Session<'a>) -> Result<Self> {
         Ok(Self {
-            candidate: session.sql(include_str!("../../sql/admission/park/candidate.sql"))?,
+            candidate: session.sql(include_str!("../../sql/admission/blocked/candidate.sql"))?,
             take: session.sql(include_str!("../../sql/slots/take.sql"))?,
-            park: session.sql(include_str!("../../sql/admission/park/park.sql"))?,
+            block: session.sql(include_str!("../../sql/admission/blocked/block.sql"))?,
             rooms: Rooms::new(session)?,
             seen: HashSet::new(),
-            parked: 0,
+            blocked: 0,
             patient: Vec::new(),
             fresh: HashSet::new(),
         })
     }
 
-    /// Whether this claim has parked as many as it may.
+    /// Whether this claim has blocked as many as it may.
     pub(crate) fn is_over(&self) -> bool {
-        self.parked >= PARKED_MAX
+        self.blocked >= BLOCKED_MAX
     }
 
     /// The claim is over: writes what it has left to others.
@@ -87,15 +87,15 @@ impl<'a> Entry<'a> {
     }
 
     /// Looks at one candidate.
-    pub(crate) fn look(&mut self, session: &mut Session<'_>, mark: &Mark) -> Result<Looked> {
-        let (_, _, id) = mark.stand;
+    pub(crate) fn look(&mut self, session: &mut Session<'_>, point: &LinePoint) -> Result<Looked> {
+        let (_, _, id) = point.stand;
         if !self.seen.insert(id) {
             return Ok(Looked { fate: Fate::Waits, next: None });
         }
         let candidate = Candidate::read(&mut self.candidate, id)?;
-        let was = match &candidate.parked {
+        let was = match &candidate.blocked {
             Some((group_id, key)) => {
-                mark.remove(session)?;
+                point.remove(session)?;
                 Some(self.rooms.number(session, *group_id, key)?)
             }
             None => None,
@@ -104,10 +104,10 @@ impl<'a> Entry<'a> {
         if was.is_some_and(|key| !self.rooms.has(key, Some(id), !candidate.rides)) {
             return Ok(Looked { fate: Fate::Waits, next: None });
         }
-        let needs = self.needs(session, id, mark.command_id, &candidate)?;
+        let needs = self.needs(session, id, point.command_id, &candidate)?;
         let fate = match self.rooms.admit(id, &needs) {
             Ok(()) => self.start(session, id, &candidate, &needs)?,
-            Err(key) => self.park(mark, &candidate, needs, key)?,
+            Err(key) => self.block(point, &candidate, needs, key)?,
         };
         let next = was.map(|key| (key, candidate.rides)).filter(|(key, rides)| self.rooms.has(*key, None, !rides));
         Ok(Looked { fate, next })
@@ -142,7 +142,7 @@ impl<'a> Entry<'a> {
         group: &DeclaredGroup,
         (number, key): (usize, &str),
     ) -> Result<bool> {
-        if candidate.keyed && slots::holds(session, group.id, key, id)? {
+        if candidate.holds_slots && slots::holds(session, group.id, key, id)? {
             return Ok(true);
         }
         let Some(parent) = candidate.parent_id.filter(|_| group.hold) else { return Ok(false) };
@@ -158,30 +158,36 @@ impl<'a> Entry<'a> {
         candidate: &Candidate,
         needs: &[Need<usize>],
     ) -> Result<Fate> {
-        let mut keyed = candidate.keyed;
+        let mut holds_slots = candidate.holds_slots;
         for need in needs.iter().filter(|need| need.takes_slot) {
             let (group_id, key) = self.rooms.name(need.key);
             self.take.execute((group_id, key, id))?;
             self.fresh.insert((id, need.key));
-            keyed = true;
+            holds_slots = true;
         }
-        if candidate.bounces >= BOUNCES_MAX {
-            park::end_reservation(session, id)?;
+        if candidate.failed_tries >= FAILED_TRIES_MAX {
+            blocked::end_reservation(session, id)?;
             self.rooms.unkeep(id);
         }
-        Ok(Fate::Starts { keyed, parked: candidate.parked.is_some() })
+        Ok(Fate::Starts { holds_slots, blocked: candidate.blocked.is_some() })
     }
 
     /// A candidate waits behind a key. One that has been sent from key to key for long has room kept for it.
-    fn park(&mut self, mark: &Mark, candidate: &Candidate, needs: Vec<Need<usize>>, behind: usize) -> Result<Fate> {
+    fn block(
+        &mut self,
+        point: &LinePoint,
+        candidate: &Candidate,
+        needs: Vec<Need<usize>>,
+        behind: usize,
+    ) -> Result<Fate> {
         let rides = needs.iter().any(|need| need.key == behind && !need.takes_slot);
         let (group_id, key) = self.rooms.name(behind);
-        let same = candidate.parked.as_ref().is_some_and(|(group, parked)| *group == group_id && parked == key);
-        let bounces = candidate.bounces.saturating_add(u16::from(!same));
-        let (_, _, id) = mark.stand;
-        self.park.execute((id, group_id, key, park::parked_as_what(mark.suspect, rides), bounces))?;
-        self.parked += 1;
-        if bounces >= BOUNCES_MAX {
+        let same = candidate.blocked.as_ref().is_some_and(|(group, blocked)| *group == group_id && blocked == key);
+        let failed_tries = candidate.failed_tries.saturating_add(u16::from(!same));
+        let (_, _, id) = point.stand;
+        self.block.execute((id, group_id, key, blocked::blocked_as_what(point.suspect, rides), failed_tries))?;
+        self.blocked += 1;
+        if failed_tries >= FAILED_TRIES_MAX {
             self.patient.push((id, needs));
         }
         Ok(Fate::Waits)
@@ -195,11 +201,11 @@ impl Candidate {
             let key: Option<String> = row.get(4)?;
             Ok(Self {
                 keys: row.get(0)?,
-                keyed: row.get(1)?,
+                holds_slots: row.get(1)?,
                 parent_id: row.get(2)?,
-                parked: group.zip(key),
+                blocked: group.zip(key),
                 rides: row.get::<_, i64>(5)? & 2 == 2,
-                bounces: row.get(6)?,
+                failed_tries: row.get(6)?,
             })
         })?)
     }

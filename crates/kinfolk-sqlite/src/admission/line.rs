@@ -1,21 +1,21 @@
 //! The line of a claim: the stretches of all its commands and lanes, the first suspects, and those behind keys that may have
-//! room, merged in the order of priority, place and number. What has no room is passed over.
+//! room, merged in the order of priority, position and number. What has no room is passed over.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 use rusqlite::CachedStatement;
 
+use crate::admission::blocked::{self, LinePoint};
 use crate::admission::entry::{Entry, Fate};
-use crate::admission::park::{self, Mark};
 use crate::error::Result;
 use crate::family::Lane;
-use crate::limits::Room;
+use crate::limits::QueueRoom;
 use crate::session::Session;
 use crate::turns::{Turn, Turns};
 use crate::verb::claim::Look;
 
-/// Where a task stands: its priority, place and number.
+/// Where a task stands: its priority, position and number.
 type Stand = (i64, i64, i64);
 
 const BEFORE_ALL: Stand = (i64::MIN, i64::MIN, i64::MIN);
@@ -25,13 +25,13 @@ const LANES: [Lane; 3] = [Lane::Top, Lane::Root, Lane::Child];
 
 /// A task to take, the lane it stood in, and what it has of keys: most have none.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Taken {
+pub(crate) struct Picked {
     pub(crate) id: i64,
     pub(crate) lane: Lane,
     /// It holds slots of keys.
-    pub(crate) keyed: bool,
+    pub(crate) holds_slots: bool,
     /// It waited behind a key.
-    pub(crate) parked: bool,
+    pub(crate) blocked: bool,
 }
 
 /// Where the head of a line comes from.
@@ -60,13 +60,13 @@ pub(crate) fn pick<'a>(
     session: &mut Session<'a>,
     from: &From<'_>,
     look: &Look,
-    mut room: Room,
-) -> Result<(Vec<Taken>, Option<Entry<'a>>)> {
+    mut room: QueueRoom,
+) -> Result<(Vec<Picked>, Option<Entry<'a>>)> {
     if from.limit == 0 || from.commands.is_empty() {
         return Ok((Vec::new(), None));
     }
     let mut entry: Option<Entry<'a>> = None;
-    let mut line = Line::new(session, from, look, &room)?;
+    let mut line = MergedLine::new(session, from, look, &room)?;
     let mut may_take_suspect = look.may_take_suspect;
     let mut taken = Vec::with_capacity(from.limit);
     while taken.len() < from.limit
@@ -79,7 +79,7 @@ pub(crate) fn pick<'a>(
             line.pass_over(session, source)?;
             continue;
         }
-        let mut fate = Fate::Starts { keyed: false, parked: false };
+        let mut fate = Fate::Starts { holds_slots: false, blocked: false };
         if from.grouped && !session.catalogue.groups_of(head.command_id).is_empty() {
             let entry = match &mut entry {
                 Some(entry) => entry,
@@ -92,11 +92,11 @@ pub(crate) fn pick<'a>(
                 line.look_behind(session, &head, group_id, key, rides)?;
             }
         }
-        if let Fate::Starts { keyed, parked } = fate {
+        if let Fate::Starts { holds_slots, blocked } = fate {
             room.take(head.lane);
             may_take_suspect &= !head.suspect;
             line.has_had_its_turn(source);
-            taken.push(Taken { id: stand.2, lane: head.lane, keyed, parked });
+            taken.push(Picked { id: stand.2, lane: head.lane, holds_slots, blocked });
         }
         if room.left(head.lane) > 0 {
             line.advance(source)?;
@@ -107,10 +107,10 @@ pub(crate) fn pick<'a>(
 }
 
 /// The heads of all stretches, merged.
-struct Line<'a> {
+struct MergedLine<'a> {
     statements: Statements<'a>,
     stretches: Vec<Stretch>,
-    behind: Vec<Mark>,
+    behind: Vec<LinePoint>,
     heads: BinaryHeap<Reverse<(Stand, Source)>>,
     /// On a queue whose tasks take turns: what is open.
     turns: Option<Turns<'a>>,
@@ -119,14 +119,14 @@ struct Line<'a> {
     last_turn: Option<String>,
 }
 
-impl<'a> Line<'a> {
-    fn new(session: &Session<'a>, from: &From<'_>, look: &Look, room: &Room) -> Result<Self> {
+impl<'a> MergedLine<'a> {
+    fn new(session: &Session<'a>, from: &From<'_>, look: &Look, room: &QueueRoom) -> Result<Self> {
         let read_ahead = from.limit.div_ceil(from.commands.len()).max(READ_AHEAD_MIN).min(from.limit);
         let statements = Statements {
             top: session.sql(include_str!("../../sql/claim/line.sql"))?,
             other: session.sql(include_str!("../../sql/claim/lane.sql"))?,
             suspect: session.sql(include_str!("../../sql/claim/suspect.sql"))?,
-            marked: session.sql(include_str!("../../sql/admission/park/marked.sql"))?,
+            ready: session.sql(include_str!("../../sql/admission/blocked/ready.sql"))?,
         };
         let turns = if from.fair { Some(Turns::new(session, from.queue_id, from.commands)?) } else { None };
         let mut line = Self {
@@ -142,8 +142,8 @@ impl<'a> Line<'a> {
             let page = read_ahead.min(room.left(lane));
             for &command_id in from.commands {
                 let mut read = |sort, suspect, read_ahead| {
-                    let mark = Mark { queue_id: from.queue_id, command_id, suspect, lane, stand: BEFORE_ALL };
-                    line.read(Stretch::new(mark, sort, read_ahead))
+                    let point = LinePoint { queue_id: from.queue_id, command_id, suspect, lane, stand: BEFORE_ALL };
+                    line.read(Stretch::new(point, sort, read_ahead))
                 };
                 if !from.fair && (lane == Lane::Top || look.lanes) {
                     read(Sort::Open, false, page)?;
@@ -151,10 +151,10 @@ impl<'a> Line<'a> {
                 if !from.fair && look.suspects && look.may_take_suspect {
                     read(Sort::Open, true, 1)?;
                 }
-                if look.marks && !session.catalogue.groups_of(command_id).is_empty() {
-                    read(Sort::Marked, false, page)?;
+                if look.has_ready && !session.catalogue.groups_of(command_id).is_empty() {
+                    read(Sort::Ready, false, page)?;
                     if look.may_take_suspect {
-                        read(Sort::Marked, true, 1)?;
+                        read(Sort::Ready, true, 1)?;
                     }
                 }
             }
@@ -168,23 +168,23 @@ impl<'a> Line<'a> {
     }
 
     /// The next one. Inside a priority, turns come behind those that waited behind a key.
-    fn next(&mut self, room: &Room, may_take_suspect: bool) -> Result<Option<(Stand, Source)>> {
+    fn next(&mut self, room: &QueueRoom, may_take_suspect: bool) -> Result<Option<(Stand, Source)>> {
         if let Some(turns) = &mut self.turns
             && let Some(priority) = turns.peek(room, may_take_suspect)?
             && self.heads.peek().is_none_or(|Reverse(((waits, ..), _))| *waits > priority)
         {
             self.turn = turns.next().unwrap_or_else(Turn::nobodys);
-            return Ok(Some((self.turn.mark.stand, Source::Turn)));
+            return Ok(Some((self.turn.point.stand, Source::Turn)));
         }
         Ok(self.heads.pop().map(|Reverse(head)| head))
     }
 
     /// Where a head stands, and what is known of it.
-    fn head(&self, stand: Stand, source: Source) -> Mark {
+    fn head(&self, stand: Stand, source: Source) -> LinePoint {
         match source {
-            Source::Stretch(number) => Mark { stand, ..self.stretches[number].mark },
+            Source::Stretch(number) => LinePoint { stand, ..self.stretches[number].point },
             Source::Behind(number) => self.behind[number],
-            Source::Turn => self.turn.mark,
+            Source::Turn => self.turn.point,
         }
     }
 
@@ -205,8 +205,15 @@ impl<'a> Line<'a> {
     }
 
     /// The one behind a task that waited behind a key, which has room for more.
-    fn look_behind(&mut self, session: &Session<'_>, head: &Mark, group_id: i64, key: &str, rides: bool) -> Result<()> {
-        if let Some(next) = park::next(session.conn, head, group_id, key, rides)? {
+    fn look_behind(
+        &mut self,
+        session: &Session<'_>,
+        head: &LinePoint,
+        group_id: i64,
+        key: &str,
+        rides: bool,
+    ) -> Result<()> {
+        if let Some(next) = blocked::next(session.conn, head, group_id, key, rides)? {
             self.heads.push(Reverse((next.stand, Source::Behind(self.behind.len()))));
             self.behind.push(next);
         }
@@ -234,7 +241,7 @@ struct Statements<'a> {
     top: CachedStatement<'a>,
     other: CachedStatement<'a>,
     suspect: CachedStatement<'a>,
-    marked: CachedStatement<'a>,
+    ready: CachedStatement<'a>,
 }
 
 /// What the tasks of a stretch have in common.
@@ -242,13 +249,13 @@ struct Statements<'a> {
 enum Sort {
     Open,
     /// They wait behind keys that may have room.
-    Marked,
+    Ready,
 }
 
 /// The tasks of one sort and command in one lane, read a few at a time.
 struct Stretch {
     /// What is known of all of them; its stand is the last one that was read.
-    mark: Mark,
+    point: LinePoint,
     sort: Sort,
     read_ahead: usize,
     ready: VecDeque<Stand>,
@@ -256,33 +263,33 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn new(mark: Mark, sort: Sort, read_ahead: usize) -> Self {
-        Self { mark, sort, read_ahead, ready: VecDeque::new(), ended: false }
+    fn new(point: LinePoint, sort: Sort, read_ahead: usize) -> Self {
+        Self { point, sort, read_ahead, ready: VecDeque::new(), ended: false }
     }
 
     fn next(&mut self, statements: &mut Statements<'_>) -> Result<Option<Stand>> {
         if self.ready.is_empty() && !self.ended {
-            let Mark { queue_id, command_id, suspect, lane, stand: (priority, place, id) } = self.mark;
+            let LinePoint { queue_id, command_id, suspect, lane, stand: (priority, position, id) } = self.point;
             let (word, page) = (lane.as_str(), self.read_ahead);
             let mut rows = match (self.sort, suspect, lane) {
                 (Sort::Open, false, Lane::Top) => {
-                    statements.top.query((queue_id, command_id, priority, place, id, page))?
+                    statements.top.query((queue_id, command_id, priority, position, id, page))?
                 }
                 (Sort::Open, false, _) => {
-                    statements.other.query((queue_id, command_id, priority, place, id, page, word))?
+                    statements.other.query((queue_id, command_id, priority, position, id, page, word))?
                 }
                 (Sort::Open, true, _) => {
-                    statements.suspect.query((queue_id, command_id, priority, place, id, page, word))?
+                    statements.suspect.query((queue_id, command_id, priority, position, id, page, word))?
                 }
-                (Sort::Marked, ..) => {
-                    statements.marked.query((queue_id, command_id, priority, place, id, page, word, suspect))?
+                (Sort::Ready, ..) => {
+                    statements.ready.query((queue_id, command_id, priority, position, id, page, word, suspect))?
                 }
             };
             while let Some(row) = rows.next()? {
-                self.ready.push_back(park::stand(row, 0)?);
+                self.ready.push_back(blocked::stand(row, 0)?);
             }
             self.ended = self.ready.len() < self.read_ahead;
-            self.mark.stand = *self.ready.back().unwrap_or(&self.mark.stand);
+            self.point.stand = *self.ready.back().unwrap_or(&self.point.stand);
         }
         Ok(self.ready.pop_front())
     }

@@ -7,7 +7,7 @@ use kinfolk_core::limits::DELAY_MAX;
 use kinfolk_core::{GroupName, InputError, Json, Rate, StoreError, TaskId, Timestamp, Token};
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::admission::park;
+use crate::admission::blocked;
 use crate::error::Result;
 use crate::session::Session;
 use crate::slots::GivenKeys;
@@ -23,7 +23,7 @@ pub(crate) fn wake_due(session: &mut Session<'_>) -> Result<()> {
         session.sql(include_str!("../../sql/admission/rate/looked_at.sql"))?.execute((group_id, &key))?;
         session.free(group_id, key);
     }
-    park::wake_freed(session)
+    blocked::wake_freed(session)
 }
 
 /// When the next key is to be looked at that tasks of these commands wait behind on this queue.
@@ -71,7 +71,7 @@ fn key_in(session: &Session<'_>, task: TaskId, name: &GroupName) -> Result<(i64,
 fn pause(session: &Session<'_>, group_id: i64, key: &str, until: Timestamp) -> Result<()> {
     let (spent, paused) = spent(session.conn, group_id, key)?;
     let paused = paused.max(Some(until));
-    let waits = session.sql(include_str!("../../sql/admission/park/any_of_key.sql"))?.exists((group_id, key))?;
+    let waits = session.sql(include_str!("../../sql/admission/blocked/any_of_key.sql"))?.exists((group_id, key))?;
     let allowed = session.catalogue.group(group_id)?.allows_now(session.conn, key)?;
     let wakes_at = waits.then(|| paused.max(next_start(allowed.rate, spent, session.now))).flatten();
     keep(session, (group_id, key), spent, paused, wakes_at)

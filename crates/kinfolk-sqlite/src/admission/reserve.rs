@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use kinfolk_core::{Timestamp, admit};
 use rusqlite::Connection;
 
-use crate::admission::park;
+use crate::admission::blocked;
 use crate::admission::rate;
 use crate::catalogue::Catalogue;
 use crate::error::Result;
@@ -57,7 +57,7 @@ pub(crate) fn wake_unkept(session: &mut Session<'_>, commands: &BTreeSet<i64>) -
         let mut groups = commands.iter().flat_map(|id| session.catalogue.groups_of(*id));
         groups.any(|group| group.id == group_id)
     };
-    let mut reserved = park::reserved(session)?;
+    let mut reserved = blocked::reserved(session)?;
     reserved.retain(|(group_id, ..)| declares(*group_id));
     for (group_id, key, task) in reserved {
         let (conn, catalogue, now) = (session.conn, session.catalogue, session.now);
@@ -67,9 +67,9 @@ pub(crate) fn wake_unkept(session: &mut Session<'_>, commands: &BTreeSet<i64>) -
         let limit = catalogue.group(group_id)?.allows_now(conn, &key)?.limit;
         let held = slots::held(conn, group_id, &key)?;
         let has_slots = limit.is_none_or(|limit| u64::from(limit) > held);
-        for (mark, rides) in park::heads(conn, group_id, &key)? {
-            if (has_slots || rides) && !mark.is_put(conn)? {
-                mark.put(session)?;
+        for (point, rides) in blocked::heads(conn, group_id, &key)? {
+            if (has_slots || rides) && !point.is_put(conn)? {
+                point.put(session)?;
             }
         }
     }

@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
-use kinfolk_core::admit::{self, Need, Room};
+use kinfolk_core::admit::{self, KeyRoom, Need};
 use kinfolk_core::{Rate, TaskId, Timestamp};
 use rusqlite::{CachedStatement, OptionalExtension};
 
-use crate::admission::park;
+use crate::admission::blocked;
 use crate::admission::rate;
 use crate::admission::reserve;
 use crate::error::Result;
@@ -18,7 +18,7 @@ pub(crate) struct Rooms<'a> {
     held: CachedStatement<'a>,
     numbers: HashMap<i64, HashMap<String, usize>>,
     keys: Vec<Key>,
-    rooms: HashMap<usize, Room>,
+    rooms: HashMap<usize, KeyRoom>,
     /// What is kept for whom, by group.
     reserved: HashMap<i64, (String, i64)>,
     /// Whether any rate is spent, or any key slowed down.
@@ -42,7 +42,7 @@ const ANYONE: TaskId = TaskId(i64::MIN);
 
 impl<'a> Rooms<'a> {
     pub(crate) fn new(session: &Session<'a>) -> Result<Self> {
-        let reserved = park::reserved(session)?;
+        let reserved = blocked::reserved(session)?;
         Ok(Self {
             held: session.sql(include_str!("../../sql/slots/held.sql"))?,
             numbers: HashMap::new(),
@@ -94,7 +94,7 @@ impl<'a> Rooms<'a> {
             Some((_, id)) if keeps_room(session, *id)? => Some(TaskId(*id)),
             _ => None,
         };
-        self.rooms.insert(number, Room { slots, starts, kept_for });
+        self.rooms.insert(number, KeyRoom { slots, starts, kept_for });
         Ok(Key { group_id, key: key.to_owned(), rate: allowed.rate, spent_until, paused_until, wakes_at, started: 0 })
     }
 
@@ -126,7 +126,7 @@ impl<'a> Rooms<'a> {
             }
         }
         for other in others {
-            park::end_reservation(session, other)?;
+            blocked::end_reservation(session, other)?;
             self.unkeep(other);
         }
         let mut statement = session.sql(include_str!("../../sql/admission/reserve/keep.sql"))?;
@@ -173,7 +173,7 @@ fn keeps_room(session: &Session<'_>, task: i64) -> Result<bool> {
 
 impl Key {
     fn has_waiters(&self, session: &Session<'_>) -> Result<bool> {
-        let mut statement = session.sql(include_str!("../../sql/admission/park/any_of_key.sql"))?;
+        let mut statement = session.sql(include_str!("../../sql/admission/blocked/any_of_key.sql"))?;
         Ok(statement.exists((self.group_id, &self.key))?)
     }
 

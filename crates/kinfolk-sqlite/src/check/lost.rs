@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use kinfolk_core::Timestamp;
 
-use crate::admission::park::{self, Mark};
+use crate::admission::blocked::{self, LinePoint};
 use crate::admission::rate;
 use crate::catalogue::Catalogue;
 use crate::error::Result;
@@ -30,7 +30,7 @@ pub(crate) fn lost(conn: &Connection, catalogue: &Catalogue, now: Timestamp) -> 
                 key: waited_for.clone(),
                 task_id,
             }));
-            key = park::next_key(conn, group.id, &waited_for)?;
+            key = blocked::next_key(conn, group.id, &waited_for)?;
         }
     }
     Ok(lost)
@@ -38,8 +38,8 @@ pub(crate) fn lost(conn: &Connection, catalogue: &Catalogue, now: Timestamp) -> 
 
 /// A task behind a key that could start as far as the key is concerned, and that no claim would look at.
 fn unseen(conn: &Connection, group: &KnownGroup, key: &str, now: Timestamp) -> Result<Option<i64>> {
-    let mut heads = park::heads(conn, group.id, key)?;
-    heads.retain(|(mark, _)| !mark.is_put(conn).unwrap_or(false));
+    let mut heads = blocked::heads(conn, group.id, key)?;
+    heads.retain(|(point, _)| !point.is_put(conn).unwrap_or(false));
     if heads.is_empty() || rate::is_timed(conn, group.id, key)? {
         return Ok(None);
     }
@@ -54,6 +54,6 @@ fn unseen(conn: &Connection, group: &KnownGroup, key: &str, now: Timestamp) -> R
     let held = slots::held(conn, group.id, key)?;
     let free = allowed.limit.map(|limit| u64::from(limit).saturating_sub(held));
     let has_slots = free.is_none_or(|free| free > u64::from(kept.is_some()));
-    let could = |(mark, rides): &(Mark, bool)| (has_slots || *rides).then_some(mark.stand.2);
+    let could = |(point, rides): &(LinePoint, bool)| (has_slots || *rides).then_some(point.stand.2);
     Ok(heads.iter().find_map(could))
 }

@@ -9,14 +9,14 @@ use uuid::Uuid;
 use crate::durable::verdict;
 use crate::error::Result;
 use crate::family::whereabouts;
-use crate::family::{self, Kin, Lane};
+use crate::family::{self, Lane, Member};
 use crate::rows::worker_from;
 use crate::session::Session;
 use crate::slots;
 use crate::verb::{cancel, errors};
 
 /// A task whose attempt has ended.
-pub(crate) struct Ended {
+pub(crate) struct TaskFacts {
     pub(crate) id: TaskId,
     pub(crate) state: State,
     pub(crate) token: Option<Token>,
@@ -34,18 +34,18 @@ pub(crate) struct Ended {
     pub(crate) failure: Option<String>,
     lane: Lane,
     pub(crate) fan_out_id: Option<i64>,
-    slot: bool,
+    child_slot: bool,
     nth: Option<u32>,
     /// Checkpoints written.
     pub(crate) steps: u32,
     /// It has been suspended, and may have children.
-    pub(crate) parked: bool,
+    pub(crate) was_suspended: bool,
     /// It may hold slots of its keys.
-    keyed: bool,
+    holds_slots: bool,
     keys: Option<String>,
 }
 
-impl Ended {
+impl TaskFacts {
     /// Reads a task with `sql/settle/facts.sql`.
     pub(crate) fn read(facts: &mut CachedStatement<'_>, id: TaskId) -> Result<Option<Self>> {
         let found = facts.query_row([id.0], |row| Self::from_row(id, row)).optional()?;
@@ -72,11 +72,11 @@ impl Ended {
             failure: row.get(13)?,
             lane: Lane::from_word(row.get_ref(14)?.as_str()?).ok_or(rusqlite::Error::InvalidQuery)?,
             fan_out_id: row.get(15)?,
-            slot: row.get(16)?,
+            child_slot: row.get(16)?,
             nth: row.get(17)?,
             steps: row.get(18)?,
-            parked: row.get(19)?,
-            keyed: row.get(20)?,
+            was_suspended: row.get(19)?,
+            holds_slots: row.get(20)?,
             keys: row.get(21)?,
         })
     }
@@ -137,7 +137,7 @@ impl Ended {
         Ok(())
     }
 
-    /// Puts the task back into line, at its old place.
+    /// Puts the task back into line, at its old position.
     pub(crate) fn put_back(
         &self,
         session: &mut Session<'_>,
@@ -147,7 +147,7 @@ impl Ended {
         token: Option<Token>,
     ) -> Result<()> {
         let gate = if next.delay.is_zero() { Gate::Open } else { Gate::Time };
-        let keyed = self.give_back(session, false)?;
+        let holds_slots = self.give_back(session, false)?;
         session.sql(include_str!("../../sql/settle/return.sql"))?.execute((
             self.id.0,
             gate.as_str(),
@@ -157,21 +157,21 @@ impl Ended {
             next.suspect,
             next.strikes,
             token.map(|token| token.0.into_bytes()),
-            keyed,
+            holds_slots,
         ))?;
         session.news.queues.insert(self.queue_id);
         Ok(())
     }
 
     /// Lets other families of the queue go first while this one's root is in line again, unless a child is open.
-    pub(crate) fn yield_place(&self, session: &mut Session<'_>) -> Result<()> {
-        if self.parked && !verdict::open_fan_outs(session, self.id.0)?.is_empty() {
+    pub(crate) fn yield_family_slot(&self, session: &mut Session<'_>) -> Result<()> {
+        if self.was_suspended && !verdict::open_fan_outs(session, self.id.0)?.is_empty() {
             return Ok(());
         }
-        family::leave_place(session, &self.kin())
+        family::leave_family_slot(session, &self.member())
     }
 
-    /// The task's own work is over: it ends, with all that follows for its kin, or waits for its open children first.
+    /// The task's own work is over: it ends, with all that follows for its family, or waits for its open children first.
     pub(crate) fn end(
         &self,
         session: &mut Session<'_>,
@@ -180,7 +180,7 @@ impl Ended {
         failure: Option<&str>,
         token: Option<Token>,
     ) -> Result<State> {
-        if self.parked {
+        if self.was_suspended {
             return self.end_with_family(session, next, result, failure, token);
         }
         self.finish(session, next, result, failure, token)?;
@@ -197,7 +197,7 @@ impl Ended {
         token: Option<Token>,
     ) -> Result<State> {
         let failure = failure.filter(|_| next.state == State::Failed);
-        let keyed = self.give_back(session, false)?;
+        let holds_slots = self.give_back(session, false)?;
         session.sql(include_str!("../../sql/settle/wait.sql"))?.execute((
             self.id.0,
             next.state.as_str(),
@@ -207,7 +207,7 @@ impl Ended {
             next.suspect,
             next.strikes,
             token.map(|token| token.0.into_bytes()),
-            keyed,
+            holds_slots,
         ))?;
         self.slot_is_free(session);
         for fan_out_id in verdict::open_fan_outs(session, self.id.0)? {
@@ -222,7 +222,7 @@ impl Ended {
         Ok(whereabouts::of(session, self.id)?.state)
     }
 
-    /// The task becomes terminal, with all that follows for its kin.
+    /// The task becomes terminal, with all that follows for its family.
     fn finish(
         &self,
         session: &mut Session<'_>,
@@ -248,12 +248,12 @@ impl Ended {
         ))?;
         self.slot_is_free(session);
         self.give_back(session, true)?;
-        family::ended(session, &self.kin(), next.state)
+        family::ended(session, &self.member(), next.state)
     }
 
     /// The task gives back the slots of its keys, if it holds any: all when it is terminal. Whether it holds some still.
     pub(crate) fn give_back(&self, session: &mut Session<'_>, terminal: bool) -> Result<bool> {
-        if !self.keyed {
+        if !self.holds_slots {
             return Ok(false);
         }
         slots::give_back(session, self.id.0, self.command_id, self.keys.as_deref(), terminal)
@@ -261,12 +261,12 @@ impl Ended {
 
     /// Another child of the queue may run.
     pub(crate) fn slot_is_free(&self, session: &mut Session<'_>) {
-        if self.slot {
+        if self.child_slot {
             session.news.queues.insert(self.queue_id);
         }
     }
 
-    fn kin(&self) -> Kin {
-        Kin { id: self.id.0, queue_id: self.queue_id, fan_out_id: self.fan_out_id, nth: self.nth, lane: self.lane }
+    fn member(&self) -> Member {
+        Member { id: self.id.0, queue_id: self.queue_id, fan_out_id: self.fan_out_id, nth: self.nth, lane: self.lane }
     }
 }

@@ -1,14 +1,14 @@
 //! Follow-ups: top-level tasks that start after every family that asked for them has settled.
 //!
-//! A follow-up stands behind the gate `after` with one entry for each family. The end of a root marks its entries; the
-//! next claim on the follow-up's queue opens what has none left unmarked, or skips what can no longer come true: then it is noted
+//! A follow-up stands behind the gate `after` with one entry for each family. The end of a root closes its entries; the
+//! next claim on the follow-up's queue opens what has no open entry left, or skips what can no longer come true: then it is noted
 //! which families spoiled it, and the retry of any of them brings it back.
 
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::settle::Failure;
 use kinfolk_core::{FollowUp, Gate, State, TaskId, Timestamp, When};
 
-use crate::admission::park;
+use crate::admission::blocked;
 use crate::error::Result;
 use crate::family::make::Maker;
 use crate::rows::failure_text;
@@ -24,7 +24,7 @@ pub(crate) fn make(session: &mut Session<'_>, maker: &Maker, follow_up: &FollowU
             holder(session, include_str!("../../sql/family/follow_up/holder.sql"), command.id, &unique.key)?
     {
         if holder.unstarted {
-            park::leave(session, holder.id.0, true)?;
+            blocked::leave(session, holder.id.0, true)?;
             wait_for(session, holder.id, maker.root_id, *when)?;
         }
         return joined(session, &holder, task, unique.on_duplicate).map(drop);
@@ -33,7 +33,7 @@ pub(crate) fn make(session: &mut Session<'_>, maker: &Maker, follow_up: &FollowU
         gate: Gate::After,
         priority: task.priority.unwrap_or(maker.priority),
         due: task.due.at(session.now),
-        place: maker.place,
+        position: maker.position,
     };
     let mut insert = session.sql(include_str!("../../sql/produce/insert.sql"))?;
     let id = put(session, &mut insert, task, command, queue, &stand, Origin { keys: &maker.keys, birth: None })?;

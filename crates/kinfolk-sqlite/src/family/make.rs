@@ -7,7 +7,7 @@ use rusqlite::CachedStatement;
 
 use crate::error::Result;
 use crate::family;
-use crate::family::ended::Ended;
+use crate::family::ended::TaskFacts;
 use crate::family::fan_out::{Awaited, FanOut};
 use crate::family::follow_up;
 use crate::rows;
@@ -24,13 +24,13 @@ pub(crate) struct Maker {
     depth: u16,
     max_attempts: u16,
     pub(crate) priority: i32,
-    pub(crate) place: Timestamp,
+    pub(crate) position: Timestamp,
     pub(crate) keys: Keys,
 }
 
 impl Maker {
     /// What is to be known of a task whose attempt has ended.
-    pub(crate) fn of(session: &Session<'_>, task: &Ended) -> Result<Self> {
+    pub(crate) fn of(session: &Session<'_>, task: &TaskFacts) -> Result<Self> {
         let mut statement = session.sql(include_str!("../../sql/settle/maker.sql"))?;
         let (maker, keys) = statement.query_row([task.id.0], |row| {
             let maker = Self {
@@ -42,7 +42,7 @@ impl Maker {
                 depth: row.get(2)?,
                 max_attempts: task.max_attempts,
                 priority: row.get(3)?,
-                place: Timestamp::from_micros(row.get(4)?),
+                position: Timestamp::from_micros(row.get(4)?),
                 keys: Keys::new(),
             };
             Ok((maker, row.get::<_, Option<String>>(5)?))
@@ -180,7 +180,7 @@ struct Nest<'m> {
     /// Of the children.
     depth: u16,
     priority: i32,
-    place: Timestamp,
+    position: Timestamp,
     fan_out_id: i64,
     /// The attempts of their parent, if it awaits them.
     awaited: Option<u16>,
@@ -191,8 +191,16 @@ struct Nest<'m> {
 impl<'m> Nest<'m> {
     /// A nest for children of this task.
     fn of(maker: &'m Maker, fan_out_id: i64) -> Self {
-        let Maker { id, depth, priority, place, keys, .. } = maker;
-        Self { parent_id: id.0, depth: depth + 1, priority: *priority, place: *place, fan_out_id, awaited: None, keys }
+        let Maker { id, depth, priority, position, keys, .. } = maker;
+        Self {
+            parent_id: id.0,
+            depth: depth + 1,
+            priority: *priority,
+            position: *position,
+            fan_out_id,
+            awaited: None,
+            keys,
+        }
     }
 
     /// Makes one more child, unless another task holds its key.
@@ -216,7 +224,7 @@ impl<'m> Nest<'m> {
             gate: if held { Gate::After } else { gate_of(due, session.now) },
             priority: task.priority.unwrap_or(self.priority),
             due,
-            place: self.place,
+            position: self.position,
         };
         let birth = Birth {
             parent_id: self.parent_id,

@@ -1,4 +1,4 @@
-//! What follows from a task's end for its kin: its parent's counts, the next child in line, parents that end with it.
+//! What follows from a task's end for its family: its parent's counts, the next child in line, parents that end with it.
 //!
 //! Counts change in the transaction that ends the child, and the decision is taken from the counts as they are then, so
 //! no parent ends before its last child, and none is left waiting.
@@ -48,9 +48,9 @@ impl Lane {
     }
 }
 
-/// A task that has just become terminal, as its kin see it.
+/// A task that has just become terminal, as its family sees it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kin {
+pub(crate) struct Member {
     pub(crate) id: i64,
     pub(crate) queue_id: i64,
     /// Which children of its parent it was one of; `None` for a root.
@@ -64,9 +64,9 @@ pub(crate) struct Kin {
 ///
 /// A root that ends by itself has no family, and nobody waits for it except what it made in that very settle, which
 /// sees to that itself.
-pub(crate) fn ended(session: &mut Session<'_>, kin: &Kin, state: State) -> Result<()> {
-    let Some(fan_out_id) = kin.fan_out_id else { return leave_place(session, kin) };
-    count(session, fan_out_id, kin.nth, state)?;
+pub(crate) fn ended(session: &mut Session<'_>, member: &Member, state: State) -> Result<()> {
+    let Some(fan_out_id) = member.fan_out_id else { return leave_family_slot(session, member) };
+    count(session, fan_out_id, member.nth, state)?;
     join(session, fan_out_id)
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn join(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
 
 /// Ends a task that has done its own work, unless a child of it is open, and whoever waits for nothing but that.
 pub(crate) fn join_task(session: &mut Session<'_>, id: i64) -> Result<()> {
-    let Some(Owner { kin: owner, outcome, slots }) = owner(session, id)? else { return Ok(()) };
+    let Some(Owner { member: owner, outcome, slots }) = owner(session, id)? else { return Ok(()) };
     let spawned = session.fan_outs.find(session.conn, id)?.map_or(Tally::default(), |fan_out| fan_out.tally);
     let state = decide::join(outcome, &spawned, 0);
     let failure = match state {
@@ -98,7 +98,7 @@ pub(crate) fn join_task(session: &mut Session<'_>, id: i64) -> Result<()> {
         slots::give_back(session, id, command_id, keys.as_deref(), true)?;
     }
     let Some(above) = owner.fan_out_id else {
-        leave_place(session, &owner)?;
+        leave_family_slot(session, &owner)?;
         return follow_up::family_ended(session, id, state);
     };
     count(session, above, owner.nth, state)?;
@@ -119,7 +119,7 @@ fn count(session: &mut Session<'_>, fan_out_id: i64, nth: Option<u32>, state: St
 
 /// A task that has done its own work and waits for no open child.
 struct Owner {
-    kin: Kin,
+    member: Member,
     /// How its own work ended.
     outcome: State,
     /// Its command and keys, if it may hold slots.
@@ -128,19 +128,19 @@ struct Owner {
 
 fn owner(session: &mut Session<'_>, id: i64) -> Result<Option<Owner>> {
     let mut statement = session.sql(include_str!("../../sql/family/owner.sql"))?;
-    let (state, outcome, parked, lane, kin, slots) = statement.query_row([id], |row| {
-        let kin = Kin { id, queue_id: row.get(2)?, fan_out_id: row.get(3)?, nth: row.get(5)?, lane: Lane::Top };
+    let (state, outcome, was_suspended, lane, member, slots) = statement.query_row([id], |row| {
+        let member = Member { id, queue_id: row.get(2)?, fan_out_id: row.get(3)?, nth: row.get(5)?, lane: Lane::Top };
         let slots = if row.get(7)? { Some((row.get(8)?, row.get(9)?)) } else { None };
         let (state, outcome): (String, Option<String>) = (row.get(0)?, row.get(1)?);
-        Ok((state, outcome, row.get(6)?, row.get::<_, String>(4)?, kin, slots))
+        Ok((state, outcome, row.get(6)?, row.get::<_, String>(4)?, member, slots))
     })?;
     let Some(outcome) = outcome.filter(|_| state == State::Waiting.as_str()) else { return Ok(None) };
     // A task that has never been suspended has no other fan-out than the one that has just run out.
-    if parked && !verdict::open_fan_outs(session, id)?.is_empty() {
+    if was_suspended && !verdict::open_fan_outs(session, id)?.is_empty() {
         return Ok(None);
     }
     let lane = Lane::from_word(&lane).ok_or_else(|| unreadable("lane", &lane))?;
-    Ok(Some(Owner { kin: Kin { lane, ..kin }, outcome: outcome.parse()?, slots }))
+    Ok(Some(Owner { member: Member { lane, ..member }, outcome: outcome.parse()?, slots }))
 }
 
 /// In an in-order fan-out: lets the next child go when none is open, or skips the rest after a failure.
@@ -168,7 +168,7 @@ pub(crate) fn left_line(session: &mut Session<'_>, task: &Whereabouts) -> Result
     if task.gate.as_deref() != Some(Gate::After.as_str()) {
         return Ok(());
     }
-    let Some(fan_out_id) = task.kin.fan_out_id else { return follow_up::forget(session, task.kin.id) };
+    let Some(fan_out_id) = task.member.fan_out_id else { return follow_up::forget(session, task.member.id) };
     let mut fan_out = session.fan_out(fan_out_id)?;
     fan_out.held -= 1;
     session.fan_outs.put(fan_out_id, fan_out);
@@ -217,9 +217,9 @@ fn is_at_work(session: &Session<'_>, root_id: i64) -> Result<bool> {
 }
 
 /// Takes a root's family out of those at work, if it is among them; another may come in.
-pub(crate) fn leave_place(session: &mut Session<'_>, root: &Kin) -> Result<()> {
+pub(crate) fn leave_family_slot(session: &mut Session<'_>, root: &Member) -> Result<()> {
     if root.lane == Lane::Root {
-        session.sql(include_str!("../../sql/family/leave_place.sql"))?.execute([root.id])?;
+        session.sql(include_str!("../../sql/family/leave_family_slot.sql"))?.execute([root.id])?;
         session.news.queues.insert(root.queue_id);
     }
     Ok(())

@@ -3,7 +3,7 @@
 use kinfolk_core::{State, StoreError, TaskId};
 
 use crate::error::{Result, unreadable};
-use crate::family::{Kin, Lane};
+use crate::family::{Lane, Member};
 use crate::session::Session;
 
 /// Where a task is.
@@ -16,8 +16,8 @@ pub(crate) struct Whereabouts {
     /// How its own work ended, where that is not how it ended itself.
     pub(crate) outcome: Option<String>,
     /// It has been suspended, and may have children in any state.
-    pub(crate) parked: bool,
-    pub(crate) kin: Kin,
+    pub(crate) was_suspended: bool,
+    pub(crate) member: Member,
 }
 
 /// Where a task is that must be there.
@@ -39,7 +39,7 @@ pub(crate) fn look_up(session: &Session<'_>, id: TaskId) -> Result<Option<Wherea
         parent_id: row.get(5)?,
         root_id: row.get(6)?,
         outcome: row.get(8)?,
-        parked: row.get(10)?,
-        kin: Kin { id: id.0, queue_id: row.get(3)?, fan_out_id: row.get(4)?, nth: row.get(9)?, lane },
+        was_suspended: row.get(10)?,
+        member: Member { id: id.0, queue_id: row.get(3)?, fan_out_id: row.get(4)?, nth: row.get(9)?, lane },
     }))
 }

@@ -133,9 +133,9 @@ impl Set<'_> {
             let small = match state {
                 State::Running => self.gather(sql!("running"), [LOOK_MAX + 1])?,
                 State::Pending => self.pending(&queues, least, largest)?,
-                State::Waiting => self.on_shelves(&["waiting", "outside", "asleep"], &queues, least, largest)?,
+                State::Waiting => self.in_buckets(&["waiting", "outside", "asleep"], &queues, least, largest)?,
                 State::Completed => {
-                    self.on_shelves(&["completed"], &queues, least, largest)? && self.completed(&queues, filter)?
+                    self.in_buckets(&["completed"], &queues, least, largest)? && self.completed(&queues, filter)?
                 }
                 State::Failed | State::Cancelled => self.not_completed(state, filter)?,
             };
@@ -160,12 +160,12 @@ impl Set<'_> {
                 }
             }
         }
-        self.on_shelves(&["root", "child", "after", "limit", "key", "turn"], queues, least, largest)
+        self.in_buckets(&["root", "child", "after", "limit", "key", "turn"], queues, least, largest)
     }
 
-    fn on_shelves(&mut self, shelves: &[&str], queues: &[i64], least: i64, largest: i64) -> Result<bool> {
-        for (shelf, queue) in shelves.iter().flat_map(|shelf| queues.iter().map(move |queue| (shelf, queue))) {
-            if !self.gather(sql!("shelf"), params![queue, least, largest, LOOK_MAX + 1, shelf])? {
+    fn in_buckets(&mut self, buckets: &[&str], queues: &[i64], least: i64, largest: i64) -> Result<bool> {
+        for (bucket, queue) in buckets.iter().flat_map(|bucket| queues.iter().map(move |queue| (bucket, queue))) {
+            if !self.gather(sql!("bucket"), params![queue, least, largest, LOOK_MAX + 1, bucket])? {
                 return Ok(false);
             }
         }

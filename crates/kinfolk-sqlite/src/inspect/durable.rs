@@ -68,11 +68,11 @@ fn by_index(conn: &Connection, id: FanOutId, from: u32, limit: usize) -> Result<
         results.push(child(id, None, row)?);
     }
     let Some(last) = results.last().map(|result| result.index) else { return Ok(results) };
-    for (place, nth) in (0..).zip(ended_page::read(conn, id.0, 0, usize::MAX)?) {
+    for (index, nth) in (0..).zip(ended_page::read(conn, id.0, 0, usize::MAX)?) {
         if (from..=last).contains(&nth)
             && let Ok(position) = results.binary_search_by_key(&nth, |result| result.index)
         {
-            results[position].ended = Some(place);
+            results[position].ended = Some(index);
         }
     }
     Ok(results)
@@ -81,10 +81,10 @@ fn by_index(conn: &Connection, id: FanOutId, from: u32, limit: usize) -> Result<
 fn by_ended(conn: &Connection, id: FanOutId, from: u32, limit: usize) -> Result<Vec<ChildResult>> {
     let mut statement = conn.prepare_cached(include_str!("../../sql/family/fan_out/child.sql"))?;
     let mut results = Vec::new();
-    for (place, nth) in (from..).zip(ended_page::read(conn, id.0, from, limit)?) {
+    for (index, nth) in (from..).zip(ended_page::read(conn, id.0, from, limit)?) {
         let mut rows = statement.query((id.0, nth))?;
         if let Some(row) = rows.next()? {
-            results.push(child(id, Some(place), row)?);
+            results.push(child(id, Some(index), row)?);
         }
     }
     Ok(results)

@@ -5,7 +5,7 @@ use kinfolk_core::limits::{HOLDERS_SHOWN_MAX, PAGE_MAX};
 use kinfolk_core::{GroupView, KeyFilter, KeyView, TaskId, Timestamp};
 use rusqlite::{CachedStatement, OptionalExtension, Params};
 
-use crate::admission::park;
+use crate::admission::blocked;
 use crate::admission::rate;
 use crate::error::Result;
 use crate::known_group::{KnownGroup, setting_from};
@@ -70,7 +70,7 @@ fn first_key(snapshot: &Snapshot<'_>, group: &KnownGroup, behind: Option<&str>) 
 fn next_key(snapshot: &Snapshot<'_>, group: &KnownGroup, behind: &str) -> Result<Option<String>> {
     let sql = |text| snapshot.conn.prepare_cached(text);
     let held = found(sql(include_str!("../../sql/inspect/keys/held.sql"))?, (group.id, behind))?;
-    let waited_for = park::next_key(snapshot.conn, group.id, behind)?;
+    let waited_for = blocked::next_key(snapshot.conn, group.id, behind)?;
     let now = snapshot.now.as_micros();
     let spent = found(sql(include_str!("../../sql/inspect/keys/spent.sql"))?, (group.id, behind, now))?;
     Ok([held, waited_for, spent].into_iter().flatten().min())

@@ -45,9 +45,9 @@ impl Facts<'_, '_> {
         let now = self.snapshot.now.as_micros();
         let not_due = self.count(sql!("not_due"), params![queue, now, PAGE])?;
         self.add(queue, Fact::NotDue, not_due)?;
-        let after = self.count(sql!("shelf"), params![queue, "after", PAGE])?;
+        let after = self.count(sql!("bucket"), params![queue, "after", PAGE])?;
         self.add(queue, Fact::After, after)?;
-        let limited = self.count(sql!("shelf"), params![queue, "limit", PAGE])?;
+        let limited = self.count(sql!("bucket"), params![queue, "limit", PAGE])?;
         self.add(queue, Fact::FamilyLimit, limited)?;
         self.keys(queue)?;
         self.open(queue)

@@ -78,8 +78,8 @@ fn heads(
         }
     }
     let mut heads = Vec::with_capacity(first.len());
-    for (queue, (_, place, _)) in first {
-        heads.push((catalogue.queue_name(queue)?.clone(), Timestamp::from_micros(place)));
+    for (queue, (_, position, _)) in first {
+        heads.push((catalogue.queue_name(queue)?.clone(), Timestamp::from_micros(position)));
     }
     heads.sort();
     Ok(heads)

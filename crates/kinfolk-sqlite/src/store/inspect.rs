@@ -159,8 +159,8 @@ impl Inspect for SqliteStore {
         self.read(move |snapshot| errors::page(snapshot, &filter)).await
     }
 
-    async fn change_mark(&self) -> Answer<u64> {
-        self.mark().await
+    async fn change_number(&self) -> Answer<u64> {
+        self.change_number().await
     }
 
     async fn doctor(&self) -> Answer<Vec<Finding>> {

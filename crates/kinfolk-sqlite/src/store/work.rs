@@ -4,12 +4,12 @@ use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use kinfolk_core::limits::SETTLE_BATCH_MAX;
-use kinfolk_core::minute::{self, Note};
+use kinfolk_core::minute::{self, MinuteRecord};
 use kinfolk_core::schedule::{Fired, Plan};
 use kinfolk_core::store::{Answer, Work};
 use kinfolk_core::{
     Checkpoint, Claim, Claimed, FanOut, FanOutId, GroupName, Heartbeat, InputError, Json, Key, QueueName, Record,
-    Recorded, Recovered, Report, Schedule, Settle, Settled, SignalName, Status, StepKind, Suspend, Taken, TaskId,
+    Recorded, Recovered, Report, Schedule, Settle, Settled, SignalName, Status, StepKind, Suspend, TakenSignal, TaskId,
     Timestamp, Token, WakeSource, WorkerId, WorkerSpec,
 };
 
@@ -87,7 +87,7 @@ impl Work for SqliteStore {
         self.write(Verb::Expire, move |session| expire::expire(session, task, token, fan_out)).await
     }
 
-    async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<Taken> {
+    async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<TakenSignal> {
         let (value, kind) = (Json::null(), StepKind::Signal);
         let checkpoint = Checkpoint { key: key.clone(), kind, digest: String::new(), value };
         Record { task, token, checkpoints: vec![checkpoint] }.check()?;
@@ -106,10 +106,10 @@ impl Work for SqliteStore {
         self.write(Verb::Report, move |session| report::report(session, task, token, &report)).await
     }
 
-    async fn note_minutes(&self, worker: WorkerId, number: u64, notes: &[Note]) -> Answer<()> {
-        minute::check(notes)?;
-        let notes = notes.to_vec();
-        self.write(Verb::Arrange, move |session| minutes::note(session, worker, number, &notes)).await
+    async fn record_minutes(&self, worker: WorkerId, number: u64, records: &[MinuteRecord]) -> Answer<()> {
+        minute::check(records)?;
+        let records = records.to_vec();
+        self.write(Verb::Arrange, move |session| minutes::record(session, worker, number, &records)).await
     }
 
     async fn recover(&self, worker: WorkerId) -> Answer<Recovered> {

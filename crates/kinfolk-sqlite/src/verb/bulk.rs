@@ -84,7 +84,7 @@ pub(crate) fn run_now(session: &mut Session<'_>, id: TaskId) -> Result<Task> {
         return Err(StoreError::WrongState { task: id, state: task.state, remedy }.into());
     }
     if session.sql(include_str!("../../sql/retry/run_now.sql"))?.execute((id.0, session.micros()))? > 0 {
-        session.news.queues.insert(task.kin.queue_id);
+        session.news.queues.insert(task.member.queue_id);
     }
     let task = tasks::task(session.conn, session.catalogue, session.now, id)?;
     Ok(task.ok_or_else(|| StoreError::not_found("task", id))?)

@@ -8,7 +8,7 @@ use kinfolk_core::operate::Cancelled;
 use kinfolk_core::settle::Failure;
 use kinfolk_core::{Gate, State, TaskId};
 
-use crate::admission::park;
+use crate::admission::blocked;
 use crate::durable::verdict;
 use crate::error::Result;
 use crate::family;
@@ -30,16 +30,17 @@ pub(crate) fn cancel(session: &mut Session<'_>, id: TaskId) -> Result<Cancelled>
 
 /// Asks for the end of one task that is not terminal, and of what is below it.
 fn member(session: &mut Session<'_>, task: &Whereabouts) -> Result<()> {
-    let id = task.kin.id;
-    let open = if task.parked || task.state == State::Waiting { verdict::open_fan_outs(session, id)? } else { vec![] };
+    let id = task.member.id;
+    let open =
+        if task.was_suspended || task.state == State::Waiting { verdict::open_fan_outs(session, id)? } else { vec![] };
     match task.state {
         State::Pending if open.is_empty() => {
-            park::leave(session, id, true)?;
+            blocked::leave(session, id, true)?;
             let failure = failure_text(&Failure::cancelled())?;
             let mut statement = session.sql(include_str!("../../sql/operate/cancel/pending.sql"))?;
             statement.execute((id, session.micros(), failure))?;
             family::left_line(session, task)?;
-            return family::ended(session, &task.kin, State::Cancelled);
+            return family::ended(session, &task.member, State::Cancelled);
         }
         State::Running => {
             session.sql(include_str!("../../sql/operate/cancel/running.sql"))?.execute((id, session.micros()))?;
@@ -47,7 +48,7 @@ fn member(session: &mut Session<'_>, task: &Whereabouts) -> Result<()> {
             return open.into_iter().try_for_each(|fan_out_id| children(session, fan_out_id));
         }
         State::Pending => {
-            park::leave(session, id, false)?;
+            blocked::leave(session, id, false)?;
             family::left_line(session, task)?;
         }
         _ => verdict::stop_waiting(session, id)?,
@@ -112,7 +113,7 @@ fn in_line(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
 
 /// Those of the pending children of a fan-out that have something to do with keys leave them.
 fn leave_keys(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
-    let mut statement = session.sql(include_str!("../../sql/operate/cancel/keyed.sql"))?;
-    let keyed: Vec<i64> = statement.query_map([fan_out_id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    keyed.into_iter().try_for_each(|id| park::leave(session, id, true))
+    let mut statement = session.sql(include_str!("../../sql/operate/cancel/with_keys.sql"))?;
+    let with_keys: Vec<i64> = statement.query_map([fan_out_id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    with_keys.into_iter().try_for_each(|id| blocked::leave(session, id, true))
 }

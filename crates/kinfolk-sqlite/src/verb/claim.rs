@@ -2,7 +2,7 @@
 //!
 //! Each command has its own stretch of the ready index, so a claim reads neither tasks of other commands nor any that
 //! are not open. Other lanes than the top are read only when there is something in them, and none that has no room. Only a
-//! claim one of whose commands has groups looks for marks, and only one that comes across a task of such a command looks at
+//! claim one of whose commands has groups looks for ready waiters, and only one that comes across a task of such a command looks at
 //! keys. The writer is alone, so what is read is what is taken.
 
 use std::collections::BTreeSet;
@@ -11,19 +11,19 @@ use kinfolk_core::limits::{CLAIM_BATCH_MAX, SWEEP_PAGE};
 use kinfolk_core::{Claim, Claimed, ClaimedTask, Json, StoreError, TaskId, Timestamp, Token};
 use rusqlite::{OptionalExtension, Row};
 
-use crate::admission::line::{self, From, Taken};
+use crate::admission::line::{self, From, Picked};
 use crate::admission::rate;
 use crate::admission::reserve;
 use crate::durable::verdict;
 use crate::error::Result;
 use crate::family::Lane;
 use crate::family::follow_up;
-use crate::limits::{self, Room};
+use crate::limits::{self, QueueRoom};
 use crate::rows::{keys, span_from};
 use crate::session::Session;
 use crate::verb::{status, worker};
 
-/// What one round of a claim took, and whether it left off before it had looked at all it might take: it has parked as many
+/// What one round of a claim took, and whether it left off before it had looked at all it might take: it has blocked as many
 /// tasks as one transaction should.
 pub(crate) struct Round {
     pub(crate) claimed: Claimed,
@@ -36,7 +36,7 @@ impl Round {
     }
 }
 
-/// Takes open tasks for a worker, in the order of priority, place and number.
+/// Takes open tasks for a worker, in the order of priority, position and number.
 pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Round> {
     if !worker::exists(session, claim.worker)? {
         return Err(StoreError::LeaseLost { worker: claim.worker }.into());
@@ -70,7 +70,7 @@ pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Round> {
     if look.follow_ups {
         follow_up::open(session, queue.id)?;
     }
-    let mut room = Room::of(session, queue)?;
+    let mut room = QueueRoom::of(session, queue)?;
     if limits::admit(session, queue.id, &mut room)? || look.follow_ups {
         look = Look::at(session, queue.id, claim)?;
         next = next_due(session, queue.id)?;
@@ -80,7 +80,7 @@ pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Round> {
     let from = From { queue_id: queue.id, commands: &commands, limit: claim.limit.min(CLAIM_BATCH_MAX), fair, grouped };
     let (taken, entry) = line::pick(session, &from, &look, room)?;
     let tasks = take(session, claim, &taken, &room, fair)?;
-    status::note_started(session, &tasks)?;
+    status::tell_statuses(session, &tasks)?;
     let timed = behind.wakes_at.is_some() || entry.is_some();
     let mut more = false;
     if let Some(mut entry) = entry {
@@ -106,7 +106,7 @@ pub(crate) struct Look {
     /// The worker runs no suspect.
     pub(crate) may_take_suspect: bool,
     /// Tasks behind keys that may have room.
-    pub(crate) marks: bool,
+    pub(crate) has_ready: bool,
 }
 
 impl Look {
@@ -114,15 +114,21 @@ impl Look {
         let mut statement = session.sql(include_str!("../../sql/claim/look.sql"))?;
         let look = statement.query_row((queue_id, claim.worker.0.as_bytes()), |row| {
             let suspects = row.get(2)?;
-            Ok(Self { follow_ups: row.get(0)?, lanes: row.get(1)?, suspects, may_take_suspect: suspects, marks: false })
+            Ok(Self {
+                follow_ups: row.get(0)?,
+                lanes: row.get(1)?,
+                suspects,
+                may_take_suspect: suspects,
+                has_ready: false,
+            })
         })?;
         Ok(look)
     }
 
     /// Where commands have groups, there may be more to look at.
     fn take_in(&mut self, behind: &Behind) {
-        if behind.marks {
-            (self.marks, self.may_take_suspect) = (true, behind.may_take_suspect);
+        if behind.has_ready {
+            (self.has_ready, self.may_take_suspect) = (true, behind.may_take_suspect);
         }
     }
 }
@@ -131,7 +137,7 @@ impl Look {
 #[derive(Default)]
 struct Behind {
     /// Tasks behind keys that may have room.
-    marks: bool,
+    has_ready: bool,
     /// If so: the worker runs no suspect.
     may_take_suspect: bool,
     /// When a key is to be looked at on account of time.
@@ -146,7 +152,7 @@ impl Behind {
             rate::wake_due(session)?;
             behind = Self::look(session, queue_id)?;
         }
-        if behind.marks {
+        if behind.has_ready {
             let mut statement = session.sql(include_str!("../../sql/explain/suspect.sql"))?;
             behind.may_take_suspect = !statement.exists([claim.worker.0.as_bytes()])?;
         }
@@ -154,10 +160,10 @@ impl Behind {
     }
 
     fn look(session: &Session<'_>, queue_id: i64) -> Result<Self> {
-        let mut statement = session.sql(include_str!("../../sql/admission/park/look.sql"))?;
-        let (marks, wakes_at): (bool, Option<i64>) =
+        let mut statement = session.sql(include_str!("../../sql/admission/blocked/look.sql"))?;
+        let (has_ready, wakes_at): (bool, Option<i64>) =
             statement.query_row([queue_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(Self { marks, may_take_suspect: false, wakes_at: wakes_at.map(Timestamp::from_micros) })
+        Ok(Self { has_ready, may_take_suspect: false, wakes_at: wakes_at.map(Timestamp::from_micros) })
     }
 }
 
@@ -192,22 +198,28 @@ fn next_due(session: &Session<'_>, queue_id: i64) -> Result<Option<Timestamp>> {
     Ok(statement.query_row([queue_id], |row| row.get(0)).optional()?.map(Timestamp::from_micros))
 }
 
-fn take(session: &mut Session<'_>, claim: &Claim, line: &[Taken], room: &Room, fair: bool) -> Result<Vec<ClaimedTask>> {
+fn take(
+    session: &mut Session<'_>,
+    claim: &Claim,
+    line: &[Picked],
+    room: &QueueRoom,
+    fair: bool,
+) -> Result<Vec<ClaimedTask>> {
     let mut take = session.sql(include_str!("../../sql/claim/take.sql"))?;
     let mut taken = session.sql(include_str!("../../sql/claim/taken.sql"))?;
     let (worker, token) = (claim.worker.0.as_bytes(), claim.token.0.as_bytes());
     let mut tasks = Vec::with_capacity(line.len());
-    for &Taken { id, lane, keyed, parked } in line {
+    for &Picked { id, lane, holds_slots, blocked } in line {
         let held = room.held(lane);
-        if held.is_none() && !parked && !fair {
-            take.execute((id, session.micros(), worker, token, keyed))?;
+        if held.is_none() && !blocked && !fair {
+            take.execute((id, session.micros(), worker, token, holds_slots))?;
         } else {
-            let sql = match parked {
-                false => include_str!("../../sql/claim/take_kin.sql"),
-                true => include_str!("../../sql/admission/park/take.sql"),
+            let sql = match blocked {
+                false => include_str!("../../sql/claim/take_member.sql"),
+                true => include_str!("../../sql/admission/blocked/take.sql"),
             };
-            let (lane, slot) = held.unwrap_or((lane, false));
-            session.sql(sql)?.execute((id, session.micros(), worker, token, lane.as_str(), slot, keyed))?;
+            let (lane, child_slot) = held.unwrap_or((lane, false));
+            session.sql(sql)?.execute((id, session.micros(), worker, token, lane.as_str(), child_slot, holds_slots))?;
         }
         if held.is_some() && lane == Lane::Top {
             limits::open_family(session, id)?;
@@ -235,7 +247,7 @@ fn claimed(session: &Session<'_>, row: &Row<'_>, token: Token) -> Result<Claimed
         root: TaskId(row.get(8)?),
         depth: row.get(9)?,
         steps: row.get(10)?,
-        keyed: row.get(11)?,
+        holds_slots: row.get(11)?,
         waited: row.get::<_, Option<i64>>(13)?.map(span_from),
         keys: keys(row.get::<_, Option<String>>(12)?.as_deref())?,
     })

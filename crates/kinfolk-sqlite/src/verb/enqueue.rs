@@ -73,7 +73,7 @@ pub(crate) struct Stand {
     pub(crate) gate: Gate,
     pub(crate) priority: i32,
     pub(crate) due: Timestamp,
-    pub(crate) place: Timestamp,
+    pub(crate) position: Timestamp,
 }
 
 impl Stand {
@@ -81,7 +81,7 @@ impl Stand {
     pub(crate) fn of(task: &NewTask, command: &KnownCommand, now: Timestamp) -> Self {
         let due = task.due.at(now);
         let priority = task.priority.unwrap_or(command.command.priority);
-        Self { gate: gate_of(due, now), priority, due, place: due.max(now) }
+        Self { gate: gate_of(due, now), priority, due, position: due.max(now) }
     }
 }
 
@@ -123,7 +123,7 @@ pub(crate) struct NewRow<'t> {
     pub(crate) gate: &'static str,
     pub(crate) priority: i32,
     pub(crate) due: i64,
-    pub(crate) place: i64,
+    pub(crate) position: i64,
     pub(crate) max_attempts: u16,
     pub(crate) timeout: Option<i64>,
     pub(crate) created_at: i64,
@@ -153,7 +153,7 @@ impl<'t> NewRow<'t> {
             gate: stand.gate.as_str(),
             priority: stand.priority,
             due: stand.due.as_micros(),
-            place: stand.place.as_micros(),
+            position: stand.position.as_micros(),
             max_attempts: task.max_attempts.unwrap_or_else(|| command.command.retry.attempts(awaited)),
             timeout: task.timeout.or(command.command.timeout).map(span),
             created_at: now.as_micros(),
@@ -189,7 +189,7 @@ pub(crate) fn put(
             row.gate,
             row.priority,
             row.due,
-            row.place,
+            row.position,
             row.max_attempts,
             row.timeout,
             row.created_at,
@@ -208,7 +208,7 @@ pub(crate) fn put(
             row.gate,
             row.priority,
             row.due,
-            row.place,
+            row.position,
             row.max_attempts,
             row.timeout,
             row.created_at,

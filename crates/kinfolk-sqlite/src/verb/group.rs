@@ -3,7 +3,7 @@
 use kinfolk_core::{GroupName, GroupRef, GroupSpec, Groups, Setting, StoreError};
 use rusqlite::OptionalExtension;
 
-use crate::admission::park;
+use crate::admission::blocked;
 use crate::admission::rate;
 use crate::error::Result;
 use crate::known_group::{columns, setting_from};
@@ -80,7 +80,7 @@ fn put(session: &mut Session<'_>, command_id: Option<i64>, name: &GroupName, spe
             session.sql(include_str!("../../sql/groups/let_go.sql"))?.execute([id])?;
         }
         rate::rein_in(session, id, None)?;
-        park::wake_group(session, id)?;
+        blocked::wake_group(session, id)?;
     }
     Ok(id)
 }
@@ -93,13 +93,13 @@ fn undeclare(session: &mut Session<'_>, command_id: i64, group_id: i64, shared: 
     }
     session.sql(include_str!("../../sql/groups/leave_slots.sql"))?.execute((group_id, command_id))?;
     session.sql(include_str!("../../sql/groups/leave_reserved.sql"))?.execute((group_id, command_id))?;
-    park::open(session, group_id, Some(command_id))?;
-    park::wake_group(session, group_id)
+    blocked::open(session, group_id, Some(command_id))?;
+    blocked::wake_group(session, group_id)
 }
 
 /// A group goes, with all that is known of its keys. What waits behind them is open.
 fn remove(session: &mut Session<'_>, group_id: i64) -> Result<()> {
-    park::open(session, group_id, None)?;
+    blocked::open(session, group_id, None)?;
     for sql in [
         include_str!("../../sql/groups/remove_command_group.sql"),
         include_str!("../../sql/groups/remove_slot.sql"),
@@ -135,7 +135,7 @@ pub(crate) fn set_group(
         statement.execute((group_id, slots, count, per, burst))?;
         rate::rein_in(session, group_id, None)?;
         rate::lift(session, group_id, None)?;
-        return park::wake_group(session, group_id);
+        return blocked::wake_group(session, group_id);
     };
     if setting.is_empty() {
         session.sql(include_str!("../../sql/groups/unset_key.sql"))?.execute((group_id, key))?;

@@ -1,9 +1,9 @@
-//! What workers did, minute by minute, as they noted it.
+//! What workers did, minute by minute, as they recorded it.
 
 use std::time::Duration;
 
 use kinfolk_core::limits::{MINUTES_KEPT, SWEEP_PAGE};
-use kinfolk_core::minute::{Figures, Minute, Note};
+use kinfolk_core::minute::{Figures, Minute, MinuteRecord};
 use kinfolk_core::{StoreError, Timestamp, WorkerId};
 use rusqlite::Row;
 
@@ -13,10 +13,10 @@ use crate::rows::{span, span_from};
 use crate::session::Session;
 use crate::verb::worker;
 
-/// Adds what a worker did since its last note to this minute, unless that was done already.
-pub(crate) fn note(session: &mut Session<'_>, worker: WorkerId, number: u64, notes: &[Note]) -> Result<()> {
+/// Adds what a worker did since its last record to this minute, unless that was done already.
+pub(crate) fn record(session: &mut Session<'_>, worker: WorkerId, number: u64, records: &[MinuteRecord]) -> Result<()> {
     let number = i64::try_from(number).unwrap_or(i64::MAX);
-    let mut taken = session.sql(include_str!("../../sql/worker/minute/noted.sql"))?;
+    let mut taken = session.sql(include_str!("../../sql/worker/minute/recorded.sql"))?;
     if taken.execute((worker.0.as_bytes(), number))? == 0 {
         return match worker::exists(session, worker)? {
             true => Ok(()),
@@ -25,7 +25,7 @@ pub(crate) fn note(session: &mut Session<'_>, worker: WorkerId, number: u64, not
     }
     let minute = Minute::of(session.now).as_micros();
     let mut add = session.sql(include_str!("../../sql/worker/minute/add.sql"))?;
-    for Note { queue, command, figures } in notes {
+    for MinuteRecord { queue, command, figures } in records {
         let known = session.catalogue.queue(queue).ok_or_else(|| StoreError::not_found("queue", queue))?;
         let what = session.catalogue.command(command).ok_or_else(|| StoreError::not_found("command", command))?;
         add.execute((
@@ -70,8 +70,8 @@ pub(crate) fn minutes(snapshot: &Snapshot<'_>, back: Duration) -> Result<Vec<Min
 }
 
 fn figures(row: &Row<'_>) -> rusqlite::Result<Figures> {
-    let count = |place| row.get::<_, i64>(place).map(i64::unsigned_abs);
-    let micros = |place| row.get(place).map(span_from);
+    let count = |index| row.get::<_, i64>(index).map(i64::unsigned_abs);
+    let micros = |index| row.get(index).map(span_from);
     Ok(Figures {
         started: count(3)?,
         waited: micros(4)?,

@@ -2,7 +2,7 @@
 
 use kinfolk_core::{Policy, QueueName, StoreError};
 
-use crate::admission::park;
+use crate::admission::blocked;
 use crate::catalogue::make_queue;
 use crate::error::Result;
 use crate::limits;
@@ -17,7 +17,7 @@ pub(crate) fn set(session: &mut Session<'_>, name: &QueueName, policy: &Policy) 
     match (before.family_limit, policy.family_limit) {
         (None, Some(_)) => {
             session.sql(include_str!("../../sql/limits/start_families.sql"))?.execute([id])?;
-            mark_anew(session, id)?;
+            find_ready_anew(session, id)?;
         }
         (Some(_), None) => limits::admit_all(session, id)?,
         _ => {}
@@ -41,10 +41,10 @@ fn sort(session: &Session<'_>, queue_id: i64, policy: &Policy) -> Result<()> {
 }
 
 /// Tasks of a queue have come into other lanes: whoever waits behind a key is looked for there.
-fn mark_anew(session: &mut Session<'_>, queue_id: i64) -> Result<()> {
-    session.sql(include_str!("../../sql/admission/park/unmark_queue.sql"))?.execute([queue_id])?;
+fn find_ready_anew(session: &mut Session<'_>, queue_id: i64) -> Result<()> {
+    session.sql(include_str!("../../sql/admission/blocked/remove_ready_of_queue.sql"))?.execute([queue_id])?;
     let groups: Vec<i64> = session.catalogue.groups().all().iter().map(|group| group.id).collect();
-    groups.into_iter().try_for_each(|group_id| park::wake_group(session, group_id))
+    groups.into_iter().try_for_each(|group_id| blocked::wake_group(session, group_id))
 }
 
 /// Takes nothing more from a queue; the first who asked is kept.

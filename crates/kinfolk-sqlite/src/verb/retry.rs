@@ -32,11 +32,11 @@ pub(crate) fn retry(session: &mut Session<'_>, id: TaskId) -> Result<Task> {
     Ok(task.ok_or_else(|| StoreError::not_found("task", id))?)
 }
 
-/// A task that has ended is in line again, with fresh attempts, at its old place.
+/// A task that has ended is in line again, with fresh attempts, at its old position.
 pub(crate) fn revive(session: &mut Session<'_>, task: &Whereabouts, gate: Gate) -> Result<()> {
     let mut statement = session.sql(include_str!("../../sql/retry/task.sql"))?;
-    statement.execute((task.kin.id, session.micros(), gate.as_str()))?;
-    session.news.queues.insert(task.kin.queue_id);
+    statement.execute((task.member.id, session.micros(), gate.as_str()))?;
+    session.news.queues.insert(task.member.queue_id);
     Ok(())
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn has_children(session: &Session<'_>, id: i64) -> Result<bool> {
 /// Takes an ended child out of its parent's counts. False when it can't be: its parent has ended, or has been told how it
 /// ended.
 fn uncount(session: &mut Session<'_>, task: &Whereabouts) -> Result<bool> {
-    let (Some(fan_out_id), Some(parent)) = (task.kin.fan_out_id, task.parent_id) else { return Ok(true) };
+    let (Some(fan_out_id), Some(parent)) = (task.member.fan_out_id, task.parent_id) else { return Ok(true) };
     let parent = whereabouts::of(session, TaskId(parent))?;
     let mut fan_out = session.fan_out(fan_out_id)?;
     if parent.state.is_terminal() || fan_out.awaited.is_some() {

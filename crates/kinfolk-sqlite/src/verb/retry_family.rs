@@ -14,9 +14,9 @@ use crate::family::{follow_up, whereabouts};
 use crate::session::Session;
 use crate::verb::retry;
 
-/// The shelf of a task that waits.
+/// The bucket of a task that waits.
 const WAITING: &str = "waiting";
-/// The shelf of a root that does so, and whose family has to be let in again.
+/// The bucket of a root that does so, and whose family has to be let in again.
 const OUTSIDE: &str = "outside";
 
 /// Lets what failed or was cancelled in a task's family run again.
@@ -37,11 +37,11 @@ pub(crate) fn retry_family(session: &mut Session<'_>, id: TaskId) -> Result<Retr
 /// Revives a root that has ended, and what is below it. A family that the queue has to let in again waits outside until a
 /// claim does so. What follows it waits for it again.
 pub(crate) fn revive_root(session: &mut Session<'_>, root: &Whereabouts) -> Result<Retried> {
-    let limited = session.catalogue.queue_by_id(root.kin.queue_id)?.policy.family_limit.is_some();
+    let limited = session.catalogue.queue_by_id(root.member.queue_id)?.policy.family_limit.is_some();
     let mut repair = Repair { gate: if limited { Gate::Limit } else { Gate::Open }, retried: Retried::default() };
     repair.revive(session, root, Gate::Open, if limited { OUTSIDE } else { WAITING })?;
-    session.news.queues.insert(root.kin.queue_id);
-    follow_up::follow_again(session, root.kin.id)?;
+    session.news.queues.insert(root.member.queue_id);
+    follow_up::follow_again(session, root.member.id)?;
     Ok(repair.retried)
 }
 
@@ -58,17 +58,17 @@ struct Repair {
 
 impl Repair {
     /// Revives a task that did not end well, and what is below it. Whether it is pending now.
-    fn revive(&mut self, session: &mut Session<'_>, task: &Whereabouts, gate: Gate, shelf: &str) -> Result<bool> {
-        let id = task.kin.id;
+    fn revive(&mut self, session: &mut Session<'_>, task: &Whereabouts, gate: Gate, bucket: &str) -> Result<bool> {
+        let id = task.member.id;
         let cancelled = task.state == State::Cancelled;
         // Its own work was done, and need not be done again.
-        let was_done = task.outcome.is_some() || (cancelled && !task.parked);
+        let was_done = task.outcome.is_some() || (cancelled && !task.was_suspended);
         let is_parent = retry::has_children(session, id)?;
         let pending = if was_done && is_parent {
-            session.sql(include_str!("../../sql/retry/wait_again.sql"))?.execute((id, shelf))?;
+            session.sql(include_str!("../../sql/retry/wait_again.sql"))?.execute((id, bucket))?;
             false
         } else {
-            self.begin_again(session, task, gate, shelf)?
+            self.begin_again(session, task, gate, bucket)?
         };
         match pending {
             true => self.retried.pending += 1,
@@ -85,17 +85,17 @@ impl Repair {
 
     /// Lets a task whose own work failed begin again: suspended, from the first of its fan-outs that did not end well, or
     /// else from what it has recorded. Whether it is pending now.
-    fn begin_again(&mut self, session: &mut Session<'_>, task: &Whereabouts, gate: Gate, shelf: &str) -> Result<bool> {
-        let id = task.kin.id;
+    fn begin_again(&mut self, session: &mut Session<'_>, task: &Whereabouts, gate: Gate, bucket: &str) -> Result<bool> {
+        let id = task.member.id;
         let Some((cut, fan_outs)) =
-            reopen::what_failed(session, id, task.state == State::Cancelled)?.filter(|_| task.parked)
+            reopen::what_failed(session, id, task.state == State::Cancelled)?.filter(|_| task.was_suspended)
         else {
             retry::revive(session, task, gate)?;
             return Ok(true);
         };
         let steps = reopen::forget(session, id, cut)?;
         let mut statement = session.sql(include_str!("../../sql/retry/suspend_again.sql"))?;
-        statement.execute((id, session.micros(), steps, shelf))?;
+        statement.execute((id, session.micros(), steps, bucket))?;
         for fan_out_id in fan_outs {
             self.children(session, fan_out_id)?;
             reopen::reopen(session, fan_out_id)?;

@@ -7,7 +7,7 @@ use kinfolk_core::{Made, Outcome, Rejection, Retry, Settle, Settled, State, Task
 use rusqlite::CachedStatement;
 
 use crate::error::Result;
-use crate::family::ended::Ended;
+use crate::family::ended::TaskFacts;
 use crate::family::follow_up;
 use crate::family::make::{self, Maker};
 use crate::rows::failure_text;
@@ -20,7 +20,7 @@ pub(crate) fn settle(session: &mut Session<'_>, settles: &[Settle]) -> Result<Ve
 }
 
 fn one(session: &mut Session<'_>, facts: &mut CachedStatement<'_>, settle: &Settle) -> Result<Settled> {
-    let Some(task) = Ended::read(facts, settle.task)?.filter(|task| task.token == Some(settle.token)) else {
+    let Some(task) = TaskFacts::read(facts, settle.task)?.filter(|task| task.token == Some(settle.token)) else {
         return Ok(Settled::Stale);
     };
     if task.state != State::Running {
@@ -36,7 +36,7 @@ fn one(session: &mut Session<'_>, facts: &mut CachedStatement<'_>, settle: &Sett
 /// Records how the attempt of a running task ended, whatever its token.
 pub(crate) fn apply(session: &mut Session<'_>, id: TaskId, outcome: &Outcome) -> Result<()> {
     let mut facts = session.sql(include_str!("../../sql/settle/facts.sql"))?;
-    if let Some(task) = Ended::read(&mut facts, id)?.filter(|task| task.state == State::Running) {
+    if let Some(task) = TaskFacts::read(&mut facts, id)?.filter(|task| task.state == State::Running) {
         follow(session, &task, outcome)?;
     }
     Ok(())
@@ -44,7 +44,7 @@ pub(crate) fn apply(session: &mut Session<'_>, id: TaskId, outcome: &Outcome) ->
 
 /// Records the end of an attempt that made something: all of it is written, or none and the attempt has failed. What a
 /// task made whose end was asked for is dropped.
-fn follow_made(session: &mut Session<'_>, task: &Ended, outcome: &Outcome, made: &Made) -> Result<State> {
+fn follow_made(session: &mut Session<'_>, task: &TaskFacts, outcome: &Outcome, made: &Made) -> Result<State> {
     let next = decide::settle(&task.facts(session)?, outcome);
     let Outcome::Done(result) = outcome else { return follow(session, task, outcome) };
     if next.state != State::Completed {
@@ -54,7 +54,7 @@ fn follow_made(session: &mut Session<'_>, task: &Ended, outcome: &Outcome, made:
     if let Some(why) = make::refusal(session, &maker, Some(made), [])? {
         return follow(session, task, &refused(&why));
     }
-    if !make::make(session, &maker, made)? && !task.parked {
+    if !make::make(session, &maker, made)? && !task.was_suspended {
         let state = follow(session, task, outcome)?;
         if maker.parent_id.is_none() && !made.follow_ups.is_empty() {
             follow_up::family_ended(session, maker.root_id, state)?;
@@ -72,7 +72,7 @@ pub(crate) fn refused(why: &Rejection) -> Outcome {
 }
 
 /// Records the end of an attempt that made nothing; where the task goes.
-pub(crate) fn follow(session: &mut Session<'_>, task: &Ended, outcome: &Outcome) -> Result<State> {
+pub(crate) fn follow(session: &mut Session<'_>, task: &TaskFacts, outcome: &Outcome) -> Result<State> {
     let next = decide::settle(&task.facts(session)?, outcome);
     let told = match outcome {
         Outcome::Failed { failure, .. } => Some(failure_text(failure)?),
@@ -84,7 +84,7 @@ pub(crate) fn follow(session: &mut Session<'_>, task: &Ended, outcome: &Outcome)
         (State::Completed, _) => (Ending::Completed, None),
         (State::Failed, _) => (Ending::Failed, told),
         (_, Outcome::Failed { .. }) => (Ending::Retried, told),
-        (_, Outcome::Snooze(_) | Outcome::YieldPlace(_)) => (Ending::Snoozed, task.failure.clone()),
+        (_, Outcome::Snooze(_) | Outcome::YieldFamilySlot(_)) => (Ending::Snoozed, task.failure.clone()),
         (_, _) => {
             due = task.due;
             (Ending::Released, task.failure.clone())
@@ -94,8 +94,8 @@ pub(crate) fn follow(session: &mut Session<'_>, task: &Ended, outcome: &Outcome)
     task.keep_attempt(session, ending, reason)?;
     if next.state == State::Pending {
         task.put_back(session, &next, due, kept.as_deref(), task.token)?;
-        if matches!(outcome, Outcome::YieldPlace(_)) {
-            task.yield_place(session)?;
+        if matches!(outcome, Outcome::YieldFamilySlot(_)) {
+            task.yield_family_slot(session)?;
         }
         return Ok(next.state);
     }
@@ -109,7 +109,7 @@ pub(crate) fn follow(session: &mut Session<'_>, task: &Ended, outcome: &Outcome)
 /// Carries out what follows from the loss of a task's worker; the token holds no longer.
 pub(crate) fn lose(session: &mut Session<'_>, id: TaskId) -> Result<Option<State>> {
     let mut facts = session.sql(include_str!("../../sql/settle/facts.sql"))?;
-    let Some(task) = Ended::read(&mut facts, id)?.filter(|task| task.state == State::Running) else {
+    let Some(task) = TaskFacts::read(&mut facts, id)?.filter(|task| task.state == State::Running) else {
         return Ok(None);
     };
     let next = decide::recover(&task.facts(session)?, false);

@@ -1,6 +1,6 @@
 //! Signals: kept in the order of their arrival until the handler asks, or handed over at once to one that waits.
 
-use kinfolk_core::durable::{Checkpoint, Key, Signalled, StepKind, Taken};
+use kinfolk_core::durable::{Checkpoint, Key, Signalled, StepKind, TakenSignal};
 use kinfolk_core::limits::SIGNALS_KEPT_MAX;
 use kinfolk_core::{InputError, Json, SignalName, State, StoreError, TaskId, Token};
 use rusqlite::OptionalExtension;
@@ -47,27 +47,27 @@ pub(crate) fn take(
     token: Token,
     key: &Key,
     name: &SignalName,
-) -> Result<Taken> {
-    let Some(before) = record::fence(session, task, token)? else { return Ok(Taken::Stale) };
+) -> Result<TakenSignal> {
+    let Some(before) = record::fence(session, task, token)? else { return Ok(TakenSignal::Stale) };
     if let Some(value) = record::recorded(session, task, key, StepKind::Signal)? {
         return told(&value);
     }
     let mut statement = session.sql(include_str!("../../sql/durable/signal/kept.sql"))?;
     let kept: Option<(i64, String)> =
         statement.query_row((task.0, name.as_str()), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    let Some((arrival, signal)) = kept else { return Ok(Taken::Nothing) };
+    let Some((arrival, signal)) = kept else { return Ok(TakenSignal::Nothing) };
     let signal = Json::trusted(signal);
     let value = Json::of(std::slice::from_ref(&signal))?;
     let checkpoint = Checkpoint { key: key.clone(), kind: StepKind::Signal, digest: String::new(), value };
     let steps = record::write(session, task, before, [&checkpoint])?;
     session.sql(include_str!("../../sql/durable/record/steps.sql"))?.execute((task.0, steps))?;
     session.sql(include_str!("../../sql/durable/signal/remove.sql"))?.execute([arrival])?;
-    Ok(Taken::Signal(signal))
+    Ok(TakenSignal::Signal(signal))
 }
 
 /// The signal in a recorded value.
-fn told(value: &Json) -> Result<Taken> {
+fn told(value: &Json) -> Result<TakenSignal> {
     let signals: Vec<Json> =
         serde_json::from_str(value.as_str()).map_err(|_| unreadable("recorded signal", value.as_str()))?;
-    Ok(signals.into_iter().next().map_or(Taken::Nothing, Taken::Signal))
+    Ok(signals.into_iter().next().map_or(TakenSignal::Nothing, TakenSignal::Signal))
 }

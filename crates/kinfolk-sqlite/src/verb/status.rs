@@ -39,9 +39,9 @@ pub(crate) fn refresh(session: &mut Session<'_>) -> Result<Vec<Status>> {
 }
 
 /// Notes for the next look that tasks of these commands were started.
-pub(crate) fn note_started<'t>(session: &Session<'_>, tasks: impl IntoIterator<Item = &'t ClaimedTask>) -> Result<()> {
+pub(crate) fn tell_statuses<'t>(session: &Session<'_>, tasks: impl IntoIterator<Item = &'t ClaimedTask>) -> Result<()> {
     let commands: BTreeSet<&CommandName> = tasks.into_iter().map(|task| &task.command).collect();
-    let mut statement = session.sql(include_str!("../../sql/operate/status/note_started.sql"))?;
+    let mut statement = session.sql(include_str!("../../sql/operate/status/tell.sql"))?;
     for command in commands {
         let id = session.catalogue.command(command).map(|known| known.id);
         statement.execute((id, command.as_str()))?;

@@ -8,7 +8,7 @@ use kinfolk_core::{FanOutId, InputError, Json, Outcome, Settled, State, WaitedFo
 use rusqlite::CachedStatement;
 
 use crate::error::Result;
-use crate::family::ended::Ended;
+use crate::family::ended::TaskFacts;
 use crate::family::fan_out::Awaited;
 use crate::family::make::{self, Maker};
 use crate::session::Session;
@@ -21,7 +21,7 @@ pub(crate) fn suspend(session: &mut Session<'_>, suspends: &[Suspend]) -> Result
 }
 
 fn one(session: &mut Session<'_>, facts: &mut CachedStatement<'_>, suspend: &Suspend) -> Result<Settled> {
-    let Some(task) = Ended::read(facts, suspend.task)?.filter(|task| task.token == Some(suspend.token)) else {
+    let Some(task) = TaskFacts::read(facts, suspend.task)?.filter(|task| task.token == Some(suspend.token)) else {
         return Ok(Settled::Stale);
     };
     if task.state != State::Running {
@@ -74,7 +74,7 @@ fn begin(session: &mut Session<'_>, maker: &Maker, new: &NewFanOut) -> Result<Fa
 /// Lets the task wait, also for so many children of each of these fan-outs, unless what it waits for is there already.
 fn wait(
     session: &mut Session<'_>,
-    task: &Ended,
+    task: &TaskFacts,
     suspend: &Suspend,
     steps: u32,
     awaits: Vec<(i64, u32)>,
@@ -94,12 +94,12 @@ fn wait(
     let waits = WaitedFor { fan_outs, until: suspend.until, signals: suspend.signals.clone() };
     task.keep_suspension(session, &waits)?;
     task.slot_is_free(session);
-    let keyed = task.give_back(session, false)?;
+    let holds_slots = task.give_back(session, false)?;
     if there {
         session.sql(include_str!("../../sql/durable/suspend/go_on.sql"))?.execute((
             task.id.0,
             steps,
-            keyed,
+            holds_slots,
             session.micros(),
         ))?;
         session.news.queues.insert(task.queue_id);
@@ -117,7 +117,7 @@ fn wait(
         names => Some(Json::of(names)?),
     };
     let mut statement = session.sql(include_str!("../../sql/durable/suspend/suspend.sql"))?;
-    statement.execute((task.id.0, steps, timer, signals.as_ref().map(Json::as_str), keyed, session.micros()))?;
+    statement.execute((task.id.0, steps, timer, signals.as_ref().map(Json::as_str), holds_slots, session.micros()))?;
     if timer.is_some() {
         // Whoever sleeps until the next due time learns of this one.
         session.news.queues.insert(task.queue_id);
@@ -126,7 +126,7 @@ fn wait(
 }
 
 /// A fan-out that this task awaits: how many of its children have ended, and what else is known of it.
-fn awaited_by(session: &mut Session<'_>, task: &Ended, fan_out_id: i64) -> Result<(u64, Awaited)> {
+fn awaited_by(session: &mut Session<'_>, task: &TaskFacts, fan_out_id: i64) -> Result<(u64, Awaited)> {
     let found = session.fan_outs.find(session.conn, fan_out_id)?.filter(|fan_out| fan_out.task_id == task.id.0);
     let known = found.and_then(|fan_out| Some((fan_out.tally.ended(), fan_out.awaited?)));
     known.ok_or_else(|| InputError::Other(format!("fan-out {fan_out_id} is not awaited by task {}", task.id)).into())

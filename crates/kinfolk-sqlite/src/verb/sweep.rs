@@ -4,7 +4,7 @@ use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::{State, Tally, TaskId};
 use rusqlite::Connection;
 
-use crate::admission::park;
+use crate::admission::blocked;
 use crate::check::lost;
 use crate::durable::reopen;
 use crate::durable::verdict;
@@ -57,7 +57,7 @@ fn has_come(conn: &Connection, id: i64, suspended: bool) -> Result<bool> {
 pub(crate) fn sweep(session: &mut Session<'_>, suspects: &[i64]) -> Result<u64> {
     let mut set_right = 0;
     for key in lost::lost(session.conn, session.catalogue, session.now)? {
-        park::wake(session, key.group_id, &key.key)?;
+        blocked::wake(session, key.group_id, &key.key)?;
         set_right += 1;
     }
     for &id in suspects {

@@ -11,12 +11,12 @@ use tempfile::TempDir;
 use crate::support::{HandClock, quick, scratch};
 
 /// A store that is replaced by a fresh one when it is wiped.
-struct Lane {
+struct FreshStore {
     clock: Arc<HandClock>,
     current: Mutex<(SqliteStore, TempDir)>,
 }
 
-impl Lane {
+impl FreshStore {
     fn new() -> Self {
         let clock = HandClock::at(START);
         let current = Mutex::new(fresh(&clock));
@@ -30,7 +30,7 @@ fn fresh(clock: &Arc<HandClock>) -> (SqliteStore, TempDir) {
 }
 
 #[async_trait]
-impl TestStore for Lane {
+impl TestStore for FreshStore {
     fn store(&self) -> Arc<dyn Store> {
         Arc::new(self.current.lock().unwrap().0.clone())
     }
@@ -52,12 +52,12 @@ impl TestStore for Lane {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn histories() {
-    let lanes = (0..2).map(|_| Arc::new(Lane::new()) as Arc<dyn TestStore>).collect();
-    kinfolk_conformance::history::run("kinfolk-sqlite", lanes).await;
+    let fixtures = (0..2).map(|_| Arc::new(FreshStore::new()) as Arc<dyn TestStore>).collect();
+    kinfolk_conformance::history::run("kinfolk-sqlite", fixtures).await;
 }
 
-async fn fixture() -> Lane {
-    Lane::new()
+async fn fixture() -> FreshStore {
+    FreshStore::new()
 }
 
 kinfolk_conformance::contracts!(fixture);

@@ -11,11 +11,11 @@ use rusqlite::Connection;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use crate::support::{Place, claim, claim_of, enqueue, register, settle, task, worker};
+use crate::support::{Lab, claim, claim_of, enqueue, register, settle, task, worker};
 
 /// Holds the file's write lock, so that requests gather behind it.
-fn hold(place: &Place) -> Connection {
-    let conn = Connection::open(place.path()).unwrap();
+fn hold(lab: &Lab) -> Connection {
+    let conn = Connection::open(lab.path()).unwrap();
     conn.execute_batch("begin immediate").unwrap();
     conn
 }
@@ -28,41 +28,41 @@ async fn all_send() {
 }
 
 /// How often the queue was woken: once for each commit that enqueued something.
-fn commits(place: &Place) -> i64 {
-    Connection::open(place.path()).unwrap().query_row("select sum(wakes) from queue", (), |row| row.get(0)).unwrap()
+fn commits(lab: &Lab) -> i64 {
+    Connection::open(lab.path()).unwrap().query_row("select sum(wakes) from queue", (), |row| row.get(0)).unwrap()
 }
 
 #[tokio::test]
 async fn requests_that_wait_together_share_a_commit() {
-    let place = Place::new();
-    register(&place.store, &["echo"]).await;
-    let before = commits(&place);
-    let lock = hold(&place);
+    let lab = Lab::new();
+    register(&lab.store, &["echo"]).await;
+    let before = commits(&lab);
+    let lock = hold(&lab);
     let mut waiting = JoinSet::new();
     for _ in 0..100 {
-        let store = place.store.clone();
+        let store = lab.store.clone();
         waiting.spawn(async move { enqueue(&store, &[task("echo")]).await });
     }
     all_send().await;
     lock.execute_batch("rollback").unwrap();
     let made: BTreeSet<TaskId> = waiting.join_all().await.into_iter().flatten().collect();
     assert_eq!(made.len(), 100);
-    assert!(commits(&place) - before <= 2, "{} commits", commits(&place) - before);
+    assert!(commits(&lab) - before <= 2, "{} commits", commits(&lab) - before);
 }
 
 #[tokio::test]
 async fn a_request_that_fails_does_not_disturb_its_neighbours() {
-    let place = Place::new();
-    register(&place.store, &["echo"]).await;
+    let lab = Lab::new();
+    register(&lab.store, &["echo"]).await;
     let text = Json::of(&"x".repeat(PAYLOAD_BYTES_MAX - 100)).unwrap();
     let big = |key: &str| NewTask {
         payload: Json::parse(&format!("{{\"{key}\":{text}}}")).unwrap(),
         unique: Some(Unique::key("k").on_duplicate(OnDuplicate::Merge)),
         ..task("echo")
     };
-    enqueue(&place.store, &[big("a")]).await;
-    let lock = hold(&place);
-    let store = &place.store;
+    enqueue(&lab.store, &[big("a")]).await;
+    let lock = hold(&lab);
+    let store = &lab.store;
     let plain = [task("echo")];
     let good = async { tokio::join!(enqueue(store, &plain), enqueue(store, &plain)) };
     let (too_large, nobody) = ([task("echo"), big("b")], claim_of(WorkerId(Uuid::new_v4()), &["echo"], 1));
@@ -83,9 +83,9 @@ async fn a_request_that_fails_does_not_disturb_its_neighbours() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_stores_and_four_callers_each_never_see_busy_and_settle_each_task_once() {
     const ROUNDS: usize = 20;
-    let place = Place::new();
-    register(&place.store, &["echo"]).await;
-    let stores = [place.store.clone(), place.another()];
+    let lab = Lab::new();
+    register(&lab.store, &["echo"]).await;
+    let stores = [lab.store.clone(), lab.another()];
     let mut callers = JoinSet::new();
     for store in stores.iter().cycle().take(8) {
         let store = store.clone();
@@ -117,16 +117,16 @@ async fn two_stores_and_four_callers_each_never_see_busy_and_settle_each_task_on
     }
     assert_eq!(settled.len(), 8 * ROUNDS * 3);
     assert_eq!(settled.iter().collect::<BTreeSet<_>>().len(), settled.len(), "no task twice");
-    assert_eq!(place.store.check().await.unwrap(), []);
+    assert_eq!(lab.store.check().await.unwrap(), []);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_go_on_while_someone_writes() {
-    let place = Place::new();
-    register(&place.store, &["echo"]).await;
-    let id = enqueue(&place.store, &[task("echo")]).await[0];
-    let lock = hold(&place);
-    let store = Arc::new(place.store.clone());
+    let lab = Lab::new();
+    register(&lab.store, &["echo"]).await;
+    let id = enqueue(&lab.store, &[task("echo")]).await[0];
+    let lock = hold(&lab);
+    let store = Arc::new(lab.store.clone());
     let writing = tokio::spawn({
         let store = store.clone();
         async move { store.enqueue(&[task("echo")]).await }
@@ -141,7 +141,7 @@ async fn readers_go_on_while_someone_writes() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn opening_while_others_write_and_close_never_fails() {
-    let Place { folder, clock, store } = Place::new();
+    let Lab { folder, clock, store } = Lab::new();
     let path = folder.path().join("kinfolk.db");
     register(&store, &["echo"]).await;
     drop(store);

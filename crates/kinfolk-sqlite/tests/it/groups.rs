@@ -11,7 +11,7 @@ use kinfolk_core::{
 use kinfolk_sqlite::SqliteStore;
 use uuid::Uuid;
 
-use crate::support::{Place, claim, command, enqueue, ids, queue, settle, spec, task, worker};
+use crate::support::{Lab, claim, command, enqueue, ids, queue, settle, spec, task, worker};
 
 fn name(text: &str) -> GroupName {
     GroupName::new(text).unwrap()
@@ -22,7 +22,7 @@ async fn declare(store: &SqliteStore, of: &str, groups: &[(&str, GroupSpec)]) {
     store.register(&[Command { groups: Some(groups), ..Command::new(command(of)) }]).await.unwrap();
 }
 
-fn keyed(of: &str, keys: &[(&str, &str)]) -> NewTask {
+fn with_keys(of: &str, keys: &[(&str, &str)]) -> NewTask {
     let mut new = task(of);
     for (group, key) in keys {
         new.keys = new.keys.and(name(group), *key);
@@ -37,25 +37,25 @@ async fn sound(store: &SqliteStore) {
 
 #[tokio::test]
 async fn a_task_starts_when_all_its_keys_have_room_and_no_other_is_held_up() {
-    let Place { store, .. } = &Place::new();
+    let Lab { store, .. } = &Lab::new();
     declare(store, "send", &[("tenant", GroupSpec::limit(2)), ("message", GroupSpec::limit(1))]).await;
     let worker = worker(store).await;
     let made = enqueue(
         store,
         &[
-            keyed("send", &[("tenant", "acme"), ("message", "m1")]),
-            keyed("send", &[("tenant", "acme"), ("message", "m1")]),
-            keyed("send", &[("tenant", "acme"), ("message", "m2")]),
-            keyed("send", &[("tenant", "acme"), ("message", "m3")]),
-            keyed("send", &[("tenant", "beta"), ("message", "m1")]),
-            keyed("send", &[("tenant", "beta")]),
+            with_keys("send", &[("tenant", "acme"), ("message", "m1")]),
+            with_keys("send", &[("tenant", "acme"), ("message", "m1")]),
+            with_keys("send", &[("tenant", "acme"), ("message", "m2")]),
+            with_keys("send", &[("tenant", "acme"), ("message", "m3")]),
+            with_keys("send", &[("tenant", "beta"), ("message", "m1")]),
+            with_keys("send", &[("tenant", "beta")]),
             task("send"),
         ],
     )
     .await;
     let first = claim(store, worker, &["send"], 10).await;
     assert_eq!(ids(&first), [made[0], made[2], made[5], made[6]]);
-    assert!(first.tasks[0].keyed && !first.tasks[3].keyed);
+    assert!(first.tasks[0].holds_slots && !first.tasks[3].holds_slots);
     sound(store).await;
     assert_eq!(ids(&claim(store, worker, &["send"], 10).await), []);
     settle(store, &first, Outcome::Done(None)).await;
@@ -70,11 +70,11 @@ async fn a_task_starts_when_all_its_keys_have_room_and_no_other_is_held_up() {
 }
 
 #[tokio::test]
-async fn a_marked_task_that_is_cancelled_hands_its_mark_on() {
-    let Place { store, .. } = &Place::new();
+async fn a_ready_waiter_that_is_cancelled_makes_the_next_one_ready() {
+    let Lab { store, .. } = &Lab::new();
     declare(store, "send", &[("tenant", GroupSpec::limit(1))]).await;
     let worker = worker(store).await;
-    let acme = || keyed("send", &[("tenant", "acme")]);
+    let acme = || with_keys("send", &[("tenant", "acme")]);
     let made = enqueue(store, &[acme(), acme(), acme()]).await;
     let first = claim(store, worker, &["send"], 10).await;
     settle(store, &first, Outcome::Done(None)).await;
@@ -86,10 +86,10 @@ async fn a_marked_task_that_is_cancelled_hands_its_mark_on() {
 
 #[tokio::test]
 async fn a_limit_is_changed_at_run_time_and_a_group_removed() {
-    let Place { store, .. } = &Place::new();
+    let Lab { store, .. } = &Lab::new();
     declare(store, "send", &[("tenant", GroupSpec::limit(1))]).await;
     let worker = worker(store).await;
-    let acme = || keyed("send", &[("tenant", "acme")]);
+    let acme = || with_keys("send", &[("tenant", "acme")]);
     let made = enqueue(store, &[acme(), acme(), acme(), acme(), acme()]).await;
     assert_eq!(ids(&claim(store, worker, &["send"], 10).await), made[..1]);
     let tenant = GroupRef::of(command("send"), name("tenant"));
@@ -110,11 +110,11 @@ async fn a_limit_is_changed_at_run_time_and_a_group_removed() {
 
 #[tokio::test]
 async fn a_rate_lets_its_burst_start_and_then_one_by_one() {
-    let Place { store, clock, .. } = &Place::new();
+    let Lab { store, clock, .. } = &Lab::new();
     let rate = Rate { count: 10, per: Duration::from_secs(1), burst: 2 };
     declare(store, "call", &[("host", GroupSpec { rate: Some(rate), ..GroupSpec::default() })]).await;
     let worker = worker(store).await;
-    let made = enqueue(store, &vec![keyed("call", &[("host", "a")]); 5]).await;
+    let made = enqueue(store, &vec![with_keys("call", &[("host", "a")]); 5]).await;
     let first = claim(store, worker, &["call"], 10).await;
     assert_eq!(ids(&first), made[..2]);
     assert_eq!(first.next_due, Some(store.now().await.unwrap().plus(Duration::from_millis(100))));
@@ -131,11 +131,11 @@ async fn a_rate_lets_its_burst_start_and_then_one_by_one() {
 
 #[tokio::test]
 async fn a_changed_rate_counts_from_now_on() {
-    let Place { store, clock, .. } = &Place::new();
+    let Lab { store, clock, .. } = &Lab::new();
     let rate = |count, secs| Some(Rate { count, per: Duration::from_secs(secs), burst: 1 });
     declare(store, "call", &[("host", GroupSpec { rate: rate(1, 3600), ..GroupSpec::default() })]).await;
     let worker = worker(store).await;
-    let made = enqueue(store, &vec![keyed("call", &[("host", "a")]); 3]).await;
+    let made = enqueue(store, &vec![with_keys("call", &[("host", "a")]); 3]).await;
     assert_eq!(ids(&claim(store, worker, &["call"], 10).await), made[..1]);
     let host = GroupRef::of(command("call"), name("host"));
     store.set_group(&host, Some("a"), &Setting { limit: None, rate: rate(10, 1) }).await.unwrap();
@@ -149,13 +149,13 @@ async fn a_changed_rate_counts_from_now_on() {
 
 #[tokio::test]
 async fn keys_are_shown_while_they_are_in_use_and_a_held_up_task_is_explained() {
-    let Place { store, clock, .. } = &Place::new();
+    let Lab { store, clock, .. } = &Lab::new();
     let rate = Rate { count: 1, per: Duration::from_secs(1), burst: 1 };
     let host = GroupSpec { rate: Some(rate), ..GroupSpec::default() };
     declare(store, "call", &[("host", host), ("total", GroupSpec::limit(1))]).await;
     let id = WorkerId(uuid::Uuid::new_v4());
     store.register_worker(&WorkerSpec { commands: vec![command("call")], ..spec(id) }).await.unwrap();
-    let made = enqueue(store, &vec![keyed("call", &[("host", "a")]); 2]).await;
+    let made = enqueue(store, &vec![with_keys("call", &[("host", "a")]); 2]).await;
     let first = claim(store, id, &["call"], 10).await;
     let words = |told: &kinfolk_core::Explanation| told.reasons.iter().map(Reason::word).collect::<Vec<_>>();
     assert_eq!(words(&store.explain(made[1]).await.unwrap()), ["key_full", "key_rate"]);
@@ -178,16 +178,16 @@ async fn keys_are_shown_while_they_are_in_use_and_a_held_up_task_is_explained() 
 
 #[tokio::test]
 async fn who_is_sent_from_key_to_key_gets_room_at_last() {
-    let Place { store, .. } = &Place::new();
+    let Lab { store, .. } = &Lab::new();
     declare(store, "move", &[("from", GroupSpec::limit(1)), ("to", GroupSpec::limit(1))]).await;
     // Room is kept only for whom a live worker handles.
     let spec = WorkerSpec { commands: vec![command("move")], ..spec(WorkerId(Uuid::new_v4())) };
     store.register_worker(&spec).await.unwrap();
     let worker = spec.id;
-    let (from, to) = (|| keyed("move", &[("from", "a")]), || keyed("move", &[("to", "b")]));
+    let (from, to) = (|| with_keys("move", &[("from", "a")]), || with_keys("move", &[("to", "b")]));
     enqueue(store, &[from(), to()]).await;
     let mut busy = [claim(store, worker, &["move"], 1).await, claim(store, worker, &["move"], 1).await];
-    let both = enqueue(store, &[keyed("move", &[("from", "a"), ("to", "b")])]).await[0];
+    let both = enqueue(store, &[with_keys("move", &[("from", "a"), ("to", "b")])]).await[0];
     // Others come in on either side as soon as there is room.
     for round in 0..100 {
         let side = round % 2;
@@ -206,25 +206,25 @@ async fn who_is_sent_from_key_to_key_gets_room_at_last() {
 
 #[tokio::test]
 async fn a_command_without_groups_knows_nothing_of_keys() {
-    let Place { store, .. } = &Place::new();
+    let Lab { store, .. } = &Lab::new();
     declare(store, "free", &[]).await;
     let worker = worker(store).await;
-    let refused = store.enqueue(&[keyed("free", &[("tenant", "acme")])]).await.unwrap();
+    let refused = store.enqueue(&[with_keys("free", &[("tenant", "acme")])]).await.unwrap();
     assert!(refused[0].id().is_err());
     let made = enqueue(store, &[task("free")]).await;
     let got = claim(store, worker, &["free"], 10).await;
     assert_eq!(ids(&got), made);
-    assert!(!got.tasks[0].keyed);
+    assert!(!got.tasks[0].holds_slots);
     settle(store, &got, Outcome::Done(None)).await;
     assert_eq!(store.task(made[0]).await.unwrap().unwrap().state, State::Completed);
 }
 
 #[tokio::test]
 async fn values_of_a_fair_key_take_turns_inside_a_priority() {
-    let Place { store, .. } = &Place::new();
+    let Lab { store, .. } = &Lab::new();
     declare(store, "send", &[("tenant", GroupSpec::limit(100))]).await;
     let worker = worker(store).await;
-    let of = |tenant: &str| keyed("send", &[("tenant", tenant)]);
+    let of = |tenant: &str| with_keys("send", &[("tenant", tenant)]);
     let made = enqueue(store, &[of("a"), of("a"), of("a"), of("b"), of("b"), of("c"), task("send")]).await;
     let fair = Policy { fair: Some(name("tenant")), ..Policy::default() };
     store.set_queue(&queue(), &fair).await.unwrap();
@@ -241,10 +241,10 @@ async fn values_of_a_fair_key_take_turns_inside_a_priority() {
 
 #[tokio::test]
 async fn what_waits_behind_a_full_key_costs_a_claim_nothing() {
-    let Place { store, .. } = &Place::new();
+    let Lab { store, .. } = &Lab::new();
     declare(store, "send", &[("tenant", GroupSpec::limit(1))]).await;
     let worker = worker(store).await;
-    let of = |tenant: &str| keyed("send", &[("tenant", tenant)]);
+    let of = |tenant: &str| with_keys("send", &[("tenant", tenant)]);
     enqueue(store, &[of("busy")]).await;
     claim(store, worker, &["send"], 1).await;
     let few = quickest_round(store, worker, &of("free")).await;
@@ -276,13 +276,13 @@ async fn quickest_round(store: &SqliteStore, worker: WorkerId, new: &NewTask) ->
 
 #[tokio::test]
 async fn a_prune_leaves_nothing_of_rates_that_have_passed_however_many_keys_there_were() {
-    let place = &Place::new();
-    declare(&place.store, "send", &[("tenant", GroupSpec::limit(1))]).await;
-    let other = rusqlite::Connection::open(place.folder.path().join("kinfolk.db")).unwrap();
+    let lab = &Lab::new();
+    declare(&lab.store, "send", &[("tenant", GroupSpec::limit(1))]).await;
+    let other = rusqlite::Connection::open(lab.folder.path().join("kinfolk.db")).unwrap();
     let spend = "with recursive n (n) as (select 1 union all select n + 1 from n where n < 3500) \
         insert into spent (group_id, key, spent_until, over_at) select slot_group.id, 'k' || n, 1, 1 from n, slot_group";
     other.execute_batch(spend).unwrap();
-    place.store.prune().await.unwrap();
+    lab.store.prune().await.unwrap();
     let left: i64 = other.query_row("select count(*) from spent", (), |row| row.get(0)).unwrap();
     assert_eq!(left, 0);
 }

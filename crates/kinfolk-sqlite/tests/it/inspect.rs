@@ -9,17 +9,17 @@ use kinfolk_core::{
 };
 use rusqlite::Connection;
 
-use crate::support::{Place, claim, enqueue, queue, register, settle, task, worker};
+use crate::support::{Lab, claim, enqueue, queue, register, settle, task, worker};
 
 #[tokio::test]
 async fn check_names_what_someone_broke_by_hand() {
-    let place = Place::new();
-    register(&place.store, &["echo"]).await;
-    let worker = worker(&place.store).await;
-    let made = enqueue(&place.store, &[task("echo"), task("echo"), task("echo"), task("echo")]).await;
-    let taken = claim(&place.store, worker, &["echo"], 2).await;
-    settle(&place.store, &claim(&place.store, worker, &["echo"], 1).await, Outcome::Done(None)).await;
-    assert_eq!(place.store.check().await.unwrap(), []);
+    let lab = Lab::new();
+    register(&lab.store, &["echo"]).await;
+    let worker = worker(&lab.store).await;
+    let made = enqueue(&lab.store, &[task("echo"), task("echo"), task("echo"), task("echo")]).await;
+    let taken = claim(&lab.store, worker, &["echo"], 2).await;
+    settle(&lab.store, &claim(&lab.store, worker, &["echo"], 1).await, Outcome::Done(None)).await;
+    assert_eq!(lab.store.check().await.unwrap(), []);
     let breaks: &[(&str, &str)] = &[
         ("update task set token = null where state = 'running'", "registered worker"),
         ("delete from worker", "registered worker"),
@@ -48,14 +48,14 @@ async fn check_names_what_someone_broke_by_hand() {
             "does not run",
         ),
     ];
-    broken_by(&place, breaks).await;
+    broken_by(&lab, breaks).await;
     assert_eq!(made.len(), taken.tasks.len() + 2);
 }
 
 #[tokio::test]
 async fn check_names_what_someone_broke_in_a_family() {
-    let place = Place::new();
-    let store = &place.store;
+    let lab = Lab::new();
+    let store = &lab.store;
     register(store, &["echo"]).await;
     let limits = Policy { family_limit: Some(2), child_limit: Some(2), ..Policy::default() };
     store.set_queue(&queue(), &limits).await.unwrap();
@@ -73,31 +73,31 @@ async fn check_names_what_someone_broke_in_a_family() {
     assert_eq!(claim(store, worker, &["echo"], 10).await.tasks.len(), 2);
     assert_eq!(store.check().await.unwrap(), []);
     broken_by(
-        &place,
+        &lab,
         &[
             ("update fan_out set completed = completed + 1 where child_order = 'together'", "counts its children"),
             ("update fan_out set held = held - 1 where held > 0", "counts its children"),
             ("update fan_out set waits = 0", "has an open one"),
             ("update fan_out set task_id = 99", "has a waiting task"),
-            ("update task set state = 'completed', finished_at = 9, shelf = null where state = 'waiting'", "outlives"),
+            ("update task set state = 'completed', finished_at = 9, bucket = null where state = 'waiting'", "outlives"),
             ("update task set depth = 7 where parent_id is not null", "fits its parent"),
             ("update task set root_id = 99 where parent_id is not null", "fits its parent"),
             ("update task set nth = 5 where parent_id is null", "nobody's child"),
             ("update task set outcome = null where state = 'waiting'", "waits for something"),
-            ("update task set shelf = null where state = 'waiting'", "shelf it belongs"),
-            ("update task set slot = 1 where state = 'waiting'", "takes a slot"),
+            ("update task set bucket = null where state = 'waiting'", "bucket it belongs"),
+            ("update task set child_slot = 1 where state = 'waiting'", "takes a child slot"),
             ("update task set state = 'completed', finished_at = 9 where lane = 'root'", "not at work"),
             (
-                "update task set state = 'cancelled', gate = null, finished_at = 9, failure = '{}', shelf = 'cancelled'
+                "update task set state = 'cancelled', gate = null, finished_at = 9, failure = '{}', bucket = 'cancelled'
               where fan_out_id in (select id from fan_out where child_order = 'in_order') and gate is not 'after';
-              update task set state = 'cancelled', finished_at = 9, failure = '{}', shelf = 'cancelled', worker = null,
-              slot = 0 where fan_out_id in (select id from fan_out where child_order = 'in_order') and gate is null;
+              update task set state = 'cancelled', finished_at = 9, failure = '{}', bucket = 'cancelled', worker = null,
+              child_slot = 0 where fan_out_id in (select id from fan_out where child_order = 'in_order') and gate is null;
               update fan_out set cancelled = 1 where child_order = 'in_order'",
                 "one that is open",
             ),
             ("delete from follow_up", "waits for a family"),
             ("update follow_up set task_id = 1", "waits for a family"),
-            ("update task set gate = 'limit', shelf = 'limit' where gate is not null", "let in has a root outside"),
+            ("update task set gate = 'limit', bucket = 'limit' where gate is not null", "let in has a root outside"),
         ],
     )
     .await;
@@ -105,8 +105,8 @@ async fn check_names_what_someone_broke_in_a_family() {
 
 #[tokio::test]
 async fn check_names_what_someone_broke_in_a_durable_task() {
-    let place = Place::new();
-    let store = &place.store;
+    let lab = Lab::new();
+    let store = &lab.store;
     register(store, &["flow", "echo"]).await;
     let worker = worker(store).await;
     enqueue(store, &[task("flow"), task("flow")]).await;
@@ -124,19 +124,19 @@ async fn check_names_what_someone_broke_in_a_durable_task() {
     };
     let (first, second) = (&flows.tasks[0], &flows.tasks[1]);
     let awaits = Suspend { fan_outs: vec![fan_out], ..Suspend::new(first.id, first.token) };
-    let until = Some(place.clock.now().plus(Duration::from_secs(60)));
+    let until = Some(lab.clock.now().plus(Duration::from_secs(60)));
     let signals = vec![SignalName::new("done").unwrap()];
     let sleeps = Suspend { until, signals, ..Suspend::new(second.id, second.token) };
     store.suspend(&[awaits, sleeps]).await.unwrap();
     settle(store, &claim(store, worker, &["echo"], 1).await, Outcome::Done(None)).await;
     assert_eq!(store.check().await.unwrap(), []);
     broken_by(
-        &place,
+        &lab,
         &[
             ("update fan_out set wake_at = null", "waits for something"),
             ("update fan_out set wake_at = 1", "waits for something"),
             ("insert into signal (task_id, name, value) values (2, 'done', '1')", "waits for something"),
-            ("update task set gate = 'open', state = 'pending', shelf = null where id = 1", "only a suspended task"),
+            ("update task set gate = 'open', state = 'pending', bucket = null where id = 1", "only a suspended task"),
             ("update task set signals = '[]' where id = 4", "only a suspended task"),
             ("update fan_out set verdict = 'failed'", "decided once"),
             ("update fan_out set rule = null", "decided once"),
@@ -144,10 +144,10 @@ async fn check_names_what_someone_broke_in_a_durable_task() {
             ("insert into ended_page values (99, 0, x'00000000')", "has its place"),
             ("update task set steps = 5", "counts its checkpoints"),
             ("delete from checkpoint", "counts its checkpoints"),
-            ("update task set parked = 0", "never suspended"),
-            ("update task set shelf = 'waiting' where shelf = 'asleep'", "shelf it belongs"),
+            ("update task set was_suspended = 0", "never suspended"),
+            ("update task set bucket = 'waiting' where bucket = 'asleep'", "bucket it belongs"),
             (
-                "pragma ignore_check_constraints = on; update task set gate = 'limit' where shelf = 'asleep'",
+                "pragma ignore_check_constraints = on; update task set gate = 'limit' where bucket = 'asleep'",
                 "only a sleeping one",
             ),
         ],
@@ -156,12 +156,12 @@ async fn check_names_what_someone_broke_in_a_durable_task() {
 }
 
 /// Breaks copies of a file, each in one way, and looks that `check` says so.
-async fn broken_by(place: &Place, breaks: &[(&str, &str)]) {
+async fn broken_by(lab: &Lab, breaks: &[(&str, &str)]) {
     for (sql, words) in breaks {
-        let copy = place.folder.path().join("broken.db");
-        Connection::open(place.path()).unwrap().execute("vacuum into ?1", [copy.to_str().unwrap()]).unwrap();
+        let copy = lab.folder.path().join("broken.db");
+        Connection::open(lab.path()).unwrap().execute("vacuum into ?1", [copy.to_str().unwrap()]).unwrap();
         Connection::open(&copy).unwrap().execute_batch(sql).unwrap();
-        let broken = crate::support::quick(&copy, place.clock.clone());
+        let broken = crate::support::quick(&copy, lab.clock.clone());
         let found = broken.check().await.unwrap();
         assert!(found.iter().any(|found| found.invariant.contains(words)), "{sql}: {found:#?}");
         drop(broken);
@@ -171,35 +171,35 @@ async fn broken_by(place: &Place, breaks: &[(&str, &str)]) {
 
 #[tokio::test]
 async fn doctor_tells_of_lost_workers_and_of_tasks_that_nobody_handles() {
-    let place = Place::new();
-    register(&place.store, &["echo", "lonely"]).await;
-    let findings = place.store.doctor().await.unwrap();
+    let lab = Lab::new();
+    register(&lab.store, &["echo", "lonely"]).await;
+    let findings = lab.store.doctor().await.unwrap();
     let health = |subject: &str, findings: &[kinfolk_core::inspect::Finding]| {
         findings.iter().find(|finding| finding.subject == subject).unwrap().clone()
     };
     assert_eq!(health("workers", &findings).health, Health::Good);
     assert_eq!(health("handlers", &findings).health, Health::Good);
-    worker(&place.store).await;
-    enqueue(&place.store, &[task("lonely")]).await;
-    place.clock.advance(Duration::from_secs(31));
-    let findings = place.store.doctor().await.unwrap();
+    worker(&lab.store).await;
+    enqueue(&lab.store, &[task("lonely")]).await;
+    lab.clock.advance(Duration::from_secs(31));
+    let findings = lab.store.doctor().await.unwrap();
     assert_eq!(health("workers", &findings).health, Health::Warning);
     assert!(health("handlers", &findings).found.contains("1 of lonely on default"));
-    place.clock.set(kinfolk_core::Timestamp::from_micros(0));
-    let clock = health("clock", &place.store.doctor().await.unwrap());
+    lab.clock.set(kinfolk_core::Timestamp::from_micros(0));
+    let clock = health("clock", &lab.store.doctor().await.unwrap());
     assert!(clock.health == Health::Warning && clock.found.contains("behind"), "{clock:?}");
 }
 
 #[tokio::test]
 async fn a_listing_goes_page_by_page_from_the_newest_down() {
-    let place = Place::new();
-    register(&place.store, &["echo"]).await;
-    let mut made = enqueue(&place.store, &[task("echo"), task("echo"), task("echo")]).await;
+    let lab = Lab::new();
+    register(&lab.store, &["echo"]).await;
+    let mut made = enqueue(&lab.store, &[task("echo"), task("echo"), task("echo")]).await;
     made.reverse();
     let mut filter = Filter { state: vec![State::Pending], limit: 2, ..Filter::default() };
-    let first = place.store.list(&filter).await.unwrap();
+    let first = lab.store.list(&filter).await.unwrap();
     filter.before = first.next;
-    let second = place.store.list(&filter).await.unwrap();
+    let second = lab.store.list(&filter).await.unwrap();
     let listed: Vec<_> = first.tasks.iter().chain(&second.tasks).map(|task| task.id).collect();
     assert_eq!(listed, made);
     assert_eq!(second.next, None);

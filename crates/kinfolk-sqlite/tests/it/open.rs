@@ -7,17 +7,17 @@ use kinfolk_core::{Clock, Inspect, Operate, Produce, StoreError, TaskId, Timesta
 use kinfolk_sqlite::{Options, SqliteStore, SystemClock};
 use rusqlite::Connection;
 
-use crate::support::{Place, claim, enqueue, ids, quick, register, scratch, task, worker};
+use crate::support::{Lab, claim, enqueue, ids, quick, register, scratch, task, worker};
 
 #[tokio::test]
 async fn opening_makes_the_file_and_opening_again_finds_what_was_stored() {
-    let place = Place::new();
-    register(&place.store, &["echo"]).await;
-    let id = enqueue(&place.store, &[task("echo")]).await[0];
-    let path = place.path();
-    drop(place.store);
+    let lab = Lab::new();
+    register(&lab.store, &["echo"]).await;
+    let id = enqueue(&lab.store, &[task("echo")]).await[0];
+    let path = lab.path();
+    drop(lab.store);
     assert!(!path.with_extension("db-wal").exists(), "closing copies the log into the file");
-    let again = quick(&path, place.clock);
+    let again = quick(&path, lab.clock);
     assert_eq!(again.task(id).await.unwrap().unwrap().id, id);
     assert!(again.pending_migrations().await.unwrap().is_empty());
     let done = again.migrate().await.unwrap();
@@ -64,9 +64,9 @@ fn a_missing_folder_is_named() {
 
 #[test]
 fn a_file_from_a_newer_version_is_refused() {
-    let place = Place::new();
-    let path = place.path();
-    drop(place.store);
+    let lab = Lab::new();
+    let path = lab.path();
+    drop(lab.store);
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let fault = SqliteStore::open(&path).unwrap_err();
     assert!(matches!(fault, StoreError::SchemaTooNew { found: 99, .. }), "{fault}");
@@ -110,17 +110,17 @@ async fn a_temporary_store_leaves_nothing_behind() {
 
 #[tokio::test]
 async fn the_clock_never_goes_below_what_is_stored() {
-    let place = Place::new();
-    register(&place.store, &["echo"]).await;
-    place.clock.advance(Duration::from_secs(3600));
-    let late = place.clock.now();
-    let id = enqueue(&place.store, &[task("echo")]).await[0];
-    let other = place.another();
-    place.clock.set(Timestamp::from_micros(0));
+    let lab = Lab::new();
+    register(&lab.store, &["echo"]).await;
+    lab.clock.advance(Duration::from_secs(3600));
+    let late = lab.clock.now();
+    let id = enqueue(&lab.store, &[task("echo")]).await[0];
+    let other = lab.another();
+    lab.clock.set(Timestamp::from_micros(0));
     assert_eq!(other.now().await.unwrap(), late, "another store sees what was stored");
-    let path = place.path();
-    drop((place.store, other));
-    let again = quick(&path, place.clock);
+    let path = lab.path();
+    drop((lab.store, other));
+    let again = quick(&path, lab.clock);
     let next = enqueue(&again, &[task("echo")]).await[0];
     assert!(next > id);
     assert_eq!(again.task(next).await.unwrap().unwrap().created_at, late);
@@ -128,27 +128,27 @@ async fn the_clock_never_goes_below_what_is_stored() {
 
 #[tokio::test]
 async fn task_numbers_are_never_reused() {
-    let place = Place::new();
-    register(&place.store, &["echo"]).await;
-    let last = enqueue(&place.store, &[task("echo"), task("echo")]).await[1];
-    let path = place.path();
-    drop(place.store);
+    let lab = Lab::new();
+    register(&lab.store, &["echo"]).await;
+    let last = enqueue(&lab.store, &[task("echo"), task("echo")]).await[1];
+    let path = lab.path();
+    drop(lab.store);
     Connection::open(&path).unwrap().execute("delete from task", ()).unwrap();
-    let again = quick(&path, place.clock);
+    let again = quick(&path, lab.clock);
     assert!(enqueue(&again, &[task("echo")]).await[0] > last);
 }
 
 #[tokio::test]
 async fn a_program_that_is_older_than_the_file_became_meanwhile_writes_no_more() {
-    let place = Place::new();
-    register(&place.store, &["echo"]).await;
-    let newer = Connection::open(place.path()).unwrap();
+    let lab = Lab::new();
+    register(&lab.store, &["echo"]).await;
+    let newer = Connection::open(lab.path()).unwrap();
     let version: i32 = newer.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     newer.pragma_update(None, "user_version", version + 1).unwrap();
-    let fault = place.store.enqueue(&[task("echo")]).await.unwrap_err();
+    let fault = lab.store.enqueue(&[task("echo")]).await.unwrap_err();
     assert!(matches!(fault, StoreError::SchemaTooNew { .. }), "{fault}");
     newer.pragma_update(None, "user_version", version).unwrap();
-    enqueue(&place.store, &[task("echo")]).await;
+    enqueue(&lab.store, &[task("echo")]).await;
 }
 
 /// A file as the first version left it: a family at work (one child completed, one running on a lost worker, one held)
@@ -166,33 +166,33 @@ fn first_version(path: &std::path::Path) {
         values ('echo', 1, 0, 3, 1000, 60000, 0, 20);
         insert into worker (id, name, queues, commands, lease, started_at, lease_until, steady_since)
         values (zeroblob(16), 'lost', '[]', '[]', 30, 1, 31, 1);
-        insert into task (id, command_id, queue_id, state, priority, due, place, attempt, runs, max_attempts, created_at,
-                          started_at, outcome, result, token, shelf, payload)
+        insert into task (id, command_id, queue_id, state, priority, due, position, attempt, runs, max_attempts, created_at,
+                          started_at, outcome, result, token, bucket, payload)
         values (1, 1, 1, 'waiting', 0, 1, 1, 1, 1, 3, 1, 2, 'completed', '[1.50]', x'01', 'waiting', '{}');
-        insert into task (id, command_id, queue_id, state, priority, due, place, attempt, runs, max_attempts, created_at,
-                          started_at, finished_at, parent_id, root_id, depth, fan_out_id, nth, lane, shelf, payload)
+        insert into task (id, command_id, queue_id, state, priority, due, position, attempt, runs, max_attempts, created_at,
+                          started_at, finished_at, parent_id, root_id, depth, fan_out_id, nth, lane, bucket, payload)
         values (2, 1, 1, 'completed', 0, 1, 1, 1, 1, 3, 1, 2, 3, 1, 1, 1, 1, 0, 'child', 'completed', '{}');
-        insert into task (id, command_id, queue_id, state, priority, due, place, attempt, runs, max_attempts, created_at,
+        insert into task (id, command_id, queue_id, state, priority, due, position, attempt, runs, max_attempts, created_at,
                           started_at, worker, token, parent_id, root_id, depth, fan_out_id, nth, lane, payload)
         values (3, 1, 1, 'running', 0, 1, 1, 1, 1, 3, 1, 2, zeroblob(16), zeroblob(16), 1, 1, 1, 1, 1, 'child', '{}');
-        insert into task (id, command_id, queue_id, state, gate, priority, due, place, max_attempts, created_at,
-                          parent_id, root_id, depth, fan_out_id, nth, lane, shelf)
+        insert into task (id, command_id, queue_id, state, gate, priority, due, position, max_attempts, created_at,
+                          parent_id, root_id, depth, fan_out_id, nth, lane, bucket)
         values (4, 1, 1, 'pending', 'after', 0, 1, 1, 3, 1, 1, 1, 1, 1, 2, 'child', 'after');
         insert into large_payload (task_id, payload) values (4, '{\"large\":true}');
-        insert into task (id, command_id, queue_id, state, priority, due, place, attempt, runs, max_attempts, created_at,
+        insert into task (id, command_id, queue_id, state, priority, due, position, attempt, runs, max_attempts, created_at,
                           started_at, finished_at, outcome, failure, payload)
         values (5, 1, 1, 'failed', 0, 1, 1, 1, 1, 3, 1, 2, 3, 'completed', '{\"kind\":\"children\",\"message\":\"m\"}', '{}');
-        insert into task (id, command_id, queue_id, state, priority, due, place, attempt, runs, max_attempts, created_at,
-                          started_at, finished_at, failure, parent_id, root_id, depth, fan_out_id, nth, lane, shelf,
+        insert into task (id, command_id, queue_id, state, priority, due, position, attempt, runs, max_attempts, created_at,
+                          started_at, finished_at, failure, parent_id, root_id, depth, fan_out_id, nth, lane, bucket,
                           payload)
         values (6, 1, 1, 'failed', 0, 1, 1, 1, 1, 1, 1, 2, 3, '{\"kind\":\"error\",\"message\":\"m\"}', 5, 5, 1, 5, 0,
                 'child', 'failed', '{}');
         insert into attempt (task_id, run, attempt, started_at, ended_at, worker, ending, failure)
         values (6, 1, 1, 2, 3, zeroblob(16), 'failed', '{\"kind\":\"error\",\"message\":\"m\"}');
-        insert into task (id, command_id, queue_id, state, gate, priority, due, place, attempt, runs, max_attempts,
-                          created_at, started_at, unique_key, unique_scope, key_until, shelf, payload)
+        insert into task (id, command_id, queue_id, state, gate, priority, due, position, attempt, runs, max_attempts,
+                          created_at, started_at, unique_key, unique_scope, key_until, bucket, payload)
         values (7, 1, 1, 'pending', 'time', 0, 9, 1, 1, 1, 3, 1, 2, 'k', 'active', 9223372036854775807, 'backoff', '{}');
-        insert into task (id, command_id, queue_id, state, gate, priority, due, place, max_attempts, created_at, shelf,
+        insert into task (id, command_id, queue_id, state, gate, priority, due, position, max_attempts, created_at, bucket,
                           payload)
         values (8, 1, 1, 'pending', 'after', 0, 1, 1, 3, 1, 'after', '{}');
         insert into follow_up (task_id, root_id, needs_completed, queue_id) values (8, 1, 1, 1);

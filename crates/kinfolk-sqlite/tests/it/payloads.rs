@@ -7,27 +7,27 @@ use kinfolk_core::{
 };
 use rusqlite::Connection;
 
-use crate::support::{Place, claim, queue, register, settle, task, worker};
+use crate::support::{Lab, claim, queue, register, settle, task, worker};
 
 fn sized(key: &str, bytes: usize) -> Json {
     Json::parse(&format!("{{\"{key}\":\"{}\"}}", "x".repeat(bytes))).unwrap()
 }
 
-fn large_ones(place: &Place) -> i64 {
-    let conn = Connection::open(place.path()).unwrap();
+fn large_ones(lab: &Lab) -> i64 {
+    let conn = Connection::open(lab.path()).unwrap();
     conn.query_row("select count(*) from large_payload", (), |row| row.get(0)).unwrap()
 }
 
 #[tokio::test]
 async fn a_large_payload_lies_beside_its_task_until_the_task_is_removed() {
-    let place = Place::new();
-    let store = &place.store;
+    let lab = Lab::new();
+    let store = &lab.store;
     register(store, &["echo"]).await;
     let worker = worker(store).await;
     let payloads = [sized("a", 0), sized("a", 1_000), sized("a", 1_100), sized("a", 200_000)];
     let tasks: Vec<_> = payloads.iter().map(|payload| NewTask { payload: payload.clone(), ..task("echo") }).collect();
     store.enqueue(&tasks).await.unwrap();
-    assert_eq!(large_ones(&place), 2);
+    assert_eq!(large_ones(&lab), 2);
     let taken = claim(store, worker, &["echo"], 10).await;
     let seen: Vec<_> = taken.tasks.iter().map(|task| task.payload.clone()).collect();
     assert_eq!(seen, payloads);
@@ -41,14 +41,14 @@ async fn a_large_payload_lies_beside_its_task_until_the_task_is_removed() {
         .await
         .unwrap();
     assert_eq!(store.prune().await.unwrap(), 4);
-    assert_eq!(large_ones(&place), 0);
+    assert_eq!(large_ones(&lab), 0);
     assert_eq!(store.check().await.unwrap(), []);
 }
 
 #[tokio::test]
 async fn a_payload_that_is_replaced_or_merged_moves_to_where_its_size_belongs() {
-    let place = Place::new();
-    let store = &place.store;
+    let lab = Lab::new();
+    let store = &lab.store;
     register(store, &["echo"]).await;
     let under = |payload: &Json, rule| NewTask {
         payload: payload.clone(),
@@ -66,7 +66,7 @@ async fn a_payload_that_is_replaced_or_merged_moves_to_where_its_size_belongs() 
     ] {
         assert_eq!(store.enqueue(&[under(given, rule)]).await.unwrap(), [Enqueued::Merged(TaskId(1))]);
         assert_eq!(store.task(TaskId(1)).await.unwrap().unwrap().payload, *kept);
-        assert_eq!(large_ones(&place), beside);
+        assert_eq!(large_ones(&lab), beside);
         assert_eq!(store.check().await.unwrap(), []);
     }
 }

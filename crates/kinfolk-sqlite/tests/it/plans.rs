@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use crate::support::Place;
+use crate::support::Lab;
 
 /// The steps by which SQLite would carry a statement out.
 fn plan(conn: &Connection, sql: &str) -> Vec<String> {
@@ -23,17 +23,17 @@ const NUMBER: &str = "INTEGER PRIMARY KEY";
 /// Each statement, and what its plan must name; `#` is a look-up by number.
 const PLANS: &[(&str, &str, &[&str])] = plans![
     "claim/line.sql" => ["COVERING INDEX task_ready_idx"],
-    "claim/lane.sql" => ["COVERING INDEX task_shelf_idx"],
+    "claim/lane.sql" => ["COVERING INDEX task_bucket_idx"],
     "claim/suspect.sql" => ["COVERING INDEX task_suspect_idx"],
     "claim/look.sql" => [
         "INDEX follow_up_ended_idx",
-        "COVERING INDEX task_shelf_idx",
+        "COVERING INDEX task_bucket_idx",
         "COVERING INDEX task_suspect_idx",
         "COVERING INDEX task_running_idx"
     ],
     "claim/at_work.sql" => ["COVERING INDEX task_at_work_idx"],
-    "claim/slots.sql" => ["COVERING INDEX task_slot_idx"],
-    "claim/outside.sql" => ["COVERING INDEX task_shelf_idx"],
+    "claim/child_slots.sql" => ["COVERING INDEX task_child_slot_idx"],
+    "claim/outside.sql" => ["COVERING INDEX task_bucket_idx"],
     "claim/limited_queues.sql" => ["INDEX task_held_idx"],
     "claim/open_family.sql" => ["INDEX task_held_idx"],
     "family/owner.sql" => ["#"],
@@ -51,7 +51,7 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
     "retry/forget.sql" => ["INDEX checkpoint_key_idx"],
     "retry/left.sql" => ["INDEX checkpoint_key_idx"],
     "retry/queues.sql" => ["INDEX task_child_idx"],
-    "upkeep/sweep/waiting.sql" => ["COVERING INDEX task_shelf_idx", "#", "INDEX signal_task_idx"],
+    "upkeep/sweep/waiting.sql" => ["COVERING INDEX task_bucket_idx", "#", "INDEX signal_task_idx"],
     "upkeep/sweep/fan_outs.sql" => ["INDEX fan_out_task_idx"],
     "upkeep/sweep/open_child.sql" => ["INDEX task_child_idx"],
     "upkeep/sweep/recount.sql" => ["INDEX task_child_idx"],
@@ -67,7 +67,7 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
     "operate/status/running.sql" => ["INDEX task_running_idx"],
     "operate/status/ready.sql" => [
         "COVERING INDEX task_ready_idx",
-        "COVERING INDEX task_shelf_idx",
+        "COVERING INDEX task_bucket_idx",
         "COVERING INDEX task_suspect_idx"
     ],
     "upkeep/prune/fan_outs.sql" => ["INDEX fan_out_root_idx"],
@@ -96,7 +96,7 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
     "durable/signal/there.sql" => ["#", "INDEX signal_task_idx"],
     "upkeep/prune/checkpoints.sql" => ["INDEX checkpoint_key_idx"],
     "upkeep/prune/signals.sql" => ["INDEX signal_task_idx"],
-    "limits/limited_families.sql" => ["INDEX task_shelf_idx", "#"],
+    "limits/limited_families.sql" => ["INDEX task_bucket_idx", "#"],
     "claim/take.sql" => ["#"],
     "claim/taken.sql" => ["#"],
     "claim/running.sql" => ["INDEX task_running_idx"],
@@ -123,19 +123,19 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
     "find/open.sql" => ["COVERING INDEX task_ready_idx"],
     "find/suspects.sql" => ["COVERING INDEX task_suspect_idx"],
     "find/due.sql" => ["COVERING INDEX task_later_idx"],
-    "find/shelf.sql" => ["COVERING INDEX task_shelf_idx"],
+    "find/bucket.sql" => ["COVERING INDEX task_bucket_idx"],
     "find/running.sql" => ["COVERING INDEX task_running_idx"],
     "find/ended.sql" => ["COVERING INDEX task_finished_idx"],
     "find/not_completed.sql" => ["COVERING INDEX task_not_completed_idx"],
     "find/payload.sql" => ["#"],
     "inspect/held/not_due.sql" => ["INDEX task_due_idx"],
-    "inspect/held/shelf.sql" => ["COVERING INDEX task_shelf_idx"],
-    "inspect/held/keys.sql" => ["INDEX task_shelf_idx"],
+    "inspect/held/bucket.sql" => ["COVERING INDEX task_bucket_idx"],
+    "inspect/held/keys.sql" => ["INDEX task_bucket_idx"],
     "inspect/held/due.sql" => ["INDEX task_due_idx"],
-    "inspect/held/open.sql" => ["COVERING INDEX task_ready_idx", "INDEX task_shelf_idx", "COVERING INDEX task_suspect_idx"],
+    "inspect/held/open.sql" => ["COVERING INDEX task_ready_idx", "INDEX task_bucket_idx", "COVERING INDEX task_suspect_idx"],
     "worker/minute/since.sql" => ["SEARCH minute USING PRIMARY KEY"],
     "worker/minute/prune.sql" => ["SEARCH minute USING PRIMARY KEY"],
-    "worker/minute/noted.sql" => ["PRIMARY KEY"],
+    "worker/minute/recorded.sql" => ["PRIMARY KEY"],
     "inspect/failed.sql" => ["INDEX task_not_completed_idx"],
     "inspect/children.sql" => ["INDEX task_child_idx"],
     "inspect/tally.sql" => ["INDEX fan_out_task_idx"],
@@ -143,69 +143,69 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
     "inspect/root.sql" => ["#"],
     "inspect/counts.sql" => [
         "COVERING INDEX task_ready_idx",
-        "COVERING INDEX task_shelf_idx",
+        "COVERING INDEX task_bucket_idx",
         "COVERING INDEX task_suspect_idx",
         "COVERING INDEX task_later_idx"
     ],
     "inspect/running.sql" => ["INDEX task_running_idx"],
     "inspect/ended.sql" => ["#", "COVERING INDEX task_not_completed_idx"],
     "inspect/more.sql" => ["#", "COVERING INDEX task_not_completed_idx"],
-    "inspect/active.sql" => ["INDEX task_shelf_idx", "INDEX fan_out_open_idx"],
+    "inspect/active.sql" => ["INDEX task_bucket_idx", "INDEX fan_out_open_idx"],
     "inspect/struck.sql" =>
-        ["#", "COVERING INDEX task_suspect_idx", "COVERING INDEX task_running_idx", "COVERING INDEX task_shelf_idx"],
+        ["#", "COVERING INDEX task_suspect_idx", "COVERING INDEX task_running_idx", "COVERING INDEX task_bucket_idx"],
     "operate/acquit/task.sql" => ["#"],
     "inspect/head.sql" => [
         "COVERING INDEX task_ready_idx",
-        "COVERING INDEX task_shelf_idx",
+        "COVERING INDEX task_bucket_idx",
         "COVERING INDEX task_suspect_idx"
     ],
     "schedule/due.sql" => ["schedule_due_idx"],
-    "admission/park/candidate.sql" => ["#"],
-    "admission/park/park.sql" => ["#"],
-    "admission/park/take.sql" => ["#"],
-    "admission/park/line.sql" => ["#"],
-    "admission/park/next.sql" => ["COVERING INDEX task_parked_idx"],
-    "admission/park/next_key.sql" => ["COVERING INDEX task_parked_idx"],
-    "admission/park/any.sql" => ["COVERING INDEX task_parked_idx"],
-    "admission/park/any_of_key.sql" => ["COVERING INDEX task_parked_idx"],
-    "admission/park/queues.sql" => ["COVERING INDEX task_parked_idx"],
-    "admission/park/open_group.sql" => ["INDEX task_parked_idx"],
-    "admission/park/marked.sql" => ["PRIMARY KEY"],
-    "admission/park/mark.sql" => [],
-    "admission/park/unmark.sql" => ["PRIMARY KEY"],
-    "admission/park/look.sql" => ["PRIMARY KEY", "COVERING INDEX spent_wakes_idx"],
+    "admission/blocked/candidate.sql" => ["#"],
+    "admission/blocked/block.sql" => ["#"],
+    "admission/blocked/take.sql" => ["#"],
+    "admission/blocked/line.sql" => ["#"],
+    "admission/blocked/next.sql" => ["COVERING INDEX task_blocked_idx"],
+    "admission/blocked/next_key.sql" => ["COVERING INDEX task_blocked_idx"],
+    "admission/blocked/any.sql" => ["COVERING INDEX task_blocked_idx"],
+    "admission/blocked/any_of_key.sql" => ["COVERING INDEX task_blocked_idx"],
+    "admission/blocked/queues.sql" => ["COVERING INDEX task_blocked_idx"],
+    "admission/blocked/open_group.sql" => ["INDEX task_blocked_idx"],
+    "admission/blocked/ready.sql" => ["PRIMARY KEY"],
+    "admission/blocked/add_ready.sql" => [],
+    "admission/blocked/remove_ready.sql" => ["PRIMARY KEY"],
+    "admission/blocked/look.sql" => ["PRIMARY KEY", "COVERING INDEX spent_wakes_idx"],
     "explain/suspect.sql" => ["COVERING INDEX task_running_idx"],
     "slots/held.sql" => ["PRIMARY KEY"],
     "slots/holds.sql" => ["PRIMARY KEY"],
     "slots/give_back.sql" => ["PRIMARY KEY"],
     "slots/above.sql" => ["PRIMARY KEY", "#"],
     "admission/rate/due.sql" => ["INDEX spent_wakes_idx"],
-    "admission/rate/next.sql" => ["INDEX spent_wakes_idx", "COVERING INDEX task_parked_idx"],
+    "admission/rate/next.sql" => ["INDEX spent_wakes_idx", "COVERING INDEX task_blocked_idx"],
     "admission/rate/rein_in.sql" => ["PRIMARY KEY"],
     "admission/rate/prune.sql" => ["INDEX spent_over_idx"],
     "admission/rate/spent.sql" => ["PRIMARY KEY"],
     "inspect/keys/holders.sql" => ["PRIMARY KEY"],
     "inspect/keys/held.sql" => ["PRIMARY KEY"],
     "inspect/keys/spent.sql" => ["PRIMARY KEY"],
-    "inspect/keys/waiters.sql" => ["COVERING INDEX task_parked_idx"],
-    "operate/cancel/keyed.sql" => ["INDEX task_child_idx"],
-    "turns/priority.sql" => ["COVERING INDEX task_shelf_idx"],
+    "inspect/keys/waiters.sql" => ["COVERING INDEX task_blocked_idx"],
+    "operate/cancel/with_keys.sql" => ["INDEX task_child_idx"],
+    "turns/priority.sql" => ["COVERING INDEX task_bucket_idx"],
     "turns/value.sql" => ["COVERING INDEX task_fair_idx"],
     "turns/next.sql" => ["INDEX task_fair_idx"],
     "explain/ahead.sql" => [
         "COVERING INDEX task_ready_idx",
-        "COVERING INDEX task_shelf_idx",
+        "COVERING INDEX task_bucket_idx",
         "COVERING INDEX task_suspect_idx"
     ],
     "explain/children.sql" => ["INDEX fan_out_open_idx", "COVERING INDEX task_child_idx (fan_out_id=? AND nth=?)"],
     "explain/at_work.sql" => ["COVERING INDEX task_at_work_idx"],
-    "explain/slots.sql" => ["COVERING INDEX task_slot_idx"],
+    "explain/child_slots.sql" => ["COVERING INDEX task_child_slot_idx"],
 ];
 
 #[test]
 fn hot_statements_read_their_index() {
-    let place = Place::new();
-    let conn = Connection::open(place.path()).unwrap();
+    let lab = Lab::new();
+    let conn = Connection::open(lab.path()).unwrap();
     for (file, sql, indexes) in PLANS {
         let steps = plan(&conn, sql);
         for index in *indexes {
@@ -219,15 +219,15 @@ fn hot_statements_read_their_index() {
 
 #[test]
 fn a_claim_sorts_nothing() {
-    let place = Place::new();
-    let conn = Connection::open(place.path()).unwrap();
+    let lab = Lab::new();
+    let conn = Connection::open(lab.path()).unwrap();
     for sql in [
         include_str!("../../sql/claim/line.sql"),
         include_str!("../../sql/claim/lane.sql"),
         include_str!("../../sql/claim/suspect.sql"),
         include_str!("../../sql/claim/next_due.sql"),
-        include_str!("../../sql/admission/park/next.sql"),
-        include_str!("../../sql/admission/park/marked.sql"),
+        include_str!("../../sql/admission/blocked/next.sql"),
+        include_str!("../../sql/admission/blocked/ready.sql"),
         include_str!("../../sql/turns/value.sql"),
         include_str!("../../sql/turns/next.sql"),
         include_str!("../../sql/upkeep/prune/past.sql"),
@@ -247,15 +247,15 @@ const FLAT: &[(&str, &str)] = &[
 
 #[test]
 fn flat_tasks_do_not_even_look_at_what_families_need() {
-    let place = Place::new();
-    let conn = Connection::open(place.path()).unwrap();
+    let lab = Lab::new();
+    let conn = Connection::open(lab.path()).unwrap();
     let indexes = [
-        "task_shelf_idx",
+        "task_bucket_idx",
         "task_at_work_idx",
-        "task_slot_idx",
+        "task_child_slot_idx",
         "task_child_idx",
         "task_held_idx",
-        "task_parked_idx",
+        "task_blocked_idx",
         "task_fair_idx",
     ];
     let pages: Vec<(String, i64)> = conn

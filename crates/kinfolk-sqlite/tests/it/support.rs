@@ -37,13 +37,13 @@ impl Clock for HandClock {
 }
 
 /// A store in a folder of its own, with a clock that stands still.
-pub(crate) struct Place {
+pub(crate) struct Lab {
     pub(crate) folder: TempDir,
     pub(crate) clock: Arc<HandClock>,
     pub(crate) store: SqliteStore,
 }
 
-impl Place {
+impl Lab {
     pub(crate) fn new() -> Self {
         let folder = scratch();
         let clock = HandClock::at(Timestamp::from_micros(4_102_444_800_000_000));

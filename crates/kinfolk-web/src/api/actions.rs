@@ -53,7 +53,7 @@ async fn cancel(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<CancelAns
     Ok(Json(CancelAnswer::new(id, visit.act().cancel(id).await?)))
 }
 
-/// Lets a failed or cancelled task run again, with fresh attempts, at its old place.
+/// Lets a failed or cancelled task run again, with fresh attempts, at its old position.
 #[utoipa::path(post, path = "/tasks/{id}/retry", tag = "tasks", params(("id" = i64, Path, minimum = 1)),
     responses((status = 200, description = "The task as it is then", body = TaskForm)))]
 async fn retry(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<TaskForm>, Problem> {

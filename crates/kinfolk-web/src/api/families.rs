@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 use super::extract::{Named, Query, page_size};
 use super::form::{CourseForm, ProgressForm, RunForm, StateForm, TallyForm, TaskForm};
 use crate::app::Shared;
-use crate::graph::{Graph, Kin, Node, made_by};
+use crate::graph::{FamilySource, Graph, Node, made_by};
 use crate::problem::Problem;
 use crate::view::View;
 use crate::visit::Visit;
@@ -225,8 +225,8 @@ struct AfterForm {
 
 impl From<Graph> for GraphForm {
     fn from(graph: Graph) -> Self {
-        let node = |(place, node): (usize, Node)| NodeForm {
-            node: place,
+        let node = |(index, node): (usize, Node)| NodeForm {
+            node: index,
             task: node.task.0,
             tasks: node.tasks(),
             command: node.command,
@@ -257,7 +257,7 @@ async fn graph(visit: Visit, Named(id): Named<TaskId>, Query(query): Query<Graph
     })
 }
 
-impl Kin for View<'_> {
+impl FamilySource for View<'_> {
     type Fault = Problem;
 
     async fn children(&self, parent: TaskId, limit: usize) -> Result<(Vec<Task>, bool), Problem> {

@@ -6,10 +6,10 @@ use super::{Graph, color};
 
 pub(super) fn write(graph: &Graph) -> String {
     let mut text = String::from("digraph family {\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n");
-    for (place, node) in graph.nodes.iter().enumerate() {
+    for (index, node) in graph.nodes.iter().enumerate() {
         let (name, states) = node.words();
         let color = color(node.state());
-        let _ = writeln!(text, "  n{place} [label=\"{name}\\n{states}\", color=\"{color}\"];");
+        let _ = writeln!(text, "  n{index} [label=\"{name}\\n{states}\", color=\"{color}\"];");
     }
     for (parent, child) in &graph.edges {
         let _ = writeln!(text, "  n{parent} -> n{child};");

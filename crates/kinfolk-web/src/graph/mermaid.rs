@@ -6,10 +6,10 @@ use super::{Graph, color};
 
 pub(super) fn write(graph: &Graph) -> String {
     let mut text = String::from("flowchart TD\n");
-    for (place, node) in graph.nodes.iter().enumerate() {
+    for (index, node) in graph.nodes.iter().enumerate() {
         let (name, states) = node.words();
-        let _ = writeln!(text, "  n{place}[\"{name}<br>{states}\"]");
-        let _ = writeln!(text, "  style n{place} stroke:{}", color(node.state()));
+        let _ = writeln!(text, "  n{index}[\"{name}<br>{states}\"]");
+        let _ = writeln!(text, "  style n{index} stroke:{}", color(node.state()));
     }
     for (parent, child) in &graph.edges {
         let _ = writeln!(text, "  n{parent} --> n{child}");

@@ -73,7 +73,7 @@ impl Node {
 }
 
 /// Where the tasks of a family are read from.
-pub(crate) trait Kin {
+pub(crate) trait FamilySource {
     type Fault;
 
     /// The children of a task, the first so many, and whether there are more.
@@ -83,7 +83,7 @@ pub(crate) trait Kin {
     async fn follow_ups(&self, root: TaskId, limit: usize) -> Result<(Vec<Task>, bool), Self::Fault>;
 }
 
-impl Kin for &dyn Store {
+impl FamilySource for &dyn Store {
     type Fault = StoreError;
 
     async fn children(&self, parent: TaskId, limit: usize) -> Answer<(Vec<Task>, bool)> {
@@ -111,10 +111,10 @@ impl Graph {
         Self::below(&store, &root).await
     }
 
-    pub(crate) async fn below<K: Kin>(kin: &K, root: &Task) -> Result<Self, K::Fault> {
-        let mut graph = Self::children_of(kin, root).await?;
+    pub(crate) async fn below<K: FamilySource>(source: &K, root: &Task) -> Result<Self, K::Fault> {
+        let mut graph = Self::children_of(source, root).await?;
         if root.parent.is_none() {
-            let (tasks, more) = kin.follow_ups(root.id, FOLLOW_UPS_MAX).await?;
+            let (tasks, more) = source.follow_ups(root.id, FOLLOW_UPS_MAX).await?;
             graph.cut |= more;
             for task in &tasks {
                 graph.after.push((0, graph.nodes.len()));
@@ -124,11 +124,11 @@ impl Graph {
         Ok(graph)
     }
 
-    async fn children_of<K: Kin>(kin: &K, root: &Task) -> Result<Self, K::Fault> {
+    async fn children_of<K: FamilySource>(source: &K, root: &Task) -> Result<Self, K::Fault> {
         let mut graph = Self { nodes: vec![Node::one(root)], ..Self::default() };
         let mut open = VecDeque::from([0]);
         while let Some(parent) = open.pop_front() {
-            let (children, more) = kin.children(graph.nodes[parent].task, CHILDREN_MAX).await?;
+            let (children, more) = source.children(graph.nodes[parent].task, CHILDREN_MAX).await?;
             graph.cut |= more;
             let mut by_command: Vec<(&str, Vec<&Task>)> = Vec::new();
             for child in &children {
@@ -146,11 +146,11 @@ impl Graph {
                         graph.cut = true;
                         return Ok(graph);
                     }
-                    let place = graph.nodes.len();
-                    graph.edges.push((parent, place));
+                    let index = graph.nodes.len();
+                    graph.edges.push((parent, index));
                     graph.nodes.push(node);
                     if apart {
-                        open.push_back(place);
+                        open.push_back(index);
                     }
                 }
             }

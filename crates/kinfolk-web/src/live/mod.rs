@@ -97,7 +97,7 @@ impl Live {
 
 /// Looks until nobody does.
 async fn keep_looking(app: Weak<App>) {
-    let (mut mark, mut took) = (None, Duration::ZERO);
+    let (mut number, mut took) = (None, Duration::ZERO);
     loop {
         tokio::time::sleep((took * REST).clamp(LOOK, REST_MAX)).await;
         let Some(app) = app.upgrade() else { return };
@@ -105,16 +105,16 @@ async fn keep_looking(app: Weak<App>) {
         if watched.is_empty() {
             return;
         }
-        let now = match app.store.change_mark().await {
+        let now = match app.store.change_number().await {
             Ok(now) => now,
             Err(fault) => {
-                mark = None;
+                number = None;
                 let trouble = Said::new("trouble", json(&Problem::from(fault)));
                 watched.iter().for_each(|(_, one)| say(one, trouble.clone()));
                 continue;
             }
         };
-        if mark.replace(now) == Some(now) {
+        if number.replace(now) == Some(now) {
             continue;
         }
         let begun = Instant::now();
@@ -124,7 +124,7 @@ async fn keep_looking(app: Weak<App>) {
                 Err(problem) if problem.status == 404 => say(&one, Said::new("gone", json(&problem))),
                 Err(problem) => {
                     // It is read again at the next look.
-                    mark = None;
+                    number = None;
                     say(&one, Said::new("trouble", json(&problem)));
                 }
             }

@@ -13,9 +13,9 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use kinfolk_core::operate::Action;
 
+use super::address::Address;
 use super::frame::Frame;
 use super::part::words;
-use super::place::Place;
 use super::{error, render};
 use crate::problem::Problem;
 use crate::visit::Visit;
@@ -87,7 +87,7 @@ async fn act(visit: &Visit, verb: &str, sent: &Sent) -> Result<Response, Problem
         Sort::Things => Done { done: of_things::act(visit, verb, sent).await?, ..Done::default() },
     };
     let said = format!("{verb}:{}:{}:{}", done.done, done.skipped, u8::from(done.more));
-    let to = Place::at(&back(visit, sent)).with("done", Some(&said));
+    let to = Address::at(&back(visit, sent)).with("done", Some(&said));
     Ok((StatusCode::SEE_OTHER, Redirect::to(&to)).into_response())
 }
 
@@ -169,8 +169,8 @@ fn back(visit: &Visit, sent: &Sent) -> String {
 }
 
 /// What the address says was just done. Its words are ours, whatever the address says.
-pub(crate) fn done(place: &Place) -> Option<String> {
-    let mut parts = place.done()?.split(':');
+pub(crate) fn done(address: &Address) -> Option<String> {
+    let mut parts = address.done()?.split(':');
     let verb = parts.next()?;
     let mut number = || parts.next().map(|number| number.parse::<u64>().ok()).unwrap_or(Some(0));
     let (count, skipped, more) = (number()?, number()?, number()?);

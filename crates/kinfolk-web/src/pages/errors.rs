@@ -5,9 +5,9 @@ use axum::response::Response;
 use kinfolk_core::error_log::{ErrorFilter, LoggedError};
 use kinfolk_core::{CommandName, QueueName, TaskId, Timestamp};
 
+use super::address::Address;
 use super::frame::Frame;
 use super::part::{Moment, Named, words};
-use super::place::Place;
 use super::{render, show};
 use crate::problem::Problem;
 use crate::visit::Visit;
@@ -43,35 +43,35 @@ struct Row {
 }
 
 /// `GET /errors`
-pub(crate) async fn page(visit: Visit, place: Place) -> Response {
-    show(&visit, list(&visit, &place)).await
+pub(crate) async fn page(visit: Visit, address: Address) -> Response {
+    show(&visit, list(&visit, &address)).await
 }
 
-async fn list(visit: &Visit, place: &Place) -> Result<Response, Problem> {
-    let filter = filter(place)?;
+async fn list(visit: &Visit, address: &Address) -> Result<Response, Problem> {
+    let filter = filter(address)?;
     let frame = Frame::of(visit, "/failures", "Errors").await?.live("overview");
     let entries = visit.view().errors(&filter).await?;
     let older = entries.last().filter(|_| entries.len() == SHOWN).map(|entry| entry.id.to_string());
     render(&Page {
         of: of(&filter),
-        rows: entries.iter().map(|entry| row(visit, place, entry, frame.now)).collect(),
+        rows: entries.iter().map(|entry| row(visit, address, entry, frame.now)).collect(),
         all: visit.links.to("/errors"),
-        newest: filter.before.map(|_| place.without(&["before"])),
-        older: older.map(|before| place.with("before", Some(&before))),
+        newest: filter.before.map(|_| address.without(&["before"])),
+        older: older.map(|before| address.with("before", Some(&before))),
         frame,
     })
 }
 
-fn filter(place: &Place) -> Result<ErrorFilter, Problem> {
-    let number = |name: &str| match place.get(name).map(str::parse::<i64>) {
+fn filter(address: &Address) -> Result<ErrorFilter, Problem> {
+    let number = |name: &str| match address.get(name).map(str::parse::<i64>) {
         None => Ok(None),
         Some(Ok(number)) if number > 0 => Ok(Some(number)),
         Some(_) => Err(Problem::input(format!("{name} is no number of one; follow a link to get here"))),
     };
     Ok(ErrorFilter {
         task: number("task")?.map(TaskId),
-        command: place.get("command").map(CommandName::new).transpose()?,
-        queue: place.get("queue").map(QueueName::new).transpose()?,
+        command: address.get("command").map(CommandName::new).transpose()?,
+        queue: address.get("queue").map(QueueName::new).transpose()?,
         before: number("before")?,
         limit: SHOWN,
     })
@@ -84,8 +84,8 @@ fn of(filter: &ErrorFilter) -> String {
     [task, command, queue].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn row(visit: &Visit, place: &Place, entry: &LoggedError, now: Timestamp) -> Row {
-    let newest = Place::at(&place.without(&["before"]));
+fn row(visit: &Visit, address: &Address, entry: &LoggedError, now: Timestamp) -> Row {
+    let newest = Address::at(&address.without(&["before"]));
     Row {
         id: entry.id,
         at: Moment::ago(entry.at, now),

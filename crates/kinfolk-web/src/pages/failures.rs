@@ -11,10 +11,10 @@ use kinfolk_core::inspect::Filter;
 use kinfolk_core::{FailureKind, State};
 
 use self::common::Common;
+use super::address::Address;
 use super::ask::Ask;
 use super::frame::Frame;
 use super::part::{Moment, Named, Trend, words};
-use super::place::Place;
 use super::span::{self, Choice, Span};
 use super::{actions, render, show};
 use crate::problem::Problem;
@@ -98,13 +98,13 @@ impl Text {
 }
 
 /// `GET /failures`
-pub(crate) async fn page(visit: Visit, place: Place) -> Response {
-    show(&visit, list(&visit, &place)).await
+pub(crate) async fn page(visit: Visit, address: Address) -> Response {
+    show(&visit, list(&visit, &address)).await
 }
 
-async fn list(visit: &Visit, place: &Place) -> Result<Response, Problem> {
-    let frame = Frame::of(visit, "/failures", "Failures").await?.live("overview").after(actions::done(place));
-    let span = Span::of(place, span::ONE_DAY, &SPANS);
+async fn list(visit: &Visit, address: &Address) -> Result<Response, Problem> {
+    let frame = Frame::of(visit, "/failures", "Failures").await?.live("overview").after(actions::done(address));
+    let span = Span::of(address, span::ONE_DAY, &SPANS);
     let found = visit.view().failures(span.length).await?;
     let because = Filter {
         state: vec![State::Failed],
@@ -113,19 +113,19 @@ async fn list(visit: &Visit, place: &Place) -> Result<Response, Problem> {
         ..Filter::default()
     };
     let because = visit.view().count(&because).await?.tasks;
-    let q = place.get("q").unwrap_or_default().to_lowercase();
-    let mut rows = rows(visit, &place.here, &found, span);
+    let q = address.get("q").unwrap_or_default().to_lowercase();
+    let mut rows = rows(visit, &address.here, &found, span);
     let kept: Vec<bool> = found.causes.iter().map(|cause| says(cause, &q)).collect();
     let mut keep = kept.iter();
     rows.retain(|_| keep.next().copied().unwrap_or_default());
-    let worse = place.get("sort") == Some("worse");
+    let worse = address.get("sort") == Some("worse");
     if worse {
         rows.sort_by_key(|row| std::cmp::Reverse(row.rise));
     }
     for row in &mut rows {
-        row.fold = place.with("open", (place.get("open") != Some(&row.id)).then_some(&row.id));
+        row.fold = address.with("open", (address.get("open") != Some(&row.id)).then_some(&row.id));
     }
-    if let Some(open) = place.get("open")
+    if let Some(open) = address.get("open")
         && let (Some(row), Some(cause)) =
             (rows.iter_mut().find(|row| row.id == open), found.causes.iter().find(|cause| id_of(cause) == open))
     {
@@ -135,14 +135,14 @@ async fn list(visit: &Visit, place: &Place) -> Result<Response, Problem> {
     rows.truncate(SHOWN);
     render(&Page {
         heading: heading(&found, because),
-        spans: span.choices(place, &SPANS),
+        spans: span.choices(address, &SPANS),
         last: span.last(),
         more,
         cut: found.more,
-        q: place.get("q").unwrap_or_default().to_owned(),
-        hidden: place.parts().iter().filter(|(name, _)| !["q", "open"].contains(&name.as_str())).cloned().collect(),
-        worse: (worse, place.with("sort", (!worse).then_some("worse"))),
-        clear: place.without(&["q", "open"]),
+        q: address.get("q").unwrap_or_default().to_owned(),
+        hidden: address.parts().iter().filter(|(name, _)| !["q", "open"].contains(&name.as_str())).cloned().collect(),
+        worse: (worse, address.with("sort", (!worse).then_some("worse"))),
+        clear: address.without(&["q", "open"]),
         asks: visit.may_act(),
         rows,
         frame,

@@ -2,22 +2,22 @@
 
 use axum::response::{IntoResponse as _, Redirect, Response};
 
-use super::place::{Place, addressed};
+use super::address::{Address, addressed};
 use super::query;
 use crate::visit::Visit;
 
 const PAGES: [&str; 7] = ["tasks", "families", "failures", "groups", "queues", "workers", "schedules"];
 
 /// `GET /find?q=…`, with the filter so far beside it.
-pub(crate) async fn go(visit: Visit, place: Place) -> Response {
-    let asked = place.get("q").unwrap_or_default().trim();
+pub(crate) async fn go(visit: Visit, address: Address) -> Response {
+    let asked = address.get("q").unwrap_or_default().trim();
     let bare = asked.strip_prefix('#').unwrap_or(asked);
     let to = if !bare.is_empty() && bare.len() < 19 && bare.bytes().all(|byte| byte.is_ascii_digit()) {
         visit.links.to(&format!("/tasks/{bare}"))
     } else if PAGES.contains(&asked.to_lowercase().as_str()) {
         visit.links.to(&format!("/{}", asked.to_lowercase()))
     } else {
-        let mut parts: Vec<_> = query::as_text(&place).into_iter().filter(|(name, _)| name != "q").collect();
+        let mut parts: Vec<_> = query::as_text(&address).into_iter().filter(|(name, _)| name != "q").collect();
         for (name, value) in words(asked) {
             parts.retain(|(given, said)| *given != name || (name == "key" && group(said) != group(&value)));
             parts.push((name, value));

@@ -1,4 +1,4 @@
-//! What is around every page: the bar at the top with its marks, and the line at the foot.
+//! What is around every page: the bar at the top with its badges, and the line at the foot.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub(crate) struct Frame {
     page: &'static str,
     kind: &'static str,
     who: String,
-    marks: Vec<(&'static str, Mark)>,
+    badges: Vec<(&'static str, Badge)>,
 }
 
 /// An entry of the bar.
@@ -44,12 +44,12 @@ pub(crate) struct Entry {
     pub(crate) href: String,
     pub(crate) name: &'static str,
     pub(crate) current: bool,
-    pub(crate) mark: Option<Mark>,
+    pub(crate) badge: Option<Badge>,
 }
 
-/// A mark behind an entry: there is something to be done.
+/// A badge behind an entry: there is something to be done.
 #[derive(Clone)]
-pub(crate) struct Mark {
+pub(crate) struct Badge {
     pub(crate) class: &'static str,
     pub(crate) words: String,
     pub(crate) title: &'static str,
@@ -60,7 +60,7 @@ impl Frame {
     pub(crate) async fn of(visit: &Visit, page: &'static str, title: impl Into<String>) -> Result<Self, Problem> {
         let view = visit.view();
         let now = view.now().await?;
-        let mut marks = Vec::new();
+        let mut badges = Vec::new();
         let failed = Filter {
             state: vec![State::Failed],
             finished_after: Some(now.minus(Duration::from_secs(3_600))),
@@ -70,17 +70,17 @@ impl Frame {
         let (failed, full, queues) = tokio::try_join!(view.count(&failed), view.keys(&blocking), view.queues())?;
         if failed.tasks > 0 {
             let words = if failed.more { "10,000+".to_owned() } else { words::count(failed.tasks) };
-            marks.push(("/failures", Mark { class: "failed", words, title: "failed in the last hour" }));
+            badges.push(("/failures", Badge { class: "failed", words, title: "failed in the last hour" }));
         }
         let full = full.iter().filter(|key| key.waiters > 0).count() as u64;
         if full > 0 {
-            marks.push(("/groups", Mark { class: "held", words: words::count(full), title: "keys hold tasks up" }));
+            badges.push(("/groups", Badge { class: "held", words: words::count(full), title: "keys hold tasks up" }));
         }
         let paused = queues.iter().filter(|queue| queue.paused_at.is_some()).count() as u64;
         if paused > 0 {
-            marks.push(("/queues", Mark { class: "held", words: words::count(paused), title: "paused" }));
+            badges.push(("/queues", Badge { class: "held", words: words::count(paused), title: "paused" }));
         }
-        Ok(Self { now, marks, ..Self::bare(visit, page, title) })
+        Ok(Self { now, badges, ..Self::bare(visit, page, title) })
     }
 
     /// A frame that asks the store nothing.
@@ -99,7 +99,7 @@ impl Frame {
             page,
             kind,
             who: visit.caller_words(),
-            marks: Vec::new(),
+            badges: Vec::new(),
         }
     }
 
@@ -123,7 +123,7 @@ impl Frame {
             href: self.links.to(path),
             name,
             current: path == self.page,
-            mark: self.marks.iter().find(|(of, _)| *of == path).map(|(_, mark)| mark.clone()),
+            badge: self.badges.iter().find(|(of, _)| *of == path).map(|(_, badge)| badge.clone()),
         };
         PAGES.iter().map(entry).collect()
     }

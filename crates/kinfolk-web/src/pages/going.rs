@@ -82,7 +82,7 @@ impl Going {
             Some(Gate::Time) => Self::said("due", due),
             Some(Gate::Limit) => Self::said("held up by a limit", None),
             Some(Gate::After) => Self::said("starts after a family has settled", None),
-            _ => Self::said("in line for", Some(Moment::lasting(task.place.min(now), now))),
+            _ => Self::said("in line for", Some(Moment::lasting(task.position.min(now), now))),
         }
     }
 

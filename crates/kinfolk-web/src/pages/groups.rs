@@ -8,10 +8,10 @@ use kinfolk_core::group::TOTAL;
 use kinfolk_core::{CommandName, GroupName, GroupRef, GroupView, KeyFilter, KeyView, Rate, Timestamp};
 
 use self::opened::Opened;
+use super::address::Address;
 use super::ask::Ask;
 use super::frame::Frame;
 use super::part::{Moment, words};
-use super::place::Place;
 use super::{actions, render, show};
 use crate::problem::Problem;
 use crate::visit::Visit;
@@ -68,8 +68,8 @@ struct Row {
 }
 
 /// `GET /groups`, and with `?group=&command=&key=` one key.
-pub(crate) async fn page(visit: Visit, place: Place) -> Response {
-    show(&visit, list(&visit, &place)).await
+pub(crate) async fn page(visit: Visit, address: Address) -> Response {
+    show(&visit, list(&visit, &address)).await
 }
 
 /// The address of a key.
@@ -84,24 +84,24 @@ fn group_path(group: &GroupRef) -> String {
     format!("/groups?group={}{command}", words::encoded(group.name.as_str()))
 }
 
-async fn list(visit: &Visit, place: &Place) -> Result<Response, Problem> {
-    let frame = Frame::of(visit, "/groups", "Groups").await?.live("overview").after(actions::done(place));
+async fn list(visit: &Visit, address: &Address) -> Result<Response, Problem> {
+    let frame = Frame::of(visit, "/groups", "Groups").await?.live("overview").after(actions::done(address));
     let view = visit.view();
     let groups = view.groups().await?;
-    let only = match place.get("group") {
+    let only = match address.get("group") {
         Some(name) => Some(GroupRef {
-            command: place.get("command").map(CommandName::new).transpose()?,
+            command: address.get("command").map(CommandName::new).transpose()?,
             name: GroupName::new(name)?,
         }),
         None => None,
     };
     let all = view.keys(&KeyFilter { group: only.clone(), limit: KEYS_COUNTED, ..KeyFilter::default() }).await?;
-    let wanted = place.get("key").or(only.as_ref().filter(|group| group.name.as_str() == TOTAL).map(|_| ""));
+    let wanted = address.get("key").or(only.as_ref().filter(|group| group.name.as_str() == TOTAL).map(|_| ""));
     let shown = |key: &&KeyView| wanted.is_none_or(|wanted| key.key == wanted);
     let is_blocking = |key: &&KeyView| key.waiters > 0 || key.until.is_some_and(|until| until > frame.now);
     let mut blocking: Vec<&KeyView> = all.iter().filter(shown).filter(is_blocking).collect();
     blocking.sort_by_key(|key| std::cmp::Reverse(key.waiters));
-    let drawn = |key: &KeyView| Key::of(visit, place, key, &groups, frame.now);
+    let drawn = |key: &KeyView| Key::of(visit, address, key, &groups, frame.now);
     let mut keys: Vec<Key> = blocking.iter().take(KEYS_SHOWN).map(|key| drawn(key)).collect();
     for (key, view) in keys.iter_mut().zip(&blocking).take(FIRSTS) {
         key.first = opened::first(visit, view, frame.now).await?;
@@ -135,7 +135,7 @@ fn named(group: &GroupRef, key: &str) -> String {
 }
 
 impl Key {
-    fn of(visit: &Visit, place: &Place, view: &KeyView, groups: &[GroupView], now: Timestamp) -> Self {
+    fn of(visit: &Visit, address: &Address, view: &KeyView, groups: &[GroupView], now: Timestamp) -> Self {
         let limit = view.limit.map(u64::from);
         let pips =
             limit.filter(|limit| *limit <= PIPS_MAX).map(|limit| (0..limit).map(|slot| slot < view.held).collect());
@@ -144,7 +144,7 @@ impl Key {
             None => format!("{} at once, no limit", words::count(view.held)),
         };
         let of = groups.iter().find(|group| group.group == view.group).map(of_words).unwrap_or_default();
-        let ask = Ask::new(&visit.links, "set-limit", "Change…", &place.here)
+        let ask = Ask::new(&visit.links, "set-limit", "Change…", &address.here)
             .field("group", &view.group.name)
             .field("command", &view.group.command.as_ref().map(ToString::to_string).unwrap_or_default())
             .field("key", &view.key);

@@ -51,8 +51,8 @@ impl Course {
     fn columns(&self, queue: Option<&QueueName>) -> Vec<Figures> {
         let mut columns = vec![Figures::default(); self.columns];
         for minute in self.minutes.iter().filter(|minute| queue.is_none_or(|queue| minute.queue == *queue)) {
-            let place = minute.at.since(self.from).as_secs() / 60 / self.step;
-            if let Some(column) = columns.get_mut(usize::try_from(place).unwrap_or(usize::MAX))
+            let index = minute.at.since(self.from).as_secs() / 60 / self.step;
+            if let Some(column) = columns.get_mut(usize::try_from(index).unwrap_or(usize::MAX))
                 && minute.at >= self.from
             {
                 *column = column.plus(&minute.figures);
@@ -103,19 +103,19 @@ impl Course {
             words::count(most),
             words::count(whole.failed)
         );
-        let mut marks: Vec<String> = (0..4).map(|quarter| self.clock(self.columns * quarter / 4)).collect();
-        marks.push("now".to_owned());
-        Some(Stair::new(&columns, label, &marks))
+        let mut ticks: Vec<String> = (0..4).map(|quarter| self.clock(self.columns * quarter / 4)).collect();
+        ticks.push("now".to_owned());
+        Some(Stair::new(&columns, label, &ticks))
     }
 
     /// The table behind the stair, the latest first.
     pub(crate) fn table(&self) -> Vec<Row> {
         let columns = self.columns(None);
         let each = columns.len().div_ceil(ROWS).max(1);
-        let rows = columns.chunks(each).enumerate().map(|(place, chunk)| {
+        let rows = columns.chunks(each).enumerate().map(|(index, chunk)| {
             let sum = chunk.iter().fold(Figures::default(), |sum, column| sum.plus(column));
             Row {
-                from: self.clock(place * each),
+                from: self.clock(index * each),
                 completed: words::count(sum.completed),
                 failed: words::count(sum.failed),
                 retried: words::count(sum.retried),

@@ -4,6 +4,7 @@
 //! through the caller's view; what it offers to do goes to [`actions`], which say how many and ask before they act.
 
 mod actions;
+mod address;
 mod ask;
 mod cron;
 mod error;
@@ -18,7 +19,6 @@ mod minutes;
 mod now;
 mod part;
 mod pending;
-mod place;
 mod query;
 mod queues;
 mod schedules;
@@ -38,8 +38,8 @@ use crate::app::Shared;
 use crate::problem::Problem;
 use crate::visit::Visit;
 
+pub(crate) use self::address::addressed;
 pub(crate) use self::error::not_here;
-pub(crate) use self::place::addressed;
 
 /// The routes of the pages.
 pub(crate) fn routes() -> Router<Shared> {

@@ -11,12 +11,12 @@ use kinfolk_core::inspect::{Filter, Finding, Stats};
 use kinfolk_core::{FailureKind, KeyFilter, KeyView, Queue, State, Timestamp};
 
 use self::looks::Look;
+use super::address::Address;
 use super::failures::{self, Cause};
 use super::frame::Frame;
 use super::going::{Going, Names};
 use super::minutes::{self, Course};
 use super::part::{Badge, Bar, Moment, Named, Spark, Stair, words};
-use super::place::Place;
 use super::span::{self, Choice, Span};
 use super::tasks::counted_words;
 use super::{actions, pending, queues, render, show, workers};
@@ -119,22 +119,22 @@ impl Site {
 }
 
 /// `GET /`
-pub(crate) async fn page(visit: Visit, place: Place) -> Response {
-    show(&visit, now(&visit, &place)).await
+pub(crate) async fn page(visit: Visit, address: Address) -> Response {
+    show(&visit, now(&visit, &address)).await
 }
 
-async fn now(visit: &Visit, place: &Place) -> Result<Response, Problem> {
-    let frame = Frame::of(visit, "/", "Now").await?.live("overview").after(actions::done(place));
+async fn now(visit: &Visit, address: &Address) -> Result<Response, Problem> {
+    let frame = Frame::of(visit, "/", "Now").await?.live("overview").after(actions::done(address));
     let at = frame.now;
-    let span = Span::of(place, span::ONE_HOUR, &SPANS);
+    let span = Span::of(address, span::ONE_HOUR, &SPANS);
     let view = visit.view();
     let (site, found, course) =
         tokio::try_join!(Site::of(visit, at), view.failures(span.length), Course::of(visit, span, at))?;
-    let looks = looks::all(visit, place, &site, at);
+    let looks = looks::all(visit, address, &site, at);
     let (held, held_more) = pending::rows(site.facts(), &visit.links, at);
     let page = Page {
         heading: heading(looks.len()),
-        spans: span.choices(place, &SPANS),
+        spans: span.choices(address, &SPANS),
         last: span.last(),
         looks,
         figures: figures(visit, &site, &found, span, &course).await?,
@@ -143,10 +143,10 @@ async fn now(visit: &Visit, place: &Place) -> Result<Response, Problem> {
         families: families(visit, at).await?,
         families_all: counted_words(visit.view().count(&at_work(1)).await?),
         causes_all: found.causes.len(),
-        causes: failures::rows(visit, &place.here, &found, span).into_iter().take(CAUSES).collect(),
+        causes: failures::rows(visit, &address.here, &found, span).into_iter().take(CAUSES).collect(),
         held,
         held_more,
-        queues: queues::rows(visit, &place.here, at).await?,
+        queues: queues::rows(visit, &address.here, at).await?,
         alive: site.workers.iter().filter(|worker| worker.alive).count() as u64,
         workers: site.workers,
         frame,
@@ -245,7 +245,7 @@ async fn families(visit: &Visit, now: Timestamp) -> Result<Vec<Family>, Problem>
             going: Going::of(root, &names, now),
             bar: (tally.total > 0).then(|| Bar::tally(&tally)),
             done: format!("{} of {}", words::count(tally.ended()), words::count(tally.total)),
-            since: Moment::lasting(root.place.max(root.created_at).min(now), now),
+            since: Moment::lasting(root.position.max(root.created_at).min(now), now),
         });
     }
     Ok(families)

@@ -2,7 +2,7 @@
 
 use kinfolk_core::inspect::Filter;
 
-use super::place::Place;
+use super::address::Address;
 use crate::api::Filtered;
 use crate::problem::Problem;
 
@@ -39,25 +39,25 @@ pub(crate) struct Chip {
 }
 
 /// The filter that an address asks for.
-pub(crate) fn filter(place: &Place, limit: usize) -> Result<Filter, Problem> {
-    let parts: Vec<_> = place.parts().iter().filter(|(name, _)| name != "count").cloned().collect();
+pub(crate) fn filter(address: &Address, limit: usize) -> Result<Filter, Problem> {
+    let parts: Vec<_> = address.parts().iter().filter(|(name, _)| name != "count").cloned().collect();
     let Filtered(query) = Filtered::read(&parts)?;
     Ok(Filter { limit, ..query.filter()? })
 }
 
 /// The filter in chips.
-pub(crate) fn chips(place: &Place) -> Vec<Chip> {
+pub(crate) fn chips(address: &Address) -> Vec<Chip> {
     let is_filter = |name: &str| !OTHERS.contains(&name) && name != "state";
-    let parts = place.parts().iter().filter(|(name, _)| is_filter(name));
+    let parts = address.parts().iter().filter(|(name, _)| is_filter(name));
     let chip = |(name, value): &(String, String)| Chip {
         name: name.replace('_', " "),
         value: value.clone(),
-        without: Place::at(&place.without_part(name, value)).without(&["before", "after"]),
+        without: Address::at(&address.without_part(name, value)).without(&["before", "after"]),
     };
     parts.map(chip).collect()
 }
 
 /// The filter alone, as a query.
-pub(crate) fn as_text(place: &Place) -> Vec<(String, String)> {
-    place.parts().iter().filter(|(name, _)| !OTHERS.contains(&name.as_str())).cloned().collect()
+pub(crate) fn as_text(address: &Address) -> Vec<(String, String)> {
+    address.parts().iter().filter(|(name, _)| !OTHERS.contains(&name.as_str())).cloned().collect()
 }

@@ -8,13 +8,13 @@ use kinfolk_core::inspect::{Filter, Stats};
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{KeyFilter, Queue, QueueName, State, Timestamp};
 
+use super::address::Address;
 use super::ask::Ask;
 use super::frame::Frame;
 use super::going::Names;
 use super::minutes::Course;
 use super::part::{Moment, Spark, words};
 use super::pending::{self, Facts, Sums};
-use super::place::Place;
 use super::span;
 use super::tasks;
 use super::{actions, render, show};
@@ -65,19 +65,19 @@ struct One {
 }
 
 /// `GET /queues`
-pub(crate) async fn page(visit: Visit, place: Place) -> Response {
-    show(&visit, list(&visit, &place, None)).await
+pub(crate) async fn page(visit: Visit, address: Address) -> Response {
+    show(&visit, list(&visit, &address, None)).await
 }
 
 /// `GET /queues/{name}`
-pub(crate) async fn one(visit: Visit, place: Place, Path(name): Path<String>) -> Response {
-    show(&visit, list(&visit, &place, Some(name))).await
+pub(crate) async fn one(visit: Visit, address: Address, Path(name): Path<String>) -> Response {
+    show(&visit, list(&visit, &address, Some(name))).await
 }
 
-async fn list(visit: &Visit, place: &Place, only: Option<String>) -> Result<Response, Problem> {
+async fn list(visit: &Visit, address: &Address, only: Option<String>) -> Result<Response, Problem> {
     let title = only.as_ref().map_or_else(|| "Queues".to_owned(), |name| format!("Queue {name}"));
-    let frame = Frame::of(visit, "/queues", title).await?.live("overview").after(actions::done(place));
-    let mut rows = rows(visit, &place.here, frame.now).await?;
+    let frame = Frame::of(visit, "/queues", title).await?.live("overview").after(actions::done(address));
+    let mut rows = rows(visit, &address.here, frame.now).await?;
     let mut one = None;
     if let Some(name) = only {
         let name = QueueName::new(&name)?;

@@ -5,10 +5,10 @@ use axum::extract::Path;
 use axum::response::Response;
 use kinfolk_core::{Schedule, ScheduleName, Timestamp};
 
+use super::address::Address;
 use super::ask::Ask;
 use super::frame::Frame;
 use super::part::{Badge, Moment, Named, words};
-use super::place::Place;
 use super::{actions, cron, render, show};
 use crate::problem::Problem;
 use crate::visit::Visit;
@@ -43,17 +43,17 @@ struct Row {
 }
 
 /// `GET /schedules`
-pub(crate) async fn page(visit: Visit, place: Place) -> Response {
-    show(&visit, list(&visit, &place, None)).await
+pub(crate) async fn page(visit: Visit, address: Address) -> Response {
+    show(&visit, list(&visit, &address, None)).await
 }
 
 /// `GET /schedules/{name}`
-pub(crate) async fn one(visit: Visit, place: Place, Path(name): Path<String>) -> Response {
-    show(&visit, list(&visit, &place, Some(name))).await
+pub(crate) async fn one(visit: Visit, address: Address, Path(name): Path<String>) -> Response {
+    show(&visit, list(&visit, &address, Some(name))).await
 }
 
-async fn list(visit: &Visit, place: &Place, only: Option<String>) -> Result<Response, Problem> {
-    let frame = Frame::of(visit, "/schedules", "Schedules").await?.live("overview").after(actions::done(place));
+async fn list(visit: &Visit, address: &Address, only: Option<String>) -> Result<Response, Problem> {
+    let frame = Frame::of(visit, "/schedules", "Schedules").await?.live("overview").after(actions::done(address));
     let mut schedules = visit.view().schedules().await?;
     if let Some(name) = &only {
         let name = ScheduleName::new(name)?;
@@ -70,12 +70,18 @@ async fn list(visit: &Visit, place: &Place, only: Option<String>) -> Result<Resp
     };
     let mut rows = Vec::new();
     for schedule in &schedules {
-        rows.push(row(visit, place, schedule, frame.now, schedules.len() == 1).await?);
+        rows.push(row(visit, address, schedule, frame.now, schedules.len() == 1).await?);
     }
     render(&Page { frame, heading, rows, is_one: only.is_some() })
 }
 
-async fn row(visit: &Visit, place: &Place, schedule: &Schedule, now: Timestamp, open: bool) -> Result<Row, Problem> {
+async fn row(
+    visit: &Visit,
+    address: &Address,
+    schedule: &Schedule,
+    now: Timestamp,
+    open: bool,
+) -> Result<Row, Problem> {
     let last = match (schedule.last_task, schedule.last_at) {
         // The task may be pruned, or on a queue that the caller may not see.
         (Some(id), Some(at)) => visit
@@ -88,8 +94,8 @@ async fn row(visit: &Visit, place: &Place, schedule: &Schedule, now: Timestamp, 
     };
     let verb = if schedule.paused { "resume-schedule" } else { "pause-schedule" };
     let words = if schedule.paused { "Resume…" } else { "Pause…" };
-    let run = Ask::new(&visit.links, "run-schedule", "Run now…", &place.here).field("schedule", &schedule.name);
-    let ask = Ask::new(&visit.links, verb, words, &place.here).field("schedule", &schedule.name);
+    let run = Ask::new(&visit.links, "run-schedule", "Run now…", &address.here).field("schedule", &schedule.name);
+    let ask = Ask::new(&visit.links, verb, words, &address.here).field("schedule", &schedule.name);
     Ok(Row {
         name: schedule.name.to_string(),
         href: visit.links.to(&format!("/schedules/{}", words::encoded(schedule.name.as_str()))),

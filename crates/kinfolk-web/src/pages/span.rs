@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::place::Place;
+use super::address::Address;
 
 /// A span that can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,15 +39,18 @@ impl Span {
     }
 
     /// The one that an address asks for; the first of them when it asks for none, or for one that there is not.
-    pub(crate) fn of(place: &Place, usual: Self, all: &[Self]) -> Self {
-        let asked = place.get("span");
+    pub(crate) fn of(address: &Address, usual: Self, all: &[Self]) -> Self {
+        let asked = address.get("span");
         all.iter().copied().find(|span| asked == Some(span.word)).unwrap_or(usual)
     }
 
     /// All of them as links.
-    pub(crate) fn choices(self, place: &Place, all: &[Self]) -> Vec<Choice> {
-        let choice =
-            |span: &Self| Choice { name: span.name, href: place.with("span", Some(span.word)), current: *span == self };
+    pub(crate) fn choices(self, address: &Address, all: &[Self]) -> Vec<Choice> {
+        let choice = |span: &Self| Choice {
+            name: span.name,
+            href: address.with("span", Some(span.word)),
+            current: *span == self,
+        };
         all.iter().map(choice).collect()
     }
 

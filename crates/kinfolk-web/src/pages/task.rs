@@ -1,6 +1,6 @@
 //! One task: why it is not running, its life, its runs, what it recorded, what it runs with, and its kin.
 
-mod kin;
+mod relatives;
 mod runs;
 
 use askama::Template;
@@ -10,14 +10,14 @@ use kinfolk_core::durable::{Checkpoint, StepKind};
 use kinfolk_core::filter::Filter;
 use kinfolk_core::{FanOutId, Gate, History, State, Task, TaskId, Timestamp};
 
-use self::kin::{Cause, KIN_SHOWN, Kin};
+use self::relatives::{Cause, RELATIVES_SHOWN, Relative};
 use self::runs::RunRow;
+use super::address::Address;
 use super::ask::Ask;
-use super::family::{Course, Lane, Scale, axis_alone, began, median};
+use super::family::{Course, Scale, Timeline, axis_alone, began, median};
 use super::frame::Frame;
 use super::going::{Going, Names};
 use super::part::{Badge, Bar, JsonTree, Moment, Named, words};
-use super::place::Place;
 use super::why::{self, Around, Why};
 use super::{actions, render, show};
 use crate::problem::Problem;
@@ -44,7 +44,7 @@ struct Page {
     whys: Vec<Why>,
     why_words: String,
     why_class: &'static str,
-    lane: Lane,
+    timeline: Timeline,
     scale: Scale,
     life: String,
     runs: Vec<RunRow>,
@@ -59,8 +59,8 @@ struct Page {
     facts: Vec<Fact>,
     family_href: String,
     family_bar: Option<Bar>,
-    kin: Vec<Kin>,
-    kin_more: Option<(String, String)>,
+    relatives: Vec<Relative>,
+    relatives_more: Option<(String, String)>,
 }
 
 struct FailureCard {
@@ -70,7 +70,7 @@ struct FailureCard {
 }
 
 struct StepRow {
-    place: usize,
+    number: usize,
     kind: &'static str,
     name: String,
     value: String,
@@ -85,16 +85,16 @@ struct Fact {
 }
 
 /// `GET /tasks/{id}`
-pub(crate) async fn page(visit: Visit, place: Place, Path(id): Path<String>) -> Response {
-    show(&visit, task(&visit, &place, &id)).await
+pub(crate) async fn page(visit: Visit, address: Address, Path(id): Path<String>) -> Response {
+    show(&visit, task(&visit, &address, &id)).await
 }
 
-async fn task(visit: &Visit, place: &Place, id: &str) -> Result<Response, Problem> {
+async fn task(visit: &Visit, address: &Address, id: &str) -> Result<Response, Problem> {
     let id: TaskId = id.parse().map_err(|_| Problem::not_found("task", id))?;
     let view = visit.view();
     let task = view.task(id).await?;
     let frame = Frame::of(visit, "/tasks", format!("{} {}", task.id, task.command)).await?;
-    let frame = frame.live(&format!("tasks/{id}")).after(actions::done(place));
+    let frame = frame.live(&format!("tasks/{id}")).after(actions::done(address));
     let now = frame.now;
     let names = Names::of(visit).await?;
     let runs = view.runs(std::slice::from_ref(&task)).await?;
@@ -103,7 +103,7 @@ async fn task(visit: &Visit, place: &Place, id: &str) -> Result<Response, Proble
     let progress = view.progress(id).await?;
     let course = Course::of(&task, &runs, &names, now).with_steps(&history);
     let axis = axis_alone(&task, &course, now);
-    let around = Around { links: &visit.links, now, here: &place.here, may_act: visit.may_act() };
+    let around = Around { links: &visit.links, now, here: &address.here, may_act: visit.may_act() };
     let whys = why::told(&task, &reasons, around);
     let tally = view.tally(id).await?;
     let page = Page {
@@ -112,19 +112,19 @@ async fn task(visit: &Visit, place: &Place, id: &str) -> Result<Response, Proble
         badge: Badge::of(&task).pill(),
         going: Going::of(&task, &names, now),
         crumbs: crumbs(visit, &task),
-        asks: if visit.may_act() { asks(visit, &task, tally.total, place) } else { Vec::new() },
+        asks: if visit.may_act() { asks(visit, &task, tally.total, address) } else { Vec::new() },
         why_words: match whys.len() {
             0 | 1 => String::new(),
             many => format!("{many} reasons, each enough by itself"),
         },
         why_class: Badge::of(&task).class,
         whys,
-        lane: Lane::of(&course, &axis, None),
+        timeline: Timeline::of(&course, &axis, None),
         scale: Scale::of(&axis, began(&task), now),
         life: life(&task, now),
         runs: runs.iter().rev().take(RUNS_SHOWN).map(|run| RunRow::of(run, &task, &names, now)).collect(),
         runs_hidden: runs.len().saturating_sub(RUNS_SHOWN),
-        causes: kin::causes(visit, &task).await?,
+        causes: relatives::causes(visit, &task).await?,
         failure: task.failure.as_ref().map(|failure| FailureCard {
             kind: failure.kind.as_str(),
             message: failure.message.clone(),
@@ -142,9 +142,10 @@ async fn task(visit: &Visit, place: &Place, id: &str) -> Result<Response, Proble
         facts: facts(visit, &task, now).into_iter().chain(usual(visit, &task).await?).collect(),
         family_href: visit.links.to(&format!("/families/{}", task.root)),
         family_bar: (progress.family.total > 0).then(|| Bar::tally(&progress.family)),
-        kin: kin::kin(visit, &task).await?,
-        kin_more: (tally.total > KIN_SHOWN as u64)
-            .then(|| (words::count(tally.total - KIN_SHOWN as u64), visit.links.to(&format!("/tasks?parent={id}")))),
+        relatives: relatives::relatives(visit, &task).await?,
+        relatives_more: (tally.total > RELATIVES_SHOWN as u64).then(|| {
+            (words::count(tally.total - RELATIVES_SHOWN as u64), visit.links.to(&format!("/tasks?parent={id}")))
+        }),
         frame,
     };
     render(&page)
@@ -183,8 +184,8 @@ fn crumbs(visit: &Visit, task: &Task) -> Vec<(String, String)> {
     crumbs
 }
 
-fn asks(visit: &Visit, task: &Task, children: u64, place: &Place) -> Vec<Ask> {
-    let ask = |verb, words: &str| Ask::new(&visit.links, verb, words, &place.here).field("task", &task.id);
+fn asks(visit: &Visit, task: &Task, children: u64, address: &Address) -> Vec<Ask> {
+    let ask = |verb, words: &str| Ask::new(&visit.links, verb, words, &address.here).field("task", &task.id);
     let mut asks = Vec::new();
     for signal in &task.signals {
         asks.push(ask("signal", &format!("Send {}…", words::short(signal.as_ref(), 24))).field("name", signal));
@@ -208,7 +209,7 @@ fn asks(visit: &Visit, task: &Task, children: u64, place: &Place) -> Vec<Ask> {
 fn steps(visit: &Visit, history: &History) -> Vec<StepRow> {
     let hidden = history.checkpoints.len().saturating_sub(STEPS_SHOWN);
     let shown = history.checkpoints.iter().enumerate().skip(hidden);
-    let row = |(place, step): (usize, &Checkpoint)| {
+    let row = |(index, step): (usize, &Checkpoint)| {
         let fan_out = (step.kind == StepKind::FanOut).then(|| step.value.to::<FanOutId>().ok()).flatten();
         let fan_out = fan_out.and_then(|id| history.fan_outs.iter().find(|fan_out| fan_out.id == id));
         let (value, href) = match fan_out {
@@ -231,7 +232,7 @@ fn steps(visit: &Visit, history: &History) -> Vec<StepRow> {
             (StepKind::FanOut, _) => "fan-out",
             (kind, _) => kind.as_str(),
         };
-        StepRow { place: place + 1, kind, name: step.key.to_string(), value, href }
+        StepRow { number: index + 1, kind, name: step.key.to_string(), value, href }
     };
     shown.map(row).collect()
 }

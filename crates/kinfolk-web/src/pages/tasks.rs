@@ -9,10 +9,10 @@ use kinfolk_core::operate::Action;
 use kinfolk_core::{CommandName, State, Task, Timestamp};
 
 use self::leaf::Leaf;
+use super::address::{Address, addressed};
 use super::frame::Frame;
 use super::going::{Going, Names};
 use super::part::{Badge, Bar, Moment, Named, words};
-use super::place::{Place, addressed};
 use super::query::{self, Chip};
 use super::{actions, render, show};
 use crate::link::Links;
@@ -99,24 +99,24 @@ impl Row {
 }
 
 /// `GET /tasks`
-pub(crate) async fn page(visit: Visit, place: Place) -> Response {
-    show(&visit, list(&visit, &place, false)).await
+pub(crate) async fn page(visit: Visit, address: Address) -> Response {
+    show(&visit, list(&visit, &address, false)).await
 }
 
 /// `GET /families`: roots, with how far their families are.
-pub(crate) async fn families(visit: Visit, place: Place) -> Response {
-    show(&visit, list(&visit, &place, true)).await
+pub(crate) async fn families(visit: Visit, address: Address) -> Response {
+    show(&visit, list(&visit, &address, true)).await
 }
 
-async fn list(visit: &Visit, place: &Place, families: bool) -> Result<Response, Problem> {
+async fn list(visit: &Visit, address: &Address, families: bool) -> Result<Response, Problem> {
     let (path, heading) = if families { ("/families", "Families") } else { ("/tasks", "Tasks") };
-    let mut filter = query::filter(place, PAGE)?;
+    let mut filter = query::filter(address, PAGE)?;
     filter.roots |= families;
     let view = visit.view();
-    let live = addressed("tasks", &query::as_text(place));
-    let frame = Frame::of(visit, path, heading).await?.live(&live).after(actions::done(place));
+    let live = addressed("tasks", &query::as_text(address));
+    let frame = Frame::of(visit, path, heading).await?.live(&live).after(actions::done(address));
     let names = Names::of(visit).await?;
-    let leaf = Leaf::turn(visit, place, &filter).await?;
+    let leaf = Leaf::turn(visit, address, &filter).await?;
     let mut rows = Vec::new();
     for task in &leaf.tasks {
         let mut row = Row::of(task, &names, &visit.links, frame.now);
@@ -127,24 +127,24 @@ async fn list(visit: &Visit, place: &Place, families: bool) -> Result<Response, 
         }
         rows.push(row);
     }
-    let counting = place.get("count") == Some("command") && !families;
+    let counting = address.get("count") == Some("command") && !families;
     let is_newest = filter.order == Order::Newest;
     let whole = Filter { before: None, after: None, ..filter.clone() };
     let matches = view.count(&whole).await?;
     let page = Page {
         heading,
         matching: format!("{} {}", counted_words(matches), if matches.tasks == 1 { "matches" } else { "match" }),
-        chips: query::chips(place),
-        hidden: query::as_text(place),
+        chips: query::chips(address),
+        hidden: query::as_text(address),
         clear: visit.links.to(path),
-        counts: if counting { Some(counts(visit, place, &whole).await?) } else { None },
-        counts_href: if families { String::new() } else { place.with("count", Some("command")) },
-        facets: facets(visit, place, &whole).await?,
+        counts: if counting { Some(counts(visit, address, &whole).await?) } else { None },
+        counts_href: if families { String::new() } else { address.with("count", Some("command")) },
+        facets: facets(visit, address, &whole).await?,
         order: if is_newest { "newest first" } else { "oldest first" },
-        turned: Place::at(&place.without(&["before", "after"])).with("order", is_newest.then_some("oldest")),
-        every: if visit.may_act() && !families { every(visit, place, &filter, matches) } else { Vec::new() },
-        query: addressed("", &query::as_text(place)),
-        back: place.here.clone(),
+        turned: Address::at(&address.without(&["before", "after"])).with("order", is_newest.then_some("oldest")),
+        every: if visit.may_act() && !families { every(visit, address, &filter, matches) } else { Vec::new() },
+        query: addressed("", &query::as_text(address)),
+        back: address.here.clone(),
         may_act: visit.may_act(),
         families,
         leaf,
@@ -154,11 +154,11 @@ async fn list(visit: &Visit, place: &Place, families: bool) -> Result<Response, 
     render(&page)
 }
 
-async fn counts(visit: &Visit, place: &Place, filter: &Filter) -> Result<Counts, Problem> {
+async fn counts(visit: &Visit, address: &Address, filter: &Filter) -> Result<Counts, Problem> {
     let mut found = visit.view().count_by_command(filter).await?;
     found.counts.sort_by_key(|(_, tasks)| std::cmp::Reverse(*tasks));
     let most = found.counts.first().map_or(1, |(_, tasks)| *tasks);
-    let bare = Place::at(&place.without(&["count", "before", "after"]));
+    let bare = Address::at(&address.without(&["count", "before", "after"]));
     let count = |(command, tasks): &(CommandName, u64)| Count {
         name: Named::command(command),
         tasks: words::count(*tasks),
@@ -170,8 +170,8 @@ async fn counts(visit: &Visit, place: &Place, filter: &Filter) -> Result<Counts,
 
 /// What can be done to all that match: the verb, its words, and whether it ends something. Nothing without a filter: a button
 /// must not do something to everything there is by mistake.
-fn every(visit: &Visit, place: &Place, filter: &Filter, matches: Matches) -> Vec<(String, &'static str, bool)> {
-    if query::as_text(place).is_empty() || matches.tasks == 0 {
+fn every(visit: &Visit, address: &Address, filter: &Filter, matches: Matches) -> Vec<(String, &'static str, bool)> {
+    if query::as_text(address).is_empty() || matches.tasks == 0 {
         return Vec::new();
     }
     let all = [
@@ -194,8 +194,8 @@ pub(crate) fn counted_words(matches: Matches) -> String {
 }
 
 /// The states to choose from. How many of each there are is told where an index can count them.
-async fn facets(visit: &Visit, place: &Place, filter: &Filter) -> Result<Vec<Facet>, Problem> {
-    let current = place.get("state").unwrap_or_default();
+async fn facets(visit: &Visit, address: &Address, filter: &Filter) -> Result<Vec<Facet>, Problem> {
+    let current = address.get("state").unwrap_or_default();
     let countable = filter.failure_text.is_none() && filter.payload.is_none();
     let mut facets = Vec::new();
     for state in std::iter::once(None).chain(State::ALL.into_iter().map(Some)) {
@@ -204,7 +204,7 @@ async fn facets(visit: &Visit, place: &Place, filter: &Filter) -> Result<Vec<Fac
         facets.push(Facet {
             badge: state.map(Badge::state),
             count: if countable { Some(visit.view().count(&of_state).await?) } else { None }.map(counted_words),
-            href: Place::at(&place.without(&["before", "after"])).with("state", word.as_deref()),
+            href: Address::at(&address.without(&["before", "after"])).with("state", word.as_deref()),
             current: current == word.as_deref().unwrap_or_default(),
         });
     }

@@ -71,8 +71,8 @@ impl Sentence {
 
     fn tasks(mut self, tasks: &[TaskId], path: &str, links: &Links) -> Self {
         const SHOWN: usize = 6;
-        for (place, task) in tasks.iter().take(SHOWN).enumerate() {
-            let joint = if place == 0 { "" } else { ", " };
+        for (index, task) in tasks.iter().take(SHOWN).enumerate() {
+            let joint = if index == 0 { "" } else { ", " };
             self = self.text(joint).link(&format!("#{task}"), links.to(&format!("/{path}/{task}")));
         }
         if tasks.len() > SHOWN { self.text(format!(" and {} more", tasks.len() - SHOWN)) } else { self }

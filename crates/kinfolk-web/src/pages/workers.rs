@@ -8,9 +8,9 @@ use kinfolk_core::Timestamp;
 use kinfolk_core::held::{Held, HeldBy};
 use kinfolk_core::worker::WorkerView;
 
+use super::address::Address;
 use super::frame::Frame;
 use super::part::{Moment, Named, words};
-use super::place::Place;
 use super::{render, show};
 use crate::problem::Problem;
 use crate::visit::Visit;
@@ -134,7 +134,7 @@ impl Alone {
 }
 
 /// `GET /workers`
-pub(crate) async fn page(visit: Visit, _place: Place) -> Response {
+pub(crate) async fn page(visit: Visit, _address: Address) -> Response {
     show(&visit, list(&visit)).await
 }
 

@@ -13,9 +13,9 @@ impl View<'_> {
         let Some(last) = ended.checked_sub(1) else { return Ok(Vec::new()) };
         let mut moments = Vec::new();
         for share in 0..=shares {
-            let place = u64::from(last) * u64::from(share) / u64::from(shares.max(1));
-            let place = u32::try_from(place).unwrap_or(last);
-            let child = store.results(fan_out.id, ReadBy::Ended, place, 1).await?.pop();
+            let index = u64::from(last) * u64::from(share) / u64::from(shares.max(1));
+            let index = u32::try_from(index).unwrap_or(last);
+            let child = store.results(fan_out.id, ReadBy::Ended, index, 1).await?.pop();
             if let Some(child) = child {
                 moments.extend(store.task(child.task).await?.and_then(|task| task.finished_at));
             }

@@ -8,7 +8,7 @@ use axum::Router;
 use axum::body::{Body, BodyDataStream};
 use futures_util::StreamExt as _;
 use kinfolk_core::store::Answer;
-use kinfolk_core::{Claim, Claimed, Settle, Settled, Store, hand_on};
+use kinfolk_core::{Claim, Claimed, Settle, Settled, Store, forward};
 use kinfolk_web::Config;
 use serde_json::Value;
 use tower::ServiceExt as _;
@@ -138,7 +138,7 @@ impl Counting {
     }
 }
 
-hand_on!(Counting {
+forward!(Counting {
     async fn claim(&self, claim: &Claim) -> Answer<Claimed> {
         self.store.claim(claim).await
     }
@@ -165,22 +165,22 @@ async fn two_hundred_idle_streams_cost_the_database_nothing_each() {
         stream.next().await.unwrap();
         streams.push(stream);
     }
-    // The watcher's first look reads both subjects; from then on only the mark is asked for.
-    let marks = |calls: &BTreeMap<&str, u64>| calls.get("change_mark").copied().unwrap_or_default();
+    // The watcher's first look reads both subjects; from then on only the change number is asked for.
+    let numbers = |calls: &BTreeMap<&str, u64>| calls.get("change_number").copied().unwrap_or_default();
     let deadline = Instant::now() + SOON;
-    while marks(&counting.calls()) < 2 {
+    while numbers(&counting.calls()) < 2 {
         assert!(Instant::now() < deadline, "the watcher looks");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let (before, began) = (counting.calls(), Instant::now());
-    while marks(&counting.calls()) < marks(&before) + 3 {
+    while numbers(&counting.calls()) < numbers(&before) + 3 {
         assert!(Instant::now() < deadline, "the watcher looks on");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let after = counting.calls();
-    let others = |calls: &BTreeMap<&'static str, u64>| calls.values().sum::<u64>() - marks(calls);
-    assert_eq!(others(&after), others(&before), "nothing but the mark: {before:?} {after:?}");
-    let asked = marks(&after) - marks(&before);
+    let others = |calls: &BTreeMap<&'static str, u64>| calls.values().sum::<u64>() - numbers(calls);
+    assert_eq!(others(&after), others(&before), "nothing but the change number: {before:?} {after:?}");
+    let asked = numbers(&after) - numbers(&before);
     assert!(asked <= began.elapsed().as_secs() + 2, "once a second for all: {asked}");
 
     // One change is read once for each subject, not for each stream.
@@ -195,9 +195,9 @@ async fn two_hundred_idle_streams_cost_the_database_nothing_each() {
     drop(streams);
     let deadline = Instant::now() + SOON;
     loop {
-        let marks_now = marks(&counting.calls());
+        let numbers_now = numbers(&counting.calls());
         tokio::time::sleep(Duration::from_millis(2_500)).await;
-        if marks(&counting.calls()) == marks_now {
+        if numbers(&counting.calls()) == numbers_now {
             break;
         }
         assert!(Instant::now() < deadline, "the watcher ends");

@@ -4,7 +4,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::header;
 use kinfolk_core::filter::Filter;
-use kinfolk_core::minute::{Figures, Note};
+use kinfolk_core::minute::{Figures, MinuteRecord};
 use kinfolk_core::{Claim, Json, Keys, NewTask, Schedule, ScheduleName, State, TaskId, Token, WorkerId, WorkerSpec};
 
 use crate::lab::{Answer, Lab, command_name, get, queue_name, request, send};
@@ -256,8 +256,8 @@ async fn what_workers_did_is_drawn_by_the_minute_and_told_in_a_table() {
         };
         lab.store.register_worker(&worker).await.unwrap();
         let figures = Figures { completed: 120, failed: 3, retried: 7, ..Figures::default() };
-        let note = Note { queue: queue_name("mail"), command: command_name("send"), figures };
-        lab.store.note_minutes(worker.id, 1, &[note]).await.unwrap();
+        let note = MinuteRecord { queue: queue_name("mail"), command: command_name("send"), figures };
+        lab.store.record_minutes(worker.id, 1, &[note]).await.unwrap();
         let page = get(&app, "/").await.text;
         assert!(page.contains("In the last hour: 120 completed, 120 a minute at most; 3 failed"), "{page}");
         assert!(page.contains("<td class=\"num\">120</td><td class=\"num\">7</td><td class=\"num\">3</td>"), "{page}");

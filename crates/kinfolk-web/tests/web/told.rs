@@ -95,11 +95,11 @@ async fn what_matches_is_counted_by_command_and_found_by_several_keys() {
         let groups = Some(kinfolk_core::Groups::of([("tenant", 2), ("message", 1)]).unwrap());
         let send = Command { groups, queue: queue_name("mail"), ..Command::new(command_name("send")) };
         lab.store.register(&[send]).await.unwrap();
-        let keyed = |message: &str| NewTask {
+        let with_keys = |message: &str| NewTask {
             keys: Keys::of([("tenant", "acme"), ("message", message)]).unwrap(),
             ..NewTask::new(command_name("send"), Json::object())
         };
-        lab.store.enqueue(&[keyed("a,b"), keyed("c")]).await.unwrap();
+        lab.store.enqueue(&[with_keys("a,b"), with_keys("c")]).await.unwrap();
         lab.enqueue("greet").await;
         let count = get(&app, "/api/v1/tasks/count?key=tenant%3Dacme&key=message%3Da%2Cb").await.json();
         assert_eq!(count["tasks"], 1, "{count}");

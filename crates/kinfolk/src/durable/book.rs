@@ -25,7 +25,7 @@ use crate::worker::attempt::Attempt;
 /// The book of an attempt, opened by its first durable operation.
 #[derive(Default)]
 pub(crate) struct Durable {
-    book: OnceLock<Box<Shelf>>,
+    book: OnceLock<Box<Opened>>,
     /// Polls the handler again when a wait was opened or something in flight has landed, on whatever task that was.
     runner: AtomicWaker,
     /// Nothing is written: the history is only run through.
@@ -33,7 +33,7 @@ pub(crate) struct Durable {
 }
 
 #[derive(Debug, Default)]
-struct Shelf {
+struct Opened {
     book: Mutex<Book>,
     /// Held while checkpoints are on their way, so that nobody starts a step before what it saw is recorded.
     sending: tokio::sync::Mutex<()>,
@@ -119,18 +119,18 @@ impl Durable {
         self.book.get().is_some()
     }
 
-    /// Opens the book; what was made so far is entered first. Only under the lock of what was made.
-    pub(crate) fn open_with(&self, enter: impl FnOnce(&mut Book)) {
+    /// Opens the book; what was made so far is written first. Only under the lock of what was made.
+    pub(crate) fn open_with(&self, write: impl FnOnce(&mut Book)) {
         self.book.get_or_init(|| {
-            let mut shelf = Box::<Shelf>::default();
-            enter(shelf.book.get_mut().unwrap_or_else(PoisonError::into_inner));
-            shelf
+            let mut opened = Box::<Opened>::default();
+            write(opened.book.get_mut().unwrap_or_else(PoisonError::into_inner));
+            opened
         });
     }
 
     /// The book, if it is open.
     pub(crate) fn try_book(&self) -> Option<MutexGuard<'_, Book>> {
-        self.book.get().map(|shelf| shelf.book.lock().unwrap_or_else(PoisonError::into_inner))
+        self.book.get().map(|opened| opened.book.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The book; opened if it was not.
@@ -138,8 +138,8 @@ impl Durable {
         if self.book.get().is_none() {
             made.open(self);
         }
-        let shelf = self.book.get_or_init(Box::default);
-        shelf.book.lock().unwrap_or_else(PoisonError::into_inner)
+        let opened = self.book.get_or_init(Box::default);
+        opened.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until no checkpoints are on their way, and lets none go before the guard is dropped.
@@ -153,7 +153,7 @@ impl Durable {
 
     /// Whether the handler, which has just been polled and is pending, can be suspended now. It is polled once more first:
     /// only if nothing new was asked for then, it has come as far as it can.
-    pub(crate) fn poll_parked(&self, seen: &mut Option<u64>, cx: &Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_suspended(&self, seen: &mut Option<u64>, cx: &Context<'_>) -> Poll<()> {
         self.runner.register(cx.waker());
         let Some(book) = self.try_book() else { return Poll::Pending };
         if book.in_flight > 0 || book.waits.is_empty() {
@@ -201,7 +201,7 @@ impl Book {
     }
 
     /// Opens an operation at this spot; `None` when another one is open there.
-    pub(crate) fn enter(&mut self, spot: &Spot) -> Option<u32> {
+    pub(crate) fn begin(&mut self, spot: &Spot) -> Option<u32> {
         self.open.insert(spot.clone()).then(|| self.number(spot))
     }
 
@@ -347,7 +347,7 @@ impl Book {
 
 /// How an attempt goes on that has come as far as it can: suspended, with everything that goes out with it, or failed for a
 /// mistake in its code.
-pub(crate) fn parked(attempt: &Attempt) -> Result<Verdict, TaskError> {
+pub(crate) fn suspended(attempt: &Attempt) -> Result<Verdict, TaskError> {
     let mistake = attempt.durable.try_book().and_then(|mut book| book.mistake.take());
     match mistake {
         Some(failure) => Err(TaskError::of(failure, Retry::Never)),
@@ -356,12 +356,12 @@ pub(crate) fn parked(attempt: &Attempt) -> Result<Verdict, TaskError> {
 }
 
 fn suspension(attempt: &Attempt) -> Suspend {
-    let (made, marks) = attempt.made.close_marked();
+    let (made, made_at) = attempt.made.close_with_checkpoints();
     let mut suspend = Suspend::new(attempt.task.id, attempt.task.token);
     suspend.made = made;
     let Some(mut book) = attempt.durable.try_book() else { return suspend };
     suspend.checkpoints = book.take_unsent();
-    suspend.checkpoints.extend(marks);
+    suspend.checkpoints.extend(made_at);
     let soonest = |until: &mut Option<Timestamp>, moment: Option<Timestamp>| {
         *until = (*until).into_iter().chain(moment).min();
     };

@@ -49,7 +49,7 @@ impl Ctx {
         digest: String,
     ) -> Result<(Op<'_>, Option<Json>), TaskError> {
         let spot = self.spot(name);
-        let Some(number) = self.with_book(|book| book.enter(&spot)) else {
+        let Some(number) = self.with_book(|book| book.begin(&spot)) else {
             let here = self.branch.as_deref().unwrap_or("the handler");
             let words = format!(
                 "two operations called {name:?} are open at once in {here}; give each parallel branch a context of its own \

@@ -84,7 +84,7 @@ impl WorkerBuilder {
 /// The task as if it were claimed: under a token that nobody has, so that no write could hold.
 fn claimed(task: Task) -> ClaimedTask {
     ClaimedTask {
-        keyed: false,
+        holds_slots: false,
         waited: None,
         keys: task.keys,
         id: task.id,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kinfolk_core::{Checkpoint, Json, Key, SignalName, StepKind, Taken, Timestamp};
+use kinfolk_core::{Checkpoint, Json, Key, SignalName, StepKind, TakenSignal, Timestamp};
 use serde::de::DeserializeOwned;
 
 use super::book::Wait;
@@ -35,9 +35,9 @@ impl Ctx {
         self.flush().await?;
         let (task, token) = (self.task(), self.token());
         match self.ask("take_signal", |store| store.take_signal(task, token, &op.key, &name)).await? {
-            Taken::Signal(signal) => return self.read_signal(&name, &signal).map(Some),
-            Taken::Stale => return Err(self.lost().await),
-            Taken::Nothing => {}
+            TakenSignal::Signal(signal) => return self.read_signal(&name, &signal).map(Some),
+            TakenSignal::Stale => return Err(self.lost().await),
+            TakenSignal::Nothing => {}
         }
         let (key, begun) = op.find_beside(&wait, StepKind::Wait)?;
         let until: Option<Timestamp> = match begun {

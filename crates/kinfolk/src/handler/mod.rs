@@ -112,11 +112,11 @@ pub trait Handler<M>: Clone + Send + Sync + 'static {
 /// The payload is the argument at this place.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct At<const PLACE: usize>;
+pub struct At<const INDEX: usize>;
 
 macro_rules! handler {
-    ($place:literal: $($before:ident)* ; $($after:ident)*) => {
-        impl<F, W, R, E, $($before,)* P, $($after,)*> Handler<(At<$place>, $($before,)* P, $($after,)*)> for F
+    ($index:literal: $($before:ident)* ; $($after:ident)*) => {
+        impl<F, W, R, E, $($before,)* P, $($after,)*> Handler<(At<$index>, $($before,)* P, $($after,)*)> for F
         where
             F: Fn($($before,)* P, $($after,)*) -> W + Clone + Send + Sync + 'static,
             W: Future<Output = Result<R, E>> + Send,
@@ -150,8 +150,8 @@ macro_rules! handler {
 
 /// For each place that the payload may have among these arguments.
 macro_rules! handlers {
-    ($($place:literal: $($before:ident)* ; $($after:ident)*,)+) => {
-        $(handler!($place: $($before)* ; $($after)*);)+
+    ($($index:literal: $($before:ident)* ; $($after:ident)*,)+) => {
+        $(handler!($index: $($before)* ; $($after)*);)+
     };
 }
 

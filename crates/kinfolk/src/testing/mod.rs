@@ -36,8 +36,8 @@
 
 mod by_hand;
 mod clock;
+mod cuttable_store;
 mod left;
-mod line;
 mod tree;
 
 use std::fmt;
@@ -52,8 +52,8 @@ use kinfolk_core::{
 use serde::de::DeserializeOwned;
 
 pub use self::clock::TestClock;
-pub use self::line::Crash;
-use self::line::{Commits, Line};
+pub use self::cuttable_store::Crash;
+use self::cuttable_store::{Commits, CuttableStore};
 use crate::kinfolk::Kinfolk;
 use crate::worker::{WorkerBuilder, WorkerHandle};
 
@@ -256,7 +256,7 @@ impl TestKit {
 
     async fn start(&self) -> Result<WorkerHandle, StoreError> {
         let (store, commits) = (Arc::clone(self.kinfolk.store()), Arc::clone(&self.commits));
-        let line = Kinfolk::new(Arc::new(Line { store, commits, cut: AtomicBool::new(false) }));
+        let line = Kinfolk::new(Arc::new(CuttableStore { store, commits, cut: AtomicBool::new(false) }));
         let worker = (self.configure)(line.worker().poll(POLL));
         let worker = if self.wakeups { worker } else { worker.deaf() };
         worker.start().await

@@ -15,8 +15,8 @@ use crate::made::Buffer;
 #[derive(Debug)]
 pub(crate) struct Attempt {
     pub(crate) task: ClaimedTask,
-    /// The lane it came from, by its place in [`super::state::Shared::lanes`].
-    pub(crate) lane: usize,
+    /// The share of a queue that it came from, by its index in [`super::state::Shared::shares`].
+    pub(crate) share: usize,
     pub(crate) calls: Calls,
     /// What its handler has made so far.
     pub(crate) made: Buffer,
@@ -28,9 +28,9 @@ pub(crate) struct Attempt {
 
 impl Attempt {
     /// An attempt that has not begun.
-    pub(crate) fn new(task: ClaimedTask, lane: usize) -> Self {
+    pub(crate) fn new(task: ClaimedTask, share: usize) -> Self {
         let (calls, made, durable) = (Calls::default(), Buffer::default(), Durable::default());
-        Self { task, lane, calls, made, durable, unbegun: AtomicBool::new(false) }
+        Self { task, share, calls, made, durable, unbegun: AtomicBool::new(false) }
     }
 }
 
@@ -106,7 +106,7 @@ impl Roster {
     }
 
     /// From now on this worker is known under this id.
-    pub(crate) fn enter(&self, worker: WorkerId) {
+    pub(crate) fn add(&self, worker: WorkerId) {
         self.entries().worker = Some(worker);
     }
 

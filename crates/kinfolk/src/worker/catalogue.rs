@@ -80,7 +80,7 @@ impl Catalogue {
     async fn run_once(&self) -> Result<(), StoreError> {
         let Some(source) = &self.shared.handlers.source else { return std::future::pending().await };
         if self.shared.commands.set_sourced(source.commands().await?) {
-            self.shared.heart.notify_one();
+            self.shared.heartbeat.notify_one();
             self.shared.wake_all();
         }
         Ok(())

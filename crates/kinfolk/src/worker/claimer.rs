@@ -1,10 +1,10 @@
-//! The claimer: takes tasks for all lanes and starts their runners.
+//! The claimer: takes tasks for all queues and starts their runners.
 //!
-//! Each lane has one claim call in flight, as wide as its free slots. After an answer that filled them all it waits until
+//! Each queue has one claim call in flight, as wide as its free permits. After an answer that filled them all it waits until
 //! half of them are free again, or a small part of a handler's usual time has passed, so that it claims in large batches
-//! and keeps no slot empty for long. A wide lane that is busy has a second call in flight: one connection alone can't
+//! and keeps no permit empty for long. A wide queue that is busy has a second call in flight: one connection alone can't
 //! bring as much as two can settle. A call whose answer was lost is repeated under the same token: what it took the
-//! first time comes back. Nothing is claimed without a slot for it, or for a command without a handler.
+//! first time comes back. Nothing is claimed without a permit for it, or for a command without a handler.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,21 +20,21 @@ use uuid::Uuid;
 
 use super::attempt::Attempt;
 use super::runner;
-use super::settler::Ended;
-use super::state::{Lane, Shared};
+use super::settler::EndedAttempt;
+use super::state::{QueueShare, Shared};
 use super::wake::Idle;
 use crate::backoff::Backoff;
 use crate::done::Verdict;
 
-/// How long a lane that just got all it asked for waits for more slots before it asks for fewer: a small part of what
+/// How long a queue that just got all it asked for waits for more permits before it asks for fewer: a small part of what
 /// its handlers take, within these bounds.
 const GATHER_MIN: Duration = Duration::from_millis(2);
 const GATHER_MAX: Duration = Duration::from_millis(50);
 const GATHER_PART: u32 = 20;
 
-/// Calls in flight at once, for a lane that just got all it asked for.
+/// Calls in flight at once, for a queue that just got all it asked for.
 const FLIGHTS_MAX: usize = 2;
-/// With this many free slots a call goes out beside another one.
+/// With this many free permits a call goes out beside another one.
 const SECOND_FLIGHT: usize = 200;
 
 /// Takes tasks and starts runners.
@@ -46,33 +46,33 @@ pub(crate) struct Claimer {
 
 impl Claimer {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        let capacity: usize = shared.lanes.iter().map(|lane| lane.slots.capacity()).sum();
+        let capacity: usize = shared.shares.iter().map(|share| share.permits.capacity()).sum();
         Self { backlog_max: capacity.saturating_mul(2).clamp(64, 2 * SETTLE_BATCH_MAX), shared }
     }
 
-    /// Claims for all lanes until the worker drains. A claim in flight by then is still answered, and given back.
+    /// Claims for all queues until the worker drains. A claim in flight by then is still answered, and given back.
     pub(crate) async fn run(self) {
-        join_all((0..self.shared.lanes.len()).map(|lane| self.run_lane(lane))).await;
+        join_all((0..self.shared.shares.len()).map(|share| self.run_share(share))).await;
     }
 
-    async fn run_lane(&self, lane: usize) {
+    async fn run_share(&self, share: usize) {
         let mut idle = Idle::new(&self.shared);
         let mut flights = FuturesUnordered::new();
         let mut busy = false;
         loop {
             let room = if busy { FLIGHTS_MAX } else { 1 };
-            let reserve = self.reserve(&self.shared.lanes[lane], busy, !flights.is_empty());
+            let reserve = self.reserve(&self.shared.shares[share], busy, !flights.is_empty());
             tokio::select! {
-                slots = reserve, if flights.len() < room => {
-                    flights.push(async move { (slots, self.run_once(lane, slots).await) });
+                permits = reserve, if flights.len() < room => {
+                    flights.push(async move { (permits, self.run_once(share, permits).await) });
                 }
-                Some((slots, claimed)) = flights.next(), if !flights.is_empty() => {
-                    busy = claimed.as_ref().is_some_and(|claimed| claimed.tasks == slots);
+                Some((permits, claimed)) = flights.next(), if !flights.is_empty() => {
+                    busy = claimed.as_ref().is_some_and(|claimed| claimed.tasks == permits);
                     if claimed.as_ref().is_some_and(|claimed| claimed.tasks > 0) {
                         idle.reset();
                     }
                     if !busy && flights.is_empty() {
-                        idle.wait(&self.shared.lanes[lane], claimed.and_then(|claimed| claimed.next_due)).await;
+                        idle.wait(&self.shared.shares[share], claimed.and_then(|claimed| claimed.next_due)).await;
                     }
                 }
                 () = self.shared.stops.drain.cancelled() => break,
@@ -81,20 +81,20 @@ impl Claimer {
         while flights.next().await.is_some() {}
     }
 
-    /// Waits for slots and takes as many as one claim can use; for one beside another only where there are many.
-    async fn reserve(&self, lane: &Lane, gather: bool, beside: bool) -> usize {
+    /// Waits for permits and takes as many as one claim can use; for one beside another only where there are many.
+    async fn reserve(&self, share: &QueueShare, gather: bool, beside: bool) -> usize {
         let shared = &self.shared;
         shared.inbox.wait_below(self.backlog_max).await;
-        let half = lane.slots.capacity().min(CLAIM_BATCH_MAX).div_ceil(2);
+        let half = share.permits.capacity().min(CLAIM_BATCH_MAX).div_ceil(2);
         if beside {
-            lane.slots.wait_free(half.max(SECOND_FLIGHT)).await;
+            share.permits.wait_free(half.max(SECOND_FLIGHT)).await;
         } else if gather {
-            let patience = (lane.pace() / GATHER_PART).clamp(GATHER_MIN, GATHER_MAX);
-            let _ = timeout(patience, lane.slots.wait_free(half)).await;
+            let patience = (share.pace() / GATHER_PART).clamp(GATHER_MIN, GATHER_MAX);
+            let _ = timeout(patience, share.permits.wait_free(half)).await;
         }
-        let mut free = lane.slots.wait_free(1).await.min(CLAIM_BATCH_MAX);
+        let mut free = share.permits.wait_free(1).await.min(CLAIM_BATCH_MAX);
         if let Some(total) = &shared.total {
-            // First in line for one slot, so that no lane can starve another; then whatever else is free.
+            // First in line for one permit, so that no queue can starve another; then whatever else is free.
             let Ok(first) = total.acquire().await else { return 0 };
             first.forget();
             let mut taken = 1;
@@ -111,36 +111,36 @@ impl Claimer {
             }
             free = taken;
         }
-        lane.slots.take(free);
+        share.permits.take(free);
         free
     }
 
-    /// One claim into these slots; gives back those it did not fill. `None` when nothing could be asked.
-    async fn run_once(&self, lane: usize, slots: usize) -> Option<Taken> {
-        let mut reserved = Reserved { shared: &self.shared, lane, slots };
+    /// One claim into these permits; gives back those it did not fill. `None` when nothing could be asked.
+    async fn run_once(&self, share: usize, permits: usize) -> Option<ClaimSummary> {
+        let mut reserved = Reserved { shared: &self.shared, share, permits };
         let look = self.shared.looks.newest.load(Ordering::SeqCst);
-        let (worker, claimed) = self.claim(&self.shared.lanes[lane], slots).await?;
+        let (worker, claimed) = self.claim(&self.shared.shares[share], permits).await?;
         let tasks = claimed.tasks.len();
         if tasks == 0 {
-            self.shared.lanes[lane].empty_at.fetch_max(look, Ordering::SeqCst);
-            self.shared.lanes[lane].suspects.store(false, Ordering::Relaxed);
+            self.shared.shares[share].empty_at.fetch_max(look, Ordering::SeqCst);
+            self.shared.shares[share].suspects.store(false, Ordering::Relaxed);
         } else {
             self.shared.looks.claimed.fetch_add(1, Ordering::SeqCst);
             self.shared.stirred.notify_one();
         }
-        reserved.slots -= tasks;
+        reserved.permits -= tasks;
         drop(reserved);
-        self.start(lane, worker, claimed.tasks);
+        self.start(share, worker, claimed.tasks);
         self.shared.looks.done.notify_waiters();
-        Some(Taken { tasks, next_due: claimed.next_due })
+        Some(ClaimSummary { tasks, next_due: claimed.next_due })
     }
 
-    async fn claim(&self, lane: &Lane, limit: usize) -> Option<(WorkerId, Claimed)> {
+    async fn claim(&self, share: &QueueShare, limit: usize) -> Option<(WorkerId, Claimed)> {
         let worker = self.shared.roster.worker()?;
         let mut claim = Claim {
             worker,
             token: Token(Uuid::new_v4()),
-            queue: lane.queue.clone(),
+            queue: share.queue.clone(),
             commands: self.shared.commands.now(),
             limit,
             repeated: false,
@@ -150,7 +150,7 @@ impl Claimer {
             match self.shared.store().claim(&claim).await {
                 Ok(claimed) => return Some((worker, claimed)),
                 Err(StoreError::LeaseLost { .. }) => {
-                    self.shared.heart.notify_one();
+                    self.shared.heartbeat.notify_one();
                     return None;
                 }
                 Err(fault) => self.shared.observer.trouble("claim", &fault),
@@ -168,48 +168,48 @@ impl Claimer {
     }
 
     /// Starts what was claimed; gives it back instead when the worker drains or has lost the lease it claimed under.
-    fn start(&self, lane: usize, worker: WorkerId, tasks: Vec<ClaimedTask>) {
+    fn start(&self, share: usize, worker: WorkerId, tasks: Vec<ClaimedTask>) {
         if tasks.is_empty() {
             return;
         }
-        let attempts: Vec<Arc<Attempt>> = tasks.into_iter().map(|task| Arc::new(Attempt::new(task, lane))).collect();
+        let attempts: Vec<Arc<Attempt>> = tasks.into_iter().map(|task| Arc::new(Attempt::new(task, share))).collect();
         self.shared.observer.running(attempts.len());
         let admitted = self.shared.roster.admit(worker, &attempts);
         if !admitted || self.shared.stops.drain.is_cancelled() {
             let count = attempts.len();
-            self.shared.inbox.push_all(attempts.into_iter().map(|attempt| Ended {
+            self.shared.inbox.push_all(attempts.into_iter().map(|attempt| EndedAttempt {
                 attempt,
                 verdict: Verdict::Settle(Outcome::Release),
                 made: None,
                 took: Duration::ZERO,
             }));
-            self.shared.give_back(lane, count);
+            self.shared.give_back(share, count);
             return;
         }
         for attempt in attempts {
             if let Some(waited) = attempt.task.waited {
-                self.shared.lanes[lane].sums.add(&attempt.task.command, |figures| figures.start(waited));
+                self.shared.shares[share].sums.add(&attempt.task.command, |figures| figures.start(waited));
             }
             tokio::spawn(runner::run(Arc::clone(&self.shared), attempt));
         }
     }
 }
 
-/// Slots that a claim was asked for and has not filled: given back with it, however it ends.
+/// Permits that a claim was asked for and has not filled: given back with it, however it ends.
 struct Reserved<'a> {
     shared: &'a Shared,
-    lane: usize,
-    slots: usize,
+    share: usize,
+    permits: usize,
 }
 
 impl Drop for Reserved<'_> {
     fn drop(&mut self) {
-        self.shared.give_back(self.lane, self.slots);
+        self.shared.give_back(self.share, self.permits);
     }
 }
 
 /// What a claim brought.
-struct Taken {
+struct ClaimSummary {
     tasks: usize,
     next_due: Option<kinfolk_core::Timestamp>,
 }

@@ -20,10 +20,10 @@ use tracing::error;
 use super::attempt::Call;
 use super::catalogue::Catalogue;
 use super::claimer::Claimer;
-use super::heart::Heart;
-use super::lookout::{self, Lookout};
-use super::noter::{self, Noter};
+use super::heartbeat::HeartbeatLoop;
+use super::minute_recorder::{self, MinuteRecorder};
 use super::pruner::Pruner;
+use super::queue_watch::{self, QueueWatch};
 use super::recorder::Recorder;
 use super::recoverer::Recoverer;
 use super::scheduler::Scheduler;
@@ -49,8 +49,8 @@ pub struct WorkerHandle {
 }
 
 impl WorkerHandle {
-    pub(crate) fn start(shared: Arc<Shared>, heart: Heart) -> Self {
-        let services = Services::start(&shared, heart);
+    pub(crate) fn start(shared: Arc<Shared>, heartbeat: HeartbeatLoop) -> Self {
+        let services = Services::start(&shared, heartbeat);
         let (told, ended) = watch::channel(None);
         let watched = Arc::clone(&shared);
         tokio::spawn(async move {
@@ -146,14 +146,14 @@ struct Services {
 }
 
 impl Services {
-    fn start(shared: &Arc<Shared>, heart: Heart) -> Self {
+    fn start(shared: &Arc<Shared>, heartbeat: HeartbeatLoop) -> Self {
         let mut others = vec![
             until_end(shared, Settler::new(Arc::clone(shared)).run()),
             until_end(shared, Recorder::new(Arc::clone(shared)).run()),
-            until_end(shared, heart.run()),
+            until_end(shared, heartbeat.run()),
             until_end(shared, Waker::new(Arc::clone(shared)).run()),
-            until_end(shared, Lookout::new(Arc::clone(shared)).run()),
-            until_end(shared, Noter::new(Arc::clone(shared)).run()),
+            until_end(shared, QueueWatch::new(Arc::clone(shared)).run()),
+            until_end(shared, MinuteRecorder::new(Arc::clone(shared)).run()),
         ];
         if shared.handlers.source.is_some() {
             others.push(until_end(shared, Catalogue::new(Arc::clone(shared)).run()));
@@ -204,9 +204,9 @@ async fn shut_down(shared: &Shared, mut services: Services) -> Result<(), StoreE
     }
     if shared.has_statuses.load(Ordering::Relaxed) {
         // What was settled last: nobody else may look for a long time.
-        let _ = timeout(LAST_CALLS, lookout::refresh(shared)).await;
+        let _ = timeout(LAST_CALLS, queue_watch::refresh(shared)).await;
     }
-    noter::note_rest(shared).await;
+    minute_recorder::record_rest(shared).await;
     let Some(worker) = shared.roster.worker() else { return Ok(()) };
     let left = timeout(LAST_CALLS, leave(shared, worker)).await;
     shared.observer.emit(&Event::WorkerStopped { worker });

@@ -2,7 +2,7 @@
 //!
 //! One worker is a handful of services around shared state, each in its own file and of the same shape (`run` for good,
 //! until the worker ends it; `run_once` for one step): the [`claimer`], a [`runner`] for each attempt, the [`settler`], the
-//! [`recorder`], the [`heart`], the [`wake`]-ups, the [`catalogue`] of commands, the [`lookout`], the [`noter`], and for maintenance the [`recoverer`], the
+//! [`recorder`], the [`heartbeat`], the [`wake`]-ups, the [`catalogue`] of commands, the [`queue_watch`], the [`minute_recorder`], and for maintenance the [`recoverer`], the
 //! [`sweeper`], the [`scheduler`] and the [`pruner`].
 
 pub(crate) mod attempt;
@@ -10,16 +10,16 @@ mod builder;
 mod catalogue;
 mod claimer;
 mod handle;
-mod heart;
-mod lookout;
-mod noter;
+mod heartbeat;
+mod minute_recorder;
+mod permits;
 mod pruner;
+mod queue_watch;
 mod recorder;
 mod recoverer;
 pub(crate) mod runner;
 mod scheduler;
 pub(crate) mod settler;
-mod slots;
 pub(crate) mod state;
 mod sweeper;
 mod wake;
@@ -35,10 +35,10 @@ use tokio::time::Instant;
 
 use self::catalogue::Commands;
 pub use self::handle::WorkerHandle;
-use self::heart::Heart;
+use self::heartbeat::HeartbeatLoop;
 use self::recorder::Records;
 use self::settler::Inbox;
-use self::state::{Lane, Looks, Options, Shared, Stops};
+use self::state::{Looks, Options, QueueShare, Shared, Stops};
 use crate::handler::Handlers;
 use crate::kinfolk::Kinfolk;
 use crate::observe::Observer;
@@ -149,10 +149,10 @@ impl WorkerBuilder {
             let _ = shared.store().leave(spec.id).await;
             return Err(fault);
         }
-        shared.roster.enter(spec.id);
+        shared.roster.add(spec.id);
         shared.observer.emit(&Event::WorkerStarted { worker: spec.id });
-        let heart = Heart::new(Arc::clone(&shared), registered);
-        Ok(WorkerHandle::start(shared, heart))
+        let heartbeat = HeartbeatLoop::new(Arc::clone(&shared), registered);
+        Ok(WorkerHandle::start(shared, heartbeat))
     }
 
     async fn prepared(self) -> Result<Shared, StoreError> {
@@ -219,7 +219,7 @@ fn shared(
         options,
         commands: Commands::new(handlers.commands(), sourced),
         handlers,
-        lanes: queues.into_iter().map(|(queue, capacity)| Lane::new(queue, capacity)).collect(),
+        shares: queues.into_iter().map(|(queue, capacity)| QueueShare::new(queue, capacity)).collect(),
         total: capacity.filter(|total| *total < sum).map(Semaphore::new),
         roster: attempt::Roster::default(),
         inbox: Inbox::default(),
@@ -227,8 +227,8 @@ fn shared(
         observer,
         stops: Stops::default(),
         looks: Looks::default(),
-        notes: tokio::sync::Mutex::default(),
-        heart: Notify::new(),
+        minute_records: tokio::sync::Mutex::default(),
+        heartbeat: Notify::new(),
         renamed: Notify::new(),
         recover: Notify::new(),
         stirred: Notify::new(),

@@ -29,7 +29,7 @@ impl Recoverer {
             let more = match self.run_once().await {
                 Ok(more) => more,
                 Err(StoreError::LeaseLost { .. }) => {
-                    self.shared.heart.notify_one();
+                    self.shared.heartbeat.notify_one();
                     false
                 }
                 Err(fault) => {
@@ -58,8 +58,8 @@ impl Recoverer {
                 poisoned: did.poisoned,
                 cancelled: did.cancelled,
             });
-            for lane in &self.shared.lanes {
-                lane.suspects.store(true, Ordering::Relaxed);
+            for share in &self.shared.shares {
+                share.suspects.store(true, Ordering::Relaxed);
             }
             self.shared.wake_all();
         }

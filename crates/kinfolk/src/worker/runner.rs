@@ -4,7 +4,7 @@
 //! calls: a cancellation gives the handler the grace to end by itself, a stop or a lost lease drops it at once. A panic
 //! is a failure like any other. A handler that is pending, waits for something durable and has nothing in flight is
 //! dropped, and its task is suspended. One that has recorded something before gets its history first. Whatever happens,
-//! the slot is given back and the settler is told.
+//! the permit is given back and the settler is told.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -20,19 +20,19 @@ use tokio::time::{Instant, sleep_until};
 use tracing::Instrument;
 
 use super::attempt::{Attempt, Call};
-use super::settler::Ended;
+use super::settler::EndedAttempt;
 use super::state::Shared;
 use crate::ctx::Ctx;
 use crate::done::Verdict;
-use crate::durable::book::parked;
+use crate::durable::book::suspended;
 use crate::layer;
 use crate::task_error::TaskError;
 
 /// Runs one attempt and hands its end to the settler.
 pub(crate) async fn run(shared: Arc<Shared>, attempt: Arc<Attempt>) {
-    let span = shared.observer.span(&attempt, &shared.lanes[attempt.lane].queue);
+    let span = shared.observer.span(&attempt, &shared.shares[attempt.share].queue);
     let mut report = Report { shared, attempt, began: Instant::now(), verdict: None };
-    report.shared.observer.started(&report.attempt, &report.shared.lanes[report.attempt.lane].queue);
+    report.shared.observer.started(&report.attempt, &report.shared.shares[report.attempt.share].queue);
     point("handler.before");
     let ended = drive(&report.shared, &report.attempt).instrument(span.clone()).await;
     report.shared.observer.close(&span, report.began.elapsed(), ended.as_ref().err());
@@ -70,7 +70,7 @@ pub(crate) async fn drive(shared: &Arc<Shared>, attempt: &Arc<Attempt>) -> Resul
     let mut work = poll_fn(move |cx| match work.as_mut().poll(cx) {
         Poll::Ready(Ok(ended)) => Poll::Ready(ended.map(Verdict::from)),
         Poll::Ready(Err(panic)) => Poll::Ready(Err(panicked(&*panic))),
-        Poll::Pending => attempt.durable.poll_parked(&mut seen, cx).map(|()| parked(attempt)),
+        Poll::Pending => attempt.durable.poll_suspended(&mut seen, cx).map(|()| suspended(attempt)),
     });
     // Most short handlers are through at once: then nothing else has to be set up, and they need not carry room for it.
     match poll!(&mut work) {
@@ -141,7 +141,7 @@ pub(crate) fn panicked(panic: &(dyn Any + Send)) -> TaskError {
 }
 
 /// Reports the end of an attempt when it is dropped, so that even a handler that panics while it is being dropped is
-/// settled and gives its slot back.
+/// settled and gives its permit back.
 struct Report {
     shared: Arc<Shared>,
     attempt: Arc<Attempt>,
@@ -155,9 +155,9 @@ impl Drop for Report {
         let verdict = self.verdict.take().unwrap_or_else(dropped);
         // Only work that is done leaves something behind.
         let made = self.attempt.made.close().filter(|_| matches!(verdict, Verdict::Settle(Outcome::Done(_))));
-        let ended = Ended { attempt: Arc::clone(&self.attempt), verdict, made, took: self.began.elapsed() };
+        let ended = EndedAttempt { attempt: Arc::clone(&self.attempt), verdict, made, took: self.began.elapsed() };
         // In this order: an attempt is always seen as running or as not yet recorded, never as neither.
         self.shared.inbox.push(ended);
-        self.shared.give_back(self.attempt.lane, 1);
+        self.shared.give_back(self.attempt.share, 1);
     }
 }

@@ -19,7 +19,7 @@ use kinfolk_core::{Advice, Made, Outcome, Settle, Settled, State, StoreError, Su
 use tokio::sync::Notify;
 
 use super::attempt::Attempt;
-use super::state::{Lane, Shared};
+use super::state::{QueueShare, Shared};
 use crate::backoff::Backoff;
 use crate::done::{Verdict, unrecordable};
 
@@ -36,7 +36,7 @@ const LAST_TRIES: u32 = 5;
 
 /// An attempt that has ended.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct EndedAttempt {
     pub(crate) attempt: Arc<Attempt>,
     pub(crate) verdict: Verdict,
     /// What its handler made; only if it is done.
@@ -44,7 +44,7 @@ pub(crate) struct Ended {
     pub(crate) took: Duration,
 }
 
-impl Ended {
+impl EndedAttempt {
     /// Rows beside its own.
     fn made(&self) -> usize {
         match &self.verdict {
@@ -66,8 +66,8 @@ pub(crate) struct Inbox {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    light: Vec<Ended>,
-    heavy: VecDeque<Ended>,
+    light: Vec<EndedAttempt>,
+    heavy: VecDeque<EndedAttempt>,
 }
 
 impl Inbox {
@@ -75,11 +75,11 @@ impl Inbox {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn push(&self, ended: Ended) {
+    pub(crate) fn push(&self, ended: EndedAttempt) {
         self.push_all(std::iter::once(ended));
     }
 
-    pub(crate) fn push_all(&self, ended: impl ExactSizeIterator<Item = Ended>) {
+    pub(crate) fn push_all(&self, ended: impl ExactSizeIterator<Item = EndedAttempt>) {
         self.backlog.fetch_add(ended.len(), Ordering::SeqCst);
         let first = {
             let mut waiting = self.waiting();
@@ -103,7 +103,7 @@ impl Inbox {
     }
 
     /// The oldest ones, as many as one call takes: what they made is counted along.
-    fn take(&self) -> Vec<Ended> {
+    fn take(&self) -> Vec<EndedAttempt> {
         let light = &mut self.waiting().light;
         let mut rows = 0;
         let fits = light.iter().take_while(|ended| {
@@ -120,7 +120,7 @@ impl Inbox {
     }
 
     /// The oldest one that goes out in a call of its own.
-    fn take_heavy(&self) -> Option<Ended> {
+    fn take_heavy(&self) -> Option<EndedAttempt> {
         self.waiting().heavy.pop_front()
     }
 
@@ -193,13 +193,13 @@ impl Settler {
     }
 
     /// Records one batch and reports what became of it.
-    async fn run_once(&self, batch: Vec<Ended>) {
+    async fn run_once(&self, batch: Vec<EndedAttempt>) {
         let count = batch.len();
         let mut settles = Vec::with_capacity(count);
         let mut attempts = Vec::with_capacity(count);
         let mut over: Vec<Arc<Attempt>> = Vec::new();
-        let mut parked = Parked::default();
-        for Ended { attempt, verdict, made, took } in batch {
+        let mut suspending = Suspending::default();
+        for EndedAttempt { attempt, verdict, made, took } in batch {
             match verdict {
                 Verdict::Settle(outcome) => {
                     let settle = Settle { made, ..Settle::new(attempt.task.id, attempt.task.token, outcome) };
@@ -207,7 +207,7 @@ impl Settler {
                     attempts.push(Settling { attempt, took });
                 }
                 Verdict::Suspend(suspend) => match suspend.check() {
-                    Ok(()) => parked.push(*suspend, Settling { attempt, took }),
+                    Ok(()) => suspending.push(*suspend, Settling { attempt, took }),
                     Err(fault) => {
                         let outcome = unrecordable(&fault.to_string());
                         settles.push(Settle::new(attempt.task.id, attempt.task.token, outcome));
@@ -215,9 +215,9 @@ impl Settler {
                     }
                 },
                 Verdict::Committed(state) => {
-                    let lane = &self.shared.lanes[attempt.lane];
-                    self.shared.observer.committed(&attempt, &lane.queue, took, state);
-                    lane.sums.add(&attempt.task.command, |figures| figures.end(state, took));
+                    let share = &self.shared.shares[attempt.share];
+                    self.shared.observer.committed(&attempt, &share.queue, took, state);
+                    share.sums.add(&attempt.task.command, |figures| figures.end(state, took));
                     if state == State::Waiting {
                         self.shared.wake_made();
                     }
@@ -225,10 +225,10 @@ impl Settler {
                     over.push(attempt);
                 }
                 Verdict::Suspended => {
-                    let lane = &self.shared.lanes[attempt.lane];
+                    let share = &self.shared.shares[attempt.share];
                     let answer = Settled::Recorded(State::Waiting);
-                    self.shared.observer.suspended(&attempt, &lane.queue, took, answer);
-                    lane.sums.add(&attempt.task.command, |figures| figures.suspended += 1);
+                    self.shared.observer.suspended(&attempt, &share.queue, took, answer);
+                    share.sums.add(&attempt.task.command, |figures| figures.suspended += 1);
                     self.shared.wake_made();
                     self.freed(&attempt);
                     over.push(attempt);
@@ -236,16 +236,16 @@ impl Settler {
                 Verdict::Dropped => over.push(attempt),
             }
         }
-        match (settles.is_empty(), parked.suspends.is_empty()) {
+        match (settles.is_empty(), suspending.suspends.is_empty()) {
             (true, true) => {}
             (false, true) => self.settle(&mut settles, &attempts).await,
-            (true, false) => self.suspend(&parked.suspends, &parked.attempts).await,
+            (true, false) => self.suspend(&suspending.suspends, &suspending.attempts).await,
             (false, false) => {
-                let suspended = self.suspend(&parked.suspends, &parked.attempts);
+                let suspended = self.suspend(&suspending.suspends, &suspending.attempts);
                 tokio::join!(self.settle(&mut settles, &attempts), suspended);
             }
         }
-        let ended = attempts.iter().chain(&parked.attempts).map(|settling| &*settling.attempt);
+        let ended = attempts.iter().chain(&suspending.attempts).map(|settling| &*settling.attempt);
         let ended = ended.chain(over.iter().map(|attempt| &**attempt));
         self.shared.roster.forget(ended);
         self.shared.observer.ended_running(count);
@@ -324,16 +324,16 @@ impl Settler {
 
     fn report_suspended(&self, suspends: &[Suspend], attempts: &[Settling], answers: &[Settled]) {
         for ((suspend, settling), answer) in suspends.iter().zip(attempts).zip(answers) {
-            let lane = &self.shared.lanes[settling.attempt.lane];
-            self.shared.observer.suspended(&settling.attempt, &lane.queue, settling.took, *answer);
+            let share = &self.shared.shares[settling.attempt.share];
+            self.shared.observer.suspended(&settling.attempt, &share.queue, settling.took, *answer);
             if *answer != Settled::Stale {
-                lane.sums.add(&settling.attempt.task.command, |figures| figures.suspended += 1);
+                share.sums.add(&settling.attempt.task.command, |figures| figures.suspended += 1);
             }
-            lane.took(settling.took);
+            share.took(settling.took);
             if suspend.iter().next().is_some() {
                 self.shared.wake_made();
             } else if matches!(answer, Settled::Recorded(State::Pending) | Settled::Repeated(State::Pending)) {
-                lane.wake.notify_one();
+                share.wake.notify_one();
             }
             self.freed(&settling.attempt);
         }
@@ -341,15 +341,15 @@ impl Settler {
 
     fn report(&self, settles: &[Settle], attempts: &[Settling], answers: &[Settled]) {
         for ((settle, settling), answer) in settles.iter().zip(attempts).zip(answers) {
-            let lane = &self.shared.lanes[settling.attempt.lane];
-            self.shared.observer.settled(&settling.attempt, &lane.queue, settling.took, &settle.outcome, *answer);
-            sum_up(lane, settling, &settle.outcome, *answer);
-            lane.took(settling.took);
+            let share = &self.shared.shares[settling.attempt.share];
+            self.shared.observer.settled(&settling.attempt, &share.queue, settling.took, &settle.outcome, *answer);
+            sum_up(share, settling, &settle.outcome, *answer);
+            share.took(settling.took);
             // What goes back to pending may be claimable at once; so may the next suspect when one has ended.
             if settle.made.is_some() {
                 self.shared.wake_made();
-            } else if lane.suspects.load(Ordering::Relaxed) || matches!(answer, Settled::Recorded(State::Pending)) {
-                lane.wake.notify_one();
+            } else if share.suspects.load(Ordering::Relaxed) || matches!(answer, Settled::Recorded(State::Pending)) {
+                share.wake.notify_one();
             }
             self.freed(&settling.attempt);
         }
@@ -357,8 +357,8 @@ impl Settler {
 
     /// An attempt that held slots is recorded: what waited for them on its queue may start now.
     fn freed(&self, attempt: &Attempt) {
-        if attempt.task.keyed {
-            self.shared.lanes[attempt.lane].wake.notify_one();
+        if attempt.task.holds_slots {
+            self.shared.shares[attempt.share].wake.notify_one();
         }
     }
 }
@@ -370,22 +370,22 @@ struct Settling {
 }
 
 /// Counts an attempt that has ended for the figures by the minute. A snoozed or released one has not: it goes on later.
-fn sum_up(lane: &Lane, settling: &Settling, outcome: &Outcome, answer: Settled) {
+fn sum_up(share: &QueueShare, settling: &Settling, outcome: &Outcome, answer: Settled) {
     let (Settled::Recorded(state) | Settled::Repeated(state)) = answer else { return };
     if state == State::Pending && !matches!(outcome, Outcome::Failed { .. } | Outcome::Done(_)) {
         return;
     }
-    lane.sums.add(&settling.attempt.task.command, |figures| figures.end(state, settling.took));
+    share.sums.add(&settling.attempt.task.command, |figures| figures.end(state, settling.took));
 }
 
 /// Attempts that are to be suspended.
 #[derive(Default)]
-struct Parked {
+struct Suspending {
     suspends: Vec<Suspend>,
     attempts: Vec<Settling>,
 }
 
-impl Parked {
+impl Suspending {
     fn push(&mut self, suspend: Suspend, settling: Settling) {
         self.suspends.push(suspend);
         self.attempts.push(settling);
@@ -412,10 +412,10 @@ mod tests {
     use kinfolk_core::{ClaimedTask, Json, Keys, NewTask, TaskId, Token};
     use uuid::Uuid;
 
-    fn ended(id: i32, children: usize) -> Ended {
+    fn ended(id: i32, children: usize) -> EndedAttempt {
         let id = i64::from(id);
         let task = ClaimedTask {
-            keyed: false,
+            holds_slots: false,
             waited: None,
             keys: Keys::new(),
             steps: 0,
@@ -433,7 +433,7 @@ mod tests {
         };
         let child = NewTask::new("work".parse().unwrap(), Json::null());
         let made = Made { children: vec![child; children], ..Made::default() };
-        Ended {
+        EndedAttempt {
             attempt: Arc::new(Attempt::new(task, 0)),
             verdict: Verdict::Settle(Outcome::Done(None)),
             made: (children > 0).then(|| Box::new(made)),

@@ -11,10 +11,10 @@ use uuid::Uuid;
 
 use super::attempt::Roster;
 use super::catalogue::Commands;
-use super::noter::{Notes, Sums};
+use super::minute_recorder::{MinuteRecords, Sums};
+use super::permits::Permits;
 use super::recorder::Records;
 use super::settler::Inbox;
-use super::slots::Slots;
 use crate::handler::Handlers;
 use crate::kinfolk::Kinfolk;
 use crate::observe::Observer;
@@ -30,7 +30,7 @@ pub(crate) struct Options {
     pub(crate) grace: Duration,
     pub(crate) stop_grace: Duration,
     pub(crate) maintenance: bool,
-    /// Whether idle lanes listen for wake-ups; always, except in tests of the polling behind them.
+    /// Whether wake-ups of idle queues are listened for; always, except in tests of the polling behind them.
     pub(crate) wakeups: bool,
 }
 
@@ -40,8 +40,8 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) handlers: Handlers,
     pub(crate) commands: Commands,
-    pub(crate) lanes: Vec<Lane>,
-    /// The slots of all lanes together, where they are fewer than the sum.
+    pub(crate) shares: Vec<QueueShare>,
+    /// The permits of all queues together, where they are fewer than the sum.
     pub(crate) total: Option<Semaphore>,
     pub(crate) roster: Roster,
     pub(crate) inbox: Inbox,
@@ -50,9 +50,9 @@ pub(crate) struct Shared {
     pub(crate) stops: Stops,
     pub(crate) looks: Looks,
     /// What was done and is about to be noted.
-    pub(crate) notes: tokio::sync::Mutex<Notes>,
+    pub(crate) minute_records: tokio::sync::Mutex<MinuteRecords>,
     /// Heartbeat now: a cancellation may have come, or the lease may be lost.
-    pub(crate) heart: Notify,
+    pub(crate) heartbeat: Notify,
     /// The lease was lost, and the worker is or will be known under another id.
     pub(crate) renamed: Notify,
     /// Tasks were claimed or settled, so a status may have turned.
@@ -67,11 +67,11 @@ pub(crate) struct Shared {
     pub(crate) recover: Notify,
 }
 
-/// One queue this worker claims from.
+/// One queue this worker claims from, and how many of its tasks it runs at once.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct QueueShare {
     pub(crate) queue: QueueName,
-    pub(crate) slots: Slots,
+    pub(crate) permits: Permits,
     /// There may be something to claim.
     pub(crate) wake: Notify,
     /// The newest look (see [`Looks`]) that found nothing to claim here.
@@ -80,7 +80,7 @@ pub(crate) struct Lane {
     pub(crate) suspects: AtomicBool,
     /// The queue has limits, so that the end of a task may be what another one waits for.
     pub(crate) limited: AtomicBool,
-    /// What was done here and is not noted yet.
+    /// What was done here and is not recorded yet.
     pub(crate) sums: Sums,
     /// How long handlers have taken lately, in microseconds.
     pace: AtomicU64,
@@ -105,11 +105,11 @@ pub(crate) struct Looks {
     pub(crate) done: Notify,
 }
 
-impl Lane {
+impl QueueShare {
     pub(crate) fn new(queue: QueueName, capacity: usize) -> Self {
         Self {
             queue,
-            slots: Slots::new(capacity),
+            permits: Permits::new(capacity),
             wake: Notify::new(),
             empty_at: AtomicU64::new(0),
             suspects: AtomicBool::new(false),
@@ -148,7 +148,7 @@ impl Shared {
             id,
             name: self.options.name.clone(),
             version: self.options.version.clone(),
-            queues: self.lanes.iter().map(|lane| lane.queue.clone()).collect(),
+            queues: self.shares.iter().map(|share| share.queue.clone()).collect(),
             commands: self.commands.now(),
             lease: self.options.lease,
         }
@@ -163,8 +163,8 @@ impl Shared {
     }
 
     pub(crate) fn wake_all(&self) {
-        for lane in &self.lanes {
-            lane.wake.notify_one();
+        for share in &self.shares {
+            share.wake.notify_one();
         }
     }
 
@@ -178,33 +178,33 @@ impl Shared {
 
     /// Something has ended: on queues with limits there may be room for something else.
     pub(crate) fn wake_limited(&self) {
-        for lane in self.lanes.iter().filter(|lane| lane.limited.load(Ordering::Relaxed)) {
-            lane.wake.notify_one();
+        for share in self.shares.iter().filter(|share| share.limited.load(Ordering::Relaxed)) {
+            share.wake.notify_one();
         }
     }
 
     pub(crate) fn wake_queue(&self, queue: &QueueName) {
-        if let Some(lane) = self.lanes.iter().find(|lane| lane.queue == *queue) {
-            lane.wake.notify_one();
+        if let Some(share) = self.shares.iter().find(|share| share.queue == *queue) {
+            share.wake.notify_one();
         }
     }
 
-    /// An attempt has ended in this lane, or claimed tasks were fewer than reserved.
-    pub(crate) fn give_back(&self, lane: usize, slots: usize) {
-        self.lanes[lane].slots.give_back(slots);
+    /// An attempt has ended in this share, or claimed tasks were fewer than reserved.
+    pub(crate) fn give_back(&self, share: usize, permits: usize) {
+        self.shares[share].permits.give_back(permits);
         if let Some(total) = &self.total {
-            total.add_permits(slots);
+            total.add_permits(permits);
         }
     }
 
     pub(crate) fn running(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.slots.used()).sum()
+        self.shares.iter().map(|share| share.permits.used()).sum()
     }
 
     /// Waits until no handler runs.
     pub(crate) async fn wait_no_handler(&self) {
-        for lane in &self.lanes {
-            lane.slots.wait_empty().await;
+        for share in &self.shares {
+            share.permits.wait_empty().await;
         }
     }
 
@@ -224,14 +224,14 @@ impl Shared {
         }
     }
 
-    /// Waits until every lane was found empty at this look or a later one, or something was claimed.
+    /// Waits until every queue was found empty at this look or a later one, or something was claimed.
     async fn looked_everywhere(&self, look: u64) {
         let claimed = self.looks.claimed.load(Ordering::SeqCst);
         loop {
             let done = self.looks.done.notified();
             tokio::pin!(done);
             done.as_mut().enable();
-            let all = self.lanes.iter().all(|lane| lane.empty_at.load(Ordering::SeqCst) >= look);
+            let all = self.shares.iter().all(|share| share.empty_at.load(Ordering::SeqCst) >= look);
             if all || self.looks.claimed.load(Ordering::SeqCst) != claimed || self.stops.end.is_cancelled() {
                 return;
             }

@@ -1,6 +1,6 @@
 //! When a worker looks again: wake-ups from the store, and a poll behind them that backs off.
 //!
-//! A wake-up may be lost, so it only ever shortens a pause. A lane that found nothing looks again after 25 ms, 100 ms,
+//! A wake-up may be lost, so it only ever shortens a pause. A queue that gave nothing is looked at again after 25 ms, 100 ms,
 //! 400 ms and so on up to the poll interval, and not before 400 ms while wake-ups arrive; or when the earliest task it knows of becomes
 //! due; or when it is woken.
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 use kinfolk_core::{Timestamp, Wake};
 use tokio::time::Instant;
 
-use super::state::{Lane, Shared};
+use super::state::{QueueShare, Shared};
 use crate::backoff::Backoff;
 
 const FIRST_POLL: Duration = Duration::from_millis(25);
@@ -21,7 +21,7 @@ const POLL_WHEN_TOLD: Duration = Duration::from_millis(400);
 /// How long a reading of the store's clock is carried on by our own.
 const CLOCK_FRESH: Duration = Duration::from_secs(1);
 
-/// The pauses of one lane.
+/// The pauses of one queue.
 pub(crate) struct Idle<'a> {
     shared: &'a Shared,
     poll: Backoff,
@@ -39,8 +39,8 @@ impl<'a> Idle<'a> {
         self.poll.reset();
     }
 
-    /// Waits until the lane should look again.
-    pub(crate) async fn wait(&mut self, lane: &Lane, next_due: Option<Timestamp>) {
+    /// Waits until the queue should be looked at again.
+    pub(crate) async fn wait(&mut self, share: &QueueShare, next_due: Option<Timestamp>) {
         let mut pause = self.poll.pause(POLL_FACTOR);
         if self.shared.is_told.load(Ordering::Relaxed) {
             pause = pause.max(POLL_WHEN_TOLD.min(self.shared.options.poll));
@@ -52,7 +52,7 @@ impl<'a> Idle<'a> {
             pause = pause.min(due.since(now) + Duration::from_millis(1));
         }
         tokio::select! {
-            () = lane.wake.notified(), if self.shared.options.wakeups => {}
+            () = share.wake.notified(), if self.shared.options.wakeups => {}
             () = tokio::time::sleep(pause) => {}
             () = self.shared.stops.drain.cancelled() => {}
         }
@@ -96,7 +96,7 @@ impl Waker {
     /// wake-ups to give.
     async fn run_once(&self) -> Option<bool> {
         let Some(worker) = self.shared.roster.worker() else { return Some(false) };
-        let queues: Vec<_> = self.shared.lanes.iter().map(|lane| lane.queue.clone()).collect();
+        let queues: Vec<_> = self.shared.shares.iter().map(|share| share.queue.clone()).collect();
         let mut source = match self.shared.store().wakes(worker, &queues).await {
             Ok(source) => source?,
             Err(fault) => {
@@ -120,10 +120,10 @@ impl Waker {
     fn pass_on(&self, wake: Wake) {
         match wake {
             Wake::Queue(queue) => self.shared.wake_queue(&queue),
-            Wake::Cancel => self.shared.heart.notify_one(),
+            Wake::Cancel => self.shared.heartbeat.notify_one(),
             Wake::All => {
                 self.shared.wake_all();
-                self.shared.heart.notify_one();
+                self.shared.heartbeat.notify_one();
                 self.shared.recover.notify_one();
             }
         }

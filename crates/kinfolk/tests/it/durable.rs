@@ -91,7 +91,7 @@ async fn a_sleeping_task_holds_no_worker_and_goes_on_in_time(lab: &Lab) {
     let late = lab.kinfolk.enqueue("parent", &3_600_000).await.unwrap().id().unwrap();
     let asleep = lab.in_state(late, State::Waiting).await;
     assert_eq!((asleep.worker, asleep.attempt), (None, 0), "a suspension costs no attempt");
-    assert_eq!(lab.ended(lab.enqueue("noop").await).await.state, State::Completed, "the only slot is free");
+    assert_eq!(lab.ended(lab.enqueue("noop").await).await.state, State::Completed, "the only permit is free");
     assert_eq!(lab.ended(soon).await.state, State::Completed);
     lab.kinfolk.cancel(late).await.unwrap();
     assert_eq!(lab.ended(late).await.state, State::Cancelled);

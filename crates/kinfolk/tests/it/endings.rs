@@ -128,7 +128,7 @@ async fn a_panic_is_an_error_like_any_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_handler_that_panics_while_it_is_dropped_gives_its_slot_back() {
+async fn a_handler_that_panics_while_it_is_dropped_gives_its_permit_back() {
     struct Bomb;
     impl Drop for Bomb {
         fn drop(&mut self) {

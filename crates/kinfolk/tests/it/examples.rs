@@ -138,11 +138,11 @@ async fn the_statistics_office_reports_from_its_batches() {
 #[tokio::test]
 async fn the_statistics_office_goes_on_where_it_was_killed() {
     let folder = tempfile::tempdir().unwrap();
-    for mark in ["batch 4 of 20", "batch 17 of 20", "flushed"] {
+    for beginning in ["batch 4 of 20", "batch 17 of 20", "flushed"] {
         let mut program =
             Command::new(example("statistics")).arg(folder.path()).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(program.stdout.take().unwrap()).lines().map(Result::unwrap);
-        lines.by_ref().any(|line| line.starts_with(mark));
+        lines.by_ref().any(|line| line.starts_with(beginning));
         program.kill().unwrap();
         program.wait().unwrap();
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use kinfolk::core::store::Answer;
-use kinfolk::core::{Claim, Claimed, Settle, Settled, hand_on};
+use kinfolk::core::{Claim, Claimed, Settle, Settled, forward};
 use kinfolk::{Error, Kinfolk, Store};
 
 use crate::lab::within;
@@ -89,7 +89,7 @@ impl Looks {
     }
 }
 
-hand_on!(Flaky {
+forward!(Flaky {
     async fn claim(&self, claim: &Claim) -> Answer<Claimed> {
         self.pass("claim", self.inner.claim(claim)).await
     }

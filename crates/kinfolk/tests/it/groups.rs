@@ -123,8 +123,8 @@ async fn a_task_starts_when_all_its_keys_have_room(lab: &Lab) {
     let second = enqueue(lab, "acme", "msg-2").await;
     let same = enqueue(lab, "beta", "msg-1").await;
     let free = lab.kinfolk.enqueue("process-message", &["acme"]).key("tenant", "acme").await.unwrap().id().unwrap();
-    let unkeyed = lab.kinfolk.enqueue("process-message", &Vec::<String>::new()).await.unwrap().id().unwrap();
-    for id in [first, second, free, unkeyed] {
+    let without_keys = lab.kinfolk.enqueue("process-message", &Vec::<String>::new()).await.unwrap().id().unwrap();
+    for id in [first, second, free, without_keys] {
         lab.in_state(id, State::Running).await;
     }
     let full =

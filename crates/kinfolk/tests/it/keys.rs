@@ -164,9 +164,9 @@ async fn a_handler_reads_the_keys_of_its_task(lab: &Lab) {
         Ok((ctx.keys().0.len(), tenant))
     };
     let worker = lab.worker().handler(command("work", &["tenant", "message"]), handler).start().await.unwrap();
-    let keyed = lab.kinfolk.enqueue("work", &()).keys([("tenant", "acme"), ("message", "m")]).await.unwrap();
+    let with_keys = lab.kinfolk.enqueue("work", &()).keys([("tenant", "acme"), ("message", "m")]).await.unwrap();
     let answer = |task: TaskView| task.result.unwrap().to::<(usize, String)>().unwrap();
-    assert_eq!(answer(lab.ended(keyed.id().unwrap()).await), (2, "acme".to_owned()));
+    assert_eq!(answer(lab.ended(with_keys.id().unwrap()).await), (2, "acme".to_owned()));
     assert_eq!(answer(lab.ended(lab.enqueue("work").await).await), (0, "nobody".to_owned()));
     worker.stop().await.unwrap();
 }

@@ -62,22 +62,22 @@ async fn a_day_of_work(lab: &Lab) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_stops_has_noted_all_it_did() {
+async fn a_worker_that_stops_has_recorded_all_it_did() {
     a_day_of_work(&Lab::new().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_stops_has_noted_all_it_did_on_postgres() {
+async fn a_worker_that_stops_has_recorded_all_it_did_on_postgres() {
     a_day_of_work(&Lab::on_postgres(TestDatabase::create().await).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_note_whose_answer_is_lost_counts_once() {
+async fn a_minute_record_whose_answer_is_lost_counts_once() {
     let lab = Lab::new().await;
     let lost = Arc::new(AtomicU64::new(0));
     let losing = Arc::clone(&lost);
     let meddle = move |verb: &str, _: &[_]| match verb {
-        "note_minutes" if losing.fetch_add(1, Ordering::SeqCst) == 0 => Fate::AnswerLost,
+        "record_minutes" if losing.fetch_add(1, Ordering::SeqCst) == 0 => Fate::AnswerLost,
         _ => Fate::Answered,
     };
     let flaky = Flaky { inner: lab.store.clone(), meddle: Box::new(meddle), stuck: AtomicU64::new(0) };

@@ -10,7 +10,7 @@ use crate::lab::{Lab, on_both_stores, within};
 
 on_both_stores!(
     families_of_a_serial_queue_never_overlap,
-    a_family_that_yields_its_place_lets_others_go_first,
+    a_family_that_yields_lets_others_go_first,
     children_run_a_few_at_a_time,
 );
 
@@ -70,13 +70,13 @@ async fn families_of_a_serial_queue_never_overlap(lab: &Lab) {
     lab.check().await;
 }
 
-async fn a_family_that_yields_its_place_lets_others_go_first(lab: &Lab) {
+async fn a_family_that_yields_lets_others_go_first(lab: &Lab) {
     limit(lab, "serial", Policy { family_limit: Some(1), ..Policy::default() }).await;
     let seen = Arc::new(AtomicBool::new(false));
     let looked = Arc::clone(&seen);
     let patient = move |_: Ctx, _: Json| {
         let seen = looked.load(Ordering::SeqCst);
-        std::future::ready(Ok(if seen { Done::value(()) } else { Done::yield_place(Duration::from_millis(5)) }))
+        std::future::ready(Ok(if seen { Done::value(()) } else { Done::yield_family_slot(Duration::from_millis(5)) }))
     };
     let hasty = move |_: Ctx, _: Json| {
         seen.store(true, Ordering::SeqCst);

@@ -158,8 +158,8 @@ async fn what_the_store_chokes_on_becomes_a_failure_without_children(lab: &Lab) 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_outcome_that_the_store_chokes_on_does_not_hold_up_its_neighbours() {
     let lab = Lab::new().await;
-    let marked = |settle: &Settle| matches!(&settle.outcome, Outcome::Done(Some(result)) if result.as_str() == "13");
-    let meddle = move |_: &'static str, settles: &[Settle]| match settles.iter().any(marked) {
+    let chosen = |settle: &Settle| matches!(&settle.outcome, Outcome::Done(Some(result)) if result.as_str() == "13");
+    let meddle = move |_: &'static str, settles: &[Settle]| match settles.iter().any(chosen) {
         true => Fate::Refused(Error::Fault { code: "XX000".to_owned(), detail: "choked".to_owned() }),
         false => Fate::Answered,
     };

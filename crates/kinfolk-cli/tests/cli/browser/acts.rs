@@ -57,7 +57,11 @@ fn what_matches_is_counted_by_command(site: &Site) {
     site.says("These are all.");
     site.browser.click("main table a[href*='command=noop']");
     site.browser.until("they are listed", "document.querySelector('table.tasks')");
-    assert!(site.place().contains("state=completed") && site.place().contains("command=noop"), "{}", site.place());
+    assert!(
+        site.address().contains("state=completed") && site.address().contains("command=noop"),
+        "{}",
+        site.address()
+    );
 }
 
 fn a_task_that_failed_is_retried(site: &Site) {
@@ -70,7 +74,7 @@ fn a_task_that_failed_is_retried(site: &Site) {
     site.browser.click("form[action$='/actions/retry'] button");
     site.says(&format!("Retry #{id} fail?"));
     site.agree();
-    assert_eq!(site.place(), format!("/tasks/{id}"), "what was done is said once, and is no part of the address");
+    assert_eq!(site.address(), format!("/tasks/{id}"), "what was done is said once, and is no part of the address");
     site.db.until("it has run again", |_| runs() > before);
 }
 

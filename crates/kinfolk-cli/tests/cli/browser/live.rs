@@ -54,7 +54,7 @@ fn every_state_of_a_page_is_an_address() {
     assert!(site.value(&shown(&wait)).is_null());
     site.browser.click("a.chip");
     site.browser.until("both are there", &format!("{} && {}", shown(&echo), shown(&wait)));
-    assert_eq!(site.place(), "/tasks");
+    assert_eq!(site.address(), "/tasks");
     site.browser.back();
     site.browser
         .until("the filter is there again", &format!("location.search === '?command=echo' && !{}", shown(&wait)));
@@ -64,7 +64,7 @@ fn every_state_of_a_page_is_an_address() {
     site.browser.click(".filter input[type=search]");
     site.browser.keys("state:waiting\u{e007}");
     site.browser.until("only the other is there", &format!("{} && !{}", shown(&wait), shown(&echo)));
-    assert!(site.place().contains("state=waiting"), "{}", site.place());
+    assert!(site.address().contains("state=waiting"), "{}", site.address());
     // So do the views of a family.
     site.open(&format!("/families/{wait}"));
     site.browser.click("[data-view='2']");

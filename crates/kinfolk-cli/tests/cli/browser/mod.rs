@@ -74,7 +74,7 @@ impl Site {
     }
 
     /// Where the browser is, without the address of the server.
-    fn place(&self) -> String {
+    fn address(&self) -> String {
         self.value("location.pathname + location.search").as_str().unwrap().to_owned()
     }
 

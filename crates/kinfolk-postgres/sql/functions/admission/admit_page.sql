@@ -1,20 +1,20 @@
 -- Decides over candidates of a claim, which the caller has locked, in the order given: those whose keys all have room
--- take a slot of each, and a start where there is a rate; the others are parked behind the first key that has no room,
+-- take a slot of each, and a start where there is a rate; the others are blocked behind the first key that has no room,
 -- by the number of its group. This is `kinfolk_core::admit::admit`. Where every key has room for all that ask for it,
 -- one statement does it all; else the rooms of the other keys are counted down, one candidate after another.
 --
--- `p_places`, `p_edges`: from `line_up`; a candidate that does not take what its line was read for ends the page at its edge.
+-- `p_ranks`, `p_edges`: from `line_up`; a candidate that does not take what its line was read for ends the page at its edge.
 -- `p_most`: how many may start; the page ends with the last of them. `p_one_by_one`: rooms of lanes, or the rule for suspects, may
 -- keep a candidate back. `last`: the last one that was decided over; `is_whole`: it is the last of all. `behind_*`: the keys behind
--- which some were parked; `bounced`: those that have been sent from key to key for long.
+-- which some were blocked; `starved`: those that have failed too often to get all their keys.
 --
--- The caller has the admission locks. Reads and writes the pages of `slot`.
+-- The caller has the admission locks. Reads and writes the pages of `slot_holder`.
 
 create or replace function kinfolk.admit_page(
-    p_ids bigint[], p_commands integer[], p_keys jsonb[], p_places integer[], p_edges integer[], p_top_room integer,
+    p_ids bigint[], p_commands integer[], p_keys jsonb[], p_ranks integer[], p_edges integer[], p_top_room integer,
     p_child_room integer, p_may_suspect boolean, p_most integer, p_one_by_one boolean, p_now timestamptz,
     out taken bigint[], out tops bigint[], out children integer, out suspect boolean, out behind_groups integer[],
-    out behind_keys text[], out bounced bigint[], out last bigint, out is_whole boolean
+    out behind_keys text[], out starved bigint[], out last bigint, out is_whole boolean
 )
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -40,7 +40,7 @@ begin
     into v_need
     from need n;
     -- Not before the candidates are locked: how they ran before is over, and so is noted by now.
-    perform kinfolk.mark_keys(0, array(select distinct g from unnest(v_need.groups) g), p_now);
+    perform kinfolk.add_ready_keys(0, array(select distinct g from unnest(v_need.groups) g), p_now);
 
     taken := p_ids;
     tops := '{}';
@@ -48,7 +48,7 @@ begin
     suspect := false;
     behind_groups := '{}';
     behind_keys := '{}';
-    bounced := '{}';
+    starved := '{}';
     last := p_ids[cardinality(p_ids)];
     is_whole := true;
     p_one_by_one := p_one_by_one or cardinality(p_ids) > p_most;
@@ -93,8 +93,8 @@ begin
 
     if p_one_by_one or v_rooms.groups is not null then
         select o.*
-        into taken, tops, children, suspect, behind_groups, behind_keys, bounced, last, is_whole
-        from kinfolk.admit_one_by_one(p_ids, coalesce(p_places, array(select generate_series(1, cardinality(p_ids)))),
+        into taken, tops, children, suspect, behind_groups, behind_keys, starved, last, is_whole
+        from kinfolk.admit_one_by_one(p_ids, coalesce(p_ranks, array(select generate_series(1, cardinality(p_ids)))),
             p_edges, p_top_room, p_child_room, p_may_suspect, p_most, p_one_by_one, v_rooms.groups, v_rooms.keys,
             v_rooms.free, v_rooms.starts, v_rooms.kept, v_need.candidates, v_need.groups, v_need.keys, v_need.takes, v_rooms.is_rated,
             p_now) o;

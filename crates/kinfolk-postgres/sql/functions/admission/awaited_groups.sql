@@ -1,4 +1,4 @@
--- Those of these groups of which some key is waited for. Reads the heads of their parts of `task_parked`.
+-- Those of these groups of which some key is waited for. Reads the heads of their parts of `task_blocked`.
 create or replace function kinfolk.awaited_groups(p_groups integer[]) returns integer[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -10,10 +10,10 @@ begin
         cross join lateral (
             select
             from kinfolk.task t
-            where t.parked_group = g.id
+            where t.blocked_group = g.id
                 and t.gate = 'limit'
             -- Said so that no other index on the gate is thought of.
-            order by t.parked_group, t.parked_key
+            order by t.blocked_group, t.blocked_key
             limit 1
         ) w);
 end

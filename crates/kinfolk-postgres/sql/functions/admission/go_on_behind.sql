@@ -1,4 +1,4 @@
--- Notes down the mark behind which the next claim of this worker goes on: the last of these, or none. If another claim of it
+-- Writes down the ready key behind which the next claim of this worker goes on: the last of these, or none. If another claim of it
 -- has that in hand, it stays as it is, and the answer is no.
 create or replace function kinfolk.go_on_behind(
     p_worker uuid, p_queue integer, p_commands integer[], p_groups integer[], p_keys text[]
@@ -19,9 +19,9 @@ begin
     end if;
     update kinfolk.worker_queue wq
     set
-        mark_command = p_commands[v_last],
-        mark_group = p_groups[v_last],
-        mark_key = p_keys[v_last]
+        cursor_command = p_commands[v_last],
+        cursor_group = p_groups[v_last],
+        cursor_key = p_keys[v_last]
     where wq.queue_id = p_queue
         and wq.worker_id = p_worker;
     return true;

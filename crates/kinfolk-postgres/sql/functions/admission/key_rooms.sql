@@ -4,8 +4,8 @@
 -- task for which one unit is kept, if it `keeps` that now. `room`: how many of those that wait behind it may start: more than there are slots
 -- for, where some may hold their slot already and have waited for the rate.
 --
--- For one who has the admission locks and has taken the notes: those who are noted count as holders here. Reads the pages of
--- `slot` on which these keys stand; settings and spent rates only of groups that have some. Without
+-- For one who has the admission locks and has taken the hints: those who are named there count as holders here. Reads the pages of
+-- `slot_holder` on which these keys stand; settings and spent rates only of groups that have some. Without
 -- settings of its own, so that it is planned as a part of whoever asks.
 
 create or replace function kinfolk.key_rooms(p_groups integer[], p_keys text[], p_now timestamptz)
@@ -47,7 +47,7 @@ as $$
             ) p
             cross join lateral (
                 select s.keys
-                from kinfolk.slot s
+                from kinfolk.slot_holder s
                 where s.group_id = p.group_id
                     and s.page = p.page
                 offset 0

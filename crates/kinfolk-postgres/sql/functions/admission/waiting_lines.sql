@@ -1,4 +1,4 @@
--- On which queues tasks of which commands wait behind a key. Steps through `task_parked` from one line to the next,
+-- On which queues tasks of which commands wait behind a key. Steps through `task_blocked` from one line to the next,
 -- however many wait in each.
 create or replace function kinfolk.waiting_lines(p_group integer, p_key text)
 returns table (queue_id integer, command_id integer)
@@ -8,10 +8,10 @@ as $$
         (
             select t.queue_id, t.command_id
             from kinfolk.task t
-            where t.parked_group = p_group
-                and t.parked_key = p_key
+            where t.blocked_group = p_group
+                and t.blocked_key = p_key
                 and t.gate = 'limit'
-            order by t.parked_group, t.parked_key, t.queue_id, t.command_id
+            order by t.blocked_group, t.blocked_key, t.queue_id, t.command_id
             limit 1
         )
         union all
@@ -20,11 +20,11 @@ as $$
         cross join lateral (
             select t.queue_id, t.command_id
             from kinfolk.task t
-            where t.parked_group = p_group
-                and t.parked_key = p_key
+            where t.blocked_group = p_group
+                and t.blocked_key = p_key
                 and t.gate = 'limit'
                 and (t.queue_id, t.command_id) > (l.queue_id, l.command_id)
-            order by t.parked_group, t.parked_key, t.queue_id, t.command_id
+            order by t.blocked_group, t.blocked_key, t.queue_id, t.command_id
             limit 1
         ) n
     )

@@ -88,11 +88,11 @@ as $$
     from kinfolk.duplicate d
     where not exists (select from kinfolk.task t where t.id = d.task_id)
     union all
-    select 'a duplicate of a task that has given its key up is on the list of late ones', format('duplicate %s', d.id), d.task_id
+    select 'a duplicate of a task that has given its key up is on the list of released keys', format('duplicate %s', d.id), d.task_id
     from kinfolk.duplicate d
     join kinfolk.task t on t.id = d.task_id
     where (t.runs > 0 or t.state <> 'pending')
-        and not exists (select from kinfolk.late l where l.task_id = d.task_id)
+        and not exists (select from kinfolk.released_key l where l.task_id = d.task_id)
     union all
     select 'a fan-out counts its children', format('%s of %s of fan-out %s', n.ended, n.total, f.id), f.task_id
     from kinfolk.fan_out f
@@ -128,14 +128,14 @@ as $$
     left join kinfolk.task p on p.id = t.parent_id
     where t.parent_id is not null
         and t.state < 'completed'
-        and coalesce(p.state >= 'completed' or (p.state <> 'waiting' and not p.parked), true)
+        and coalesce(p.state >= 'completed' or (p.state <> 'waiting' and not p.was_suspended), true)
     union all
     select 'a task has an outcome of its own while it waits, unless it is suspended, and when its children have failed it',
         t.state::text, t.id
     from kinfolk.task t
     where case
         when t.outcome is not null then not (t.state = 'waiting' or (t.state = 'failed' and t.failure ->> 'kind' = 'children'))
-        else t.state = 'waiting' and not t.parked
+        else t.state = 'waiting' and not t.was_suspended
     end
     union all
     select 'a child stands one below its parent, in the same family', format('depth %s', t.depth), t.id
@@ -150,12 +150,12 @@ as $$
         or (t.parent_id is not null) <> (t.lane = 'child')
         or (t.parent_id is null and t.depth <> 0)
     union all
-    select 'only a running child holds a slot', t.state::text, t.id
+    select 'only a running child holds a child slot', t.state::text, t.id
     from kinfolk.task t
-    where t.slot
+    where t.child_slot
         and (t.state <> 'running' or t.parent_id is null)
     union all
-    select 'a root that has ended has no place among those at work', t.state::text, t.id
+    select 'a root that has ended holds no family slot', t.state::text, t.id
     from kinfolk.task t
     where t.lane = 'root'
         and t.state >= 'completed'
@@ -165,7 +165,7 @@ as $$
     left join kinfolk.task r on r.id = t.root_id
     left join kinfolk.queue q on q.id = r.queue_id
     where t.gate = 'limit'
-        and t.parked_group is null
+        and t.blocked_group is null
         and (coalesce(r.state not in ('pending', 'waiting'), true) or r.lane <> 'top' or q.family_limit is null)
     union all
     select f.invariant, f.detail, f.task from kinfolk.check_follow_ups() f

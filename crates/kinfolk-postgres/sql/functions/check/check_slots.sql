@@ -6,7 +6,7 @@ set search_path = pg_catalog, pg_temp
 as $$
     with holder as materialized (
         select s.group_id, s.page, h.key, h.task_id
-        from kinfolk.slot s
+        from kinfolk.slot_holder s
         cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)
         where not exists (
             select
@@ -20,7 +20,7 @@ as $$
     left join kinfolk.slot_group g on g.id = s.group_id
     left join kinfolk.task t on t.id = s.task_id
     where g.id is null
-        or coalesce(not (t.keyed and (t.state = 'running' or (g.hold and t.state < 'completed' and t.runs > 0))), true)
+        or coalesce(not (t.holds_slots and (t.state = 'running' or (g.hold and t.state < 'completed' and t.runs > 0))), true)
     union all
     select 'a slot is of a group that its task''s command declares, and of the key that it gives',
         format('group %s, key %s', s.group_id, s.key), s.task_id
@@ -74,20 +74,20 @@ as $$
     union all
     select 'a task behind a key pends, and its command declares the group', coalesce(t.gate::text, t.state::text), t.id
     from kinfolk.task t
-    where t.parked_group > 0
+    where t.blocked_group > 0
         and (t.state <> 'pending' or t.gate <> 'limit' or not exists (
             select
             from kinfolk.command_group cg
             where cg.command_id = t.command_id
-                and cg.group_id = t.parked_group))
+                and cg.group_id = t.blocked_group))
     union all
     select 'a task that waits for its turn is on a queue where tasks do', coalesce(t.gate::text, t.state::text), t.id
     from kinfolk.task t
     join kinfolk.queue q on q.id = t.queue_id
-    where t.parked_group < 0
-        and (t.gate is distinct from 'limit' or t.parked_group <> -q.id or q.fair is null)
+    where t.blocked_group < 0
+        and (t.gate is distinct from 'limit' or t.blocked_group <> -q.id or q.fair is null)
     union all
-    select 'no key has room and someone who waits, unless that is noted or marked',
+    select 'no key has room and someone who waits, unless there is a hint of that or the key is ready',
         format('group %s, key %s', l.group_id, l.key), null
     from kinfolk.lost_keys() l
     union all

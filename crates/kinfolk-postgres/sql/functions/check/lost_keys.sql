@@ -1,5 +1,5 @@
 -- Keys that have room, and behind which tasks of a command wait on a queue, though nothing would have a claim look at
--- them: a wake-up was lost. Reads `task_parked` from line to line.
+-- them: a wake-up was lost. Reads `task_blocked` from line to line.
 create or replace function kinfolk.lost_keys()
 returns table (group_id integer, key text, queue_id integer, command_id integer)
 language sql stable
@@ -7,23 +7,23 @@ set search_path = pg_catalog, pg_temp
 as $$
     with recursive awaited as (
         (
-            select t.parked_group as group_id, t.parked_key as key
+            select t.blocked_group as group_id, t.blocked_key as key
             from kinfolk.task t
-            where t.parked_group > 0
+            where t.blocked_group > 0
                 and t.gate = 'limit'
-            order by t.parked_group, t.parked_key
+            order by t.blocked_group, t.blocked_key
             limit 1
         )
         union all
         select n.group_id, n.key
         from awaited a
         cross join lateral (
-            select t.parked_group as group_id, t.parked_key as key
+            select t.blocked_group as group_id, t.blocked_key as key
             from kinfolk.task t
-            where t.parked_group is not null
-                and (t.parked_group, t.parked_key) > (a.group_id, a.key)
+            where t.blocked_group is not null
+                and (t.blocked_group, t.blocked_key) > (a.group_id, a.key)
                 and t.gate = 'limit'
-            order by t.parked_group, t.parked_key
+            order by t.blocked_group, t.blocked_key
             limit 1
         ) n
     )

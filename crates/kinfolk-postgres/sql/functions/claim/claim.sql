@@ -1,9 +1,9 @@
--- Takes up to `p_limit` open tasks of one queue for a worker, in the order (priority, place, id) over the commands it
+-- Takes up to `p_limit` open tasks of one queue for a worker, in the order (priority, position, id) over the commands it
 -- handles. Answers the tasks taken, in no order, then one last row without id: when the next task of the queue becomes due, and
 -- whether to claim `again` at once (the worker has just been put down as idle: what was enqueued in that moment may
--- have seen it as busy; or there may be more before the marks), and how many `steps` it made in `task_ready`: dead entries
--- that can't be removed yet count, so that a caller knows when marks are worth it. Of a task `recorded` says how many checkpoints
--- its handler has written, `parked` whether it was suspended before, `keyed` whether it holds slots, `keys` those it was enqueued
+-- have seen it as busy; or there may be more before the cursors), and how many `steps` it made in `task_ready`: dead entries
+-- that can't be removed yet count, so that a caller knows when cursors are worth it. Of a task `recorded` says how many checkpoints
+-- its handler has written, `was_suspended` whether it was suspended before, `holds_slots` whether it holds slots, `keys` those it was enqueued
 -- with (null: none), `waited` how long it had waited since it was due (null: it has run before). `more` of the last row: so many were found to be held up by their keys that the claim ended there, and there
 -- may be others behind them.
 --
@@ -16,7 +16,7 @@
 -- On a queue with a fair key claims wait for each other, too, and take what `pick_turns` says: `turns` of the last row has the
 -- tasks in that order.
 -- Commands that have groups: claims on them go one after another by the admission locks of their groups, which come before any
--- row, too, and are waited for only where there is nothing else to take; see `pick_keyed`. Where none of their tasks could start,
+-- row, too, and are waited for only where there is nothing else to take; see `pick_with_keys`. Where none of their tasks could start,
 -- the claim is one of the other commands alone.
 --
 -- `p_low_*`: for each command in the lane `top`, then for each in the lane `child`, the position behind which to look,
@@ -29,7 +29,7 @@
 
 create or replace function kinfolk.claim(
     p_worker uuid, p_token uuid, p_queue text, p_commands text[], p_limit integer, p_repeated boolean default false,
-    p_relaxed boolean default false, p_low_priority integer[] default '{}', p_low_place timestamptz[] default '{}',
+    p_relaxed boolean default false, p_low_priority integer[] default '{}', p_low_position timestamptz[] default '{}',
     p_low_id bigint[] default '{}'
 ) returns setof kinfolk.claimed
 language plpgsql volatile security definer
@@ -46,7 +46,7 @@ declare
     v_alone boolean := pg_current_xact_id_if_assigned() is null;
     v_steps bigint := pg_stat_get_xact_tuples_returned('kinfolk.task_ready'::regclass);
     v_call kinfolk.claim_call := row(p_worker, p_token, p_queue, p_commands, p_limit, p_repeated is true,
-        p_low_priority, p_low_place, p_low_id);
+        p_low_priority, p_low_position, p_low_id);
     v_scope kinfolk.claim_scope;
     v_work kinfolk.claim_work;
     v_picked kinfolk.claim_picked;
@@ -69,9 +69,9 @@ begin
         v_picked := kinfolk.pick_tasks(v_call, v_scope, v_work);
         -- point: claim.picked
         if v_picked.starts_unique or v_picked.tops <> '{}' then
-            v_picked := kinfolk.fold_picked(v_picked, v_scope, v_work.made or not v_alone);
+            v_picked := kinfolk.unify_picked(v_picked, v_scope, v_work.made or not v_alone);
         end if;
-        -- point: claim.folded
+        -- point: claim.unified
         if v_picked.ids <> '{}' then
             -- The worker must be there when this commits, or nobody would ever miss it.
             perform from kinfolk.worker w where w.id = p_worker for key share skip locked;
@@ -93,12 +93,12 @@ begin
                 ran_by = p_worker,
                 unique_held = t.unique_held and t.unique_scope <> 'pending',
                 lane = case when t.id = any (v_picked.tops) then 'root'::kinfolk.lane else t.lane end,
-                slot = t.lane = 'child' and v_scope.child_limit is not null,
-                keyed = ((t.keys is not null and t.command_id = any (v_scope.grouped)) or t.command_id = any (v_scope.total))
+                child_slot = t.lane = 'child' and v_scope.child_limit is not null,
+                holds_slots = ((t.keys is not null and t.command_id = any (v_scope.grouped)) or t.command_id = any (v_scope.total))
                     and (v_scope.holds is not true or kinfolk.has_slot(t.id, t.command_id, t.keys)),
-                parked_group = null,
-                parked_key = null,
-                bounces = 0
+                blocked_group = null,
+                blocked_key = null,
+                failed_tries = 0
             where t.id = any (v_picked.ids)
             returning t.id,
                 case
@@ -106,9 +106,9 @@ begin
                     else (select c.name from kinfolk.command c where c.id = t.command_id)
                 end,
                 coalesce(t.payload, (select b.payload from kinfolk.body b where b.task_id = t.id)),
-                t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace, t.priority, t.place, null::timestamptz,
+                t.attempt::integer, t.max_attempts::integer, t.timeout_us, t.trace, t.priority, t.position, null::timestamptz,
                 false, t.parent_id, coalesce(t.root_id, t.id), t.depth::integer,
-                case when t.id = any (v_picked.tops) then 'top' else t.lane::text end, null::bigint, t.steps, t.parked, t.keyed,
+                case when t.id = any (v_picked.tops) then 'top' else t.lane::text end, null::bigint, t.steps, t.was_suspended, t.holds_slots,
                 null::boolean, null::boolean, null::bigint[], t.keys, case when t.runs = 1 then t.started_at - t.due end;
             get diagnostics v_taken = row_count;
         end if;

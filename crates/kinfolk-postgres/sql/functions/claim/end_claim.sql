@@ -16,7 +16,7 @@ begin
     -- Ifs in ifs: an expression with a query in it is one more statement, whether or not it comes to that.
     if p_picked.ids <> '{}' then
         if exists (select from kinfolk.status) then
-            perform kinfolk.note_started(p_picked.ids);
+            perform kinfolk.tell_statuses(p_picked.ids);
         end if;
     end if;
     if p_work.for_others then

@@ -2,7 +2,7 @@
 -- there is nothing to merge. Reads the heads of lines in `task_ready`. Runs under the settings of the claim.
 
 create or replace function kinfolk.find_lines(
-    p_queue integer, p_commands text[], p_lanes kinfolk.lane[], p_low_priority integer[], p_low_place timestamptz[], p_low_id bigint[]
+    p_queue integer, p_commands text[], p_lanes kinfolk.lane[], p_low_priority integer[], p_low_position timestamptz[], p_low_id bigint[]
 ) returns kinfolk.merged_lines
 language plpgsql volatile
 as $$
@@ -10,20 +10,20 @@ declare
     v_lines kinfolk.merged_lines;
 begin
     if cardinality(p_lanes) * cardinality(p_commands) = 1 then
-        select array[c.id], p_lanes, array[coalesce(g.priority, -2147483648)], array[coalesce(g.place, '-infinity')],
+        select array[c.id], p_lanes, array[coalesce(g.priority, -2147483648)], array[coalesce(g.position, '-infinity')],
             array[coalesce(g.id, 0)]
-        into v_lines.commands, v_lines.lanes, v_lines.priorities, v_lines.places, v_lines.ids
-        from kinfolk.begin_at(p_commands, p_lanes[1], p_low_priority, p_low_place, p_low_id) g
+        into v_lines.commands, v_lines.lanes, v_lines.priorities, v_lines.positions, v_lines.ids
+        from kinfolk.begin_at(p_commands, p_lanes[1], p_low_priority, p_low_position, p_low_id) g
         join kinfolk.command c on c.name = g.name;
         return v_lines;
     end if;
-    select array_agg(g.command_id), array_agg(g.lane), array_agg(g.priority), array_agg(g.place), array_agg(g.id)
-    into v_lines.commands, v_lines.lanes, v_lines.priorities, v_lines.places, v_lines.ids
+    select array_agg(g.command_id), array_agg(g.lane), array_agg(g.priority), array_agg(g.position), array_agg(g.id)
+    into v_lines.commands, v_lines.lanes, v_lines.priorities, v_lines.positions, v_lines.ids
     from (
         select c.id as command_id, l.lane, coalesce(g.priority, -2147483648) as priority,
-            coalesce(g.place, '-infinity') as place, coalesce(g.id, 0) as id
+            coalesce(g.position, '-infinity') as position, coalesce(g.id, 0) as id
         from unnest(p_lanes) as l(lane)
-        cross join lateral kinfolk.begin_at(p_commands, l.lane, p_low_priority, p_low_place, p_low_id) g
+        cross join lateral kinfolk.begin_at(p_commands, l.lane, p_low_priority, p_low_position, p_low_id) g
         join kinfolk.command c on c.name = g.name
         offset 0
     ) g
@@ -37,8 +37,8 @@ begin
             and t.state = 'pending'
             and t.gate = 'open'
             and not t.suspect
-            and (t.priority, t.place, t.id) > (g.priority, g.place, g.id)
-        order by t.priority, t.place, t.id
+            and (t.priority, t.position, t.id) > (g.priority, g.position, g.id)
+        order by t.priority, t.position, t.id
         limit 1
     ) h;
     return v_lines;

@@ -8,17 +8,17 @@ language plpgsql volatile
 as $$
 begin
     with last as (
-        select distinct on (t.command_id, t.lane) t.command_id, t.lane, t.priority, t.place, t.id,
+        select distinct on (t.command_id, t.lane) t.command_id, t.lane, t.priority, t.position, t.id,
             count(*) over (partition by t.command_id, t.lane) as many
         from unnest(p_taken) as p(id)
         join kinfolk.task t on t.id = p.id
-        order by t.command_id, t.lane, t.priority desc, t.place desc, t.id desc
+        order by t.command_id, t.lane, t.priority desc, t.position desc, t.id desc
     )
     select array_agg(g.command_id), array_agg(g.lane), array_agg(coalesce(l.priority, g.priority)),
-        array_agg(coalesce(l.place, g.place)), array_agg(coalesce(l.id, g.id))
-    into p_lines.commands, p_lines.lanes, p_lines.priorities, p_lines.places, p_lines.ids
-    from unnest(p_lines.commands, p_lines.lanes, p_lines.quotas, p_lines.priorities, p_lines.places, p_lines.ids)
-        as g(command_id, lane, quota, priority, place, id)
+        array_agg(coalesce(l.position, g.position)), array_agg(coalesce(l.id, g.id))
+    into p_lines.commands, p_lines.lanes, p_lines.priorities, p_lines.positions, p_lines.ids
+    from unnest(p_lines.commands, p_lines.lanes, p_lines.quotas, p_lines.priorities, p_lines.positions, p_lines.ids)
+        as g(command_id, lane, quota, priority, position, id)
     left join last l on l.command_id = g.command_id and l.lane = g.lane
     where coalesce(l.many, 0) >= g.quota
         and case g.lane when 'top' then p_has_top_room when 'child' then p_has_child_room else true end;

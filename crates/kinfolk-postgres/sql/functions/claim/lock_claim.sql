@@ -49,7 +49,7 @@ begin
     v_scope.fair := v_queue.fair;
     v_scope.commands := p_call.commands;
     v_scope.low_priority := p_call.low_priority;
-    v_scope.low_place := p_call.low_place;
+    v_scope.low_position := p_call.low_position;
     v_scope.low_id := p_call.low_id;
     v_scope.limited := v_queue.is_limited and not v_scope.was_taken;
     v_scope.grouped := '{}';

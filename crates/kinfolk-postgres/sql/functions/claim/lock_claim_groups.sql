@@ -7,7 +7,7 @@ as $$
 declare
     v_asked text[] := p_scope.commands;
 begin
-    if p_scope.fair is null and not kinfolk.has_keyed_work(p_scope.queue_id, p_scope.commands) then
+    if p_scope.fair is null and not kinfolk.has_work_with_keys(p_scope.queue_id, p_scope.commands) then
         p_scope.commands := kinfolk.without_groups(p_scope.commands);
         p_scope.wakes := true;
     else
@@ -17,9 +17,9 @@ begin
         p_scope.wakes := p_scope.groups is not null;
     end if;
     if p_scope.low_id <> '{}' and p_scope.commands <> v_asked then
-        select m.low_priority, m.low_place, m.low_id
-        into p_scope.low_priority, p_scope.low_place, p_scope.low_id
-        from kinfolk.marks_for(p_scope.commands, v_asked, p_scope.low_priority, p_scope.low_place, p_scope.low_id) m;
+        select m.low_priority, m.low_position, m.low_id
+        into p_scope.low_priority, p_scope.low_position, p_scope.low_id
+        from kinfolk.cursors_for(p_scope.commands, v_asked, p_scope.low_priority, p_scope.low_position, p_scope.low_id) m;
     end if;
     return p_scope;
 end

@@ -11,8 +11,8 @@ as $$
 begin
     with picked as materialized (
         select g.lane, p.id, p.starts_unique
-        from unnest(p_lines.commands, p_lines.lanes, p_lines.quotas, p_lines.priorities, p_lines.places, p_lines.ids)
-            as g(command_id, lane, quota, priority, place, id)
+        from unnest(p_lines.commands, p_lines.lanes, p_lines.quotas, p_lines.priorities, p_lines.positions, p_lines.ids)
+            as g(command_id, lane, quota, priority, position, id)
         cross join lateral (
             select t.id, t.unique_held and t.runs = 0 as starts_unique
             from kinfolk.task t
@@ -22,8 +22,8 @@ begin
                 and t.state = 'pending'
                 and t.gate = 'open'
                 and not t.suspect
-                and (t.priority, t.place, t.id) > (g.priority, g.place, g.id)
-            order by t.priority, t.place, t.id
+                and (t.priority, t.position, t.id) > (g.priority, g.position, g.id)
+            order by t.priority, t.position, t.id
             limit g.quota
             for update skip locked
         ) p

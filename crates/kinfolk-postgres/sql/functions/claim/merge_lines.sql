@@ -10,14 +10,14 @@ language plpgsql volatile
 as $$
 begin
     with heads as materialized (
-        select g.nth, g.lane, h.priority, h.place, h.id, h.rank = p_depth and r.room > p_depth as is_edge
-        from unnest(p_lines.commands, p_lines.lanes, p_lines.priorities, p_lines.places, p_lines.ids)
-            with ordinality as g(command_id, lane, priority, place, id, nth)
+        select g.nth, g.lane, h.priority, h.position, h.id, h.rank = p_depth and r.room > p_depth as is_edge
+        from unnest(p_lines.commands, p_lines.lanes, p_lines.priorities, p_lines.positions, p_lines.ids)
+            with ordinality as g(command_id, lane, priority, position, id, nth)
         cross join lateral (
             select case g.lane when 'top' then p_top_room when 'child' then p_child_room else p_left end as room
         ) r
         cross join lateral (
-            select t.priority, t.place, t.id, row_number() over (order by t.priority, t.place, t.id) as rank
+            select t.priority, t.position, t.id, row_number() over (order by t.priority, t.position, t.id) as rank
             from kinfolk.task t
             where t.queue_id = p_queue
                 and t.lane = g.lane
@@ -25,8 +25,8 @@ begin
                 and t.state = 'pending'
                 and t.gate = 'open'
                 and not t.suspect
-                and (t.priority, t.place, t.id) > (g.priority, g.place, g.id)
-            order by t.priority, t.place, t.id
+                and (t.priority, t.position, t.id) > (g.priority, g.position, g.id)
+            order by t.priority, t.position, t.id
             limit least(p_depth, r.room)
         ) h
     ),
@@ -35,7 +35,7 @@ begin
             count(*) filter (where h.lane = 'top') over line - p_top_room as tops_over,
             count(*) filter (where h.lane = 'child') over line - p_child_room as children_over
         from heads h
-        window line as (order by h.priority, h.place, h.id)
+        window line as (order by h.priority, h.position, h.id)
     ),
     -- Those for which there is no room are left out, and the others close up.
     merged as (
@@ -50,10 +50,10 @@ begin
         group by m.nth
     )
     select array_agg(coalesce(f.many, 0) order by g.nth), array_agg(g.command_id order by g.nth), array_agg(g.lane order by g.nth),
-        array_agg(g.priority order by g.nth), array_agg(g.place order by g.nth), array_agg(g.id order by g.nth)
-    into p_lines.quotas, p_lines.commands, p_lines.lanes, p_lines.priorities, p_lines.places, p_lines.ids
-    from unnest(p_lines.commands, p_lines.lanes, p_lines.priorities, p_lines.places, p_lines.ids)
-        with ordinality as g(command_id, lane, priority, place, id, nth)
+        array_agg(g.priority order by g.nth), array_agg(g.position order by g.nth), array_agg(g.id order by g.nth)
+    into p_lines.quotas, p_lines.commands, p_lines.lanes, p_lines.priorities, p_lines.positions, p_lines.ids
+    from unnest(p_lines.commands, p_lines.lanes, p_lines.priorities, p_lines.positions, p_lines.ids)
+        with ordinality as g(command_id, lane, priority, position, id, nth)
     join (select h.nth from heads h group by h.nth) alive on alive.nth = g.nth
     left join foremost f on f.nth = g.nth;
     return p_lines;

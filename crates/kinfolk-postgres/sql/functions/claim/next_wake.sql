@@ -1,6 +1,6 @@
 -- When the first of the keys behind which tasks of these commands wait on this queue allows a start again, or earlier: of each
 -- group only the first keys are looked at, and where all of these hold up others, the claim may as well look again then. Reads
--- `spent_wakes` from its first entry on, and `task_parked`.
+-- `spent_wakes` from its first entry on, and `task_blocked`.
 create or replace function kinfolk.next_wake(p_queue integer, p_commands text[]) returns timestamptz
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -38,13 +38,13 @@ begin
                     cross join lateral (
                         select
                         from kinfolk.task t
-                        where t.parked_group = g.group_id
-                            and t.parked_key = s.key
+                        where t.blocked_group = g.group_id
+                            and t.blocked_key = s.key
                             and t.queue_id = p_queue
                             and t.command_id = c.id
                             and t.gate = 'limit'
                         -- Said so that no other index on the gate is thought of.
-                        order by t.parked_group, t.parked_key, t.queue_id, t.command_id
+                        order by t.blocked_group, t.blocked_key, t.queue_id, t.command_id
                         limit 1
                     ) t)
             limit 1

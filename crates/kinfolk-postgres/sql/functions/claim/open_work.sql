@@ -1,6 +1,6 @@
 -- The second step of a claim: opens what has become due on its queue, follow-ups whose families have ended, and duplicates that may
 -- have come too late for their task, and says what there is to take. `p_beside`: there may be open tasks in other lanes
--- than `top`; that is not looked up on a queue with limits, nor behind marks, where dead entries pile up in every lane.
+-- than `top`; that is not looked up on a queue with limits, nor behind cursors, where dead entries pile up in every lane.
 --
 -- The caller has the queue's lock. Locks what `promote`, `open_due` and `open_follow_ups` lock, never waiting for a row. Reads
 -- `task_due`, and the heads of `task_suspect` and `task_ready`.
@@ -21,7 +21,7 @@ begin
         -- One statement: an idle worker waits for each.
         select
             (select t.due from kinfolk.task t where t.queue_id = p_queue and t.gate = 'time' order by t.due limit 1),
-            exists (select from kinfolk.late l where l.queue_id = p_queue),
+            exists (select from kinfolk.released_key l where l.queue_id = p_queue),
             exists (select from kinfolk.follow_up f where f.queue_id = p_queue and f.ended is not null),
             exists (
                 select
@@ -38,9 +38,9 @@ begin
                     and t.state = 'pending'
                     and t.gate = 'open'
                     and not t.suspect)
-        into v_work.next_due, v_work.has_late, v_work.has_follow_ups, v_work.has_suspects, v_work.beside;
+        into v_work.next_due, v_work.has_released_keys, v_work.has_follow_ups, v_work.has_suspects, v_work.beside;
         -- Each of these may bring more of the rest.
-        if v_work.has_late and not v_promoted then
+        if v_work.has_released_keys and not v_promoted then
             select p.left_out, p.made into v_work.left_out, v_work.made from kinfolk.promote(p_queue, v_work.at) p;
             v_promoted := true;
         elsif v_work.next_due <= v_work.at and not v_opened then

@@ -1,5 +1,5 @@
 -- Locks the tasks that a claim is to take, and says whether any of them starts under a unique key, which of them stood in
--- the lane `top`, and whether more would have been taken if there were more behind the marks.
+-- the lane `top`, and whether more would have been taken if there were more behind the cursors.
 --
 -- `p_lanes`: the lanes to look at, each with the room it has in `p_rooms`; the others are not read at all. A line is one
 -- command in one lane. If one line has open tasks, its head is read and locked. If several have, their heads are merged: first,
@@ -8,17 +8,17 @@
 -- the other lines.
 --
 -- `p_low_*`: for each command in the lane `top`, then for each in the lane `child`, the position behind which to look.
--- The lane `root` is always read from its head: it is short, and what comes back to it stands before all marks.
+-- The lane `root` is always read from its head: it is short, and what comes back to it stands before all cursors.
 
 create or replace function kinfolk.pick(
     p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[],
-    p_low_priority integer[], p_low_place timestamptz[], p_low_id bigint[],
-    out ids bigint[], out tops bigint[], out keyed boolean, out short boolean
+    p_low_priority integer[], p_low_position timestamptz[], p_low_id bigint[],
+    out ids bigint[], out tops bigint[], out starts_unique boolean, out short boolean
 )
 language plpgsql volatile
 as $$
 declare
-    v_lines kinfolk.merged_lines := kinfolk.find_lines(p_queue, p_commands, p_lanes, p_low_priority, p_low_place, p_low_id);
+    v_lines kinfolk.merged_lines := kinfolk.find_lines(p_queue, p_commands, p_lanes, p_low_priority, p_low_position, p_low_id);
     v_left integer := p_limit;
     v_top_room integer := coalesce(p_rooms[array_position(p_lanes, 'top')], 0);
     v_child_room integer := coalesce(p_rooms[array_position(p_lanes, 'child')], 0);
@@ -28,7 +28,7 @@ declare
 begin
     ids := '{}';
     tops := '{}';
-    keyed := false;
+    starts_unique := false;
     short := false;
     while v_left > 0 and cardinality(v_lines.commands) > 0 loop
         v_is_last := cardinality(v_lines.commands) = 1;
@@ -42,7 +42,7 @@ begin
         if v_pass.many > 0 then
             ids := ids || v_pass.ids;
             tops := tops || v_pass.tops;
-            keyed := keyed or v_pass.starts_unique;
+            starts_unique := starts_unique or v_pass.starts_unique;
             v_left := v_left - v_pass.many;
             v_top_room := v_top_room - cardinality(v_pass.tops);
             v_child_room := v_child_room - v_pass.children;
@@ -52,7 +52,7 @@ begin
         v_depth := least(v_depth * 2, p_limit);
     end loop;
     if v_left > 0 and p_low_id <> '{}' then
-        -- A lane that is full has nothing to give before its marks either.
+        -- A lane that is full has nothing to give before its cursors either.
         short := (v_top_room > 0 and exists (select from unnest(p_low_id[:cardinality(p_commands)]) i where i is not null))
             or (v_child_room > 0
                 and exists (select from unnest(p_low_id[cardinality(p_commands) + 1:]) i where i is not null));

@@ -7,7 +7,7 @@
 create or replace function kinfolk.pick_suspect(
     p_worker uuid, p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[],
     p_picked bigint[],
-    out ids bigint[], out tops bigint[], out keyed boolean
+    out ids bigint[], out tops bigint[], out starts_unique boolean
 )
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -20,7 +20,7 @@ declare
 begin
     ids := '{}';
     tops := '{}';
-    keyed := false;
+    starts_unique := false;
     -- Two claims of one worker must not take a suspect each.
     perform from kinfolk.worker w where w.id = p_worker for no key update skip locked;
     if found and not exists (
@@ -43,7 +43,7 @@ begin
                     and t.state = 'pending'
                     and t.gate = 'open'
                     and t.suspect
-                order by t.priority, t.place, t.id
+                order by t.priority, t.position, t.id
                 limit 1
                 for update skip locked
             ) s
@@ -51,15 +51,15 @@ begin
     end if;
 
     for v_task in
-        select t.id, t.lane, t.suspect, t.unique_held and t.runs = 0 as starts_keyed
+        select t.id, t.lane, t.suspect, t.unique_held and t.runs = 0 as starts_unique
         from kinfolk.task t
         where t.id = any (p_picked || v_suspects)
-        order by t.priority, t.place, t.id
+        order by t.priority, t.position, t.id
     loop
         v_lane := array_position(p_lanes, v_task.lane);
         continue when v_rooms[v_lane] <= 0 or (v_task.suspect and v_suspects is null);
         ids := ids || v_task.id;
-        keyed := keyed or v_task.starts_keyed;
+        starts_unique := starts_unique or v_task.starts_unique;
         v_rooms[v_lane] := v_rooms[v_lane] - 1;
         if v_task.lane = 'top' then
             tops := tops || v_task.id;

@@ -25,13 +25,13 @@ begin
     if p_scope.groups is not null or p_scope.fair is not null then
         v_picked := kinfolk.pick_grouped(p_call, p_scope, p_work, v_picked, v_lanes, v_rooms);
     elsif p_work.beside or cardinality(p_scope.commands) > 1 then
-        select p.ids, p.tops, p.keyed, p.short
+        select p.ids, p.tops, p.starts_unique, p.short
         into v_picked.ids, v_picked.tops, v_picked.starts_unique, v_picked.short
         from kinfolk.pick(p_scope.queue_id, p_scope.commands, p_call.most,
             case when p_work.beside then v_lanes else '{top}' end, v_rooms,
-            p_scope.low_priority, p_scope.low_place, p_scope.low_id) p;
+            p_scope.low_priority, p_scope.low_position, p_scope.low_id) p;
     else
-        -- One command in one lane, no room to watch and no marks: nothing to merge.
+        -- One command in one lane, no room to watch and no cursors: nothing to merge.
         with head as materialized (
             select t.id, t.unique_held and t.runs = 0 as starts_unique
             from kinfolk.task t
@@ -41,7 +41,7 @@ begin
                 and t.state = 'pending'
                 and t.gate = 'open'
                 and not t.suspect
-            order by t.priority, t.place, t.id
+            order by t.priority, t.position, t.id
             limit p_call.most
             for update skip locked
         )
@@ -50,7 +50,7 @@ begin
         from head h;
     end if;
     if p_work.has_suspects and p_scope.groups is null and p_scope.fair is null then
-        select p.ids, p.tops, p.keyed
+        select p.ids, p.tops, p.starts_unique
         into v_picked.ids, v_picked.tops, v_picked.starts_unique
         from kinfolk.pick_suspect(p_call.worker_id, p_scope.queue_id, p_scope.commands, p_call.most, v_lanes, v_rooms,
             v_picked.ids) p;

@@ -23,9 +23,9 @@ begin
     return query
     select e.nth, t.id, t.state::text, e.ended, t.result, t.failure, t.attempt
     from (
-        select n.nth, (p.first + n.place - 1)::integer as ended
+        select n.nth, (p.first + n.ordinal - 1)::integer as ended
         from kinfolk.ended_page p
-        cross join lateral unnest(p.nths) with ordinality as n(nth, place)
+        cross join lateral unnest(p.nths) with ordinality as n(nth, ordinal)
         where p.fan_out_id = p_fan_out
             and p.first < p_from::bigint + v_limit
             -- The page that the first one stands on begins at or before it.

@@ -14,9 +14,9 @@ begin
     select t.nth, t.id, t.state::text, e.ended, t.result, t.failure, t.attempt
     from kinfolk.task t
     left join (
-        select n.nth, (p.first + n.place - 1)::integer as ended
+        select n.nth, (p.first + n.ordinal - 1)::integer as ended
         from kinfolk.ended_page p
-        cross join lateral unnest(p.nths) with ordinality as n(nth, place)
+        cross join lateral unnest(p.nths) with ordinality as n(nth, ordinal)
         where p.fan_out_id = p_fan_out
             and n.nth >= p_from
             and n.nth < p_from::bigint + p_limit

@@ -70,6 +70,6 @@ begin
     if v_made.notify is not null then
         perform kinfolk.notify_queues(v_made.notify, false);
     end if;
-    return query select 'recorded', kinfolk.park(p_task, p_awaits || v_numbers, p_until, p_signals, v_maker.now)::text;
+    return query select 'recorded', kinfolk.suspend_task(p_task, p_awaits || v_numbers, p_until, p_signals, v_maker.now)::text;
 end
 $$;

@@ -28,7 +28,7 @@ begin
             p_steps.kinds || array_fill('fan_out'::text, array[v_fans]), p_steps.digests || p_fans.digests,
             p_steps.values || array(select to_jsonb(n) from unnest(p_fans.ids) n));
     end if;
-    if p_maker.parked then
+    if p_maker.was_suspended then
         perform kinfolk.await_again(p_maker.task_id, p_awaits, p_wakes);
     end if;
     if v_made > 0 then

@@ -18,7 +18,7 @@ as $$
                     and t.state = 'pending'
                     and t.gate = 'open'
                     and not t.suspect
-                    and (t.priority, t.place, t.id) < (p_task.priority, p_task.place, p_task.id)
+                    and (t.priority, t.position, t.id) < (p_task.priority, p_task.position, p_task.id)
                 limit kinfolk.page_max()
             )
             union all
@@ -31,7 +31,7 @@ as $$
                     and t.state = 'pending'
                     and t.gate = 'open'
                     and t.suspect
-                    and (t.priority, t.place, t.id) < (p_task.priority, p_task.place, p_task.id)
+                    and (t.priority, t.position, t.id) < (p_task.priority, p_task.position, p_task.id)
                 limit kinfolk.page_max()
             )
         ) before
@@ -41,13 +41,13 @@ as $$
         cross join lateral (
             select
             from kinfolk.task t
-            where t.parked_group = -p_task.queue_id
-                and t.parked_key = l.value
+            where t.blocked_group = -p_task.queue_id
+                and t.blocked_key = l.value
                 and t.queue_id = p_task.queue_id
                 and t.command_id = l.command_id
                 and t.lane = l.lane
                 and t.gate = 'limit'
-                and (t.priority, t.place, t.id) < (p_task.priority, p_task.place, p_task.id)
+                and (t.priority, t.position, t.id) < (p_task.priority, p_task.position, p_task.id)
             limit kinfolk.page_max()
         ) before
         limit kinfolk.page_max()

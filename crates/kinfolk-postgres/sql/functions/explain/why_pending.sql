@@ -44,7 +44,7 @@ as $$
         select array_agg(t.id order by t.id) as ids
         from kinfolk.task t
         where t.queue_id = q.id
-            and t.slot
+            and t.child_slot
     ) h
     where q.id = p_task.queue_id
         and p_task.parent_id is not null

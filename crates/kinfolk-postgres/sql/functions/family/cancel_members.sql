@@ -18,7 +18,7 @@ begin
         select t.*
         from unnest(p_ids) as g(id)
         cross join lateral (
-            select t.id, t.state, t.fan_out_id, t.nth, t.gate = 'after' as was_after, t.worker_id, t.parked,
+            select t.id, t.state, t.fan_out_id, t.nth, t.gate = 'after' as was_after, t.worker_id, t.was_suspended,
                 t.state = 'pending' or (t.state = 'waiting' and t.outcome is null) as is_idle
             from kinfolk.task t
             where t.id = g.id
@@ -27,7 +27,7 @@ begin
         ) t
     ),
     known as (
-        select h.*, h.is_idle and not (h.parked and exists (
+        select h.*, h.is_idle and not (h.was_suspended and exists (
                 select
                 from kinfolk.fan_out f
                 where f.task_id = h.id
@@ -55,8 +55,8 @@ begin
     set
         state = case when t.state = 'pending' then 'waiting'::kinfolk.state else t.state end,
         gate = null,
-        parked_group = null,
-        parked_key = null,
+        blocked_group = null,
+        blocked_key = null,
         signals = null,
         cancel_requested_at = coalesce(t.cancel_requested_at, p_now),
         outcome = case when t.state <> 'running' then 'cancelled'::kinfolk.state end,

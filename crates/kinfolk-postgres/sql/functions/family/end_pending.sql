@@ -6,11 +6,11 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
 declare
-    v_keyed bigint[];
+    v_unique bigint[];
     v_slotted bigint[];
 begin
     -- Each by its number, whatever the planner thinks of keys.
-    v_keyed := array(
+    v_unique := array(
         select t.id
         from unnest(p_ids) as g(id)
         cross join lateral (
@@ -21,12 +21,12 @@ begin
         ) t
         where t.unique_key is not null
             and t.runs = 0);
-    if cardinality(v_keyed) > 0 then
-        perform kinfolk.lay_in(k) from unnest(v_keyed) k;
-        insert into kinfolk.late (queue_id, task_id)
+    if cardinality(v_unique) > 0 then
+        perform kinfolk.apply_duplicates(k) from unnest(v_unique) k;
+        insert into kinfolk.released_key (queue_id, task_id)
         select t.queue_id, t.id
         from kinfolk.task t
-        where t.id = any (v_keyed);
+        where t.id = any (v_unique);
     end if;
     with cancelled as (
         update kinfolk.task t
@@ -39,14 +39,14 @@ begin
             failure = p_failure,
             unique_held = t.unique_held and t.unique_scope = 'window',
             lane = case when t.parent_id is null then 'top'::kinfolk.lane else t.lane end,
-            parked_group = null,
-            parked_key = null,
-            bounces = 0
+            blocked_group = null,
+            blocked_key = null,
+            failed_tries = 0
         from unnest(p_ids) as g(id)
         where t.id = g.id
-        returning t.id, t.keyed
+        returning t.id, t.holds_slots
     )
-    select array_agg(c.id) filter (where c.keyed) into v_slotted from cancelled c;
+    select array_agg(c.id) filter (where c.holds_slots) into v_slotted from cancelled c;
     if v_slotted is not null then
         perform kinfolk.release_slots(v_slotted);
     end if;

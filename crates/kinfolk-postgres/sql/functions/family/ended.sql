@@ -76,7 +76,7 @@ begin
         -- point: ended.counted
         v_owners := v_counted.owners;
         if v_counted.is_awaited then
-            perform kinfolk.note_ends(p_fan_outs, p_nths, v_depth);
+            perform kinfolk.append_ends(p_fan_outs, p_nths, v_depth);
         end if;
         if v_counted.decided is not null then
             update kinfolk.fan_out f

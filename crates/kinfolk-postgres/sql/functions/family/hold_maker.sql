@@ -5,9 +5,9 @@ language plpgsql volatile
 as $$
 begin
     select t.cancel_requested_at is not null, t.queue_id, t.parent_id, t.fan_out_id, t.depth, t.priority, t.max_attempts, t.keys,
-        t.slot, t.keyed
+        t.child_slot, t.holds_slots
     into p_maker.is_cancelled, p_maker.queue_id, p_maker.parent_id, p_maker.fan_out_id, p_maker.depth, p_maker.priority,
-        p_maker.max_attempts, p_maker.keys, p_maker.slot, p_maker.keyed
+        p_maker.max_attempts, p_maker.keys, p_maker.child_slot, p_maker.holds_slots
     from kinfolk.task t
     where t.id = p_maker.task_id
         and t.token = p_maker.token

@@ -11,7 +11,7 @@ declare
     v_to integer := p_from + cardinality(p_nths) - 1;
 begin
     insert into kinfolk.task
-        (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, timeout_us, trace, payload, keys,
+        (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, timeout_us, trace, payload, keys,
         parent_id, root_id, fan_out_id, nth, depth, lane)
     select
         g.id, g.queue_id, g.command_id, 'pending',
@@ -20,7 +20,7 @@ begin
             when coalesce(g.due, p_maker.now + g.delay_us * interval '1 microsecond', p_maker.now) > p_maker.now then 'time'::kinfolk.gate
             else 'open'::kinfolk.gate
         end,
-        coalesce(g.priority, p_maker.priority), g.max_attempts, p_maker.place,
+        coalesce(g.priority, p_maker.priority), g.max_attempts, p_maker.position,
         coalesce(g.due, p_maker.now + g.delay_us * interval '1 microsecond', p_maker.now),
         p_maker.now, g.timeout_us, g.trace, case when pg_column_size(g.payload) <= 256 then g.payload end, g.keys,
         p_maker.task_id, p_maker.root_id, g.fan_out_id, g.nth, p_maker.depth + 1, 'child'

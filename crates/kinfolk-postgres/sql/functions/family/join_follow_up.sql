@@ -17,8 +17,8 @@ begin
     update kinfolk.task t
     set
         gate = 'after',
-        parked_group = null,
-        parked_key = null
+        blocked_group = null,
+        blocked_key = null
     where t.id = p_holder
         -- A test in one transaction may hold it back behind `limit`.
         and t.gate in ('open', 'time', 'limit');

@@ -9,7 +9,7 @@ set jit = off
 as $$
 begin
     perform kinfolk.lock_families(array_agg(coalesce(t.root_id, t.id)),
-        array_agg(coalesce(t.root_id, t.id)) filter (where t.parked or g.is_maker))
+        array_agg(coalesce(t.root_id, t.id)) filter (where t.was_suspended or g.is_maker))
     from unnest(p_tasks, p_makers) as g(id, is_maker)
     join kinfolk.task t on t.id = g.id;
     perform kinfolk.lock_follow_up_keys(p_commands, p_keys);

@@ -45,9 +45,9 @@ begin
     end loop;
 
     insert into kinfolk.task
-        (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, timeout_us, trace, payload, keys,
+        (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, timeout_us, trace, payload, keys,
         unique_held, unique_key, unique_scope, unique_window_us, on_duplicate, maker_id, follows_id)
-    select p_task.id, p_task.queue_id, p_task.command_id, 'pending', 'after', p_task.priority, p_task.max_attempts, p_maker.place,
+    select p_task.id, p_task.queue_id, p_task.command_id, 'pending', 'after', p_task.priority, p_task.max_attempts, p_maker.position,
         p_task.due, p_maker.now, p_task.timeout_us, p_task.trace,
         case when pg_column_size(p_task.payload) <= 256 then p_task.payload end, p_task.keys, u.is_unique, p_task.unique_key,
         case when u.is_unique then p_task.unique_scope end,

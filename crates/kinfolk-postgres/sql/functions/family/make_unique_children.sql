@@ -19,7 +19,7 @@ begin
         from kinfolk.made_tasks(p_maker, p_made, p_from, p_to) m
     loop
         if v_one.is_unique then
-            select k.outcome into v_outcome from kinfolk.enqueue_keyed(v_one.task, p_maker.now) k;
+            select k.outcome into v_outcome from kinfolk.enqueue_unique(v_one.task, p_maker.now) k;
             continue when v_outcome <> 'created';
         end if;
         v_nths[v_one.nth] := v_next;
@@ -28,7 +28,7 @@ begin
     update kinfolk.task t
     set
         gate = case when g.nth >= p_held_from then 'after'::kinfolk.gate else t.gate end,
-        place = p_maker.place,
+        position = p_maker.position,
         parent_id = p_maker.task_id,
         root_id = p_maker.root_id,
         fan_out_id = p_fan_out,

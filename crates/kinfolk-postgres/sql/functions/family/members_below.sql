@@ -8,21 +8,21 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
     with recursive member as (
-        select c.id, c.state = 'waiting' or c.parked as may_have_children
+        select c.id, c.state = 'waiting' or c.was_suspended as may_have_children
         from unnest(p_fan_outs) as f(id)
         cross join lateral (
-            select c.id, c.state, c.parked
+            select c.id, c.state, c.was_suspended
             from kinfolk.task c
             where c.fan_out_id = f.id
                 and c.state < 'completed'
             offset 0
         ) c
         union all
-        select c.id, c.state = 'waiting' or c.parked
+        select c.id, c.state = 'waiting' or c.was_suspended
         from member m
         cross join lateral (select f.id from kinfolk.fan_out f where f.task_id = m.id offset 0) f
         cross join lateral (
-            select c.id, c.state, c.parked
+            select c.id, c.state, c.was_suspended
             from kinfolk.task c
             where c.fan_out_id = f.id
                 and c.state < 'completed'

@@ -15,14 +15,14 @@ begin
     if not found then
         return;
     end if;
-    with marked as (
+    with updated as (
         update kinfolk.follow_up f
         set ended = e.state
         from unnest(p_roots, p_states) as e(root_id, state)
         where f.root_id = e.root_id
         returning f.queue_id
     )
-    select array_agg(distinct m.queue_id) into v_queues from marked m;
+    select array_agg(distinct m.queue_id) into v_queues from updated m;
     perform kinfolk.notify_queues(v_queues, false);
 end
 $$;

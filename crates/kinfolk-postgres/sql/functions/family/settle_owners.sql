@@ -1,5 +1,5 @@
 -- Looks at waiting tasks, one of whose fan-outs the caller has locked and seen to be over, or to be what a suspended handler
--- waits for. One that is suspended is resumed: it is pending at its old place. One whose own work is over is settled, if none
+-- waits for. One that is suspended is resumed: it is pending at its old position. One whose own work is over is settled, if none
 -- of its children is open, as `kinfolk_core::decide::join` decides: children that it spawned fail it, those that its handler
 -- awaited were for that to judge. Answers for those settled that have a parent their fan-out, which child of it they are, the
 -- fan-out's depth, and the state they went to.
@@ -33,7 +33,7 @@ begin
         select t.*
         from (select distinct o.id from unnest(p_owners) as o(id)) o
         cross join lateral (
-            select t.id, t.queue_id, t.fan_out_id, t.nth, t.depth, t.outcome, t.keyed
+            select t.id, t.queue_id, t.fan_out_id, t.nth, t.depth, t.outcome, t.holds_slots
             from kinfolk.task t
             where t.id = o.id
                 and t.state::text = 'waiting'
@@ -89,12 +89,12 @@ begin
         array_agg((e.depth - 1)::smallint) filter (where e.fan_out_id is not null) as depths,
         array_agg(e.next_state) filter (where e.fan_out_id is not null) as states,
         (select array_agg(distinct r.queue_id) from resumed r) as resumed,
-        array_agg(e.id) filter (where e.keyed) as keyed
+        array_agg(e.id) filter (where e.holds_slots) as holders
     into v_ended
     from over e;
 
-    if v_ended.keyed is not null then
-        perform kinfolk.release_slots(v_ended.keyed);
+    if v_ended.holders is not null then
+        perform kinfolk.release_slots(v_ended.holders);
     end if;
     if v_ended.resumed is not null then
         perform kinfolk.notify_queues(v_ended.resumed, false);

@@ -5,19 +5,19 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_keyed bigint[];
+    v_unique bigint[];
 begin
     if p_tasks is null then
         return;
     end if;
     -- point: skip_follow_ups.judged
     -- Not by the key being there: of two indexes that would fit, the wrong one might be taken.
-    v_keyed := array(select t.id from kinfolk.task t where t.id = any (p_tasks) and t.unique_scope is not null order by t.id);
-    perform kinfolk.lay_in(k.id) from unnest(v_keyed) as k(id);
-    insert into kinfolk.late (queue_id, task_id)
+    v_unique := array(select t.id from kinfolk.task t where t.id = any (p_tasks) and t.unique_scope is not null order by t.id);
+    perform kinfolk.apply_duplicates(k.id) from unnest(v_unique) as k(id);
+    insert into kinfolk.released_key (queue_id, task_id)
     select t.queue_id, t.id
     from kinfolk.task t
-    where t.id = any (v_keyed);
+    where t.id = any (v_unique);
     update kinfolk.task t
     set
         state = 'cancelled',

@@ -1,4 +1,4 @@
--- Whether the payload of a task, with its duplicates laid in, has this value at this path, to the digit.
+-- Whether the payload of a task, with its duplicates applied, has this value at this path, to the digit.
 
 create or replace function kinfolk.has_at(p_task kinfolk.task, p_path text[], p_value jsonb) returns boolean
 language plpgsql stable
@@ -8,7 +8,7 @@ declare
     v_payload jsonb := p_task.payload;
 begin
     if p_task.unique_key is not null then
-        v_payload := kinfolk.folded(p_task.id);
+        v_payload := kinfolk.payload_with_duplicates(p_task.id);
     elsif v_payload is null then
         v_payload := kinfolk.payload_of(p_task.id);
     end if;

@@ -68,7 +68,7 @@ begin
                 v_moved := v_moved || v_group;
             end if;
             perform kinfolk.rein_in(v_group, kinfolk.clock());
-            perform kinfolk.mark_group(v_group);
+            perform kinfolk.add_ready_group(v_group);
         end if;
     end loop;
     for v_was in
@@ -82,7 +82,7 @@ begin
         v_moved := v_moved || v_was.group_id;
     end loop;
     if v_moved <> '{}' then
-        perform kinfolk.enter_running(array(select distinct g.id from kinfolk.slot_group g where g.id = any (v_moved)));
+        perform kinfolk.count_running(array(select distinct g.id from kinfolk.slot_group g where g.id = any (v_moved)));
     end if;
     update kinfolk.command c
     set grouped = p_groups <> '{}'

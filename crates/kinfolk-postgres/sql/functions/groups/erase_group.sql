@@ -9,8 +9,8 @@ begin
     delete from kinfolk.slot_setting s where s.group_id = p_group;
     delete from kinfolk.ready_key m where m.group_id = p_group;
     delete from kinfolk.freed f where f.group_id = p_group;
-    delete from kinfolk.slot s where s.group_id = p_group;
+    delete from kinfolk.slot_holder s where s.group_id = p_group;
     delete from kinfolk.slot_group g where g.id = p_group;
-    perform kinfolk.open_parked(p_group, null);
+    perform kinfolk.open_blocked(p_group, null);
 end
 $$;

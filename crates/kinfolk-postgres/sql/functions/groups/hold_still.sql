@@ -31,7 +31,7 @@ begin
             union
             select h.task_id
             from kinfolk.slot_group g
-            join kinfolk.slot s on s.group_id = g.id
+            join kinfolk.slot_holder s on s.group_id = g.id
             cross join lateral unnest(s.tasks) as h(task_id)
             where g.id = any (p_groups)
                 and g.hold);

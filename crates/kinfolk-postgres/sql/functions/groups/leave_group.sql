@@ -11,8 +11,8 @@ begin
         perform kinfolk.erase_group(p_group);
         return;
     end if;
-    perform kinfolk.note_freed(array_agg(p_group), array_agg(h.key), array_agg(h.task_id))
-    from kinfolk.slot s
+    perform kinfolk.add_freed(array_agg(p_group), array_agg(h.key), array_agg(h.task_id))
+    from kinfolk.slot_holder s
     cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)
     join kinfolk.task t on t.id = h.task_id
     where s.group_id = p_group
@@ -26,6 +26,6 @@ begin
     delete from kinfolk.ready_key m
     where m.group_id = p_group
         and m.command_id = p_command;
-    perform kinfolk.open_parked(p_group, p_command);
+    perform kinfolk.open_blocked(p_group, p_command);
 end
 $$;

@@ -1,7 +1,7 @@
 -- Locks the admission of all that a registration with these groups may change, before any row; nothing where it changes
 -- nothing. Answers which of the commands have to be declared anew, in their order.
 --
--- Where groups come, go, or hold slots otherwise, what runs has to be counted anew (`enter_running`), and nobody may begin or end
+-- Where groups come, go, or hold slots otherwise, what runs has to be counted anew (`count_running`), and nobody may begin or end
 -- meanwhile. Nobody begins: a claim of a command with groups has the locks of all of these until it commits. One of a command
 -- without groups has nothing but the shared lock of its queue; so where a command gets its first groups, the queues are
 -- locked whole, and who looks there meanwhile is woken. Nobody ends: see `hold_still`.

@@ -1,5 +1,5 @@
 -- Sets what a group, or one key of it, allows from now on; where all is null, what is declared counts again. Answers whether
--- there is such a group. Whoever asked to slow down there is heard no longer. What waits behind a key that may have room now is marked; nothing that runs is interrupted.
+-- there is such a group. Whoever asked to slow down there is heard no longer. What waits behind a key that may have room now is made ready; nothing that runs is interrupted.
 --
 -- Takes the group's admission lock before any row, so no claim is under way in it.
 
@@ -61,9 +61,9 @@ begin
         and (p_key is null or s.key = p_key)
         and s.paused_until > v_now;
     if p_key is null then
-        perform kinfolk.mark_group(v_group);
+        perform kinfolk.add_ready_group(v_group);
     else
-        perform kinfolk.mark_some(v_group, array[p_key]);
+        perform kinfolk.add_awaited_keys(v_group, array[p_key]);
     end if;
     return true;
 end

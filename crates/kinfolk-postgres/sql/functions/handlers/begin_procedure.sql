@@ -8,7 +8,7 @@ as $$
 declare
     v_handled record;
 begin
-    select e.* into v_handled from kinfolk.enter(task, token, true) e;
+    select e.* into v_handled from kinfolk.begin_handling(task, token, true) e;
     payload := v_handled.payload;
     if v_handled.before is not null then
         payload := coalesce(kinfolk.call_function(v_handled.before, payload, v_handled.envelope), payload);

@@ -17,7 +17,7 @@ declare
         from (
             select t.id, t.id <> all (p_chosen) or t.id = any (p_ran) as is_other,
                 t.lane = 'top' and bool_or(t.lane = 'top' and t.id <> all (p_chosen)) over (
-                    order by t.priority, t.place, t.id) as is_behind
+                    order by t.priority, t.position, t.id) as is_behind
             from unnest(kinfolk.claimable(p_queue, p_commands)) as o(id)
             join kinfolk.task t on t.id = o.id
             where p_chosen is not null

@@ -3,7 +3,7 @@
 -- A failure that an `error_handler` has taken completes the task, with the failure as its result, and is appended to the error log.
 -- Answers the state that the task is in then. With `wake_later` it wakes no worker: the caller does that after the commit (`put_off_wakes`).
 --
--- Runs as its caller, whose grants decide what it may call. Locks what `enter` and `finish` lock.
+-- Runs as its caller, whose grants decide what it may call. Locks what `begin_handling` and `finish` lock.
 
 create or replace function kinfolk.end_send(
     task bigint, token uuid, answer jsonb, failure jsonb, wake_later boolean default false
@@ -18,7 +18,7 @@ begin
     if wake_later then
         perform kinfolk.put_off_wakes();
     end if;
-    select e.* into v_handled from kinfolk.enter(task, token) e;
+    select e.* into v_handled from kinfolk.begin_handling(task, token) e;
     if failure is null then
         v_handler := kinfolk.named_in(v_handled.payload, 'success_handler');
         if v_handler is not null then

@@ -1,4 +1,4 @@
--- The task that the caller handles: known from the context that `enter` opened, and checked against the running row, since
+-- The task that the caller handles: known from the context that `begin_handling` opened, and checked against the running row, since
 -- anyone can set a variable. Refused outside a handler, and in one whose attempt was given to someone else.
 
 create or replace function kinfolk.handled() returns kinfolk.task

@@ -26,7 +26,7 @@ begin
         update kinfolk.task t
         set
             due = v_now,
-            place = least(t.place, v_now)
+            position = least(t.position, v_now)
         from meant m
         where t.id = m.id
         returning t.queue_id

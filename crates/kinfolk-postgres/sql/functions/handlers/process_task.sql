@@ -18,7 +18,7 @@ declare
     v_constraint text;
 begin
     begin
-        select e.* into v_handled from kinfolk.enter(p_task, p_token) e;
+        select e.* into v_handled from kinfolk.begin_handling(p_task, p_token) e;
         if v_handled.kind operator(pg_catalog.<>) 'suspended' then
             v_is_engine := false;
             perform pg_catalog.set_config('lock_timeout', p_patience, true);

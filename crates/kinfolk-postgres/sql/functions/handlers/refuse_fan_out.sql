@@ -11,13 +11,13 @@ declare
 begin
     select f.id, f.rule, f.parts, f.total, f.verdict into v_fan_out from kinfolk.fan_out f where f.id = p_fan_out;
     select count(*) as many,
-        coalesce(jsonb_agg(r.told - 'state' - 'result' order by r.place) filter (where r.place <= 20), '[]') as failures,
+        coalesce(jsonb_agg(r.told - 'state' - 'result' order by r.position) filter (where r.position <= 20), '[]') as failures,
         coalesce(string_agg(format('%s (%s of sub-task %s, task %s, attempt %s); ', r.told #>> '{failure,message}',
             r.told #>> '{failure,kind}', r.told ->> 'index', r.told ->> 'task', r.told ->> 'attempt'), ''
-            order by r.place) filter (where r.place <= 3), '') as words
+            order by r.position) filter (where r.position <= 3), '') as words
     into v_bad
     from (
-        select r.told, row_number() over (order by r.nth) as place
+        select r.told, row_number() over (order by r.nth) as position
         from jsonb_array_elements(kinfolk.sub_results(p_fan_out)) with ordinality as r(told, nth)
         where r.told ->> 'state' <> 'completed'
     ) r;

@@ -12,7 +12,7 @@ begin
     if wake_later then
         perform kinfolk.put_off_wakes();
     end if;
-    select e.* into v_handled from kinfolk.enter(task, token) e;
+    select e.* into v_handled from kinfolk.begin_handling(task, token) e;
     if v_handled.kind operator(pg_catalog.=) 'suspended' then
         return v_handled.kind;
     elsif v_handled.kind operator(pg_catalog.<>) 'function' then

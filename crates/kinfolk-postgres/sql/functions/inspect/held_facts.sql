@@ -11,15 +11,15 @@ as $$
 begin
     return query
     select h.queue_id,
-        case when h.parked_group < 0 then 'open' else h.gate::text end,
-        case when h.parked_group < 0 then h.command_id end,
-        case when h.parked_group >= 0 then h.parked_group end,
-        case when h.parked_group >= 0 then h.parked_key end,
+        case when h.blocked_group < 0 then 'open' else h.gate::text end,
+        case when h.blocked_group < 0 then h.command_id end,
+        case when h.blocked_group >= 0 then h.blocked_group end,
+        case when h.blocked_group >= 0 then h.blocked_key end,
         count(*), bool_or(h.many >= p_page)
     from (
         select l.*, count(*) over () as many
         from (
-            select t.queue_id, t.command_id, t.gate, t.parked_group, t.parked_key
+            select t.queue_id, t.command_id, t.gate, t.blocked_group, t.blocked_key
             from kinfolk.task t
             where t.gate in ('limit', 'after')
                 and t.state = 'pending'

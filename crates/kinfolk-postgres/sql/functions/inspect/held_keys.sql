@@ -6,7 +6,7 @@ as $$
 begin
     return array(
         select distinct h.key
-        from kinfolk.slot s
+        from kinfolk.slot_holder s
         cross join lateral unnest(s.keys) as h(key)
         where s.group_id = p_group
             and (p_after is null or h.key > p_after)

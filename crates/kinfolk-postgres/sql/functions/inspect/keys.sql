@@ -1,7 +1,7 @@
 -- A page of the keys that are in use, in the order of groups (see above) and keys: tasks hold slots of them, or wait behind
 -- them, or nothing may start under them until some time. `blocking`: only those that tasks wait behind.
 --
--- Steps from key to key in `task_parked` and `spent`, however many tasks there are in each; reads the pages of `slot` once for
+-- Steps from key to key in `task_blocked` and `spent`, however many tasks there are in each; reads the pages of `slot_holder` once for
 -- each thousand keys.
 create or replace function kinfolk.keys(
     group_name text default null, command text default null, blocking boolean default false, after_command text default null,
@@ -53,8 +53,8 @@ begin
             cross join lateral (
                 select count(*) as waiters
                 from kinfolk.task t
-                where t.parked_group = v_group.id
-                    and t.parked_key = v_key
+                where t.blocked_group = v_group.id
+                    and t.blocked_key = v_key
                     and t.gate = 'limit'
             ) w;
             if v_row.waiters > 0 or (not keys.blocking and (v_row.held > 0 or v_row.opens_at is not null)) then

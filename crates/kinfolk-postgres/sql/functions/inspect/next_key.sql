@@ -11,12 +11,12 @@ begin
         select min(k.key collate "C")
         from (
             (
-                select t.parked_key as key
+                select t.blocked_key as key
                 from kinfolk.task t
-                where t.parked_group = p_group
+                where t.blocked_group = p_group
                     and t.gate = 'limit'
-                    and (v_first or t.parked_key > p_after)
-                order by t.parked_key
+                    and (v_first or t.blocked_key > p_after)
+                order by t.blocked_key
                 limit 1
             )
             union all

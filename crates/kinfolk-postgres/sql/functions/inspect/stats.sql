@@ -1,5 +1,5 @@
 -- The clock, the workers with a live lease, the fan-outs with open children that their tasks wait for and their families, the
--- states in which there are more tasks than `count_tasks` counts, and for each queue with open tasks the place of the one at the
+-- states in which there are more tasks than `count_tasks` counts, and for each queue with open tasks the position of the one at the
 -- head of the line. Locks nothing; reads `task_waiting` and `fan_out_task`, `task_ready`, `task_suspect` and `task_turn`.
 create or replace function kinfolk.stats()
 returns table (
@@ -19,13 +19,13 @@ as $$
         where w.lease_until >= clock.now
     ),
     head as (
-        select q.id as queue_id, q.name, h.priority, h.place, h.id
+        select q.id as queue_id, q.name, h.priority, h.position, h.id
         from kinfolk.queue q
         cross join kinfolk.command c
         cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
         cross join lateral (
             (
-                select t.priority, t.place, t.id
+                select t.priority, t.position, t.id
                 from kinfolk.task t
                 where t.queue_id = q.id
                     and t.lane = l.lane
@@ -33,12 +33,12 @@ as $$
                     and t.state = 'pending'
                     and t.gate = 'open'
                     and not t.suspect
-                order by t.priority, t.place, t.id
+                order by t.priority, t.position, t.id
                 limit 1
             )
             union all
             (
-                select t.priority, t.place, t.id
+                select t.priority, t.position, t.id
                 from kinfolk.task t
                 where t.queue_id = q.id
                     and t.lane = l.lane
@@ -46,35 +46,35 @@ as $$
                     and t.state = 'pending'
                     and t.gate = 'open'
                     and t.suspect
-                order by t.priority, t.place, t.id
+                order by t.priority, t.position, t.id
                 limit 1
             )
         ) h
         union all
         -- On a queue with a fair key open tasks are lined up behind their values.
-        select q.id, q.name, h.priority, h.place, h.id
+        select q.id, q.name, h.priority, h.position, h.id
         from kinfolk.queue q
         cross join lateral kinfolk.turn_lines(q.id) l
         cross join lateral (
-            select t.priority, t.place, t.id
+            select t.priority, t.position, t.id
             from kinfolk.task t
-            where t.parked_group = -q.id
-                and t.parked_key = l.value
+            where t.blocked_group = -q.id
+                and t.blocked_key = l.value
                 and t.queue_id = q.id
                 and t.command_id = l.command_id
                 and t.lane = l.lane
                 and t.gate = 'limit'
-            order by t.priority, t.place, t.id
+            order by t.priority, t.position, t.id
             limit 1
         ) h
         where q.fair is not null
     ),
     heads as (
-        select distinct on (h.queue_id) h.name, h.place
+        select distinct on (h.queue_id) h.name, h.position
         from head h
-        order by h.queue_id, h.priority, h.place, h.id
+        order by h.queue_id, h.priority, h.position, h.id
     )
-    select clock.now, live.workers, heads.name, heads.place, a.fan_outs, a.families, kinfolk.more_than_counted()
+    select clock.now, live.workers, heads.name, heads.position, a.fan_outs, a.families, kinfolk.more_than_counted()
     from clock
     cross join live
     cross join kinfolk.active_fan_outs() a

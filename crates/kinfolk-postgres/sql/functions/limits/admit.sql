@@ -20,7 +20,7 @@ begin
         where t.queue_id = p_queue
             and t.state = 'waiting'
             and t.lane = 'top'
-        order by t.priority, t.place, t.id
+        order by t.priority, t.position, t.id
         limit p_room
         for update skip locked
     loop

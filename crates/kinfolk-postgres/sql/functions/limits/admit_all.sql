@@ -22,7 +22,7 @@ begin
         from kinfolk.task t
         join kinfolk.task r on r.id = t.root_id
         where t.gate = 'limit'
-            and t.parked_group is null
+            and t.blocked_group is null
             and r.queue_id = p_queue), kinfolk.clock());
 end
 $$;

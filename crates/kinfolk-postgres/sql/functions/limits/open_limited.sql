@@ -15,7 +15,7 @@ begin
             from kinfolk.task t
             where t.root_id = r.id
                 and t.gate = 'limit'
-                and t.parked_group is null
+                and t.blocked_group is null
             for update skip locked
         ) t
     ),

@@ -3,7 +3,7 @@
 -- `left_out`: someone else had in hand what was needed, and it is worth looking again.
 --
 -- The caller holds the queue's admission lock if it has limits: what is counted here stays so until it commits. Counts by
--- `task_at_work` and `task_slot`, and no further than the limit.
+-- `task_at_work` and `task_child_slot`, and no further than the limit.
 
 create or replace function kinfolk.rooms(
     p_queue integer, p_family_limit integer, p_child_limit integer, p_limit integer, p_now timestamptz,
@@ -41,7 +41,7 @@ begin
             select
             from kinfolk.task t
             where t.queue_id = p_queue
-                and t.slot
+                and t.child_slot
             limit p_child_limit
         ) running;
     end if;

@@ -24,7 +24,7 @@ begin
             update kinfolk.task t
             set
                 lane = case when t.parent_id is null then 'root'::kinfolk.lane else t.lane end,
-                slot = t.parent_id is not null and t.state = 'running'
+                child_slot = t.parent_id is not null and t.state = 'running'
             where t.id = any (v_tasks)
                 and t.finished_at is null;
             return;

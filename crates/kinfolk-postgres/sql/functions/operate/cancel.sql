@@ -41,7 +41,7 @@ begin
             array_fill('cancelled'::kinfolk.state, array[cardinality(v_ended.fan_outs)]), v_ended.was_after, v_now);
     end if;
 
-    select t.state, t.queue_id, t.parent_id, t.parked into v_task from kinfolk.task t where t.id = p_task;
+    select t.state, t.queue_id, t.parent_id, t.was_suspended into v_task from kinfolk.task t where t.id = p_task;
     -- It had ended, or did so while its row was waited for.
     if v_ended.many = 0 then
         return v_task.state;
@@ -50,7 +50,7 @@ begin
         -- It may have been a follow-up, and its family may have been at work.
         perform from kinfolk.follow_up f where f.task_id = p_task order by f.root_id for update;
         delete from kinfolk.follow_up f where f.task_id = p_task;
-        if v_task.parked then
+        if v_task.was_suspended then
             perform kinfolk.root_ended(array[p_task], array['cancelled'::kinfolk.state]);
         end if;
         perform kinfolk.notify_limited(array[v_task.queue_id]);

@@ -28,7 +28,7 @@ begin
     update kinfolk.task t
     set
         due = v_now,
-        place = least(t.place, v_now)
+        position = least(t.position, v_now)
     where t.id = p_task
         and t.gate = 'time'
         and t.due > v_now;

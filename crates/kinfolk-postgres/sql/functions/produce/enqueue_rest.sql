@@ -48,7 +48,7 @@ begin
             outcome := v_one.why;
             id := null;
         else
-            select k.outcome, k.holder into outcome, id from kinfolk.enqueue_keyed(v_one.task, p_now) k;
+            select k.outcome, k.holder into outcome, id from kinfolk.enqueue_unique(v_one.task, p_now) k;
         end if;
         if outcome <> 'created' then
             return next;

@@ -35,7 +35,7 @@ begin
     then
         v_repeated := kinfolk.in_use(p_ids);
         insert into kinfolk.task
-            (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, timeout_us, payload)
+            (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, timeout_us, payload)
         select g.id, c.queue_id, c.id, 'pending', 'open', c.priority, coalesce(c.max_attempts, kinfolk.attempts_default()),
             v_now, v_now, v_now, c.timeout_us, case when pg_column_size(g.payload) <= 256 then g.payload end
         from unnest(p_ids, p_commands, p_payloads) as g(id, command, payload)

@@ -21,7 +21,7 @@ begin
     end if;
     select k.outcome, k.holder
     into outcome, id
-    from kinfolk.enqueue_keyed(row(p_id, v_command.queue_id, v_command.id, v_command.priority, v_command.max_attempts, v_now,
+    from kinfolk.enqueue_unique(row(p_id, v_command.queue_id, v_command.id, v_command.priority, v_command.max_attempts, v_now,
         v_command.timeout_us, null, p_payload, p_key, 'pending', null, p_on_duplicate, null)::kinfolk.new_task, v_now) k;
     perform kinfolk.notify_queues(array[v_command.queue_id], false);
 end

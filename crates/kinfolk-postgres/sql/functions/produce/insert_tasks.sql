@@ -11,7 +11,7 @@ declare
     v_made integer;
 begin
     insert into kinfolk.task
-        (id, queue_id, command_id, state, gate, priority, max_attempts, place, due, created_at, timeout_us, trace, payload, keys)
+        (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, timeout_us, trace, payload, keys)
     select
         g.id, coalesce(q.id, c.queue_id), c.id, 'pending',
         case

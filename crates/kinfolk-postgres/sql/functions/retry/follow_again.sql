@@ -1,5 +1,5 @@
 -- Has what follows a family, which is set going again, wait for it again. A follow-up that was told that the family did not complete,
--- and waits for others, forgets it. One that was skipped comes back: pending behind the gate `after`, at its old place, it waits
+-- and waits for others, forgets it. One that was skipped comes back: pending behind the gate `after`, at its old position, it waits
 -- for all families that spoiled it, as they are now. It does not get its unique key back.
 -- The caller has locked the family as a whole, and these follow-ups (`lock_follow_ups`). Locks their entries.
 -- Reads the primary keys of `follow_up` and `skipped_follow_up`, `skipped_follow_up_task`, and the follow-ups by number.

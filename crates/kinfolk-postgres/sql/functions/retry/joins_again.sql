@@ -3,13 +3,13 @@
 -- nothing. Reads `fan_out_task`.
 
 create or replace function kinfolk.joins_again(
-    p_task bigint, p_state kinfolk.state, p_outcome kinfolk.state, p_parked boolean
+    p_task bigint, p_state kinfolk.state, p_outcome kinfolk.state, p_suspended boolean
 ) returns boolean
 language sql stable
 as $$
     select case
         when p_state = 'failed' then p_outcome is not null
-        else not p_parked and exists (
+        else not p_suspended and exists (
             select
             from (select o.id from kinfolk.fan_out o where o.task_id = p_task limit 1) o)
     end

@@ -12,14 +12,14 @@ declare
         select c.nth
         from kinfolk.task c
         left join (
-            select n.nth, p.first + n.place as place
+            select n.nth, p.first + n.ordinal as ordinal
             from kinfolk.ended_page p
-            cross join lateral unnest(p.nths) with ordinality as n(nth, place)
+            cross join lateral unnest(p.nths) with ordinality as n(nth, ordinal)
             where p.fan_out_id = p_fan_out
         ) o on o.nth = c.nth
         where c.fan_out_id = p_fan_out
             and c.state >= 'completed'
-        order by o.place, c.nth);
+        order by o.ordinal, c.nth);
 begin
     delete from kinfolk.ended_page p where p.fan_out_id = p_fan_out;
     insert into kinfolk.ended_page (fan_out_id, first, nths)

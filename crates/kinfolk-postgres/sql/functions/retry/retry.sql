@@ -1,4 +1,4 @@
--- Lets a failed or cancelled task run again with fresh attempts, at its old place, and what failed or was cancelled below it;
+-- Lets a failed or cancelled task run again with fresh attempts, at its old position, and what failed or was cancelled below it;
 -- answers it as it is then. One whose own work was done waits for its children again. What was skipped because a family did not
 -- complete comes back when its root is retried.
 -- Errors: KF002 when there is no such task; KF003 (detail: its state) when it has not ended so, when its parent has ended,

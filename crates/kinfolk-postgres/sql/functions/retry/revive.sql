@@ -1,5 +1,5 @@
 -- Sets a task that has failed or was cancelled going again, and with it all below it that did so. Tasks whose own work did not
--- come to its end become pending with fresh attempts, at their old places; parents whose own work was done wait again; a
+-- come to its end become pending with fresh attempts, at their old position; parents whose own work was done wait again; a
 -- task whose handler did not end well because of fan-outs that it awaited waits for those again, from before it heard of
 -- their end. Answers how many pend and how many wait. `p_first`: the gate of the task, `p_rest`: of those below it. What follows
 -- the family of a root waits for it again; a follow-up that is retried by itself waits for nobody.

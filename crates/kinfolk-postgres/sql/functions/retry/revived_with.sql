@@ -13,14 +13,14 @@ as $$
     with recursive revived as (
         select t.id, t.queue_id, t.fan_out_id, t.nth, j.joins, k.cut, k.fan_outs, 'together'::kinfolk.child_order as child_order
         from kinfolk.task t
-        cross join lateral (select kinfolk.joins_again(t.id, t.state, t.outcome, t.parked) as joins) j
-        left join lateral kinfolk.reopening(t.id) k on t.parked and not j.joins
+        cross join lateral (select kinfolk.joins_again(t.id, t.state, t.outcome, t.was_suspended) as joins) j
+        left join lateral kinfolk.reopening(t.id) k on t.was_suspended and not j.joins
         where t.id = p_task
         union all
         select c.id, c.queue_id, c.fan_out_id, c.nth, c.joins, k.cut, k.fan_outs, c.child_order
         from revived r
         cross join lateral kinfolk.revivable(r.id, r.fan_outs) c
-        left join lateral kinfolk.reopening(c.id) k on c.parked and not c.joins
+        left join lateral kinfolk.reopening(c.id) k on c.was_suspended and not c.joins
     )
     select r.id, r.queue_id, r.joins, r.cut,
         case

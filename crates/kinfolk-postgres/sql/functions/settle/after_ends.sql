@@ -19,9 +19,9 @@ begin
         array_agg(e.state) filter (where e.fan_out_id is not null and e.state >= 'completed') as states,
         array_agg(e.task_id) filter (where e.state = 'waiting') as waiting,
         array_agg(e.task_id) filter (where e.state = 'waiting' and e.own_state = 'failed') as failed,
-        array_agg(e.task_id) filter (where e.parked and e.root_id is null and e.state >= 'completed') as roots,
-        array_agg(e.state) filter (where e.parked and e.root_id is null and e.state >= 'completed') as root_states,
-        array_agg(e.task_id) filter (where e.keyed) as keyed,
+        array_agg(e.task_id) filter (where e.was_suspended and e.root_id is null and e.state >= 'completed') as roots,
+        array_agg(e.state) filter (where e.was_suspended and e.root_id is null and e.state >= 'completed') as root_states,
+        array_agg(e.task_id) filter (where e.holds_slots) as holders,
         array_agg(e.task_id) filter (where e.failure is not null) as errors,
         array_agg(e.attempt::integer) filter (where e.failure is not null) as error_attempts,
         array_agg(e.failure) filter (where e.failure is not null) as failures
@@ -41,8 +41,8 @@ begin
     if v_ended.roots is not null then
         perform kinfolk.root_ended(v_ended.roots, v_ended.root_states);
     end if;
-    if v_ended.keyed is not null then
-        perform kinfolk.release_slots(v_ended.keyed);
+    if v_ended.holders is not null then
+        perform kinfolk.release_slots(v_ended.holders);
     end if;
     if v_ended.errors is not null then
         perform kinfolk.tell_errors(v_ended.errors, v_ended.error_attempts, v_ended.failures);

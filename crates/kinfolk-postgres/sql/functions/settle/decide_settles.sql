@@ -17,7 +17,7 @@ begin
         ),
         held as materialized (
             select g.nth, g.outcome, g.result, g.failure as given_failure, g.delay_us, t.id, t.command_id, t.queue_id, t.parent_id,
-                t.root_id, t.fan_out_id, t.nth as child, t.lane, t.slot, t.parked, t.keyed, t.runs, t.attempt, t.started_at,
+                t.root_id, t.fan_out_id, t.nth as child, t.lane, t.child_slot, t.was_suspended, t.holds_slots, t.runs, t.attempt, t.started_at,
                 t.worker_id, t.suspect, t.strikes, t.failure,
                 kinfolk.own_state(g.outcome, t.cancel_requested_at is not null, t.attempt, t.max_attempts, g.failure) as own_state
             from given g
@@ -36,9 +36,9 @@ begin
                 end as new_failure
             from held h
             -- A task that was suspended may have children whatever it does.
-            cross join lateral kinfolk.count_children(case when h.parked then h.id end) k
+            cross join lateral kinfolk.count_children(case when h.was_suspended then h.id end) k
         )
-        select row(d.nth, d.id, d.command_id, d.queue_id, d.root_id, d.fan_out_id, d.child, d.lane, d.slot, d.parked, d.keyed,
+        select row(d.nth, d.id, d.command_id, d.queue_id, d.root_id, d.fan_out_id, d.child, d.lane, d.child_slot, d.was_suspended, d.holds_slots,
             d.runs, d.attempt, d.started_at, d.worker_id,
             case
                 when d.own_state <> 'pending' then d.own_state::text

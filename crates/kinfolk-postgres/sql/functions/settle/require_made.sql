@@ -14,13 +14,13 @@ begin
         and exists (
             select
             from (
-                select k.place, lag(k.place, 1, 1) over (order by k.nth) as before
+                select k.ordinal, lag(k.ordinal, 1, 1) over (order by k.nth) as before
                 from (
-                    select coalesce(array_position('{sibling,child,follow_up,task}'::text[], u.kind), 0) as place, u.nth
+                    select coalesce(array_position('{sibling,child,follow_up,task}'::text[], u.kind), 0) as ordinal, u.nth
                     from unnest(p_made.kinds) with ordinality as u(kind, nth)
                 ) k
             ) o
-            where o.place < o.before)
+            where o.ordinal < o.before)
     then
         raise exception using errcode = 'KF001', message = 'the kinds of what was made are unknown or not in order',
             hint = 'first each sibling, then each child, then each follow_up, then each task';

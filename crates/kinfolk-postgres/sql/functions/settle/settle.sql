@@ -9,13 +9,13 @@
 -- Locks the families of the tasks that have one (shared), then the tasks, plain completions first, each part in the order given: a
 -- caller sorts them by number. Then what `ended` locks, upwards.
 --
--- `p_families`: the roots of those tasks that have a parent, for a caller that knows; null has them looked up. `p_parked`: the
+-- `p_families`: the roots of those tasks that have a parent, for a caller that knows; null has them looked up. `p_suspended`: the
 -- families, of these or beside them, of those tasks that were suspended before: they are locked whole, since the end of such a
 -- task is decided by fan-outs that its children still count in.
 
 create or replace function kinfolk.settle(
     p_ids bigint[], p_tokens uuid[], p_outcomes text[], p_results jsonb[] default '{}', p_failures jsonb[] default '{}',
-    p_delays_us bigint[] default '{}', p_families bigint[] default null, p_parked bigint[] default null
+    p_delays_us bigint[] default '{}', p_families bigint[] default null, p_suspended bigint[] default null
 ) returns table (nth integer, answer text, state text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -46,11 +46,11 @@ begin
     end if;
     perform kinfolk.require_settles(p_ids, p_tokens, p_outcomes, p_results, p_failures, p_delays_us);
     if p_families is null then
-        select f.families, f.parked into p_families, p_parked from kinfolk.families_of(p_ids) f;
+        select f.families, f.suspended into p_families, p_suspended from kinfolk.families_of(p_ids) f;
     end if;
-    if cardinality(p_parked) > 0 then
-        perform kinfolk.lock_families(p_families, p_parked);
-        p_families := p_families || p_parked;
+    if cardinality(p_suspended) > 0 then
+        perform kinfolk.lock_families(p_families, p_suspended);
+        p_families := p_families || p_suspended;
     elsif cardinality(p_families) > 0 then
         perform kinfolk.lock_families(p_families, false);
     end if;
@@ -68,7 +68,7 @@ begin
             suspect = false,
             strikes = 0,
             unique_held = t.unique_held and t.unique_scope = 'window',
-            slot = false,
+            child_slot = false,
             lane = case when t.parent_id is null then 'top'::kinfolk.lane else t.lane end
         from unnest(p_ids, p_tokens, p_outcomes, p_results) with ordinality as g(id, token, outcome, result, nth)
         where v_once
@@ -79,15 +79,15 @@ begin
             and t.worker_id is not null
             and t.runs = 1
             and t.cancel_requested_at is null
-        returning g.nth::integer as nth, t.id, t.queue_id, t.root_id, t.fan_out_id, t.nth as child, t.keyed,
+        returning g.nth::integer as nth, t.id, t.queue_id, t.root_id, t.fan_out_id, t.nth as child, t.holds_slots,
             t.command_id, t.keys
     )
     select array_agg(d.nth) as items, array_agg(distinct d.queue_id) filter (where d.queue_id = any (v_limited)) as queues,
         array_agg(d.fan_out_id) filter (where d.fan_out_id is not null) as fan_outs,
         array_agg(d.child) filter (where d.fan_out_id is not null) as children,
         array_agg(distinct d.root_id) filter (where d.root_id is not null) as families,
-        array_agg(d.id) filter (where d.keyed) as keyed, array_agg(d.command_id) filter (where d.keyed) as commands,
-        array_agg(d.keys) filter (where d.keyed) as keys
+        array_agg(d.id) filter (where d.holds_slots) as holders, array_agg(d.command_id) filter (where d.holds_slots) as commands,
+        array_agg(d.keys) filter (where d.holds_slots) as keys
     into v_done
     from done d;
     -- point: settle.done
@@ -99,7 +99,7 @@ begin
         return query
         select r.nth, r.answer, r.state
         from kinfolk.settle_rest(row(p_ids, p_tokens, p_outcomes, p_results, p_failures, p_delays_us)::kinfolk.settles,
-            coalesce(v_done.items, '{}'), v_now, p_families, p_parked, v_done.fan_outs, v_done.children) r;
+            coalesce(v_done.items, '{}'), v_now, p_families, p_suspended, v_done.fan_outs, v_done.children) r;
     elsif v_done.fan_outs is not null then
         perform kinfolk.ended(v_done.fan_outs, v_done.children,
             array_fill('completed'::kinfolk.state, array[cardinality(v_done.fan_outs)]), '{}', v_now);
@@ -107,8 +107,8 @@ begin
     if v_done.queues is not null then
         perform kinfolk.notify_queues(v_done.queues, false);
     end if;
-    if v_done.keyed is not null then
-        perform kinfolk.free_slots(v_done.keyed, v_done.commands, v_done.keys, null);
+    if v_done.holders is not null then
+        perform kinfolk.free_slots(v_done.holders, v_done.commands, v_done.keys, null);
     end if;
 end
 $$;

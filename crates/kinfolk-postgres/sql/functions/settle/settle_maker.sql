@@ -10,6 +10,6 @@ begin
     select r.answer, r.state
     from kinfolk.settle_rest(
         row(array[p_maker.task_id], array[p_maker.token], array[p_outcome], array[p_result], array[p_failure], '{}')::kinfolk.settles,
-        '{}', p_maker.now, array[p_maker.root_id], case when p_maker.parked then array[p_maker.root_id] end) r;
+        '{}', p_maker.now, array[p_maker.root_id], case when p_maker.was_suspended then array[p_maker.root_id] end) r;
 end
 $$;

@@ -18,15 +18,15 @@ begin
         failure = null,
         suspect = false,
         strikes = 0,
-        slot = false
+        child_slot = false
     where t.id = p_maker.task_id;
-    if p_maker.parked then
+    if p_maker.was_suspended then
         perform kinfolk.wait_for_family(array[p_maker.task_id]);
     end if;
-    if p_maker.keyed then
+    if p_maker.holds_slots then
         perform kinfolk.release_slots(array[p_maker.task_id]);
     end if;
-    if p_maker.slot then
+    if p_maker.child_slot then
         perform kinfolk.notify_queues(array[p_maker.queue_id], false);
     end if;
 end

@@ -22,7 +22,7 @@ begin
             result = e.result,
             failure = e.next_failure,
             unique_held = t.unique_held and (e.state < 'completed' or t.unique_scope = 'window'),
-            slot = false,
+            child_slot = false,
             lane = e.next_lane
         from unnest(p_ends) e
         where t.id = e.task_id

@@ -1,4 +1,4 @@
--- Keeps no more room for tasks that will not start: what was kept for them is noted as free.
+-- Keeps no more room for tasks that will not start: what was kept for them is freed by a hint.
 create or replace function kinfolk.drop_reservations(p_tasks bigint[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -1,11 +1,11 @@
--- Gives back the slots that a claim has taken for tasks that it does not start after all: they were folded into others.
+-- Gives back the slots that a claim has taken for tasks that it does not start after all: they were duplicates of others.
 -- What they held before stays.
 create or replace function kinfolk.drop_slots(p_tasks bigint[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    perform kinfolk.note_freed(array_agg(cg.group_id), array_agg(coalesce(t.keys ->> cg.name, '')), array_agg(t.id))
+    perform kinfolk.add_freed(array_agg(cg.group_id), array_agg(coalesce(t.keys ->> cg.name, '')), array_agg(t.id))
     from unnest(p_tasks) as g(id)
     join kinfolk.task t on t.id = g.id
     join kinfolk.command_group cg on cg.command_id = t.command_id

@@ -11,14 +11,14 @@ set enable_mergejoin = off
 set enable_sort = off
 as $$
 declare
-    v_noted record;
+    v_freed record;
     v_awaited integer[];
 begin
     with declared as materialized (
         select d.* from kinfolk.declarations(p_commands) d
     ),
     -- In parts that fit a page of the table: larger values would be compressed, or stored elsewhere.
-    noted as (
+    freed_now as (
         insert into kinfolk.freed (group_id, keys, tasks)
         select d.group_id, array_agg(coalesce(g.keys ->> d.name, '')), array_agg(g.id)
         from unnest(p_tasks, p_commands, p_keys, p_over) with ordinality as g(id, command_id, keys, is_over, nth)
@@ -28,21 +28,21 @@ begin
         group by d.group_id, g.nth / 128
         returning group_id, id
     )
-    select array_agg(n.group_id) as groups, array_agg(n.id) as ids into v_noted from noted n;
+    select array_agg(n.group_id) as groups, array_agg(n.id) as ids into v_freed from freed_now n;
     -- point: slots.released
-    v_awaited := kinfolk.awaited_groups(v_noted.groups);
+    v_awaited := kinfolk.awaited_groups(v_freed.groups);
     if v_awaited <> '{}' then
         perform kinfolk.notify_queues(array_agg(distinct w.queue_id), false)
-        from unnest(v_noted.groups, v_noted.ids) as n(group_id, id)
+        from unnest(v_freed.groups, v_freed.ids) as n(group_id, id)
         join kinfolk.freed f on f.group_id = n.group_id and f.id = n.id
         cross join lateral (select distinct u as key from unnest(f.keys) u) k
         cross join lateral (
             select t.queue_id
             from kinfolk.task t
-            where t.parked_group = n.group_id
-                and t.parked_key = k.key
+            where t.blocked_group = n.group_id
+                and t.blocked_key = k.key
                 and t.gate = 'limit'
-            order by t.parked_group, t.parked_key, t.queue_id
+            order by t.blocked_group, t.blocked_key, t.queue_id
             limit 1
         ) first
         cross join lateral kinfolk.waiting_lines(n.group_id, k.key) w

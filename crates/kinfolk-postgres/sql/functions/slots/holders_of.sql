@@ -5,7 +5,7 @@ as $$
     select h.task_id
     from kinfolk.slot_group g
     cross join lateral generate_series(0, g.spread - 1) as i
-    join kinfolk.slot s on s.group_id = g.id and s.page = kinfolk.slot_page(p_key, i, g.first_page, g.pages, g.spread)
+    join kinfolk.slot_holder s on s.group_id = g.id and s.page = kinfolk.slot_page(p_key, i, g.first_page, g.pages, g.spread)
     cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)
     where g.id = p_group
         and h.key = p_key

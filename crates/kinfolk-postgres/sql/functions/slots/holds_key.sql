@@ -5,7 +5,7 @@ as $$
     select exists (
             select
             from kinfolk.slot_group g
-            join kinfolk.slot s on s.group_id = g.id and s.page = kinfolk.slot_page(p_key, p_task, g.first_page, g.pages, g.spread)
+            join kinfolk.slot_holder s on s.group_id = g.id and s.page = kinfolk.slot_page(p_key, p_task, g.first_page, g.pages, g.spread)
             where g.id = p_group
                 and s.keys[array_position(s.tasks, p_task)] = p_key)
         and not exists (

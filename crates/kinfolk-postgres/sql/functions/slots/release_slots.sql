@@ -1,9 +1,9 @@
 -- Frees the slots of tasks, which the caller has locked and moved, except for those that a task keeps until it is
--- terminal (`hold`). Leaves notes: the next claim that has the admission lock of a group takes them, and looks who waits
--- behind those keys. Wakes the queues on which someone waits now. Only for tasks that are `keyed`: of a group that a task holds
--- no slot of, a note says nothing.
+-- terminal (`hold`). Leaves hints: the next claim that has the admission lock of a group takes them, and looks who waits
+-- behind those keys. Wakes the queues on which someone waits now. Only for tasks with `holds_slots`: of a group that a task holds
+-- no slot of, a hint says nothing.
 --
--- Locks nothing. Reads `task_parked`.
+-- Locks nothing. Reads `task_blocked`.
 
 create or replace function kinfolk.release_slots(p_tasks bigint[]) returns void
 language plpgsql volatile

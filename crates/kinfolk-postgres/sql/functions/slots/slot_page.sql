@@ -1,6 +1,6 @@
--- The pages of `slot`: who holds slots of which keys. Only who has a group's admission lock reads them to decide, and
--- writes them. Whoever else frees slots leaves a note in `freed`, which the next one with the lock takes. So a holder is
--- who stands on a page and in no note.
+-- The pages of `slot_holder`: who holds slots of which keys. Only who has a group's admission lock reads them to decide, and
+-- writes them. Whoever else frees slots leaves a hint in `freed`, which the next one with the lock takes. So a holder is
+-- who stands on a page and in no hint.
 --
 -- The page on which a task stands as a holder of a key; with the numbers from 0 below `spread` instead of a task's, those on which
 -- all holders of the key stand.

@@ -16,7 +16,7 @@ begin
     select g.first_page, g.pages, g.spread into v_group from kinfolk.slot_group g where g.id = p_group;
     select sum(cardinality(s.tasks)) as many, max(k.holders) * v_group.spread as most, max(s.writes) as writes
     into v_held
-    from kinfolk.slot s
+    from kinfolk.slot_holder s
     left join lateral (
         select count(*) as holders
         from unnest(s.keys) as k(key)
@@ -39,12 +39,12 @@ begin
         spread = v_spread
     where g.id = p_group;
     with gone as (
-        delete from kinfolk.slot s
+        delete from kinfolk.slot_holder s
         where s.group_id = p_group
             and s.page >= v_group.first_page
         returning s.keys, s.tasks
     )
-    insert into kinfolk.slot (group_id, page, keys, tasks)
+    insert into kinfolk.slot_holder (group_id, page, keys, tasks)
     select p_group, kinfolk.slot_page(h.key, h.task_id, v_first, v_pages, v_spread), array_agg(h.key), array_agg(h.task_id)
     from gone g
     cross join lateral unnest(g.keys, g.tasks) as h(key, task_id)

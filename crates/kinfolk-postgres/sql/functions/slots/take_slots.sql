@@ -1,6 +1,6 @@
 -- Writes tasks down as holders of slots, unless some of their keys would have more than there are slots for, and
 -- `p_if_room` says so: answers these, by the number that `key_number` gives to a key. The
--- caller has the admission locks, and has taken the notes of these groups since it locked the tasks: an old note would take them
+-- caller has the admission locks, and has taken the hints of these groups since it locked the tasks: an old hint would take them
 -- off again.
 create or replace function kinfolk.take_slots(
     p_groups integer[], p_keys text[], p_tasks bigint[], p_if_room boolean, out overfull bigint[]
@@ -32,7 +32,7 @@ begin
         from page p
         left join lateral (
             select s.keys
-            from kinfolk.slot s
+            from kinfolk.slot_holder s
             where s.group_id = p.group_id
                 and s.page = p.page
             offset 0
@@ -59,7 +59,7 @@ begin
         cross join lateral (
             select sum(cardinality(array_positions(s.keys, k.key))) as held
             from generate_series(0, k.spread - 1) as i
-            join kinfolk.slot s on s.group_id = k.group_id and s.page = kinfolk.slot_page(k.key, i, k.first_page, k.pages, k.spread)
+            join kinfolk.slot_holder s on s.group_id = k.group_id and s.page = kinfolk.slot_page(k.key, i, k.first_page, k.pages, k.spread)
         ) h
     ),
     overfull as materialized (
@@ -68,7 +68,7 @@ begin
         where w.many + coalesce(w.held, 0) > w.slots
     ),
     written as (
-        insert into kinfolk.slot as s (group_id, page, keys, tasks)
+        insert into kinfolk.slot_holder as s (group_id, page, keys, tasks)
         select p.group_id, p.page, p.keys, p.tasks
         from page p
         where not exists (select from overfull)

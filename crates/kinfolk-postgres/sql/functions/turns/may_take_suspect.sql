@@ -18,7 +18,7 @@ begin
             and t.lane = l.lane
             and t.suspect
             and t.gate = 'limit'
-            and t.parked_group < 0
+            and t.blocked_group < 0
         limit 1
     ) t
     limit 1;

@@ -15,9 +15,9 @@ as $$
             and t.suspect = l.suspect
             and t.priority > p_behind
             and t.gate = 'limit'
-            and t.parked_group < 0
+            and t.blocked_group < 0
             and t.id <> all (p_passed)
-        order by t.priority, t.parked_key, t.place, t.id
+        order by t.priority, t.blocked_key, t.position, t.id
         limit 1
     ) t
     order by t.priority

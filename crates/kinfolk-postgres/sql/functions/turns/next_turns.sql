@@ -4,7 +4,7 @@
 create or replace function kinfolk.next_turns(
     p_queue integer, p_lines kinfolk.line[], p_size integer, p_top_room integer, p_child_room integer,
     p_passed bigint[], p_turn text,
-    out ids bigint[], out commands integer[], out keys jsonb[], out turns text[], out keyed boolean, out left_out boolean,
+    out ids bigint[], out commands integer[], out keys jsonb[], out turns text[], out starts_unique boolean, out left_out boolean,
     out passed bigint[]
 )
 language plpgsql volatile
@@ -27,21 +27,21 @@ begin
     head as materialized (
         select s.nth, s.priority, s.lane, s.suspect, coalesce(s.value collate "C" <= p_turn, false) as is_late,
             s.value collate "C" as value, t.id,
-            row_number() over (partition by s.priority, s.value order by t.place, t.id) as round
+            row_number() over (partition by s.priority, s.value order by t.position, t.id) as round
         from stream s
         cross join lateral (
-            select t.id, t.place
+            select t.id, t.position
             from kinfolk.task t
             where t.queue_id = p_queue
                 and t.command_id = s.command_id
                 and t.lane = s.lane
                 and t.suspect = s.suspect
                 and t.priority = s.priority
-                and t.parked_key = s.value
+                and t.blocked_key = s.value
                 and t.gate = 'limit'
-                and t.parked_group < 0
+                and t.blocked_group < 0
                 and t.id <> all (p_passed)
-            order by t.place, t.id
+            order by t.position, t.id
             limit v_depth
         ) t
     ),
@@ -77,14 +77,14 @@ begin
         limit p_size
     ),
     locked as materialized (
-        select c.id as chosen, c.pos, c.value, t.id, t.command_id, t.keys, t.starts_keyed
+        select c.id as chosen, c.pos, c.value, t.id, t.command_id, t.keys, t.starts_unique
         from chosen c
         left join lateral (
-            select t.id, t.command_id, t.keys, t.unique_held and t.runs = 0 as starts_keyed
+            select t.id, t.command_id, t.keys, t.unique_held and t.runs = 0 as starts_unique
             from kinfolk.task t
             where t.id = c.id
                 and t.state::text = 'pending'
-                and t.parked_group = -p_queue
+                and t.blocked_group = -p_queue
             for update skip locked
         ) t on true
     )
@@ -92,9 +92,9 @@ begin
         array_agg(k.command_id order by k.pos) filter (where k.id is not null),
         array_agg(k.keys order by k.pos) filter (where k.id is not null),
         array_agg(k.value order by k.pos) filter (where k.id is not null),
-        coalesce(bool_or(k.starts_keyed), false), coalesce(bool_or(k.id is null), false),
+        coalesce(bool_or(k.starts_unique), false), coalesce(bool_or(k.id is null), false),
         coalesce(array_agg(k.chosen) filter (where k.id is null), '{}')
-    into ids, commands, keys, turns, keyed, left_out, passed
+    into ids, commands, keys, turns, starts_unique, left_out, passed
     from locked k;
 end
 $$;

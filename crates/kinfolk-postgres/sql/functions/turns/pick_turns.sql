@@ -1,18 +1,18 @@
 -- Turns: on a queue with a fair key the values of that key come one after another inside a priority, so that one with
 -- many tasks does not hold up the next with a few.
 --
--- The open tasks of such a queue are lined up behind their values: their gate is `limit`, and `parked_group` is the
--- queue's number below zero, `parked_key` the value. So each line is a range of `task_turn`, however a task came to
+-- The open tasks of such a queue are lined up behind their values: their gate is `limit`, and `blocked_group` is the
+-- queue's number below zero, `blocked_key` the value. So each line is a range of `task_turn`, however a task came to
 -- be open. They are shown as open. Claims on such a queue go one after another, by the queue's admission lock.
 --
--- Locks the tasks whose turn it is, and takes their slots, as `pick_keyed` does for other queues: one of each value,
--- from the one after the queue's last turn on, then the second of each. A task that is parked behind a full key has had its
+-- Locks the tasks whose turn it is, and takes their slots, as `pick_with_keys` does for other queues: one of each value,
+-- from the one after the queue's last turn on, then the second of each. A task that is blocked behind a full key has had its
 -- turn. A lane without room is not looked at, nor are suspects while the worker may take none: they cost their value no turn.
--- `p_taken`: what this claim has already. What is in other hands is passed over. Pages grow as they do in `pick_keyed`.
+-- `p_taken`: what this claim has already. What is in other hands is passed over. Pages grow as they do in `pick_with_keys`.
 create or replace function kinfolk.pick_turns(
     p_worker uuid, p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[],
     p_taken bigint[], p_now timestamptz,
-    out ids bigint[], out tops bigint[], out keyed boolean, out more boolean, out left_out boolean
+    out ids bigint[], out tops bigint[], out starts_unique boolean, out more boolean, out left_out boolean
 )
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -29,14 +29,14 @@ declare
     v_commands integer[] := array(select c.id from kinfolk.command c where c.name = any (p_commands));
     v_behind_groups integer[] := '{}';
     v_behind_keys text[] := '{}';
-    v_bounced bigint[] := '{}';
+    v_starved bigint[] := '{}';
     v_may_suspect boolean;
     v_line record;
     v_page record;
 begin
     ids := '{}';
     tops := '{}';
-    keyed := false;
+    starts_unique := false;
     more := false;
     left_out := false;
     select v_top_room - count(*) filter (where t.lane = 'top'), v_child_room - count(*) filter (where t.lane = 'child')
@@ -62,14 +62,14 @@ begin
         ids := ids || v_page.taken;
         v_passed := v_passed || v_page.taken;
         tops := tops || v_page.tops;
-        keyed := keyed or v_line.keyed;
+        starts_unique := starts_unique or v_line.starts_unique;
         v_left := v_left - cardinality(v_page.taken);
         v_top_room := v_top_room - cardinality(v_page.tops);
         v_child_room := v_child_room - v_page.children;
         v_may_suspect := v_may_suspect and not v_page.suspect;
         v_behind_groups := v_behind_groups || v_page.behind_groups;
         v_behind_keys := v_behind_keys || v_page.behind_keys;
-        v_bounced := v_bounced || v_page.bounced;
+        v_starved := v_starved || v_page.starved;
         if v_page.taken <> '{}' then
             v_last := v_line.turns[array_position(v_line.ids, v_page.taken[cardinality(v_page.taken)])];
         end if;
@@ -80,9 +80,9 @@ begin
         end if;
         v_size := kinfolk.next_size(v_size, v_left, cardinality(v_page.taken));
     end loop;
-    perform kinfolk.reserve(b) from unnest(v_bounced) b;
+    perform kinfolk.reserve(b) from unnest(v_starved) b;
     if v_behind_groups <> '{}' then
-        perform kinfolk.unmark_keys(p_queue, v_commands, v_behind_groups, v_behind_keys, p_now);
+        perform kinfolk.update_ready_keys(p_queue, v_commands, v_behind_groups, v_behind_keys, p_now);
     end if;
     if v_last is distinct from v_turn then
         update kinfolk.queue q set turn = v_last where q.id = p_queue;

@@ -23,7 +23,7 @@ begin
                 and t.state = 'pending'
                 and t.gate = 'open'
                 and not t.suspect
-            order by t.priority, t.place, t.id
+            order by t.priority, t.position, t.id
             limit v_most
             for update skip locked
         ) t
@@ -43,7 +43,7 @@ begin
                 and t.state = 'pending'
                 and t.gate = 'open'
                 and t.suspect
-            order by t.priority, t.place, t.id
+            order by t.priority, t.position, t.id
             limit v_most
             for update skip locked
         ) t
@@ -53,8 +53,8 @@ begin
     update kinfolk.task t
     set
         gate = 'limit',
-        parked_group = -p_queue,
-        parked_key = coalesce(t.keys ->> p_fair, '')
+        blocked_group = -p_queue,
+        blocked_key = coalesce(t.keys ->> p_fair, '')
     from (select a.id from arrived a union all select s.id from suspected s) a
     where t.id = a.id;
     get diagnostics v_many = row_count;

@@ -1,28 +1,28 @@
 -- The lines of a queue with a fair key: of each value those by command and lane that have someone in them. Steps from one to the
--- next in `task_parked`, however many stand in each, and no further than it is asked.
+-- next in `task_blocked`, however many stand in each, and no further than it is asked.
 create or replace function kinfolk.turn_lines(p_queue integer)
 returns table (value text, command_id integer, lane kinfolk.lane)
 language sql stable
 as $$
     with recursive line as (
         (
-            select t.parked_key as value, t.command_id, t.lane
+            select t.blocked_key as value, t.command_id, t.lane
             from kinfolk.task t
-            where t.parked_group = -p_queue
+            where t.blocked_group = -p_queue
                 and t.gate = 'limit'
-            order by t.parked_group, t.parked_key, t.queue_id, t.command_id, t.lane
+            order by t.blocked_group, t.blocked_key, t.queue_id, t.command_id, t.lane
             limit 1
         )
         union all
         select n.value, n.command_id, n.lane
         from line l
         cross join lateral (
-            select t.parked_key as value, t.command_id, t.lane
+            select t.blocked_key as value, t.command_id, t.lane
             from kinfolk.task t
-            where t.parked_group = -p_queue
+            where t.blocked_group = -p_queue
                 and t.gate = 'limit'
-                and (t.parked_key, t.queue_id, t.command_id, t.lane) > (l.value, p_queue, l.command_id, l.lane)
-            order by t.parked_group, t.parked_key, t.queue_id, t.command_id, t.lane
+                and (t.blocked_key, t.queue_id, t.command_id, t.lane) > (l.value, p_queue, l.command_id, l.lane)
+            order by t.blocked_group, t.blocked_key, t.queue_id, t.command_id, t.lane
             limit 1
         ) n
     )

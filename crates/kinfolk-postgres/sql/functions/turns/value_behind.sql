@@ -8,23 +8,23 @@ as $$
     from unnest(p_lines) as l
     cross join lateral (
         (
-            select t.parked_key as value
+            select t.blocked_key as value
             from kinfolk.task t
             where t.queue_id = p_queue
                 and t.command_id = l.command_id
                 and t.lane = l.lane
                 and t.suspect = l.suspect
                 and t.priority = p_priority
-                and t.parked_key > p_value
+                and t.blocked_key > p_value
                 and t.gate = 'limit'
-                and t.parked_group < 0
+                and t.blocked_group < 0
                 and t.id <> all (p_passed)
-            order by t.parked_key, t.place, t.id
+            order by t.blocked_key, t.position, t.id
             limit 1
         )
         union all
         (
-            select t.parked_key
+            select t.blocked_key
             from kinfolk.task t
             where p_value is null
                 and t.queue_id = p_queue
@@ -33,9 +33,9 @@ as $$
                 and t.suspect = l.suspect
                 and t.priority = p_priority
                 and t.gate = 'limit'
-                and t.parked_group < 0
+                and t.blocked_group < 0
                 and t.id <> all (p_passed)
-            order by t.parked_key, t.place, t.id
+            order by t.blocked_key, t.position, t.id
             limit 1
         )
     ) t

@@ -1,8 +1,8 @@
--- Appends a payload to those that are to be laid into a task when it starts, and refuses it if the payload becomes too large
+-- Appends a payload to those that are to be applied to a task when it starts, and refuses it if the payload becomes too large
 -- by that. Locks nothing that exists: it only inserts.
 --
--- To lay all of them in for every newcomer would cost the square of their number, so each row keeps a bound: the size of
--- the payload can't be more than the sum of the sizes. Only when that is beyond the limit are they laid in, to know; and
+-- To apply all of them for every newcomer would cost the square of their number, so each row keeps a bound: the size of
+-- the payload can't be more than the sum of the sizes. Only when that is beyond the limit are they applied, to know; and
 -- where there are many, only after a quarter more have come. (So a payload may get somewhat larger than the limit.) Reads
 -- the last row of `duplicate_task`.
 
@@ -42,7 +42,7 @@ begin
     if v_bound <= v_max or v_since < v_checked / 4 then
         return;
     end if;
-    v_bound := kinfolk.json_bytes(kinfolk.folded(p_task));
+    v_bound := kinfolk.json_bytes(kinfolk.payload_with_duplicates(p_task));
     if v_bound > v_max then
         raise exception using errcode = 'KF006',
             message = format('the payload is %s bytes once merged, more than %s', v_bound, v_max),

@@ -1,10 +1,10 @@
 -- Makes new tasks of duplicates that were committed after the task they were meant for had started (or was cancelled):
--- they belong to the next task under the same key. A list of tasks that gave their key up (`late`) says where to look;
+-- they belong to the next task under the same key. A list of tasks that gave their key up (`released_key`) says where to look;
 -- an entry goes when no transaction is left that may have seen the key held. That is known in two steps: the first look
 -- at a committed entry notes a transaction number above all of those, and the entry goes when all numbers below it have
 -- ended. Answers whether another claim is at the same work, and whether it has made a task.
 --
--- Locks entries of `late`, never waiting, and only those it can act upon. Reads `late_queue` and `duplicate_task`.
+-- Locks entries of `released_key`, never waiting, and only those it can act upon. Reads `released_key_queue` and `duplicate_task`.
 
 create or replace function kinfolk.promote(p_queue integer, p_now timestamptz, out left_out boolean, out made boolean)
 language plpgsql volatile
@@ -20,7 +20,7 @@ declare
 begin
     left_out := false;
     made := false;
-    if not exists (select from kinfolk.late l where l.queue_id = p_queue) then
+    if not exists (select from kinfolk.released_key l where l.queue_id = p_queue) then
         return;
     end if;
     -- Seen before this transaction takes its number, so that the number lies above all that may have seen the key held.
@@ -29,7 +29,7 @@ begin
     if pg_current_xact_id_if_assigned() is null then
         v_new := array(
             select l.ctid
-            from kinfolk.late l
+            from kinfolk.released_key l
             where l.queue_id = p_queue
                 and l.horizon is null
             limit kinfolk.sweep_page());
@@ -38,7 +38,7 @@ begin
 
     with orphaned as materialized (
         select l.task_id
-        from kinfolk.late l
+        from kinfolk.released_key l
         where l.queue_id = p_queue
             and exists (select from kinfolk.duplicate d where d.task_id = l.task_id)
         limit kinfolk.sweep_page()
@@ -68,20 +68,20 @@ begin
         perform kinfolk.notify_queues(array[p_queue], true);
     end if;
 
-    delete from kinfolk.late l
+    delete from kinfolk.released_key l
     where l.ctid = any (array(
         select e.ctid
-        from kinfolk.late e
+        from kinfolk.released_key e
         where e.queue_id = p_queue
             and e.horizon <= v_ended
             and not exists (select from kinfolk.duplicate d where d.task_id = e.task_id)
         limit kinfolk.sweep_page()
         for update skip locked));
-    update kinfolk.late l
+    update kinfolk.released_key l
     set horizon = pg_current_xact_id()
     where l.ctid = any (array(
         select e.ctid
-        from kinfolk.late e
+        from kinfolk.released_key e
         where e.ctid = any (v_new)
             and e.queue_id = p_queue
             and e.horizon is null
@@ -89,7 +89,7 @@ begin
     left_out := cardinality(v_orphaned) = 0
         and exists (
             select
-            from kinfolk.late l
+            from kinfolk.released_key l
             join kinfolk.duplicate d on d.task_id = l.task_id
             where l.queue_id = p_queue);
 end

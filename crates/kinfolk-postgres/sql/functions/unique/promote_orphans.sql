@@ -1,4 +1,4 @@
--- Makes one task of the duplicates left behind for a task that has given its key up: laid into each other, oldest first,
+-- Makes one task of the duplicates left behind for a task that has given its key up: applied to each other, oldest first,
 -- and enqueued under the same key on the same queue, with the command's defaults and the keys of that task. If someone else holds the key by now,
 -- they go to that task; if that one has started, they wait where they are.
 
@@ -44,7 +44,7 @@ begin
     v_id := nextval('kinfolk.task_id');
     select k.outcome
     into v_outcome
-    from kinfolk.enqueue_keyed(row(v_id, v_holder.queue_id, v_holder.command_id, v_holder.priority, v_holder.max_attempts,
+    from kinfolk.enqueue_unique(row(v_id, v_holder.queue_id, v_holder.command_id, v_holder.priority, v_holder.max_attempts,
         p_now, v_holder.timeout_us, null, v_payload, v_holder.unique_key, v_holder.unique_scope, v_holder.unique_window_us, v_rule,
         kinfolk.inherited_keys(v_holder.command_id, null, v_holder.keys))::kinfolk.new_task, p_now) k;
     if v_outcome = 'existing' then

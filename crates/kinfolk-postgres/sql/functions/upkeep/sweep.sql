@@ -1,6 +1,6 @@
 -- Looks for parents that wait though all their children have ended, and for suspended tasks for which something is there already,
 -- one page of each, and settles or resumes them as their last child, or their signal, should have done. Then for keys that have room
--- and someone who waits, though no claim would look at them, and marks those. Answers how many there were: none, unless the engine has a bug.
+-- and someone who waits, though no claim would look at them, and makes those ready. Answers how many there were: none, unless the engine has a bug.
 --
 -- One sweep goes on at a time; another answers 0 at once. Tasks that wait for nothing but their time are not looked at.
 -- Looks unlocked first: a child's end and what follows from it are one transaction, so what is seen here is really stuck.
@@ -39,7 +39,7 @@ begin
         limit kinfolk.sweep_page()
     ) s;
     if v_stuck.tasks is null then
-        return kinfolk.mark_lost();
+        return kinfolk.add_lost_keys();
     end if;
     perform kinfolk.lock_families(v_stuck.roots, true);
     v_stuck.tasks := array(
@@ -57,6 +57,6 @@ begin
     perform kinfolk.recount(v_fan_outs);
     perform kinfolk.ended(v_fan_outs, array_fill(null::integer, array[cardinality(v_fan_outs)]), '{}', '{}', kinfolk.clock());
     perform kinfolk.resume_signalled(v_stuck.tasks);
-    return cardinality(v_stuck.tasks) + kinfolk.mark_lost();
+    return cardinality(v_stuck.tasks) + kinfolk.add_lost_keys();
 end
 $$;

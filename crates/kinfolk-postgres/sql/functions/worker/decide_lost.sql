@@ -1,18 +1,18 @@
 -- Locks the running tasks of lost workers, one page of them by number, and decides what becomes of them, as
 -- `kinfolk_core::decide::recover` and, for a task that was suspended before, `join` decide. Passes over those that are being
--- settled, those of families that are not among `p_families` or, if they were suspended before, `p_parked`, and those whose
+-- settled, those of families that are not among `p_families` or, if they were suspended before, `p_suspended`, and those whose
 -- handlers are at work (`p_at_work`). Reads `task_running`.
 
 create or replace function kinfolk.decide_lost(
-    p_lost uuid[], p_families bigint[], p_parked bigint[], p_at_work bigint[], p_now timestamptz
+    p_lost uuid[], p_families bigint[], p_suspended bigint[], p_at_work bigint[], p_now timestamptz
 ) returns kinfolk.attempt_end[]
 language plpgsql volatile
 as $$
 begin
     return array(
         with held as materialized (
-            select t.id, t.command_id, t.queue_id, t.parent_id, t.root_id, t.fan_out_id, t.nth as child, t.lane, t.slot, t.parked,
-                t.keyed, t.runs, t.attempt, t.started_at, t.worker_id, t.suspect, t.strikes, t.result, c.max_strikes,
+            select t.id, t.command_id, t.queue_id, t.parent_id, t.root_id, t.fan_out_id, t.nth as child, t.lane, t.child_slot, t.was_suspended,
+                t.holds_slots, t.runs, t.attempt, t.started_at, t.worker_id, t.suspect, t.strikes, t.result, c.max_strikes,
                 t.cancel_requested_at is not null as is_cancelled, w.renewed_at < kinfolk.server_started_at() as is_restart
             from kinfolk.task t
             join kinfolk.worker w on w.id = t.worker_id
@@ -20,7 +20,7 @@ begin
             where t.worker_id = any (p_lost)
                 and t.state = 'running'
                 and (t.root_id is null or t.root_id = any (p_families))
-                and (not t.parked or coalesce(t.root_id, t.id) = any (p_parked))
+                and (not t.was_suspended or coalesce(t.root_id, t.id) = any (p_suspended))
                 and hashint8(t.id)::bigint & 4294967295 <> all (p_at_work)
             order by t.worker_id, t.id
             limit kinfolk.sweep_page()
@@ -41,9 +41,9 @@ begin
                     else 'pending'::kinfolk.state
                 end as own_state
             ) o
-            cross join lateral kinfolk.count_children(case when s.parked then s.id end) k
+            cross join lateral kinfolk.count_children(case when s.was_suspended then s.id end) k
         )
-        select row(null, d.id, d.command_id, d.queue_id, d.root_id, d.fan_out_id, d.child, d.lane, d.slot, d.parked, d.keyed,
+        select row(null, d.id, d.command_id, d.queue_id, d.root_id, d.fan_out_id, d.child, d.lane, d.child_slot, d.was_suspended, d.holds_slots,
             d.runs, d.attempt, d.started_at, d.worker_id, 'lost', kinfolk.failure_lost(d.worker_id), d.own_state, d.state,
             case when d.state = 'pending' and d.is_struck then p_now + kinfolk.strike_delay(d.next_strikes) end,
             greatest(d.attempt - 1, 0), d.suspect or not d.is_restart, d.next_strikes, d.result,

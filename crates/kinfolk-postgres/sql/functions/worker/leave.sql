@@ -13,7 +13,7 @@ declare
     v_ids bigint[];
     v_tokens uuid[];
     v_families bigint[];
-    v_parked bigint[];
+    v_suspended bigint[];
 begin
     if p_worker is null then
         raise exception using errcode = 'KF001', message = 'p_worker is null',
@@ -25,12 +25,12 @@ begin
         return;
     end if;
     select coalesce(array_agg(distinct t.root_id) filter (where t.root_id is not null), '{}'),
-        coalesce(array_agg(distinct coalesce(t.root_id, t.id)) filter (where t.parked), '{}')
-    into v_families, v_parked
+        coalesce(array_agg(distinct coalesce(t.root_id, t.id)) filter (where t.was_suspended), '{}')
+    into v_families, v_suspended
     from kinfolk.task t
     where t.worker_id = p_worker
         and t.state = 'running';
-    perform kinfolk.lock_families(v_families, v_parked);
+    perform kinfolk.lock_families(v_families, v_suspended);
     perform kinfolk.wait_for_tasks(p_worker);
     with held as materialized (
         select t.id, t.token
@@ -38,7 +38,7 @@ begin
         where t.worker_id = p_worker
             and t.state = 'running'
             and (t.root_id is null or t.root_id = any (v_families))
-            and (not t.parked or coalesce(t.root_id, t.id) = any (v_parked))
+            and (not t.was_suspended or coalesce(t.root_id, t.id) = any (v_suspended))
         order by t.id
         for update skip locked
     )
@@ -48,7 +48,7 @@ begin
     if v_ids is not null then
         perform kinfolk.settle_rest(
             row(v_ids, v_tokens, array_fill('release'::text, array[cardinality(v_ids)]), '{}', '{}', '{}')::kinfolk.settles,
-            '{}', kinfolk.clock(), v_families, v_parked);
+            '{}', kinfolk.clock(), v_families, v_suspended);
     end if;
     if exists (select from kinfolk.task t where t.worker_id = p_worker and t.state = 'running') then
         update kinfolk.worker w set lease_until = kinfolk.clock() - interval '1 microsecond' where w.id = p_worker;

@@ -19,7 +19,7 @@ declare
     v_now timestamptz;
     v_lost uuid[];
     v_families bigint[];
-    v_parked bigint[];
+    v_suspended bigint[];
     v_at_work bigint[];
     v_ends kinfolk.attempt_end[];
     v_queues integer[];
@@ -39,11 +39,11 @@ begin
     if v_lost = '{}' then
         return;
     end if;
-    select l.families, l.parked into v_families, v_parked from kinfolk.lock_lost_families(v_lost) l;
+    select l.families, l.suspended into v_families, v_suspended from kinfolk.lock_lost_families(v_lost) l;
     v_at_work := kinfolk.handlers_at_work();
 
     -- point: recover.families_locked
-    v_ends := kinfolk.decide_lost(v_lost, v_families, v_parked, v_at_work, v_now);
+    v_ends := kinfolk.decide_lost(v_lost, v_families, v_suspended, v_at_work, v_now);
     perform kinfolk.write_ends(v_ends, v_now);
     select count(*) filter (where e.own_state = 'pending'), count(*) filter (where e.own_state = 'failed'),
         count(*) filter (where e.own_state = 'cancelled'), array_agg(distinct e.queue_id)

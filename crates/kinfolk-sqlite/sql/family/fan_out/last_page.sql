@@ -1,6 +1,6 @@
 -- last_page: the last stretch of the order in which the children of a fan-out have ended.
 -- params: 1 fan_out_id
--- index:  by fan-out and place, its last entry
+-- index:  by fan-out and ordinal, its last entry
 select first,
        nths
 from ended_page

@@ -1,6 +1,6 @@
--- pages: the order in which the children of a fan-out have ended, from the stretch that holds a place on.
--- params: 1 fan_out_id, 2 place
--- index:  by fan-out and place
+-- pages: the order in which the children of a fan-out have ended, from the stretch that holds an ordinal on.
+-- params: 1 fan_out_id, 2 ordinal
+-- index:  by fan-out and ordinal
 select first,
        nths
 from ended_page

@@ -1,10 +1,10 @@
--- come_back: a follow-up that was skipped waits again, at its old place. It does not get its unique key back.
+-- come_back: a follow-up that was skipped waits again, at its old position. It does not get its unique key back.
 -- params: 1 id
 -- index:  by number
 update task
 set state       = 'pending',
     gate        = 'after',
-    shelf       = 'after',
+    bucket      = 'after',
     finished_at = null,
     failure     = null,
     fair        = (

@@ -1,16 +1,16 @@
 -- keys: how many tasks of a queue wait behind which keys, of all together so many.
 -- params: 1 queue_id, 2 page
--- index:  task_shelf_idx
-select parked_group,
-       parked_key,
+-- index:  task_bucket_idx
+select blocked_group,
+       blocked_key,
        count(*)
 from (
-    select parked_group,
-           parked_key
+    select blocked_group,
+           blocked_key
     from task
-    where shelf = 'key'
-      and shelf is not null
+    where bucket = 'key'
+      and bucket is not null
       and queue_id = ?1
     limit ?2
 )
-group by parked_group, parked_key
+group by blocked_group, blocked_key

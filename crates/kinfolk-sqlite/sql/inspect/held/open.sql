@@ -1,8 +1,8 @@
 -- open: how many tasks of a command on a queue are open, in whatever lane, each sort counted so far. Those that take turns are
--- among those of the lane top, or on their shelf, which is looked at only where that can change the count: those of the lane top
+-- among those of the lane top, or in their bucket, which is looked at only where that can change the count: those of the lane top
 -- stand on it too.
 -- params: 1 queue_id, 2 command_id, 3 page
--- index:  task_ready_idx, task_shelf_idx and task_suspect_idx
+-- index:  task_ready_idx, task_bucket_idx and task_suspect_idx
 with ready as materialized (
     select count(*) as tasks
     from (
@@ -20,8 +20,8 @@ select tasks + (
            from (
                select 1
                from task
-               where shelf in ('root', 'child')
-                 and shelf is not null
+               where bucket in ('root', 'child')
+                 and bucket is not null
                  and queue_id = ?1
                  and command_id = ?2
                limit ?3
@@ -31,8 +31,8 @@ select tasks + (
            from (
                select 1
                from task
-               where shelf = 'turn'
-                 and shelf is not null
+               where bucket = 'turn'
+                 and bucket is not null
                  and queue_id = ?1
                  and command_id = ?2
                  and lane <> 'top'

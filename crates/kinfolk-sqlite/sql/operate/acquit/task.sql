@@ -2,14 +2,14 @@
 -- params: 1 id, 2 now
 -- index:  by number
 update task
-set suspect   = 0,
-    strikes   = 0,
-    gate      = iif(gate = 'time', 'open', gate),
-    due       = iif(gate = 'time', ?2, due),
-    parked_as = parked_as & 2,
-    shelf     = case
-                    when gate <> 'time' and gate <> 'open' then shelf
-                    when gate is null then shelf
+set suspect    = 0,
+    strikes    = 0,
+    gate       = iif(gate = 'time', 'open', gate),
+    due        = iif(gate = 'time', ?2, due),
+    blocked_as = blocked_as & 2,
+    bucket     = case
+                    when gate <> 'time' and gate <> 'open' then bucket
+                    when gate is null then bucket
                     when fair is not null then 'turn'
                     when lane <> 'top' then lane
                 end

@@ -7,4 +7,4 @@ from task
 where fan_out_id = ?1
   and fan_out_id is not null
   and state = 'pending'
-  and parked = 0
+  and was_suspended = 0

@@ -7,5 +7,5 @@ set state       = 'cancelled',
     finished_at = ?2,
     failure     = ?3,
     key_until   = iif(unique_scope = 'pending' or unique_scope = 'active', 0, key_until),
-    shelf       = iif(lane = 'child', 'cancelled', null)
+    bucket      = iif(lane = 'child', 'cancelled', null)
 where id = ?1

@@ -8,8 +8,8 @@ set state       = 'cancelled',
     finished_at = ?2,
     failure     = ?3,
     key_until   = iif(unique_scope = 'pending' or unique_scope = 'active', 0, key_until),
-    shelf       = 'cancelled'
+    bucket      = 'cancelled'
 where fan_out_id = ?1
   and fan_out_id is not null
   and state = 'pending'
-  and parked = 0
+  and was_suspended = 0

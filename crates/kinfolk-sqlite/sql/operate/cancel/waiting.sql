@@ -10,5 +10,5 @@ set state               = 'waiting',
     failure             = null,
     signals             = null,
     cancel_requested_at = coalesce(cancel_requested_at, ?2),
-    shelf               = iif(shelf = 'outside', shelf, 'waiting')
+    bucket              = iif(bucket = 'outside', bucket, 'waiting')
 where id = ?1

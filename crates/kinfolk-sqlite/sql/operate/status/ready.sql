@@ -1,7 +1,7 @@
 -- ready: whether a command has a task on a queue that is open, held by others, to be tried again, or waiting for its
 -- children.
 -- params: 1 queue_id, 2 command_id
--- index:  task_ready_idx, task_shelf_idx, task_suspect_idx lane by lane
+-- index:  task_ready_idx, task_bucket_idx, task_suspect_idx lane by lane
 select exists (
            select 1
            from task
@@ -14,8 +14,8 @@ select exists (
        or exists (
            select 1
            from task
-           where shelf in ('root', 'child', 'after', 'limit', 'key', 'turn', 'waiting', 'asleep', 'outside', 'backoff')
-             and shelf is not null
+           where bucket in ('root', 'child', 'after', 'limit', 'key', 'turn', 'waiting', 'asleep', 'outside', 'backoff')
+             and bucket is not null
              and queue_id = ?1
              and command_id = ?2
        )

@@ -1,11 +1,11 @@
 -- waiting: the next tasks that wait, behind a given one, and whether a suspended one has been sent what it waits for.
 -- params: 1 id, 2 page
--- index:  task_shelf_idx; each one by number, and its signals by task and name
+-- index:  task_bucket_idx; each one by number, and its signals by task and name
 with waiting as materialized (
     select id
     from task
-    where (shelf = 'waiting' or shelf = 'asleep' or shelf = 'outside')
-      and shelf is not null
+    where (bucket = 'waiting' or bucket = 'asleep' or bucket = 'outside')
+      and bucket is not null
       and id > ?1
     order by id
     limit ?2

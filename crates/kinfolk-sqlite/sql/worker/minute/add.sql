@@ -1,4 +1,4 @@
--- note_minutes: more of one command on one queue in one minute.
+-- record_minutes: more of one command on one queue in one minute.
 -- params: 1 minute, 2 queue_id, 3 command_id, 4 started, 5 waited, 6 waited_max, 7 completed, 8 failed, 9 retried, 10 cancelled,
 --         11 suspended, 12 ran, 13 ran_max
 -- index:  the primary key

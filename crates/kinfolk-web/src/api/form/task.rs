@@ -26,7 +26,7 @@ pub(crate) struct TaskForm {
     due_at: Timestamp,
     /// Where it stands in line among tasks of equal priority.
     #[schema(value_type = String, format = DateTime)]
-    place_at: Timestamp,
+    position_at: Timestamp,
     attempt: u16,
     max_attempts: u16,
     timeout_ms: Option<u64>,
@@ -90,7 +90,7 @@ impl From<Task> for TaskForm {
             gate: task.gate.map(GateForm::from),
             priority: task.priority,
             due_at: task.due,
-            place_at: task.place,
+            position_at: task.position,
             attempt: task.attempt,
             max_attempts: task.max_attempts,
             timeout_ms: task.timeout.map(millis),

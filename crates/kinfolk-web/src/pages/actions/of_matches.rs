@@ -5,19 +5,19 @@ use kinfolk_core::limits::LOOK_MAX;
 use kinfolk_core::operate::Action;
 
 use super::{Done, Plan, Sent};
+use crate::pages::address::Address;
 use crate::pages::part::words;
-use crate::pages::place::Place;
 use crate::pages::query;
 use crate::problem::Problem;
 use crate::visit::Visit;
 
 /// The filter that a form has, as it stood in the address of the list.
 fn filter(sent: &Sent) -> Result<Filter, Problem> {
-    let place = Place::at(&format!("/tasks{}", sent.need("filter")?));
-    if query::as_text(&place).is_empty() {
+    let address = Address::at(&format!("/tasks{}", sent.need("filter")?));
+    if query::as_text(&address).is_empty() {
         return Err(Problem::input("there is no filter; say which tasks are meant"));
     }
-    query::filter(&place, 1)
+    query::filter(&address, 1)
 }
 
 /// What the action would do.
@@ -28,7 +28,7 @@ pub(super) async fn plan(visit: &Visit, action: Action, sent: &Sent) -> Result<P
     let (verb, line, danger) = match action {
         Action::Retry => (
             "Retry",
-            "with fresh attempts, at its old place; in a family that has ended, what failed there runs again",
+            "with fresh attempts, at its old position; in a family that has ended, what failed there runs again",
             false,
         ),
         Action::RunNow => ("Run", "pending: what is not due stands in line from now on", false),

@@ -91,7 +91,7 @@ async fn retry(visit: &Visit, tasks: &[Task]) -> Result<Plan, Problem> {
         _ => format!("Retry {} of these {} tasks?", words::count(count), words::count(tasks.len() as u64)),
     };
     let lines = [
-        (again, "with fresh attempts, at its old place"),
+        (again, "with fresh attempts, at its old position"),
         (families, "with a family: what failed in it runs again"),
         (stay, "stays as it is: it has not failed, or its parent has ended without it"),
     ];

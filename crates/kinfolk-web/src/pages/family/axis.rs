@@ -118,7 +118,7 @@ impl Axis {
                 // No label runs into the one before it, into now or over an end.
                 if x - before > 9.0 && (x - now).abs() > 7.0 && x > 8.0 && x < 95.0 {
                     let words = words::clock(Timestamp::from_micros(at));
-                    ticks.push(Tick { x: place(x), words, wide: ticks.len().is_multiple_of(2) });
+                    ticks.push(Tick { x: percent(x), words, wide: ticks.len().is_multiple_of(2) });
                     before = x;
                 }
                 at += step;
@@ -130,8 +130,8 @@ impl Axis {
     /// The folded stretches.
     pub(crate) fn folds(&self) -> Vec<Fold> {
         let fold = |part: &Part| Fold {
-            x: place(part.x),
-            middle: place(part.x + part.width / 2.0),
+            x: percent(part.x),
+            middle: percent(part.x + part.width / 2.0),
             words: words::span(Duration::from_micros((part.to - part.from).unsigned_abs())),
         };
         self.parts.iter().filter(|part| part.folded).map(fold).collect()
@@ -157,7 +157,7 @@ fn gaps(start: i64, end: i64, busy: &[(i64, i64)]) -> Vec<(i64, i64)> {
 }
 
 /// A place on the line, in percent with two digits.
-pub(crate) fn place(x: f64) -> String {
+pub(crate) fn percent(x: f64) -> String {
     let text = format!("{x:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -67,7 +67,7 @@ impl Phase {
 
 /// When a task could first be run: what was made ahead of its time stands in line only from then on.
 pub(crate) fn began(task: &Task) -> Timestamp {
-    let ready = task.place.max(task.created_at);
+    let ready = task.position.max(task.created_at);
     task.first_started_at.map_or(ready, |started| ready.min(started))
 }
 

@@ -6,7 +6,7 @@ use askama::filters::HtmlSafe;
 use kinfolk_core::durable::StepKind;
 use kinfolk_core::{History, State, Tally, Task};
 
-use super::walk::{Line, What};
+use super::walk::{TreeRow, What};
 use crate::link::Links;
 use crate::pages::part::{Badge, Bar, words};
 
@@ -59,7 +59,7 @@ struct Item {
 }
 
 /// The graph of a family's root.
-pub(crate) fn of(root: &Task, history: &History, lines: &[Line], links: &Links) -> Graph {
+pub(crate) fn of(root: &Task, history: &History, lines: &[TreeRow], links: &Links) -> Graph {
     let mut items = items(history, lines, links);
     let left_out = items.len().saturating_sub(NODES_MAX);
     items.drain(..left_out);
@@ -75,11 +75,11 @@ pub(crate) fn of(root: &Task, history: &History, lines: &[Line], links: &Links) 
     }
     let story =
         items.iter().map(|item| format!("{} {}", item.title, item.badge.word)).collect::<Vec<_>>().join(", then ");
-    place(items, !root.state.is_terminal(), words::short(&story, 400), left_out)
+    lay_out(items, !root.state.is_terminal(), words::short(&story, 400), left_out)
 }
 
 /// Spawned children by command, then what the handler recorded.
-fn items(history: &History, lines: &[Line], links: &Links) -> Vec<Item> {
+fn items(history: &History, lines: &[TreeRow], links: &Links) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     for line in lines.iter().filter(|line| line.depth == 1) {
         match &line.what {
@@ -202,7 +202,7 @@ fn tally_words(tally: &Tally) -> String {
 }
 
 /// Gives every node its place: one after another, and branches that follow each other side by side.
-fn place(items: Vec<Item>, goes_on: bool, story: String, left_out: usize) -> Graph {
+fn lay_out(items: Vec<Item>, goes_on: bool, story: String, left_out: usize) -> Graph {
     let mut graph = Graph {
         width: String::new(),
         height: String::new(),
@@ -240,9 +240,9 @@ fn place(items: Vec<Item>, goes_on: bool, story: String, left_out: usize) -> Gra
         for row in stage {
             let row_height = tall(&row);
             let mut at = (x + spread, y + row_height / 2.0);
-            for (place, item) in row.into_iter().enumerate() {
+            for (index, item) in row.into_iter().enumerate() {
                 let (width, node_height) = if item.bar.is_some() { FAN } else { NODE };
-                let starts = if place == 0 { ends.clone() } else { vec![(at.0 - GAP.0, at.1)] };
+                let starts = if index == 0 { ends.clone() } else { vec![(at.0 - GAP.0, at.1)] };
                 for from in starts {
                     graph.edges.push(Edge { path: curve(from, at), ahead: false });
                 }

@@ -3,8 +3,8 @@
 mod axis;
 mod course;
 mod graph;
-mod lane;
 mod row;
+mod timeline;
 mod walk;
 mod window;
 
@@ -16,24 +16,24 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use kinfolk_core::{State, Tally, Task, TaskId, Timestamp};
 
-use self::axis::{Axis, Fold, Tick, place as percent};
+use self::axis::{Axis, Fold, Tick, percent};
 use self::graph::Graph;
 use self::row::{Drawing, Row};
-use self::walk::{Line, Walk, What};
+use self::walk::{TreeRow, Walk, What};
 use self::window::Window;
+use super::address::Address;
 use super::ask::Ask;
 use super::frame::{Frame, ROWS_MAX};
 use super::going::{Names, report_words};
 use super::part::{Badge, Bar, Moment, Named, words};
-use super::place::Place;
 use super::why::{self, Around, Why};
 use super::{actions, render, show};
 use crate::problem::Problem;
 use crate::visit::Visit;
 
 pub(crate) use self::course::{Course, awaited_words, began};
-pub(crate) use self::lane::Lane;
 pub(crate) use self::row::median;
+pub(crate) use self::timeline::Timeline;
 
 /// How many tasks a second a family had is told from so many on.
 const PACE_FROM: u64 = 1_000;
@@ -86,11 +86,11 @@ pub(crate) struct Scale {
 }
 
 /// `GET /families/{id}`
-pub(crate) async fn page(visit: Visit, place: Place, Path(id): Path<String>) -> Response {
-    show(&visit, family(&visit, &place, &id)).await
+pub(crate) async fn page(visit: Visit, address: Address, Path(id): Path<String>) -> Response {
+    show(&visit, family(&visit, &address, &id)).await
 }
 
-async fn family(visit: &Visit, place: &Place, id: &str) -> Result<Response, Problem> {
+async fn family(visit: &Visit, address: &Address, id: &str) -> Result<Response, Problem> {
     let id: TaskId = id.parse().map_err(|_| Problem::not_found("family", id))?;
     let view = visit.view();
     let root = view.task(id).await?;
@@ -102,43 +102,43 @@ async fn family(visit: &Visit, place: &Place, id: &str) -> Result<Response, Prob
     let frame = frame
         .live(&format!("families/{id}"))
         .live(&format!("tasks?root={id}&limit={ROWS_MAX}"))
-        .after(actions::done(place));
+        .after(actions::done(address));
     let progress = view.progress(id).await?;
-    let quiet = place.get("fold") != Some("0");
+    let quiet = address.get("fold") != Some("0");
     let names = Names::of(visit).await?;
     let walk = || {
         let walk = Walk::new(view, &names, frame.now, progress.levels.len());
-        walk.folding(place.get("open"), place.get("close"), quiet)
+        walk.folding(address.get("open"), address.get("close"), quiet)
     };
     let mut walked = walk();
     walked.task(root.clone(), 0).await?;
-    if walked.is_cut() && place.get("open").is_none() {
-        // Too many to draw: the children of the root are a row each, or a lane together.
+    if walked.is_cut() && address.get("open").is_none() {
+        // Too many to draw: the children of the root are a row each, or one together.
         walked = walk().shallow();
         walked.task(root.clone(), 0).await?;
     }
     walked.follow_ups(root.id).await?;
     let walk = walked;
-    let shown = match place.get("view") {
+    let shown = match address.get("view") {
         Some("tree") => "tree",
         Some("graph") => "graph",
         _ => "timeline",
     };
-    let folding = place.get("idle") != Some("1");
-    let window = Window::of(place, began(&root), root.finished_at.unwrap_or(frame.now));
+    let folding = address.get("idle") != Some("1");
+    let window = Window::of(address, began(&root), root.finished_at.unwrap_or(frame.now));
     let axis = match window.shown {
         Some((from, to)) => Axis::new(from, Some(to), frame.now, None),
         None => axis_of(&root, &walk.lines, frame.now, folding),
     };
     let drawing = Drawing {
         links: &visit.links,
-        place,
+        address,
         names: &names,
         axis: (shown == "timeline").then_some(&axis),
         now: frame.now,
     };
     let reasons = if root.state.is_terminal() { Vec::new() } else { view.explain(id).await?.reasons };
-    let around = Around { links: &visit.links, now: frame.now, here: &place.here, may_act: visit.may_act() };
+    let around = Around { links: &visit.links, now: frame.now, here: &address.here, may_act: visit.may_act() };
     let page = Page {
         id: id.to_string(),
         task_href: visit.links.to(&format!("/tasks/{id}")),
@@ -157,15 +157,15 @@ async fn family(visit: &Visit, place: &Place, id: &str) -> Result<Response, Prob
             .filter(|_| root.state == State::Failed)
             .map(|failure| failure.message.clone())
             .unwrap_or_default(),
-        asks: if visit.may_act() { asks(visit, &root, &progress.family, place) } else { Vec::new() },
+        asks: if visit.may_act() { asks(visit, &root, &progress.family, address) } else { Vec::new() },
         view: shown,
         views: ["timeline", "tree", "graph"]
-            .map(|name| (name, place.with("view", (name != "timeline").then_some(name)), name == shown))
+            .map(|name| (name, address.with("view", (name != "timeline").then_some(name)), name == shown))
             .into(),
         quiet,
-        quiet_href: place.with("fold", quiet.then_some("0")),
+        quiet_href: address.with("fold", quiet.then_some("0")),
         folding,
-        fold_href: place.with("idle", folding.then_some("1")),
+        fold_href: address.with("idle", folding.then_some("1")),
         scale: if shown == "timeline" {
             Scale::of(&axis, window.shown.map_or_else(|| began(&root), |(from, _)| from), frame.now)
         } else {
@@ -198,11 +198,11 @@ pub(crate) fn axis_alone(task: &Task, course: &Course, now: Timestamp) -> Axis {
     Axis::new(began(task), task.finished_at, now, Some(&busy))
 }
 
-fn axis_of(root: &Task, lines: &[Line], now: Timestamp, folding: bool) -> Axis {
+fn axis_of(root: &Task, lines: &[TreeRow], now: Timestamp, folding: bool) -> Axis {
     let mut busy = Vec::new();
     for line in lines {
         match &line.what {
-            What::Lane(lane) => busy.extend(lane.course.busy(now)),
+            What::ByCommand(children) => busy.extend(children.course.busy(now)),
             What::One { course, .. } | What::After { course, .. } => busy.extend(course.busy(now)),
             What::Fan { courses, .. } | What::Quiet { courses, .. } => {
                 busy.extend(courses.iter().flat_map(|course| course.busy(now)));
@@ -219,7 +219,7 @@ fn axis_of(root: &Task, lines: &[Line], now: Timestamp, folding: bool) -> Axis {
 }
 
 /// The follow-up that a row is about.
-fn after(line: &Line) -> Option<&Task> {
+fn after(line: &TreeRow) -> Option<&Task> {
     match &line.what {
         What::After { task, .. } => Some(task),
         _ => None,
@@ -227,7 +227,7 @@ fn after(line: &Line) -> Option<&Task> {
 }
 
 /// The workers that run its tasks now, as far as those are rows.
-fn workers(lines: &[Line], names: &Names) -> Vec<String> {
+fn workers(lines: &[TreeRow], names: &Names) -> Vec<String> {
     let running = lines.iter().filter_map(|line| match &line.what {
         What::One { task, .. } if task.state == State::Running => task.worker,
         _ => None,
@@ -265,7 +265,7 @@ fn facts(root: &Task, (family, generations): (&Tally, usize), workers: &[String]
 }
 
 /// How the open tasks of a family are, as far as its rows tell: running, waiting, pending.
-fn open_states(lines: &[Line]) -> (u64, u64) {
+fn open_states(lines: &[TreeRow]) -> (u64, u64) {
     use self::course::Phase;
     let (mut running, mut waiting) = (0, 0);
     let mut count = |course: &Course| match course.stretches.last() {
@@ -283,7 +283,7 @@ fn open_states(lines: &[Line]) -> (u64, u64) {
     (running, waiting)
 }
 
-fn whole_bar(family: &Tally, lines: &[Line]) -> Bar {
+fn whole_bar(family: &Tally, lines: &[TreeRow]) -> Bar {
     let (running, waiting) = open_states(lines);
     let (running, waiting) = (running.min(family.open()), waiting.min(family.open()));
     Bar::of(
@@ -299,7 +299,12 @@ fn whole_bar(family: &Tally, lines: &[Line]) -> Bar {
     )
 }
 
-fn legend(root: &Task, family: &Tally, lines: &[Line], visit: &Visit) -> Vec<(&'static str, String, String, String)> {
+fn legend(
+    root: &Task,
+    family: &Tally,
+    lines: &[TreeRow],
+    visit: &Visit,
+) -> Vec<(&'static str, String, String, String)> {
     let (running, waiting) = open_states(lines);
     let pending = family.open().saturating_sub(running + waiting);
     let href = |state: &str| visit.links.to(&format!("/tasks?root={}&state={state}", root.id));
@@ -317,8 +322,8 @@ fn legend(root: &Task, family: &Tally, lines: &[Line], visit: &Visit) -> Vec<(&'
     .collect()
 }
 
-fn asks(visit: &Visit, root: &Task, family: &Tally, place: &Place) -> Vec<Ask> {
-    let ask = |verb, words: String| Ask::new(&visit.links, verb, words, &place.here).field("task", &root.id);
+fn asks(visit: &Visit, root: &Task, family: &Tally, address: &Address) -> Vec<Ask> {
+    let ask = |verb, words: String| Ask::new(&visit.links, verb, words, &address.here).field("task", &root.id);
     let mut asks = Vec::new();
     for signal in &root.signals {
         asks.push(ask("signal", format!("Send {}…", words::short(signal.as_ref(), 24))).field("name", signal));

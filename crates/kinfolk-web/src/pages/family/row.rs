@@ -6,14 +6,14 @@ use kinfolk_core::{CommandName, FanOut, Gate, Rule, State, Tally, Task, Timestam
 
 use super::axis::Axis;
 use super::course::{Course, Phase, began};
-use super::lane::Lane;
-use super::walk::{ByCommand, Line, What};
+use super::timeline::Timeline;
+use super::walk::{ByCommand, TreeRow, What};
 use crate::graph::LOUDEST;
 use crate::link::Links;
+use crate::pages::address::Address;
 use crate::pages::frame::ROWS_MAX;
 use crate::pages::going::{Going, Names};
 use crate::pages::part::{Badge, Bar, Moment, Named, words};
-use crate::pages::place::Place;
 
 /// Deeper rows are drawn no further to the right.
 const DEPTH_SHOWN: usize = 6;
@@ -33,7 +33,7 @@ pub(crate) struct Row {
     pub(crate) tag: String,
     pub(crate) bar: Option<Bar>,
     pub(crate) needed: String,
-    pub(crate) lane: Option<Lane>,
+    pub(crate) timeline: Option<Timeline>,
     pub(crate) took: Option<Moment>,
     pub(crate) took_words: String,
     pub(crate) attempt: String,
@@ -51,7 +51,7 @@ pub(crate) struct Fold {
 /// What rows are drawn with.
 pub(crate) struct Drawing<'a> {
     pub(crate) links: &'a Links,
-    pub(crate) place: &'a Place,
+    pub(crate) address: &'a Address,
     pub(crate) names: &'a Names,
     pub(crate) axis: Option<&'a Axis>,
     pub(crate) now: Timestamp,
@@ -59,11 +59,11 @@ pub(crate) struct Drawing<'a> {
 
 impl Drawing<'_> {
     /// All rows.
-    pub(crate) fn rows(&self, lines: &[Line]) -> Vec<Row> {
+    pub(crate) fn rows(&self, lines: &[TreeRow]) -> Vec<Row> {
         lines.iter().map(|line| self.row(line)).collect()
     }
 
-    fn row(&self, line: &Line) -> Row {
+    fn row(&self, line: &TreeRow) -> Row {
         let mut row = match &line.what {
             What::One { task, course, tally } | What::After { task, course, tally } => {
                 let mut row = self.blank(format!("t{}", task.id), Badge::of(task));
@@ -83,7 +83,7 @@ impl Drawing<'_> {
                 };
                 let failure = task.failure.as_ref().filter(|_| task.state == State::Failed);
                 let note = failure.map(|failure| failure.message.clone());
-                row.lane = self.axis.map(|axis| Lane::of(course, axis, note));
+                row.timeline = self.axis.map(|axis| Timeline::of(course, axis, note));
                 if task.state == State::Pending {
                     row.took_words = pending_words(task);
                 }
@@ -93,7 +93,7 @@ impl Drawing<'_> {
                 }
                 row
             }
-            What::Lane(lane) => self.by_command(lane),
+            What::ByCommand(children) => self.by_command(children),
             What::Fan { id, name, fan_out, tally, command, courses, ended_by, failed_at, of } => {
                 let key = id.map_or_else(|| format!("s{}", of.id), |id| format!("f{id}"));
                 let mut row = self.blank(key, badge_of(fan_out.as_ref(), tally));
@@ -114,8 +114,8 @@ impl Drawing<'_> {
                 row.needed = needed(fan_out.as_ref(), tally);
                 row.says = says(fan_out.as_ref(), tally, self.now);
                 row.took = fan_out.as_ref().map(|fan_out| self.lasted(fan_out, courses));
-                row.lane = self.axis.map(|axis| {
-                    fan_lane(axis, row.badge.class, (courses, ended_by), tally).failed_below(failed_at, axis)
+                row.timeline = self.axis.map(|axis| {
+                    fan_timeline(axis, row.badge.class, (courses, ended_by), tally).failed_below(failed_at, axis)
                 });
                 row
             }
@@ -123,9 +123,9 @@ impl Drawing<'_> {
                 let mut row = self.blank(key.clone(), Badge::state(State::Completed));
                 row.what = format!("{} more completed", words::count(courses.len() as u64));
                 row.took_words = median(took).map(|took| format!("median {}", words::span(took))).unwrap_or_default();
-                row.lane = self.axis.map(|axis| match courses.len() {
-                    0..=24 => Lane::packed(courses, axis, 24.0, &row.what),
-                    _ => Lane::stair(courses, axis, "completed"),
+                row.timeline = self.axis.map(|axis| match courses.len() {
+                    0..=24 => Timeline::packed(courses, axis, 24.0, &row.what),
+                    _ => Timeline::stair(courses, axis, "completed"),
                 });
                 row
             }
@@ -147,7 +147,7 @@ impl Drawing<'_> {
                 row.href = self.links.to(&format!("/tasks?{part}{state_part}"));
                 let word = state.map(|state| state.to_string()).unwrap_or_default();
                 row.what = format!("{} more {word}", words::count(*many));
-                row.lane = self.axis.map(|axis| Lane::empty(axis, &row.what));
+                row.timeline = self.axis.map(|axis| Timeline::empty(axis, &row.what));
                 row
             }
         };
@@ -157,15 +157,15 @@ impl Drawing<'_> {
         row
     }
 
-    /// The lane of one command.
-    fn by_command(&self, lane: &ByCommand) -> Row {
-        let many = |state: State| lane.states.iter().find(|(one, _)| *one == state).map_or(0, |(_, tasks)| *tasks);
+    /// The row of one command.
+    fn by_command(&self, children: &ByCommand) -> Row {
+        let many = |state: State| children.states.iter().find(|(one, _)| *one == state).map_or(0, |(_, tasks)| *tasks);
         let state = LOUDEST.into_iter().find(|state| many(*state) > 0).unwrap_or(State::Completed);
-        let mut row = self.blank(format!("c{}-{}", lane.parent, lane.command), Badge::state(state));
-        let total: u64 = lane.states.iter().map(|(_, tasks)| *tasks).sum();
-        let command = words::encoded(lane.command.as_str());
-        row.href = self.links.to(&format!("/tasks?parent={}&command={command}", lane.parent));
-        row.name = Some(Named::command(&lane.command));
+        let mut row = self.blank(format!("c{}-{}", children.parent, children.command), Badge::state(state));
+        let total: u64 = children.states.iter().map(|(_, tasks)| *tasks).sum();
+        let command = words::encoded(children.command.as_str());
+        row.href = self.links.to(&format!("/tasks?parent={}&command={command}", children.parent));
+        row.name = Some(Named::command(&children.command));
         row.what = format!("× {}", words::count(total));
         row.is_fan = true;
         let ended = many(State::Completed) + many(State::Failed) + many(State::Cancelled);
@@ -182,7 +182,7 @@ impl Drawing<'_> {
             total,
         ));
         row.says = row.needed.clone();
-        row.lane = self.axis.map(|axis| Lane::of(&lane.course, axis, None));
+        row.timeline = self.axis.map(|axis| Timeline::of(&children.course, axis, None));
         row
     }
 
@@ -200,7 +200,7 @@ impl Drawing<'_> {
             tag: String::new(),
             bar: None,
             needed: String::new(),
-            lane: None,
+            timeline: None,
             took: None,
             took_words: String::new(),
             attempt: String::new(),
@@ -213,7 +213,7 @@ impl Drawing<'_> {
     /// The address with this row folded or unfolded.
     fn fold(&self, key: &str, open: bool) -> Fold {
         let listed = |name: &str| -> Vec<String> {
-            self.place
+            self.address
                 .get(name)
                 .unwrap_or_default()
                 .split(',')
@@ -232,7 +232,7 @@ impl Drawing<'_> {
             opened.push(key.to_owned());
         }
         let text = |parts: &[String]| if parts.is_empty() { None } else { Some(parts.join(",")) };
-        let with_open = Place::at(&self.place.with("open", text(&opened).as_deref()));
+        let with_open = Address::at(&self.address.with("open", text(&opened).as_deref()));
         Fold { href: with_open.with("close", text(&closed).as_deref()), open }
     }
 
@@ -245,13 +245,18 @@ impl Drawing<'_> {
     }
 }
 
-fn fan_lane(axis: &Axis, class: &'static str, (courses, ended): (&[Course], &[Timestamp]), tally: &Tally) -> Lane {
+fn fan_timeline(
+    axis: &Axis,
+    class: &'static str,
+    (courses, ended): (&[Course], &[Timestamp]),
+    tally: &Tally,
+) -> Timeline {
     let class = if class == "waiting" { "running" } else { class };
     match courses.len() {
-        0 if !ended.is_empty() => Lane::pace(ended, tally.ended(), axis, class),
-        0 => Lane::empty(axis, &format!("{} tasks, too many to draw each", words::count(tally.total))),
-        1..=12 if tally.open() == 0 => Lane::packed(courses, axis, 36.0, "when each ran"),
-        _ => Lane::stair(courses, axis, class),
+        0 if !ended.is_empty() => Timeline::pace(ended, tally.ended(), axis, class),
+        0 => Timeline::empty(axis, &format!("{} tasks, too many to draw each", words::count(tally.total))),
+        1..=12 if tally.open() == 0 => Timeline::packed(courses, axis, 36.0, "when each ran"),
+        _ => Timeline::stair(courses, axis, class),
     }
 }
 

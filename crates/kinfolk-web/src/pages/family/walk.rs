@@ -30,7 +30,7 @@ const FAILED_MAX: u64 = PAGE_MAX as u64;
 const SHARES: u32 = 24;
 
 /// A row, before it is drawn.
-pub(crate) struct Line {
+pub(crate) struct TreeRow {
     pub(crate) depth: usize,
     pub(crate) what: What,
     /// Whether it is unfolded; `None` if there is nothing to fold.
@@ -56,7 +56,7 @@ pub(crate) enum What {
         of: Box<Task>,
     },
     /// The children of one task that run one command, too many to draw each.
-    Lane(Box<ByCommand>),
+    ByCommand(Box<ByCommand>),
     /// Completed tasks in one row.
     Quiet { key: String, courses: Vec<Course>, took: Vec<u128> },
     /// A task that comes after the family, since one of its tasks asked for it.
@@ -69,7 +69,7 @@ pub(crate) enum What {
     More { key: String, many: u64, state: Option<State>, parent: Box<Task>, fan_out: Option<FanOutId> },
 }
 
-/// What a lane by command tells.
+/// What a row by command tells.
 pub(crate) struct ByCommand {
     pub(crate) parent: TaskId,
     pub(crate) command: CommandName,
@@ -93,7 +93,7 @@ pub(crate) struct Walk<'a> {
     quiet: bool,
     /// Whether only the children of the root are rows, unless someone unfolds more.
     shallow: bool,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<TreeRow>,
     /// The history of the root, for its graph.
     pub(crate) history: History,
 }
@@ -144,7 +144,7 @@ impl<'a> Walk<'a> {
     fn is_full(&mut self) -> bool {
         let is_full = self.lines.len() + 1 >= ROWS_MAX;
         if is_full && !self.is_cut() {
-            self.lines.push(Line { depth: 0, what: What::Cut, fold: None });
+            self.lines.push(TreeRow { depth: 0, what: What::Cut, fold: None });
         }
         is_full
     }
@@ -178,7 +178,7 @@ impl<'a> Walk<'a> {
             };
             let course = course.with_steps(&history);
             let what = What::One { task: Box::new(task.clone()), course, tally };
-            self.lines.push(Line { depth, what, fold });
+            self.lines.push(TreeRow { depth, what, fold });
             if is_open {
                 for group in groups(&tally, &history) {
                     self.group(&task, group, depth + 1).await?;
@@ -201,10 +201,10 @@ impl<'a> Walk<'a> {
             }
             let tally = self.view.tally(task.id).await?;
             let what = What::After { task: Box::new(task), course, tally };
-            self.lines.push(Line { depth: 0, what, fold: None });
+            self.lines.push(TreeRow { depth: 0, what, fold: None });
         }
         if page.next.is_some() && !self.is_full() {
-            self.lines.push(Line { depth: 0, what: What::MoreAfter { root }, fold: None });
+            self.lines.push(TreeRow { depth: 0, what: What::MoreAfter { root }, fold: None });
         }
         Ok(())
     }
@@ -243,10 +243,10 @@ impl<'a> Walk<'a> {
         };
         let failed_at = self.failed_at(&group).await?;
         self.fan(parent, &group, command, (Vec::new(), ended_by), depth, is_open);
-        if let Some(Line { what: What::Fan { failed_at: at, .. }, .. }) = self.lines.last_mut() {
+        if let Some(TreeRow { what: What::Fan { failed_at: at, .. }, .. }) = self.lines.last_mut() {
             *at = failed_at;
         }
-        if is_open && !(group.fan_out.is_none() && self.lanes(parent, depth + 1).await?) {
+        if is_open && !(group.fan_out.is_none() && self.by_command(parent, depth + 1).await?) {
             self.large(parent, &group, depth + 1).await?;
         }
         Ok(())
@@ -262,8 +262,8 @@ impl<'a> Walk<'a> {
         Ok(self.view.list(&failed).await?.tasks.iter().filter_map(|task| task.finished_at).collect())
     }
 
-    /// A lane for each command of the children that a task spawned; `false` if they all run the same.
-    async fn lanes(&mut self, parent: &Task, depth: usize) -> Result<bool, Problem> {
+    /// A row for each command of the children that a task spawned; `false` if they all run the same.
+    async fn by_command(&mut self, parent: &Task, depth: usize) -> Result<bool, Problem> {
         let all = Filter { fan_out: Some(FanOutId(parent.id.0)), limit: 1, ..Filter::default() };
         let found = self.view.count_by_command(&all).await?;
         if found.counts.len() < 2 {
@@ -286,8 +286,8 @@ impl<'a> Walk<'a> {
                 counts.iter().find(|(name, _)| *name == command).map_or(0, |(_, tasks)| *tasks)
             };
             let states = by_state.iter().map(|(state, counts)| (*state, of(counts))).collect();
-            let lane = ByCommand { parent: parent.id, command, states, course };
-            self.lines.push(Line { depth, what: What::Lane(Box::new(lane)), fold: None });
+            let children = ByCommand { parent: parent.id, command, states, course };
+            self.lines.push(TreeRow { depth, what: What::ByCommand(Box::new(children)), fold: None });
         }
         Ok(true)
     }
@@ -316,7 +316,7 @@ impl<'a> Walk<'a> {
             let took = quiet.iter().filter_map(|(child, _)| took(child)).collect();
             let courses = quiet.into_iter().map(|(_, course)| course).collect();
             let what = What::Quiet { key: quiet_key, courses, took };
-            self.lines.push(Line { depth: depth + 1, what, fold: Some(false) });
+            self.lines.push(TreeRow { depth: depth + 1, what, fold: Some(false) });
         }
         Ok(())
     }
@@ -359,7 +359,7 @@ impl<'a> Walk<'a> {
                 let key = format!("{}{state}", group.key(parent));
                 let what =
                     What::More { key, many: left, state: Some(state), parent: Box::new(parent.clone()), fan_out };
-                self.lines.push(Line { depth, what, fold: None });
+                self.lines.push(TreeRow { depth, what, fold: None });
             }
         }
         Ok(())
@@ -385,7 +385,7 @@ impl<'a> Walk<'a> {
             failed_at: Vec::new(),
             of: Box::new(parent.clone()),
         };
-        self.lines.push(Line { depth, what, fold: Some(is_open) });
+        self.lines.push(TreeRow { depth, what, fold: Some(is_open) });
     }
 }
 

@@ -2,7 +2,7 @@
 
 use kinfolk_core::Timestamp;
 
-use crate::pages::place::Place;
+use crate::pages::address::Address;
 
 /// Nothing shorter is looked at, in microseconds.
 const LEAST: i64 = 100_000;
@@ -19,9 +19,9 @@ pub(crate) struct Window {
 
 impl Window {
     /// What an address asks for, of all that lies between two moments.
-    pub(crate) fn of(place: &Place, first: Timestamp, last: Timestamp) -> Self {
+    pub(crate) fn of(address: &Address, first: Timestamp, last: Timestamp) -> Self {
         let (first, last) = (first.as_micros(), last.as_micros().max(first.as_micros() + LEAST));
-        let read = |name: &str| place.get(name).and_then(|text| text.parse::<i64>().ok()?.checked_mul(1_000));
+        let read = |name: &str| address.get(name).and_then(|text| text.parse::<i64>().ok()?.checked_mul(1_000));
         let asked = read("from").zip(read("to")).map(|(from, to)| (from.max(first), to.min(last)));
         let asked = asked.filter(|(from, to)| to - from >= LEAST);
         let (from, to) = asked.unwrap_or((first, last));
@@ -30,7 +30,7 @@ impl Window {
             let (from, to) = (from.max(first), to.min(last));
             let all = from <= first && to >= last;
             let text = |moment: i64| (!all).then(|| (moment / 1_000).to_string());
-            Place::at(&place.with("from", text(from).as_deref())).with("to", text(to).as_deref())
+            Address::at(&address.with("from", text(from).as_deref())).with("to", text(to).as_deref())
         };
         Self {
             closer: (span >= 2 * LEAST).then(|| link(from + span / 4, to - span / 4)),
@@ -54,11 +54,11 @@ mod tests {
 
     #[test]
     fn closer_and_wider_again_shows_all() {
-        let all = Window::of(&Place::at("/families/1"), at(0), at(100));
+        let all = Window::of(&Address::at("/families/1"), at(0), at(100));
         assert!(all.shown.is_none() && all.wider.is_none() && all.earlier.is_none() && all.later.is_none());
         let closer = all.closer.unwrap();
         assert_eq!(closer, "/families/1?from=25000&to=75000");
-        let near = Window::of(&Place::at(&closer), at(0), at(100));
+        let near = Window::of(&Address::at(&closer), at(0), at(100));
         assert_eq!(near.shown, Some((at(25), at(75))));
         assert_eq!(near.wider.as_deref(), Some("/families/1"));
         assert_eq!(near.earlier.as_deref(), Some("/families/1?from=0&to=50000"));
@@ -69,7 +69,7 @@ mod tests {
     fn what_makes_no_sense_shows_all() {
         for text in ["from=5", "from=90000&to=10000", "from=x&to=y", "from=9223372036854775807&to=9223372036854775807"]
         {
-            let window = Window::of(&Place::at(&format!("/families/1?{text}")), at(0), at(100));
+            let window = Window::of(&Address::at(&format!("/families/1?{text}")), at(0), at(100));
             assert!(window.shown.is_none(), "{text}");
         }
     }

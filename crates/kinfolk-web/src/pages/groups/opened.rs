@@ -50,7 +50,7 @@ impl Opened {
         Ok(Self {
             holders_more: key.held.saturating_sub(holders.len() as u64),
             holders,
-            waiters: waiting.iter().map(|task| row(task, task.place)).collect(),
+            waiters: waiting.iter().map(|task| row(task, task.position)).collect(),
         })
     }
 }
@@ -61,7 +61,7 @@ pub(crate) async fn first(visit: &Visit, key: &KeyView, now: Timestamp) -> Resul
         return Ok(None);
     }
     let first = waiting(visit, key, 1).await?;
-    Ok(first.first().map(|task| Moment::lasting(task.place.min(now), now)))
+    Ok(first.first().map(|task| Moment::lasting(task.position.min(now), now)))
 }
 
 /// The tasks that wait behind a key, the oldest first.

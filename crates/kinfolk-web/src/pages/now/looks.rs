@@ -8,9 +8,9 @@ use kinfolk_core::inspect::{Finding, Health};
 use kinfolk_core::{CommandName, KeyView, Timestamp};
 
 use super::Site;
+use crate::pages::address::Address;
 use crate::pages::ask::Ask;
 use crate::pages::part::{Moment, words};
-use crate::pages::place::Place;
 use crate::pages::why::Sentence;
 use crate::pages::{groups, workers};
 use crate::visit::Visit;
@@ -36,9 +36,9 @@ pub(crate) struct Look {
 }
 
 /// All of them.
-pub(crate) fn all(visit: &Visit, place: &Place, site: &Site, now: Timestamp) -> Vec<Look> {
+pub(crate) fn all(visit: &Visit, address: &Address, site: &Site, now: Timestamp) -> Vec<Look> {
     let mut looks = site.two_hours.as_ref().map(|causes| failing(visit, causes, now)).unwrap_or_default();
-    looks.extend(paused(visit, place, site, now));
+    looks.extend(paused(visit, address, site, now));
     looks.extend(site.keys.iter().take(EACH).map(|key| full(visit, key, now)));
     looks.extend(without_worker(visit, site));
     looks.extend(lost(visit, &site.workers));
@@ -93,13 +93,13 @@ fn rises(causes: &Causes) -> Vec<Rise<'_>> {
     rises
 }
 
-fn paused(visit: &Visit, place: &Place, site: &Site, now: Timestamp) -> Vec<Look> {
+fn paused(visit: &Visit, address: &Address, site: &Site, now: Timestamp) -> Vec<Look> {
     let look = |queue: &kinfolk_core::Queue| {
         let by = queue.paused_by.as_ref().map(|by| format!(" by {}", words::short(by, 40))).unwrap_or_default();
         let held = site.held.iter().filter(|held| held.queue == queue.name).map(|held| held.tasks).sum();
         let href = visit.links.to(&format!("/queues/{}", words::encoded(queue.name.as_str())));
         let say = Sentence::new().text("Queue ").link(&queue.name, href.clone()).text(format!(" is paused{by}. "));
-        let ask = Ask::new(&visit.links, "resume-queue", "Resume…", &place.here).field("queue", &queue.name);
+        let ask = Ask::new(&visit.links, "resume-queue", "Resume…", &address.here).field("queue", &queue.name);
         Look {
             id: format!("paused {}", queue.name),
             class: "held",

@@ -23,7 +23,7 @@ pub(crate) struct Spark {
 #[derive(Clone, Template)]
 #[template(
     ext = "html",
-    source = r#"<svg class="steps" role="img" aria-label="{{ label }}"><line x1="0" x2="94%" y1="16" y2="16"/><line x1="0" x2="94%" y1="62" y2="62"/><text x="100%" y="20" text-anchor="end">{{ high }}</text><text x="100%" y="66" text-anchor="end">{{ half }}</text><text x="100%" y="112" text-anchor="end">0</text><svg class="completed" y="16" width="94%" height="92" viewBox="0 0 {{ wide }} 92" preserveAspectRatio="none"><path class="stair" d="{{ above }}"/></svg><svg class="failed" y="110" width="94%" height="12" viewBox="0 0 {{ wide }} 12" preserveAspectRatio="none"><path class="fill" d="{{ below }}"/></svg>{% if worst > 0 %}<text x="100%" y="124" text-anchor="end">{{ worst }}</text>{% endif %}{% for mark in marks %}<text x="{{ mark.0 }}%" y="140"{% if !loop.first %} text-anchor="{% if loop.last %}end{% else %}middle{% endif %}"{% endif %}>{{ mark.1 }}</text>{% endfor %}</svg>"#
+    source = r#"<svg class="steps" role="img" aria-label="{{ label }}"><line x1="0" x2="94%" y1="16" y2="16"/><line x1="0" x2="94%" y1="62" y2="62"/><text x="100%" y="20" text-anchor="end">{{ high }}</text><text x="100%" y="66" text-anchor="end">{{ half }}</text><text x="100%" y="112" text-anchor="end">0</text><svg class="completed" y="16" width="94%" height="92" viewBox="0 0 {{ wide }} 92" preserveAspectRatio="none"><path class="stair" d="{{ above }}"/></svg><svg class="failed" y="110" width="94%" height="12" viewBox="0 0 {{ wide }} 12" preserveAspectRatio="none"><path class="fill" d="{{ below }}"/></svg>{% if worst > 0 %}<text x="100%" y="124" text-anchor="end">{{ worst }}</text>{% endif %}{% for tick in ticks %}<text x="{{ tick.0 }}%" y="140"{% if !loop.first %} text-anchor="{% if loop.last %}end{% else %}middle{% endif %}"{% endif %}>{{ tick.1 }}</text>{% endfor %}</svg>"#
 )]
 pub(crate) struct Stair {
     label: String,
@@ -33,7 +33,7 @@ pub(crate) struct Stair {
     high: String,
     half: String,
     worst: u64,
-    marks: Vec<(String, String)>,
+    ticks: Vec<(String, String)>,
 }
 
 impl HtmlSafe for Spark {}
@@ -47,33 +47,33 @@ impl Spark {
     pub(crate) fn new(class: &'static str, counts: &[u64]) -> Option<Self> {
         let most = counts.iter().copied().max().filter(|most| *most > 0 && counts.len() > 1)?;
         let mut line = String::new();
-        for (place, count) in counts.iter().enumerate() {
-            let x = place as f64 * 100.0 / (counts.len() - 1) as f64;
+        for (index, count) in counts.iter().enumerate() {
+            let x = index as f64 * 100.0 / (counts.len() - 1) as f64;
             let y = 23.0 - *count as f64 * 21.0 / most as f64;
             // Writing to a text does not fail.
-            let _ = write!(line, "{}{} {}", if place == 0 { 'M' } else { 'L' }, tenth(x), tenth(y));
+            let _ = write!(line, "{}{} {}", if index == 0 { 'M' } else { 'L' }, tenth(x), tenth(y));
         }
         Some(Self { class, line })
     }
 }
 
 impl Stair {
-    /// These columns of completed and failed, the earliest first. `marks`: what stands below it, from its beginning to its end.
-    pub(crate) fn new(columns: &[(u64, u64)], label: String, marks: &[String]) -> Self {
+    /// These columns of completed and failed, the earliest first. `ticks`: what stands below it, from its beginning to its end.
+    pub(crate) fn new(columns: &[(u64, u64)], label: String, ticks: &[String]) -> Self {
         let most = columns.iter().map(|(completed, _)| *completed).max().unwrap_or_default();
         let worst = columns.iter().map(|(_, failed)| *failed).max().unwrap_or_default();
         let high = round(most);
         let (mut above, mut below) = ("M0 92".to_owned(), String::new());
-        for (place, (completed, failed)) in columns.iter().enumerate() {
+        for (index, (completed, failed)) in columns.iter().enumerate() {
             let top = 92.0 - *completed as f64 * 92.0 / high as f64;
             let _ = write!(above, "V{}h{COLUMN}", tenth(top));
             if *failed > 0 {
                 let deep = (failed * 12).div_ceil(worst).max(3);
-                let _ = write!(below, "M{} 0h{}v{deep}h-{}z", place * COLUMN + 1, COLUMN - 2, COLUMN - 2);
+                let _ = write!(below, "M{} 0h{}v{deep}h-{}z", index * COLUMN + 1, COLUMN - 2, COLUMN - 2);
             }
         }
         above.push_str("V92z");
-        let apart = |place: usize| tenth(place as f64 * 94.0 / marks.len().saturating_sub(1).max(1) as f64);
+        let apart = |index: usize| tenth(index as f64 * 94.0 / ticks.len().saturating_sub(1).max(1) as f64);
         Self {
             label,
             wide: columns.len() * COLUMN,
@@ -82,7 +82,7 @@ impl Stair {
             high: words::count(high),
             half: if high.is_multiple_of(2) { words::count(high / 2) } else { String::new() },
             worst,
-            marks: marks.iter().enumerate().map(|(place, mark)| (apart(place), mark.clone())).collect(),
+            ticks: ticks.iter().enumerate().map(|(index, tick)| (apart(index), tick.clone())).collect(),
         }
     }
 }

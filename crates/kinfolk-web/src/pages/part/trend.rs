@@ -30,8 +30,8 @@ impl Trend {
     pub(crate) fn new(counts: &[u64], label: String) -> Self {
         let most = counts.iter().copied().max().unwrap_or_default().max(1);
         let (mut none, mut bars) = (String::new(), String::new());
-        for (place, &count) in counts.iter().enumerate() {
-            let x = place * WIDE;
+        for (index, &count) in counts.iter().enumerate() {
+            let x = index * WIDE;
             // A single one among many is still seen.
             let high = (count * HIGH).div_ceil(most).max(if count == 0 { 1 } else { 3 });
             let path = if count == 0 { &mut none } else { &mut bars };

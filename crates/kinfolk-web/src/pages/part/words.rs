@@ -25,8 +25,8 @@ fn pair(big: u64, unit: &str, small: u64, part: &str) -> String {
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut words = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             words.push(',');
         }
         words.push(digit);

@@ -4,7 +4,7 @@
 use kinfolk_core::inspect::{Filter, Order};
 use kinfolk_core::{Task, TaskId};
 
-use crate::pages::place::Place;
+use crate::pages::address::Address;
 use crate::problem::Problem;
 use crate::visit::Visit;
 
@@ -22,7 +22,7 @@ pub(crate) struct Leaf {
 
 impl Leaf {
     /// The page that an address asks for: it goes on from a number in the order of the list, or back from one against it.
-    pub(crate) async fn turn(visit: &Visit, place: &Place, filter: &Filter) -> Result<Self, Problem> {
+    pub(crate) async fn turn(visit: &Visit, address: &Address, filter: &Filter) -> Result<Self, Problem> {
         let (onwards, backwards) = match filter.order {
             Order::Newest => ("before", "after"),
             Order::Oldest => ("after", "before"),
@@ -43,7 +43,7 @@ impl Leaf {
         if goes_back {
             tasks.reverse();
         }
-        let bare = Place::at(&place.without(&["before", "after"]));
+        let bare = Address::at(&address.without(&["before", "after"]));
         let at = |name: &str, id: Option<TaskId>| id.map(|id| bare.with(name, Some(&id.to_string())));
         let (first, last) = (tasks.first().map(|task| task.id), tasks.last().map(|task| task.id));
         // A page without tasks has no first one: the one that it began at is then the nearest on the page before.

@@ -15,7 +15,7 @@ fn at(seconds: i64) -> Timestamp {
 fn task(state: &str, ended: Option<i64>) -> Task {
     let text = serde_json::json!({
         "id": 1, "command": "pack", "queue": "default", "state": state, "gate": (state == "pending").then_some("open"),
-        "priority": 0, "due": at(10), "place": at(10), "attempt": 1, "max_attempts": 3, "timeout": null, "payload": {},
+        "priority": 0, "due": at(10), "position": at(10), "attempt": 1, "max_attempts": 3, "timeout": null, "payload": {},
         "result": null, "failure": null, "unique_key": null, "created_at": at(10), "started_at": null,
         "first_started_at": null, "ran_before": {"secs": 0, "nanos": 0}, "finished_at": ended.map(at),
         "cancel_requested_at": null, "worker": null, "suspect": false, "strikes": 0, "keys": {}, "trace": null,

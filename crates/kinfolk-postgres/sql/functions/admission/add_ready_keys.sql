@@ -1,0 +1,80 @@
+-- Turns what has happened to keys since the last claim into ready keys: hints of slots that were freed, and moments at which a rate
+-- allows a start again, and room that is kept for one who can't start now. The caller has the admission locks of these groups. Wakes other queues that get ready keys by it.
+--
+-- Takes what is due by `spent_wakes`; reads `task_blocked`.
+
+create or replace function kinfolk.add_ready_keys(p_queue integer, p_groups integer[], p_now timestamptz) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_awaited integer[];
+    v_freed record;
+    v_unkept_groups integer[];
+    v_unkept_keys text[];
+    v_others integer[];
+begin
+    -- No other claim blocks a task behind these keys meanwhile.
+    v_awaited := kinfolk.awaited_groups(p_groups);
+    select n.groups, n.keys into v_freed from kinfolk.take_freed(p_groups, v_awaited <> '{}') n;
+    if v_awaited = '{}' then
+        return;
+    end if;
+    if exists (select from kinfolk.reserved r where r.group_id = any (p_groups)) then
+        -- Nothing says when a worker has died, or a queue was paused: who waits for that room hears of it here.
+        select array_agg(r.group_id), array_agg(r.key)
+        into v_unkept_groups, v_unkept_keys
+        from (
+            select array_agg(r.group_id) as groups, array_agg(r.key) as keys
+            from kinfolk.reserved r
+            where r.group_id = any (p_groups)
+                and not kinfolk.keeps_room(r.task_id, p_now)
+        ) k
+        cross join lateral kinfolk.key_rooms(k.groups, k.keys, p_now) r
+        where r.room > 0;
+    end if;
+    with woken as (
+        update kinfolk.spent s
+        set wakes_at = null
+        where s.group_id = any (p_groups)
+            and s.wakes_at <= p_now
+        returning s.group_id, s.key
+    ),
+    ready as materialized (
+        select f.group_id, f.key
+        from unnest(v_freed.groups, v_freed.keys) as f(group_id, key)
+        where f.group_id = any (v_awaited)
+        union
+        select u.group_id, u.key
+        from unnest(v_unkept_groups, v_unkept_keys) as u(group_id, key)
+        union
+        select w.group_id, w.key from woken w
+    ),
+    -- Most have nobody behind them: those go by one look.
+    awaited as materialized (
+        select r.group_id, r.key
+        from ready r
+        cross join lateral (
+            select
+            from kinfolk.task t
+            where t.blocked_group = r.group_id
+                and t.blocked_key = r.key
+                and t.gate = 'limit'
+            order by t.blocked_group, t.blocked_key, t.queue_id
+            limit 1
+        ) w
+    ),
+    added as (
+        insert into kinfolk.ready_key (queue_id, command_id, group_id, key)
+        select w.queue_id, w.command_id, a.group_id, a.key
+        from awaited a
+        cross join lateral kinfolk.waiting_lines(a.group_id, a.key) w
+        on conflict do nothing
+        returning queue_id
+    )
+    select array_agg(distinct m.queue_id) filter (where m.queue_id <> p_queue) into v_others from added m;
+    if v_others is not null then
+        perform kinfolk.notify_queues(v_others, false);
+    end if;
+end
+$$;

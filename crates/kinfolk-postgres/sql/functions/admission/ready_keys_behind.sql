@@ -1,0 +1,32 @@
+-- The ready keys of these commands behind a cursor, which may be null, in the order of `ready_key`, command by command: no more of
+-- them are read than a claim is to look at.
+create or replace function kinfolk.ready_keys_behind(
+    p_queue integer, p_commands integer[], p_command integer, p_group integer, p_key text,
+    out commands integer[], out groups integer[], out keys text[], out is_full boolean
+)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    select array_agg(m.command_id order by m.nth), array_agg(m.group_id order by m.nth), array_agg(m.key order by m.nth),
+        count(*) >= kinfolk.claim_batch_max()
+    into commands, groups, keys, is_full
+    from (
+        select row_number() over () as nth, c.id as command_id, m.group_id, m.key
+        from (select c.id from unnest(p_commands) as c(id) order by c.id) c
+        cross join lateral (
+            select m.group_id, m.key
+            from kinfolk.ready_key m
+            where m.queue_id = p_queue
+                and m.command_id = c.id
+                and (m.group_id, m.key) > (
+                    case when c.id = p_command then p_group else 0 end,
+                    case when c.id = p_command then p_key else '' end)
+            order by m.group_id, m.key
+            limit kinfolk.claim_batch_max()
+        ) m
+        where c.id >= coalesce(p_command, 0)
+        limit kinfolk.claim_batch_max()
+    ) m;
+end
+$$;

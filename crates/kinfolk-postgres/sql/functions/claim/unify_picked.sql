@@ -1,0 +1,26 @@
+-- The fourth step of a claim, where one of the tasks starts under a unique key, or brings a family to work on a queue that limits
+-- those: unifies it with others of its key, and leaves it where that key is in other hands. Locks what `unify_duplicates` locks.
+
+create or replace function kinfolk.unify_picked(
+    p_picked kinfolk.claim_picked, p_scope kinfolk.claim_scope, p_made boolean
+) returns kinfolk.claim_picked
+language plpgsql volatile
+as $$
+declare
+    v_ids bigint[] := p_picked.ids;
+begin
+    if p_picked.tops <> '{}' then
+        -- A root that failed, and is repaired, begins again with what it had spawned.
+        perform kinfolk.open_limited(p_picked.tops, p_picked.at);
+    end if;
+    if p_picked.starts_unique then
+        select f.ids, f.left_out or p_picked.left_out
+        into p_picked.ids, p_picked.left_out
+        from kinfolk.unify_duplicates(v_ids, p_picked.at, p_made) f;
+        if (p_scope.groups is not null or p_scope.fair is not null) and cardinality(v_ids) > cardinality(p_picked.ids) then
+            perform kinfolk.drop_slots(array(select unnest(v_ids) except select unnest(p_picked.ids)));
+        end if;
+    end if;
+    return p_picked;
+end
+$$;

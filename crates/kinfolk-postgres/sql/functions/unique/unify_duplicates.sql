@@ -1,0 +1,97 @@
+-- Prepares tasks that a claim has locked and that start under a unique key. Applies their duplicates. Where
+-- several roots were made under one key at the same moment, they become one: the others that are open are applied to the
+-- lowest by each one's own rule and cancelled; or all are cancelled, where one has started and still holds the key.
+-- A child is never cancelled for that, nor is what waits behind a gate, such as a follow-up. Answers which of the tasks are to
+-- be started, and whether some were left for later because another claim holds their sibling, or the lock of their key.
+-- `p_made`: this transaction may have made some of the tasks itself.
+--
+-- Takes the locks of keys (`lock_starts`), then locks pending siblings by `task_unique`, in the order of their numbers, never
+-- waiting. Those behind a gate are locked, too: another claim may be about to open one of them and to start it.
+
+create or replace function kinfolk.unify_duplicates(
+    p_ids bigint[], p_now timestamptz, p_made boolean, out ids bigint[], out left_out boolean
+)
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    v_key record;
+    v_siblings bigint[];
+    v_busy integer;
+    v_locked bigint[];
+    v_holder bigint;
+    v_gone bigint[];
+begin
+    v_gone := kinfolk.lock_starts(p_ids, p_made);
+    ids := array(select i from unnest(p_ids) i where i <> all (v_gone));
+    left_out := v_gone <> '{}';
+    for v_key in
+        select t.command_id, t.unique_key, array_agg(t.id) as picked
+        from unnest(ids) as p(id)
+        join kinfolk.task t on t.id = p.id
+        where t.runs = 0
+            and t.parent_id is null
+            and kinfolk.holds(t, p_now)
+            and exists (
+                select
+                from kinfolk.task s
+                where s.unique_key = t.unique_key
+                    and s.command_id = t.command_id
+                    and s.parent_id is null
+                    and s.unique_held
+                    and s.id <> t.id)
+        group by t.command_id, t.unique_key
+    loop
+        select array_agg(s.id) filter (where s.state = 'pending' and s.runs = 0),
+            min(s.id) filter (where s.state <> 'pending' or s.runs > 0)
+        into v_siblings, v_holder
+        from kinfolk.task s
+        where s.unique_key = v_key.unique_key
+            and s.command_id = v_key.command_id
+            and s.parent_id is null
+            and kinfolk.holds(s, p_now);
+        with locked as materialized (
+            select s.id, s.gate = 'open' or (s.gate = 'limit' and s.blocked_group is not null) as is_open
+            from kinfolk.task s
+            where s.id = any (v_siblings)
+                and s.state = 'pending'
+                and s.runs = 0
+            order by s.id
+            for update skip locked
+        )
+        select cardinality(v_siblings) - count(*), array_agg(l.id order by l.id) filter (where l.is_open)
+        into v_busy, v_locked
+        from locked l;
+
+        if v_busy > 0 then
+            v_gone := v_key.picked;
+            left_out := true;
+        elsif v_holder is not null then
+            v_gone := v_locked;
+            perform kinfolk.cancel_duplicates(v_gone, v_holder, p_now);
+        else
+            v_holder := v_locked[1];
+            v_gone := v_locked[2:];
+            perform kinfolk.apply_duplicates(v_holder);
+            perform kinfolk.apply_sibling(v_holder, s.id) from unnest(v_gone) as s(id);
+            perform kinfolk.cancel_duplicates(v_gone, v_holder, p_now);
+            -- The lowest may wait for room that was taken for another one, and is given back.
+            left_out := left_out or v_holder <> all (ids);
+        end if;
+        ids := array(select i from unnest(ids) i where i <> all (v_gone));
+    end loop;
+
+    -- What hangs on a task that has run before is for the next one.
+    perform kinfolk.apply_duplicates(t.id)
+    from unnest(ids) as p(id)
+    join kinfolk.task t on t.id = p.id
+    where t.runs = 0
+        and exists (select from kinfolk.duplicate d where d.task_id = t.id);
+    insert into kinfolk.released_key (queue_id, task_id)
+    select t.queue_id, t.id
+    from unnest(ids) as p(id)
+    join kinfolk.task t on t.id = p.id
+    where t.unique_held
+        and t.runs = 0;
+end
+$$;

@@ -1,8 +1,0 @@
--- slots: tasks that count for a child_limit and are not running children.
--- params: none
--- index:  task_slot_idx
-select id,
-       'is ' || state || ' in lane ' || lane
-from task
-where slot = 1
-  and (state <> 'running' or lane <> 'child')

@@ -1,7 +1,0 @@
--- slots: how many running children count for the child_limit of a queue.
--- params: 1 queue_id
--- index:  task_slot_idx, alone
-select count(*)
-from task
-where queue_id = ?1
-  and slot = 1

@@ -1,0 +1,7 @@
+-- leave_family_slot: a root's family is no longer among those at work on its queue.
+-- params: 1 id
+-- index:  by number
+update task
+set lane   = 'top',
+    bucket = iif(bucket = 'root', null, bucket)
+where id = ?1

@@ -1,7 +1,0 @@
--- leave_place: a root's family is no longer among those at work on its queue.
--- params: 1 id
--- index:  by number
-update task
-set lane  = 'top',
-    shelf = iif(shelf = 'root', null, shelf)
-where id = ?1
