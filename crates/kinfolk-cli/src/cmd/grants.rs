@@ -64,6 +64,6 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
             session.out.hint(format_args!("{} has what a {} needs, and nothing more", args.role, args.kind.word()));
             Ok(())
         }
-        (true, many) => Err(Fault::no("grants", format!("{many} of {} statements are not so", all.len()))),
+        (true, many) => Err(Fault::no("grants", format!("{many} of {} grants are missing", all.len()))),
     }
 }

@@ -96,7 +96,7 @@ async fn remove(which: &Which, session: &Session) -> Result<(), Fault> {
     store.remove_group(group).await?;
     session.out.say(
         &json!({"group": group.name, "command": group.command, "removed": true}),
-        format!("group {group} is removed; whoever registers a command with it makes it anew"),
+        format!("group {group} removed; the next registration that declares it makes it anew"),
     )
 }
 

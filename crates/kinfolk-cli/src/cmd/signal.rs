@@ -29,7 +29,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
         Some(text) => payload::one(Some(&text))?,
     };
     let (answer, words) = match session.open().await?.signal(id, &name, &value).await? {
-        Signalled::Resumed => ("resumed", format!("task {id} has waited for {name}, and goes on")),
+        Signalled::Resumed => ("resumed", format!("task {id} was waiting for {name}, and resumes")),
         Signalled::Kept => ("kept", format!("{name} is kept until the handler of task {id} asks for it")),
     };
     session.out.say(&json!({"task": id, "signal": name, "answer": answer}), words)

@@ -111,7 +111,7 @@ fn sentence(view: &GroupView, key: Option<&str>, setting: Setting) -> String {
     };
     let what = if view.group.name.as_str() == TOTAL { format!("group {}", view.group) } else { what };
     match setting.is_empty() {
-        true => format!("{what} has what is declared"),
-        false => format!("{what} has {}; what runs goes on", setting_words(setting)),
+        true => format!("{what} is back at its declaration"),
+        false => format!("{what} has {}; running tasks go on", setting_words(setting)),
     }
 }
