@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FUNCTION")]
     function: Vec<String>,
 
-    /// Say only what is not so yet, and end with 1 if something is not
+    /// Print only missing grants, and end with 1 if there are any
     #[arg(long)]
     check: bool,
 }

@@ -30,9 +30,9 @@ pub(crate) struct Args {
 /// `kinfolk groups …`
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
-    /// List the keys that are in use: who holds their slots, and how many wait behind them
+    /// List the keys in use: the holders of their slots, and how many tasks wait behind them
     Keys(keys::Args),
-    /// Change what a group, or one key of it, allows, from now on
+    /// Change the limits of a group, or of one key, from now on
     Set(set::Args),
     /// Remove a group from all commands that declare it
     Remove(Which),

@@ -94,7 +94,7 @@ pub(crate) struct Pause {
     /// Its name
     queue: QueueName,
 
-    /// Who pauses it, for those who wonder later; your login name unless it is given
+    /// The name of the operator that pauses it; your login name by default
     #[arg(long, value_name = "WHO")]
     by: Option<String>,
 }

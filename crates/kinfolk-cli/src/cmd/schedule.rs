@@ -60,7 +60,7 @@ pub(crate) struct Put {
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     zone: String,
 
-    /// What happens to ticks that nobody was there to fire
+    /// The effect of ticks that were missed
     #[arg(long, value_enum, value_name = "RULE", default_value = "once")]
     missed: MissedRule,
 

@@ -16,7 +16,7 @@ pub(crate) struct Args {
     /// What the handler waits for
     name: SignalName,
 
-    /// What it is told: a JSON value, `-` for stdin; null when nothing is given
+    /// The value of the signal: JSON, `-` for stdin; null by default
     #[arg(value_name = "JSON", allow_negative_numbers = true)]
     value: Option<String>,
 }
