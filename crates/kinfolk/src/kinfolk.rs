@@ -215,7 +215,7 @@ impl Kinfolk {
         self.store.pause(queue, by).await
     }
 
-    /// Takes from a queue again.
+    /// Resumes a queue.
     pub async fn resume(&self, queue: &QueueName) -> Result<(), StoreError> {
         self.store.resume(queue).await
     }

@@ -57,7 +57,7 @@ async fn pause(visit: Visit, Named(name): Named<QueueName>) -> Result<StatusCode
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Takes from a queue again.
+/// Resumes a queue.
 #[utoipa::path(post, path = "/queues/{name}/resume", tag = "site", params(("name" = String, Path)),
     responses((status = 204)))]
 async fn resume(visit: Visit, Named(name): Named<QueueName>) -> Result<StatusCode, Problem> {
