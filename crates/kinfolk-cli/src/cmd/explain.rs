@@ -168,14 +168,11 @@ fn remedies(reason: &Reason, task: TaskId, session: &Session) -> Vec<Remedy> {
             all
         }
         Reason::Signal { names } => {
-            let send = |name| run(format!("signal {task} {name} null"), "sends it, with null in place of any JSON value");
+            let send = |name| run(format!("signal {task} {name} null"), "sends it; null may be any JSON value");
             names.iter().map(send).collect()
         }
         Reason::Asleep { .. } => vec![wait("it goes on by itself then")],
-        Reason::NotDue { .. } => vec![
-            wait("it starts by itself then"),
-            run(format!("cancel {task}"), "ends the task"),
-        ],
+        Reason::NotDue { .. } => vec![wait("it starts by itself then"), run(format!("cancel {task}"), "ends the task")],
         Reason::Families { roots } => explain(roots, "what the first of them waits for").into_iter().collect(),
         Reason::Sibling { task } => vec![run(format!("explain {task}"), "what that one waits for")],
         Reason::Paused { queue, .. } => vec![run(format!("resume {queue}"), "resumes the queue")],
