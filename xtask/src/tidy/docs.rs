@@ -11,6 +11,7 @@ const PAGES_WITH_PATHS: &[&str] = &[
     "docs/internals/durable.md",
     "docs/internals/families.md",
     "docs/internals/locks.md",
+    "docs/internals/settle.md",
     "docs/releasing.md",
 ];
 
