@@ -38,7 +38,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN", help_heading = "Global options")]
     pub(crate) color: Color,
 
-    /// Log more: -v what happens, -vv why, -vvv everything
+    /// Log more: -v events, -vv and -vvv details
     #[arg(short, long, global = true, action = ArgAction::Count, help_heading = "Global options")]
     pub(crate) verbose: u8,
 

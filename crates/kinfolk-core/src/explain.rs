@@ -195,7 +195,7 @@ impl fmt::Display for Reason {
                 write!(f, "{} has {held} of {limit} slots taken, by {}", named(group, key), list(holders))
             }
             Self::KeyKept { group, key, task } => {
-                write!(f, "the room of {} is kept for task {task}, which has waited long", named(group, key))
+                write!(f, "the next slot of {} is reserved for task {task}, which has waited long", named(group, key))
             }
             Self::KeyRate { group, key, until } => write!(f, "{} starts nothing until {until}", named(group, key)),
             Self::Suspect => write!(f, "its last worker was lost: it waits for a worker that runs no other such task"),
@@ -205,7 +205,7 @@ impl fmt::Display for Reason {
             Self::InLine { before } => {
                 // It is counted no further than that.
                 let least = if *before >= limits::PAGE_MAX as u64 { "at least " } else { "" };
-                write!(f, "nothing holds it: {least}{before} open tasks of its queue stand before it")
+                write!(f, "nothing holds it: {least}{before} open tasks of its queue are before it")
             }
         }
     }
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn a_count_that_ended_early_is_said_to_be_a_least() {
         let words = |before| Reason::InLine { before }.to_string();
-        assert_eq!(words(999), "nothing holds it: 999 open tasks of its queue stand before it");
-        assert_eq!(words(1_000), "nothing holds it: at least 1000 open tasks of its queue stand before it");
+        assert_eq!(words(999), "nothing holds it: 999 open tasks of its queue are before it");
+        assert_eq!(words(1_000), "nothing holds it: at least 1000 open tasks of its queue are before it");
     }
 }

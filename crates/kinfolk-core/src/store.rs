@@ -39,36 +39,36 @@ use crate::worker::{Heartbeat, Recovered, WorkerSpec, WorkerView};
 /// The answer of a store.
 pub type Answer<T> = Result<T, StoreError>;
 
-/// A whole store.
+/// Everything the engine asks of a database: [`Produce`], [`Work`], [`Inspect`] and [`Operate`] together.
 pub trait Store: Produce + Work + Inspect + Operate {
     /// `postgres` or `sqlite`.
     fn kind(&self) -> &'static str;
 }
 
-/// What a producer may do.
+/// The calls of a producer: register commands, enqueue tasks.
 #[async_trait]
 pub trait Produce: Send + Sync {
-    /// Make commands known, or change their defaults. Missing queues are made with default policy.
+    /// Register commands, or change their defaults. Missing queues are made with default policy.
     async fn register(&self, commands: &[Command]) -> Answer<()>;
 
-    /// Enqueue tasks, all in one transaction, in this order. One answer each; one that is rejected does not disturb the rest.
+    /// Enqueue tasks, all in one transaction, in this order. One answer each; a rejected task does not affect the rest.
     async fn enqueue(&self, tasks: &[NewTask]) -> Answer<Vec<Enqueued>>;
 
-    /// As [`Produce::enqueue`], all or nothing: where one would be rejected nothing is made, and the first of them is the
+    /// As [`Produce::enqueue`], all or nothing: if one task would be rejected, none is made, and the first rejection is the
     /// error, [`StoreError::Rejected`].
     async fn enqueue_all(&self, tasks: &[NewTask]) -> Answer<Vec<Enqueued>>;
 }
 
-/// What a worker may do.
+/// The calls of a worker: claim tasks, settle them, keep a lease, recover the tasks of lost workers.
 #[async_trait]
 pub trait Work: Send + Sync {
-    /// Become a worker with a lease.
+    /// Register a worker with a lease.
     async fn register_worker(&self, worker: &WorkerSpec) -> Answer<()>;
 
     /// Renew the lease. [`StoreError::LeaseLost`] when it had ended and the worker was recovered.
     async fn heartbeat(&self, worker: WorkerId) -> Answer<Heartbeat>;
 
-    /// Stop being a worker. What it still holds is released, at no cost.
+    /// Remove a worker. Its running tasks are released, at no cost.
     async fn leave(&self, worker: WorkerId) -> Answer<()>;
 
     /// Take open tasks, in the order of priority, position and number; opens what is due first. Never waits for another
@@ -76,30 +76,30 @@ pub trait Work: Send + Sync {
     /// [`StoreError::LeaseLost`] when the worker is not, or no longer, registered.
     async fn claim(&self, claim: &Claim) -> Answer<Claimed>;
 
-    /// Record how attempts ended and all that follows from it. One answer each; a stale one does not disturb the rest.
+    /// Record the outcomes of attempts and all their consequences. One answer each; a stale settle does not affect the rest.
     async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>>;
 
-    /// Write checkpoints of running attempts. One answer each; a stale one does not disturb the rest. A task that has more
+    /// Write checkpoints of running attempts. One answer each; a stale record does not affect the rest. A task with more
     /// than [`crate::limits::STEPS_MAX`] is refused.
     async fn record(&self, records: &[Record]) -> Answer<Vec<Recorded>>;
 
-    /// Suspend handlers: write what they have made and recorded, and let their tasks wait without a worker, at no cost. What
-    /// is there already resumes a task at once: it is pending then. One answer each; a stale one does not disturb the rest.
+    /// Suspend handlers: write their records and the tasks they made, and let their tasks wait without a worker, at no cost. If
+    /// an awaited thing is there already, the task is pending at once. One answer each; a stale one does not affect the rest.
     async fn suspend(&self, suspends: &[Suspend]) -> Answer<Vec<Settled>>;
 
-    /// Give up a fan-out whose deadline has passed, and cancel its open children, unless it is settled already. The fan-out
-    /// as it is then; `None` when the token no longer holds. Before its deadline this changes nothing.
+    /// Give up a fan-out whose deadline has passed, and cancel its open children, unless it is settled already. Returns the
+    /// fan-out as it is then; `None` when the token no longer holds. Before its deadline this changes nothing.
     async fn expire(&self, task: TaskId, token: Token, fan_out: FanOutId) -> Answer<Option<FanOut>>;
 
     /// Take the oldest signal of this name, and record it under this key.
     async fn take_signal(&self, task: TaskId, token: Token, key: &Key, name: &SignalName) -> Answer<TakenSignal>;
 
-    /// Start nothing more under the key that this running task has in this group of its command, until then; a later moment
-    /// that was asked for before stands. `false` when the token no longer holds.
+    /// Start no task under the key that this running task has in this group of its command, until then. If an earlier
+    /// request named a later moment, that one counts. `false` when the token no longer holds.
     /// [`StoreError::NotFound`] when the task has no key in such a group.
     async fn slow_down(&self, task: TaskId, token: Token, group: &GroupName, until: Timestamp) -> Answer<bool>;
 
-    /// Say how far a running attempt has come. `false` when the token no longer holds.
+    /// Store the progress of a running attempt. `false` when the token no longer holds.
     async fn report(&self, task: TaskId, token: Token, report: &Report) -> Answer<bool>;
 
     /// Add what this worker did since its last record to the figures of this minute, by the store's clock. `number` is 1 for the
@@ -108,33 +108,33 @@ pub trait Work: Send + Sync {
     /// a queue or a command is not there: then nothing of it is noted.
     async fn record_minutes(&self, worker: WorkerId, number: u64, records: &[MinuteRecord]) -> Answer<()>;
 
-    /// Take care of the tasks of workers whose lease has ended, one page of them. Only a worker that has itself renewed
-    /// without a gap for a full lease may judge others; for one that has not, this does nothing.
+    /// Recover the tasks of workers whose lease has ended, one page of them. Only a worker that has renewed its own lease
+    /// without a gap for a full lease may judge others; for any other worker this does nothing.
     async fn recover(&self, worker: WorkerId) -> Answer<Recovered>;
 
-    /// The schedules whose tick has come.
+    /// The schedules with a due tick.
     async fn due_schedules(&self) -> Answer<Vec<Schedule>>;
 
-    /// Carry out a plan, unless someone else was first.
+    /// Carry out a plan, unless another worker was first.
     async fn fire(&self, plan: &Plan) -> Answer<Fired>;
 
-    /// Look for parents that wait though all their children have ended, one page of them, and set them right. Returns how
+    /// Look for parents that wait although all their children have ended, one page of them, and settle them. Returns how
     /// many there were: none, unless this store has a bug.
     async fn sweep(&self) -> Answer<u64>;
 
-    /// Look at every status again. Returns those that have turned.
+    /// Refresh every status. Returns the changed ones.
     async fn refresh_statuses(&self) -> Answer<Vec<Status>>;
 
-    /// Remove finished families that are past their retention, one page of them, of groups what says nothing any more, page
-    /// after page, and entries of the audit log and minutes that are past their time. Returns how many tasks went.
+    /// Remove finished families that are past their retention, one page of them, unused rows of groups, page
+    /// after page, and old entries of the audit log and minutes. Returns how many tasks were removed.
     async fn prune(&self) -> Answer<u64>;
 
-    /// Listen for wake-ups meant for this worker. `None` when this store, as it was opened, has none to give: then the
+    /// Listen for wake-ups of this worker. `None` when this store, as it was opened, gives none: then the
     /// worker polls.
     async fn wakes(&self, worker: WorkerId, queues: &[QueueName]) -> Answer<Option<Box<dyn WakeSource>>>;
 }
 
-/// Where wake-ups come from. A wake-up may be lost or come for nothing: the worker polls as well.
+/// A source of wake-ups. A wake-up may be lost or come for nothing: the worker polls as well.
 #[async_trait]
 pub trait WakeSource: Send {
     /// The next wake-up. Cancel-safe.
@@ -152,7 +152,7 @@ pub enum Wake {
     All,
 }
 
-/// What anyone may look at.
+/// The calls of a reader: tasks, families, counts, queues, groups, workers, logs. None of them changes anything.
 #[async_trait]
 pub trait Inspect: Send + Sync {
     /// The store's clock.
@@ -179,7 +179,7 @@ pub trait Inspect: Send + Sync {
     /// How many of these tasks each command has, of as many as [`Inspect::count`] counts.
     async fn count_by_command(&self, filter: &Filter) -> Answer<ByCommand>;
 
-    /// What failed in the span until now, by cause: of the newest [`crate::limits::LOOK_MAX`] failures.
+    /// The failures of the span until now, by cause: of the newest [`crate::limits::LOOK_MAX`] failures.
     async fn failures(&self, span: Duration) -> Answer<Causes>;
 
     /// What workers did in the minutes that began in the span until now, by minute, queue and command, the oldest first; a
@@ -190,10 +190,10 @@ pub trait Inspect: Send + Sync {
     /// and at most [`crate::limits::PAGE_MAX`].
     async fn children(&self, parent: TaskId, from: u64, limit: usize) -> Answer<Vec<Task>>;
 
-    /// How the children of a task are doing. All zero for one that has none.
+    /// The children of a task, counted by state. All zero for a task without children.
     async fn tally(&self, parent: TaskId) -> Answer<Tally>;
 
-    /// How the family of a task is doing.
+    /// The family of a task, counted by generation and state.
     async fn progress(&self, task: TaskId) -> Answer<Progress>;
 
     /// Whether a task of one of these commands is at work or ready to be: running, waiting, or pending and not merely
@@ -203,7 +203,7 @@ pub trait Inspect: Send + Sync {
     /// All statuses, by name, as they were last looked at.
     async fn statuses(&self) -> Answer<Vec<Status>>;
 
-    /// What the handler of a task has recorded, and what has become of what it waited for. Empty for most.
+    /// The records of a task's handler, and the fan-outs that it awaited. Empty for most tasks.
     async fn history(&self, id: TaskId) -> Answer<History>;
 
     /// The children of a fan-out in this order, from this one on (0 is the first), at most this many and at most
@@ -213,8 +213,8 @@ pub trait Inspect: Send + Sync {
     /// Why a task is not running.
     async fn explain(&self, id: TaskId) -> Answer<Explanation>;
 
-    /// How many pending tasks of this queue, or of all, are held up by what, one reason each, by queue. Nothing for a queue that
-    /// is not there.
+    /// The pending tasks of this queue, or of all, counted by the reason that holds them, one reason each, by queue. Empty for a
+    /// missing queue.
     async fn held(&self, queue: Option<&QueueName>) -> Answer<Vec<Held>>;
 
     /// All groups: the shared ones by name, then those of commands by command and name.
@@ -238,7 +238,7 @@ pub trait Inspect: Send + Sync {
     /// All schedules, by name.
     async fn schedules(&self) -> Answer<Vec<Schedule>>;
 
-    /// Run every invariant as a query and say what is broken: nothing, in a sound store.
+    /// Run every invariant as a query and return the violations: none, in a sound store.
     async fn check(&self) -> Answer<Vec<Violation>>;
 
     /// A page of the audit log, newest first: entries with a smaller number than this, at most this many and at most
@@ -252,11 +252,11 @@ pub trait Inspect: Send + Sync {
     /// live looks again then. It may differ for nothing. Reads no table.
     async fn change_number(&self) -> Answer<u64>;
 
-    /// Look for trouble around the store: schema, clock, connections, dead tuples, dead workers, tasks no worker can run.
+    /// Look for problems around the store: schema, clock, connections, dead tuples, dead workers, tasks no worker can run.
     async fn doctor(&self) -> Answer<Vec<Finding>>;
 }
 
-/// What an operator may do.
+/// The calls of an operator: cancel, retry, pause, change limits, schedules and statuses.
 #[async_trait]
 pub trait Operate: Send + Sync {
     /// Ask for the end of a task and of all its descendants.
@@ -304,10 +304,10 @@ pub trait Operate: Send + Sync {
     /// Remove a status.
     async fn remove_status(&self, name: &StatusName) -> Answer<()>;
 
-    /// Take nothing more from a queue. What runs goes on. `by`: who asks, for those who wonder later.
+    /// Pause a queue: claims take none of its tasks, running tasks go on. `by`: the name of the operator.
     async fn pause(&self, queue: &QueueName, by: Option<&str>) -> Answer<()>;
 
-    /// Take from a queue again.
+    /// Resume a queue.
     async fn resume(&self, queue: &QueueName) -> Answer<()>;
 
     /// Make or change a schedule; it is checked and armed for its next tick by the store's clock. One that names a

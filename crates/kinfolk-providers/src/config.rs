@@ -47,7 +47,7 @@ pub struct Providers {
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 enum EmailConfig {
     Outbox {
-        /// Where each message becomes a file. It must be there.
+        /// The folder in which each message becomes a file. It must exist.
         folder: PathBuf,
         /// The sender, where a message names none.
         from: Option<String>,
@@ -55,9 +55,9 @@ enum EmailConfig {
     Smtp {
         /// The name of the server.
         host: String,
-        /// Its port; the usual one of `tls` unless it is said.
+        /// Its port; by default the usual one of `tls`.
         port: Option<u16>,
-        /// How the connection is kept private; `starttls` unless it is said.
+        /// How the connection is encrypted; `starttls` by default.
         #[serde(default)]
         tls: Safety,
         /// The name to log in with.
@@ -66,12 +66,12 @@ enum EmailConfig {
         password: Option<SecretAt>,
         /// The sender, where a message names none.
         from: Option<String>,
-        /// How long it may take, in seconds; 30 unless it is said.
+        /// How long a send may take, in seconds; 30 by default.
         #[serde(default = "timeout")]
         timeout_secs: u64,
     },
     Resend {
-        /// Where its API is, unless that is the public one.
+        /// The address of its API; by default the public one.
         #[serde(default = "resend")]
         base: String,
         /// The key of its API.
@@ -81,7 +81,7 @@ enum EmailConfig {
         /// Whether addresses of private networks may be called.
         #[serde(default)]
         allow_private: bool,
-        /// How long it may take, in seconds; 30 unless it is said.
+        /// How long a send may take, in seconds; 30 by default.
         #[serde(default = "timeout")]
         timeout_secs: u64,
     },
@@ -91,13 +91,13 @@ enum EmailConfig {
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 enum SmsConfig {
     Outbox {
-        /// Where each message becomes a file. It must be there.
+        /// The folder in which each message becomes a file. It must exist.
         folder: PathBuf,
         /// The sender, where a message names none.
         from: Option<String>,
     },
     Twilio {
-        /// Where its API is, unless that is the public one.
+        /// The address of its API; by default the public one.
         #[serde(default = "twilio")]
         base: String,
         /// The number of the account.
@@ -109,7 +109,7 @@ enum SmsConfig {
         /// Whether addresses of private networks may be called.
         #[serde(default)]
         allow_private: bool,
-        /// How long it may take, in seconds; 30 unless it is said.
+        /// How long a send may take, in seconds; 30 by default.
         #[serde(default = "timeout")]
         timeout_secs: u64,
     },
@@ -119,7 +119,7 @@ enum SmsConfig {
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 enum HttpConfig {
     Outbox {
-        /// Where each message becomes a file. It must be there.
+        /// The folder in which each message becomes a file. It must exist.
         folder: PathBuf,
     },
     Http {
@@ -128,7 +128,7 @@ enum HttpConfig {
         /// Whether addresses of private networks may be called.
         #[serde(default)]
         allow_private: bool,
-        /// How long it may take, in seconds; 30 unless it is said.
+        /// How long a send may take, in seconds; 30 by default.
         #[serde(default = "timeout")]
         timeout_secs: u64,
         /// How much of an answer is kept, in bytes.

@@ -210,12 +210,12 @@ impl Kinfolk {
         self.store.set_queue(queue, policy).await
     }
 
-    /// Takes nothing more from a queue. What runs goes on. `by`: who asks, for those who wonder later.
+    /// Pauses a queue: claims take none of its tasks, running tasks go on. `by`: the name of the operator.
     pub async fn pause(&self, queue: &QueueName, by: Option<&str>) -> Result<(), StoreError> {
         self.store.pause(queue, by).await
     }
 
-    /// Takes from a queue again.
+    /// Resumes a queue.
     pub async fn resume(&self, queue: &QueueName) -> Result<(), StoreError> {
         self.store.resume(queue).await
     }

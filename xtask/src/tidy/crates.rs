@@ -7,7 +7,7 @@ use super::Tree;
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
 const PAGE: &str = "ARCHITECTURE.md";
-const HEADER: &str = "| crate | depends on |";
+const HEADER: &str = "| crate | depends on | purpose, and what it never does |";
 
 pub(super) fn check(tree: &mut Tree) {
     let declared = declared(tree.text(PAGE).unwrap_or_default());

@@ -3,8 +3,17 @@
 use super::Tree;
 
 /// Pages that name files of the sources in backticks; each such path must exist.
-const PAGES_WITH_PATHS: &[&str] =
-    &["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/internals/claim.md", "docs/internals/locks.md", "docs/releasing.md"];
+const PAGES_WITH_PATHS: &[&str] = &[
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "docs/internals/admission.md",
+    "docs/internals/claim.md",
+    "docs/internals/durable.md",
+    "docs/internals/families.md",
+    "docs/internals/locks.md",
+    "docs/internals/settle.md",
+    "docs/releasing.md",
+];
 
 /// The programs that the README shows, and tests compile and run, each from its line with this beginning on. The last one
 /// is what the demo runs, too.

@@ -57,10 +57,10 @@ const TYPES: [(&str, &str); 18] = [
 const HEAD: &str = "\
 # The configuration file
 
-`kinfolk work --config kinfolk.toml` and `kinfolk serve --config kinfolk.toml` read one TOML file. A key that is not known is an error: it may be a slip of the pen. What is not
-said about queues and commands stays as it is in the database. The address of the database is no part of it: that is `--database`, or the variable `KINFOLK_DATABASE`.
+`kinfolk work --config kinfolk.toml` and `kinfolk serve --config kinfolk.toml` read one TOML file. An unknown key is an error, because it may be a typing error. Settings of
+queues and commands that the file leaves out stay as they are in the database. The address of the database is not in the file: it is `--database`, or the variable `KINFOLK_DATABASE`.
 
-This page is made from the code, by `cargo xtask reference`; a check fails when it is not current. [A file to begin with](../deploy/kinfolk.toml) is among those for [deploying](deploying.md).
+The command `cargo xtask reference` makes this page from the code; a check fails when the page is not current. [A file to begin with](../deploy/kinfolk.toml) is among those for [deploying](deploying.md).
 ";
 
 /// A key of a table.

@@ -13,7 +13,7 @@ use super::site::Sites;
 use super::stats::per_second;
 
 /// How much of the speed without groups is to be left with two of them.
-const GROUPS_BAR: f64 = 0.6;
+const GROUPS_BAR: f64 = 0.5;
 /// How much of the speed is to be left when very many tasks wait behind full keys.
 const BLOCKED_BAR: f64 = 0.8;
 /// Tasks of `groups-seed`.

@@ -21,7 +21,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let (store, out) = (store.as_ref(), session.out);
     each(&args.ids, session, |id| async move {
         let task = store.acquit(id).await?;
-        out.say(&TaskView::new(&task), format!("task {id} is no suspect, and is {}", task.state))
+        out.say(&TaskView::new(&task), format!("task {id} acquitted; it is {}", task.state))
     })
     .await
 }

@@ -84,7 +84,7 @@ pub(crate) async fn delete(args: Args, session: &Session) -> Result<(), Fault> {
                 None => break,
             }
         }
-        out.say(&json!({"task": id, "deleted": gone}), format!("task {id} is gone; deleted in all: {gone}"))
+        out.say(&json!({"task": id, "deleted": gone}), format!("task {id} deleted, with its family: {gone} in all"))
     })
     .await
 }
@@ -121,7 +121,7 @@ pub(crate) async fn run(action: Action, options: &BulkOptions, session: &Session
     }
     let words = match skipped {
         0 => format!("{}: {done} tasks", word.replace('_', " ")),
-        _ => format!("{}: {done} tasks; {skipped} could not be changed as they were", word.replace('_', " ")),
+        _ => format!("{}: {done} tasks; {skipped} skipped: their state did not allow it", word.replace('_', " ")),
     };
     session.out.say(&json!({"action": word, "done": done, "skipped": skipped}), words)
 }

@@ -14,7 +14,7 @@ pub(crate) struct Args {
     #[arg(value_enum, default_value_t = Play::Shop)]
     play: Play,
 
-    /// One day: run its orders to their end, print what became of them and stop
+    /// Run the orders of one day to their end, print their outcomes and stop
     #[arg(long)]
     once: bool,
 

@@ -96,7 +96,7 @@ fn cut_short(fault: StoreError, tally: &Tally, parts: (usize, usize, usize), ses
     let (done, now, all) = parts;
     // A call without an answer may have been carried out.
     let unknown = match fault.advice() {
-        Advice::Retry => format!(", of the next {now} it is not known"),
+        Advice::Retry => format!(", and the fate of the next {now} is unknown"),
         _ => String::new(),
     };
     Err(Fault::from(fault).about(&format!("only the first {done} of {all} were enqueued{unknown}")))

@@ -168,25 +168,22 @@ fn remedies(reason: &Reason, task: TaskId, session: &Session) -> Vec<Remedy> {
             all
         }
         Reason::Signal { names } => {
-            let send = |name| run(format!("signal {task} {name} null"), "sends it; null stands for any JSON value");
+            let send = |name| run(format!("signal {task} {name} null"), "sends it; null may be any JSON value");
             names.iter().map(send).collect()
         }
         Reason::Asleep { .. } => vec![wait("it goes on by itself then")],
-        Reason::NotDue { .. } => vec![
-            wait("it starts by itself then"),
-            run(format!("cancel {task}"), "ends it, if it is not wanted any more"),
-        ],
+        Reason::NotDue { .. } => vec![wait("it starts by itself then"), run(format!("cancel {task}"), "ends the task")],
         Reason::Families { roots } => explain(roots, "what the first of them waits for").into_iter().collect(),
         Reason::Sibling { task } => vec![run(format!("explain {task}"), "what that one waits for")],
-        Reason::Paused { queue, .. } => vec![run(format!("resume {queue}"), "takes from the queue again")],
+        Reason::Paused { queue, .. } => vec![run(format!("resume {queue}"), "resumes the queue")],
         Reason::FamilyLimit { queue, limit, roots } => {
             let mut all: Vec<_> = explain(roots, "what the first family waits for").into_iter().collect();
-            all.push(run(format!("queue set {queue} --family-limit {}", limit + 1), "lets one more family in"));
+            all.push(run(format!("queue set {queue} --family-limit {}", limit + 1), "allows one more family"));
             all
         }
         Reason::ChildLimit { queue, limit, holders } => {
             let mut all: Vec<_> = explain(holders, "since when the first of them runs").into_iter().collect();
-            all.push(run(format!("queue set {queue} --child-limit {}", limit + 1), "lets one more child run"));
+            all.push(run(format!("queue set {queue} --child-limit {}", limit + 1), "allows one more child"));
             all
         }
         Reason::KeyFull { group, key, limit, held, holders } => {
@@ -200,14 +197,14 @@ fn remedies(reason: &Reason, task: TaskId, session: &Session) -> Vec<Remedy> {
             wait("it starts by itself then"),
             run(
                 format!("groups set {} --clear", options(group, key)),
-                "lifts it, if a handler asked to slow down; what is set for this key is as declared again",
+                "lifts a slow-down; the key is back at its declaration",
             ),
             run(format!("groups set {} --rate COUNT/SPAN", options(group, key)), "changes the rate from now on"),
         ],
         Reason::Suspect => vec![run("workers".to_owned(), "lists the workers; start one more, or wait for one")],
         Reason::NoWorker { command, queue } => vec![run(
             "workers".to_owned(),
-            &format!("lists those that live; start one that handles {command} on queue {queue}"),
+            &format!("lists the live workers; start one that handles {command} on queue {queue}"),
         )],
         Reason::InLine { .. } => {
             vec![run(

@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FUNCTION")]
     function: Vec<String>,
 
-    /// Say only what is not so yet, and end with 1 if something is not
+    /// Print only missing grants, and end with 1 if there are any
     #[arg(long)]
     check: bool,
 }
@@ -64,6 +64,6 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
             session.out.hint(format_args!("{} has what a {} needs, and nothing more", args.role, args.kind.word()));
             Ok(())
         }
-        (true, many) => Err(Fault::no("grants", format!("{many} of {} statements are not so", all.len()))),
+        (true, many) => Err(Fault::no("grants", format!("{many} of {} grants are missing", all.len()))),
     }
 }

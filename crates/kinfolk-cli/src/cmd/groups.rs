@@ -30,9 +30,9 @@ pub(crate) struct Args {
 /// `kinfolk groups …`
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
-    /// List the keys that are in use: who holds their slots, and how many wait behind them
+    /// List the keys in use: the holders of their slots, and how many tasks wait behind them
     Keys(keys::Args),
-    /// Change what a group, or one key of it, allows, from now on
+    /// Change the limits of a group, or of one key, from now on
     Set(set::Args),
     /// Remove a group from all commands that declare it
     Remove(Which),
@@ -96,7 +96,7 @@ async fn remove(which: &Which, session: &Session) -> Result<(), Fault> {
     store.remove_group(group).await?;
     session.out.say(
         &json!({"group": group.name, "command": group.command, "removed": true}),
-        format!("group {group} is removed; whoever registers a command with it makes it anew"),
+        format!("group {group} removed; the next registration that declares it makes it anew"),
     )
 }
 

@@ -60,7 +60,7 @@ pub(crate) enum Command {
     /// Business processes in the database: list, install, new
     #[command(subcommand)]
     Module(module::Verb),
-    /// Print what a role must be granted, or check it
+    /// Print the grants that a role needs, or check them
     Grants(grants::Args),
     /// Enqueue one task or many
     Enqueue(enqueue::Args),
@@ -70,52 +70,52 @@ pub(crate) enum Command {
     List(list::Args),
     /// Show everything about a task
     Show(show::Args),
-    /// Show a task and all that came of it
+    /// Show a task and all its descendants
     Tree(tree::Args),
     /// Draw a family as DOT or Mermaid
     Graph(graph::Args),
-    /// Say why a task is not running, and what can be done about it
+    /// Say why a task is not running, and what to type about it
     Explain(explain::Args),
     /// Cancel tasks and their descendants: pending ones at once, running ones through their worker
     Cancel(cancel::Args),
-    /// Let failed or cancelled tasks run again, with all below them, or whole families
+    /// Run failed or cancelled tasks again, with all their descendants, or whole families
     Retry(retry::Args),
 
-    /// Clear suspects: tasks that were on workers that were lost run at once, like any other
+    /// Clear suspects: tasks of lost workers run at once, like any other
     Acquit(acquit::Args),
-    /// Let pending tasks that are not due run now
+    /// Run pending tasks now that are not due
     RunNow(bulk::Args),
-    /// Remove what has ended for good, families whole
+    /// Delete ended tasks for good, families as a whole
     Delete(bulk::Args),
-    /// What failed, by cause
+    /// Show failures by cause
     Failures(failures::Args),
-    /// Every attempt that failed, newest first, whatever became of its task
+    /// Show every failed attempt, newest first, also of tasks that completed later
     Errors(errors::Args),
-    /// What workers did, by queue and command: throughput, waiting and running times
+    /// Show throughput, waiting and running times by queue and command
     Minutes(minutes::Args),
-    /// Send a task a signal that its handler waits for, or will ask for
+    /// Send a signal to the handler of a task
     Signal(signal::Args),
     /// Run a task's recorded history through the code of this program, and write nothing
     Replay(replay::Args),
-    /// Take nothing more from a queue; what runs goes on
+    /// Pause a queue: workers claim no more of its tasks, running tasks go on
     Pause(queue::Pause),
-    /// Take from a paused queue again
+    /// Resume a paused queue
     Resume(queue::Name),
     /// List queues, make one, change its limits and how long it keeps finished tasks, pause and resume it
     #[command(alias = "queues")]
     Queue(queue::Args),
-    /// Show groups, and the keys that hold tasks up; change and remove them
+    /// Show groups, and the keys that block tasks; change and remove groups
     #[command(alias = "group")]
     Groups(groups::Args),
     /// List workers and their leases
     Workers,
-    /// List commands, their defaults, and who handles them
+    /// List commands, their defaults and their workers
     Commands,
     /// Count tasks by queue, command and state
     Stats,
     /// Follow the progress of all queues, and of the families at work
     Watch(watch::Args),
-    /// Whether anything is going on among some commands: list, set, remove
+    /// Show whether some commands are active: list, set, remove
     #[command(alias = "statuses")]
     Status(status::Args),
     /// Recurring tasks: list, put, remove, pause, resume, next
@@ -128,11 +128,11 @@ pub(crate) enum Command {
     /// Make tokens for the HTTP API
     #[command(subcommand)]
     Token(token::Verb),
-    /// Who did what through a server, newest first
+    /// Show the actions of callers through a server, newest first
     Audit(audit::Args),
-    /// Look for trouble around the database
+    /// Look for problems around the database
     Doctor,
-    /// Run every invariant as a query and print what is broken
+    /// Run every invariant as a query and print violations
     Check,
     /// Measure the engine beside a bare-database loop on the same work
     Bench(bench::BenchArgs),

@@ -25,9 +25,9 @@ pub(crate) enum Verb {
     List,
     /// Make a queue, or change its limits and how long it keeps finished tasks
     Set(Set),
-    /// Take nothing more from it; what runs goes on
+    /// Pause the queue: workers claim no more of its tasks, running tasks go on
     Pause(Pause),
-    /// Take from it again
+    /// Resume the queue
     Resume(Name),
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct Pause {
     /// Its name
     queue: QueueName,
 
-    /// Who pauses it, for those who wonder later; your login name unless it is given
+    /// The name of the operator that pauses it; your login name by default
     #[arg(long, value_name = "WHO")]
     by: Option<String>,
 }
@@ -123,7 +123,7 @@ pub(crate) async fn pause(Pause { queue, by }: Pause, session: &Session) -> Resu
     let store = session.open().await?;
     store.pause(&queue, by.as_deref()).await?;
     let paused = known(store.as_ref(), &queue).await?;
-    session.out.say(&QueueView::from(&paused), format!("queue {queue} is paused; what runs goes on"))
+    session.out.say(&QueueView::from(&paused), format!("queue {queue} paused; running tasks go on"))
 }
 
 /// Runs `kinfolk resume`.
@@ -131,7 +131,7 @@ pub(crate) async fn resume(name: Name, session: &Session) -> Result<(), Fault> {
     let store = session.open().await?;
     store.resume(&name.queue).await?;
     let resumed = known(store.as_ref(), &name.queue).await?;
-    session.out.say(&QueueView::from(&resumed), format!("queue {} is taken from again", name.queue))
+    session.out.say(&QueueView::from(&resumed), format!("queue {} resumed", name.queue))
 }
 
 impl Set {

@@ -49,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SPAN", value_parser = span::parse, allow_hyphen_values = true)]
     timeout: Option<Duration>,
 
-    /// Where in the payload the label of a task stands, which people see beside its command: customer.name; '' takes it away
+    /// The path of the payload with the label of a task, which people see beside its command: customer.name; '' removes it
     #[arg(long, value_name = "PATH")]
     label: Option<LabelPath>,
 

@@ -99,7 +99,7 @@ fn words(command: &str, replay: &Replay) -> String {
     });
     if !replay.unused.is_empty() && replay.is_sound() {
         let unused: Vec<String> = replay.unused.iter().map(Key::to_string).collect();
-        words.push_str(&format!("\nrecorded, and not asked for on the way: {}", harmless(&unused.join(", "))));
+        words.push_str(&format!("\nrecorded, but not asked for: {}", harmless(&unused.join(", "))));
     }
     words
 }

@@ -18,7 +18,7 @@ pub(crate) struct Args {
     #[arg(value_name = "ID", conflicts_with_all = bulk::BY_FILTER)]
     ids: Vec<TaskId>,
 
-    /// Of the whole family of each: what failed or was cancelled runs again, its parents and skipped follow-ups wait again
+    /// Repair the whole family of each: failed and cancelled tasks run again, their parents and skipped follow-ups wait again
     #[arg(long, conflicts_with_all = bulk::BY_FILTER)]
     family: bool,
 

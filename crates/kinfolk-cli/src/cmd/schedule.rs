@@ -60,7 +60,7 @@ pub(crate) struct Put {
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     zone: String,
 
-    /// What happens to ticks that nobody was there to fire
+    /// The effect of ticks that were missed
     #[arg(long, value_enum, value_name = "RULE", default_value = "once")]
     missed: MissedRule,
 
@@ -121,7 +121,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
             let store = session.open().await?;
             store.pause_schedule(&name, true).await?;
             let schedule = find(store.as_ref(), &name).await?;
-            session.out.say(&ScheduleView::from(&schedule), format!("schedule {name} is switched off"))
+            session.out.say(&ScheduleView::from(&schedule), format!("schedule {name} paused"))
         }
         Verb::Resume(Name { name }) => {
             let store = session.open().await?;
@@ -129,7 +129,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
             let (schedule, now) = (find(store.as_ref(), &name).await?, store.now().await?);
             session.out.say(
                 &ScheduleView::from(&schedule),
-                format!("schedule {name} is on again: it fires {}", relative_or_none(now, schedule.next_at)),
+                format!("schedule {name} resumed; it fires {}", relative_or_none(now, schedule.next_at)),
             )
         }
         Verb::Next(next) => next.run(session).await,
@@ -170,7 +170,7 @@ impl Next {
         let schedule = find(store.as_ref(), &self.name).await?;
         let now = store.now().await?;
         if schedule.paused {
-            session.out.hint(format_args!("schedule {} is switched off; it would fire:", schedule.name));
+            session.out.hint(format_args!("schedule {} is paused; it would fire:", schedule.name));
         }
         let zone = TimeZone::get(&schedule.zone).unwrap_or(TimeZone::UTC);
         let mut from = now;

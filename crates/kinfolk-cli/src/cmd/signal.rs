@@ -16,7 +16,7 @@ pub(crate) struct Args {
     /// What the handler waits for
     name: SignalName,
 
-    /// What it is told: a JSON value, `-` for stdin; null when nothing is given
+    /// The value of the signal: JSON, `-` for stdin; null by default
     #[arg(value_name = "JSON", allow_negative_numbers = true)]
     value: Option<String>,
 }
@@ -29,7 +29,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
         Some(text) => payload::one(Some(&text))?,
     };
     let (answer, words) = match session.open().await?.signal(id, &name, &value).await? {
-        Signalled::Resumed => ("resumed", format!("task {id} has waited for {name}, and goes on")),
+        Signalled::Resumed => ("resumed", format!("task {id} was waiting for {name}, and resumes")),
         Signalled::Kept => ("kept", format!("{name} is kept until the handler of task {id} asks for it")),
     };
     session.out.say(&json!({"task": id, "signal": name, "answer": answer}), words)

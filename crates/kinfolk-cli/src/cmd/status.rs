@@ -24,7 +24,7 @@ pub(crate) struct Args {
 pub(crate) enum Verb {
     /// List the statuses, as they were last looked at
     List,
-    /// Make a status, or change what it watches
+    /// Make a status, or change its commands
     Set(Set),
     /// Remove a status
     Remove(Name),

@@ -25,7 +25,7 @@ pub(crate) struct New {
     #[arg(long, value_name = "NAME")]
     queue: Vec<QueueName>,
 
-    /// What the audit log calls whoever shows it
+    /// The name of the token in the audit log
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 }

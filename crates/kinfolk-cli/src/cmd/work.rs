@@ -53,7 +53,7 @@ pub(crate) struct Args {
 /// What the workers of a process take on.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Hire {
-    /// Take from this queue, at most this many at once, like mail=4; may be given several times; without it and without
+    /// Claim from this queue, at most this many at once, like mail=4; may be given several times; without it and without
     /// a config file, the queues of the commands it can run, those that come up later too
     #[arg(long, value_name = "NAME[=CAPACITY]")]
     queue: Vec<QueueArg>,

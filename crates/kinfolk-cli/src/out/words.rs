@@ -68,9 +68,9 @@ pub(crate) fn when(task: &Task, now: Timestamp) -> String {
 /// What a suspect is suspected of.
 pub(crate) fn suspect_words(task: &Task) -> String {
     match task.strikes {
-        0 => "suspect: it was on a worker that was lost".to_owned(),
-        1 => "suspect: a worker was lost that ran it, 1 strike".to_owned(),
-        many => format!("suspect: workers were lost that ran it, {many} strikes"),
+        0 => "suspect: its worker was lost".to_owned(),
+        1 => "suspect: its worker was lost again, 1 strike".to_owned(),
+        many => format!("suspect: its workers were lost, {many} strikes"),
     }
 }
 

@@ -34,7 +34,7 @@ fn a_signal_reaches_a_handler_that_waits_for_it(db: &Db) {
     assert!(db.ok(&["list"]).contains("for signal go"));
     assert!(db.ok(&["tree", &id]).contains("for signal go"));
     let said = db.ok(&["signal", &id, "go", r#"{"by": "the boss"}"#]);
-    assert!(said.contains(&format!("task {id} has waited for go, and goes on")), "{said}");
+    assert!(said.contains(&format!("task {id} was waiting for go, and resumes")), "{said}");
     db.ok(&["work", "--until-idle"]);
     assert_eq!(db.one(&["show", &id])["result"], json!({"by": "the boss"}));
     db.ok(&["check"]);

@@ -207,7 +207,7 @@ fn a_suspect_is_named_wherever_one_looks_and_can_be_let_go_or_ended(db: &Db) {
         db.edit("task", "bucket", "backoff");
     }
     let listed = db.ok(&["list"]);
-    assert!(listed.contains("suspect: workers were lost that ran it, 3 strikes, next try in "), "{listed}");
+    assert!(listed.contains("suspect: its workers were lost, 3 strikes, next try in "), "{listed}");
     let explained = db.one(&["explain", &one]);
     assert_eq!(
         (&explained["suspect"], &explained["strikes"], &explained["max_strikes"]),

@@ -176,7 +176,7 @@ fn what_a_role_must_be_granted_is_printed_and_checked() {
         "create schema app; create function app.pay(p jsonb) returns jsonb language sql as 'select p'; create role {role}"
     ));
     let check = ["grants", &role, "--function", "app.pay", "--check"];
-    assert!(db.fails(&check, 1).contains("are not so"));
+    assert!(db.fails(&check, 1).contains("are missing"));
     let printed = db.ok(&["grants", &role, "--function", "app.pay"]);
     assert!(printed.contains("revoke execute on function app.pay(jsonb) from public;"), "{printed}");
     db.sql(&printed);

@@ -49,7 +49,7 @@ async fn queues(visit: Visit) -> Result<Json<Vec<QueueForm>>, Problem> {
     Ok(Json(visit.view().queues().await?.into_iter().map(QueueForm::from).collect()))
 }
 
-/// Takes nothing more from a queue. What runs goes on.
+/// Pauses a queue. Running tasks go on.
 #[utoipa::path(post, path = "/queues/{name}/pause", tag = "site", params(("name" = String, Path)),
     responses((status = 204)))]
 async fn pause(visit: Visit, Named(name): Named<QueueName>) -> Result<StatusCode, Problem> {
@@ -57,7 +57,7 @@ async fn pause(visit: Visit, Named(name): Named<QueueName>) -> Result<StatusCode
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Takes from a queue again.
+/// Resumes a queue.
 #[utoipa::path(post, path = "/queues/{name}/resume", tag = "site", params(("name" = String, Path)),
     responses((status = 204)))]
 async fn resume(visit: Visit, Named(name): Named<QueueName>) -> Result<StatusCode, Problem> {

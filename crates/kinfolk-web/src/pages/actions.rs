@@ -197,11 +197,11 @@ fn done_words(verb: &str, count: u64) -> Option<String> {
         "delete" => format!("{}.", words::many(count, "task is gone", "tasks are gone")),
         "run-schedule" => "A task of the schedule is enqueued.".to_owned(),
         "signal" => "The signal was sent.".to_owned(),
-        "pause-queue" => "The queue is paused. What runs goes on.".to_owned(),
-        "resume-queue" => "The queue is taken from again.".to_owned(),
-        "pause-schedule" => "The schedule is paused.".to_owned(),
-        "resume-schedule" => "The schedule is armed again.".to_owned(),
-        "set-limit" => "The limit is set. Nothing that runs is interrupted.".to_owned(),
+        "pause-queue" => "Queue paused. Running tasks go on.".to_owned(),
+        "resume-queue" => "Queue resumed.".to_owned(),
+        "pause-schedule" => "Schedule paused.".to_owned(),
+        "resume-schedule" => "Schedule resumed.".to_owned(),
+        "set-limit" => "Limit set. Running tasks go on.".to_owned(),
         _ => return None,
     })
 }

@@ -109,7 +109,7 @@ fn one(task: &Task, reason: &Reason, around: Around<'_>) -> Why {
                 let ask = Ask::new(links, "signal", format!("Send {}…", words::short(name, 24)), here);
                 asks.push(ask.field("task", &task.id).field("name", name));
             }
-            more = "Only somebody outside can move it.".to_owned();
+            more = "Only a signal from outside resumes it.".to_owned();
             say.text("Its handler waits for the signal ").strong(&names.join(" or ")).text(".")
         }
         Reason::Asleep { until } => say
@@ -157,8 +157,8 @@ fn one(task: &Task, reason: &Reason, around: Around<'_>) -> Why {
             say.tasks(holders, "tasks", links).text(".")
         }
         Reason::KeyKept { group, key, task } => {
-            let say = key_link(say.text("The room of "), group, key, links);
-            say.text(" is kept for ").tasks(&[*task], "tasks", links).text(", which has waited long.")
+            let say = key_link(say.text("The next slot of "), group, key, links);
+            say.text(" is reserved for ").tasks(&[*task], "tasks", links).text(", which has waited long.")
         }
         Reason::KeyRate { group, key, until } => {
             let say = key_link(say, group, key, links);
@@ -182,7 +182,7 @@ fn one(task: &Task, reason: &Reason, around: Around<'_>) -> Why {
         }
         Reason::InLine { before } => say
             .text("Nothing holds it: ")
-            .strong(&words::many(*before, "open task stands", "open tasks stand"))
+            .strong(&words::many(*before, "open task is", "open tasks are"))
             .text(" before it."),
         other => say.text(format!("{other}.")),
     };

@@ -20,11 +20,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 
-    /// So many at once; 0 lets nothing start; `declared` goes back to what the command declares
+    /// The slots of each key; 0 starts nothing; `declared` returns to the declaration
     #[arg(long, value_name = "LIMIT", value_parser = parse_limit)]
     limit: Option<Change<u32>>,
 
-    /// So many starts in a span of time, like 100/1s or 100/1s:20; `declared` goes back to what the command declares
+    /// The starts in a span of time, like 100/1s or 100/1s:20; `declared` returns to the declaration
     #[arg(long, value_name = "COUNT/SPAN[:BURST]", value_parser = parse_rate)]
     rate: Option<Change<Rate>>,
 
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", requires = "rate")]
     burst: Option<u32>,
 
-    /// Go back to what the command declares
+    /// Return to the declaration of the command
     #[arg(long, conflicts_with_all = ["limit", "rate", "burst"])]
     clear: bool,
 }
@@ -111,7 +111,7 @@ fn sentence(view: &GroupView, key: Option<&str>, setting: Setting) -> String {
     };
     let what = if view.group.name.as_str() == TOTAL { format!("group {}", view.group) } else { what };
     match setting.is_empty() {
-        true => format!("{what} has what is declared"),
-        false => format!("{what} has {}; what runs goes on", setting_words(setting)),
+        true => format!("{what} is back at its declaration"),
+        false => format!("{what} has {}; running tasks go on", setting_words(setting)),
     }
 }

@@ -21,7 +21,7 @@ use serde::Deserialize;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WebConfig {
-    /// The names that the server is called by, besides those of this machine.
+    /// The names of the server, besides those of this machine.
     #[serde(default)]
     hosts: Vec<String>,
     /// Paths of payloads and results that are never shown: `card.number`, `**.password`.
@@ -29,7 +29,7 @@ pub(crate) struct WebConfig {
     redact: Vec<String>,
     /// Signs log-ins, 64 hexadecimal digits. Without it they end with the process.
     session_key: Option<String>,
-    /// Who may do what. Without any, only this machine can reach the server.
+    /// The tokens of callers. Without any, only this machine can reach the server.
     #[serde(default)]
     tokens: Vec<TokenConfig>,
 }
@@ -37,11 +37,11 @@ pub(crate) struct WebConfig {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TokenConfig {
-    /// The name that stands in the audit log.
+    /// The name in the audit log.
     name: String,
-    /// What the token lets its owner do.
+    /// The role of its owner.
     role: Role,
-    /// The only queues that it is for; all unless it is said.
+    /// The only queues that it may see; all by default.
     queues: Option<Vec<QueueName>>,
     /// The hash of the token, 64 hexadecimal digits, as `kinfolk token new` prints it.
     sha256: String,

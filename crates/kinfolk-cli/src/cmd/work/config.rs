@@ -39,20 +39,20 @@ use crate::{builtin, group, span};
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
-    /// How many tasks run at once, over all queues; 16 unless it is said.
+    /// How many tasks run at once, over all queues; 16 by default.
     pub(crate) capacity: Option<u32>,
-    /// How long a worker is believed alive after its last heartbeat; `30s` unless it is said.
+    /// How long a worker counts as alive after its last heartbeat; `30s` by default.
     lease: Option<String>,
-    /// What to take from, and how these queues are to be.
+    /// The queues to claim from, and their settings.
     #[serde(default)]
     pub(crate) queues: BTreeMap<QueueName, QueueConfig>,
-    /// What commands declare.
+    /// The groups of commands.
     #[serde(default)]
     commands: BTreeMap<CommandName, CommandConfig>,
-    /// What carries messages out of the database.
+    /// The providers that carry messages out of the database.
     #[serde(default)]
     pub(crate) providers: kinfolk_providers::Config,
-    /// Who may do what through a server.
+    /// The server: names, redaction, tokens.
     #[serde(default)]
     pub(crate) web: WebConfig,
 }
@@ -77,7 +77,7 @@ pub(crate) struct QueueConfig {
     keep_failed: Option<String>,
     /// How long cancelled families are kept.
     keep_cancelled: Option<String>,
-    /// Whether nothing is taken from it.
+    /// Whether the queue is paused.
     paused: Option<bool>,
 }
 
@@ -112,10 +112,10 @@ struct WholeGroup {
     limit: Option<u32>,
     /// How many start in a span, and how many of them at once: `100/1s:20`.
     rate: Option<String>,
-    /// Whether a slot is held until the task is over, also while it waits.
+    /// Whether a task holds its slot until it has ended, also while it waits.
     #[serde(default)]
     hold: bool,
-    /// Whether other commands with a shared group of this name have the same slots.
+    /// Whether commands with a shared group of this name count together.
     #[serde(default)]
     shared: bool,
 }
