@@ -106,7 +106,7 @@ async fn enqueue_all<S: Statements + Send>(connection: &mut S, tasks: &[NewTask]
         let origin = Origin { keys: &Keys::new(), birth: None };
         let row = NewRow::of((&catalogue, now), task, (command, queue), &stand, origin)?;
         queues.insert(row.queue_id);
-        connection.execute(INSERT, values(last_task, row)).await?;
+        connection.execute(INSERT, values(last_task, &row)).await?;
         if inline(&task.payload).is_none() {
             connection.execute(PUT_LARGE, vec![last_task.into(), task.payload.as_str().into()]).await?;
         }
@@ -142,7 +142,7 @@ fn ours(file: &Path) -> Answer<Connection> {
 }
 
 /// A new task as `sql/produce/insert.sql` wants it.
-fn values(id: i64, row: NewRow<'_>) -> Vec<Value> {
+fn values(id: i64, row: &NewRow<'_>) -> Vec<Value> {
     vec![
         id.into(),
         row.command_id.into(),
