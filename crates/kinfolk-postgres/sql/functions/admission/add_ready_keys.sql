@@ -1,7 +1,7 @@
--- Turns what has happened to keys since the last claim into ready keys: hints of slots that were freed, and moments at which a rate
--- allows a start again, and room that is kept for one who can't start now. The caller has the admission locks of these groups. Wakes other queues that get ready keys by it.
+-- Turns events at keys since the last claim into ready keys. A freed hint, a rate that allows a start again, and a
+-- reservation that does not count now can each make a key ready. Wakes other queues that get ready keys.
 --
--- Takes what is due by `spent_wakes`; reads `task_blocked`.
+-- The caller has the admission locks of these groups. Takes due keys by `spent_wakes`; reads `task_blocked`.
 
 create or replace function kinfolk.add_ready_keys(p_queue integer, p_groups integer[], p_now timestamptz) returns void
 language plpgsql volatile

@@ -1,6 +1,6 @@
--- The part of `admit_page` that goes candidate by candidate: over all of them (`p_all`), or those that need one of the rooms given,
--- while the others start. `p_groups` to `p_kept`: rooms by key; `p_candidates` to `p_takes`: what the candidates need.
--- `tops`, `children` and those of `p_most` are counted only over all of them.
+-- The part of `admit_page` that decides candidate by candidate: over all of them (`p_all`), or over the candidates that need
+-- one of the given rooms, while the others start. `p_groups` to `p_kept` are rooms by key. `p_candidates` to `p_takes` are
+-- the needs of the candidates. `tops`, `children` and `p_most` count only where it decides over all.
 create or replace function kinfolk.admit_one_by_one(
     p_ids bigint[], p_ranks integer[], p_edges integer[], p_top_room integer, p_child_room integer,
     p_may_suspect boolean, p_most integer, p_all boolean, p_groups integer[], p_keys text[], p_free bigint[],

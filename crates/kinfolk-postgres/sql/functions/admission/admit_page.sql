@@ -1,12 +1,12 @@
--- Decides over candidates of a claim, which the caller has locked, in the order given: those whose keys all have room
--- take a slot of each, and a start where there is a rate; the others are blocked behind the first key that has no room,
--- by the number of its group. This is `kinfolk_core::admit::admit`. Where every key has room for all that ask for it,
--- one statement does it all; else the rooms of the other keys are counted down, one candidate after another.
+-- Decides over candidates of a claim, which the caller has locked, in the order given. A candidate whose keys all have room
+-- takes one slot of each, and one start where there is a rate. Any other candidate is blocked behind its first full key, by
+-- group number. This is `kinfolk_core::admit::admit`. Where every key has room for all its candidates, one statement decides.
+-- Otherwise the rooms of the contested keys are counted down, one candidate after another.
 --
--- `p_ranks`, `p_edges`: from `line_up`; a candidate that does not take what its line was read for ends the page at its edge.
--- `p_most`: how many may start; the page ends with the last of them. `p_one_by_one`: rooms of lanes, or the rule for suspects, may
--- keep a candidate back. `last`: the last one that was decided over; `is_whole`: it is the last of all. `behind_*`: the keys behind
--- which some were blocked; `starved`: those that have failed too often to get all their keys.
+-- `p_ranks`, `p_edges`: from `line_up`; a candidate that does not take the room its line was read for ends the page at its
+-- edge. `p_most`: how many may start; the page ends with the last of them. `p_one_by_one`: rooms of lanes, or the rule for
+-- suspects, may keep a candidate back. `last`: the last candidate that was decided; `is_whole`: it is the last of all.
+-- `behind_*`: the keys behind which candidates were blocked. `starved`: candidates with too many failed tries.
 --
 -- The caller has the admission locks. Reads and writes the pages of `slot_holder`.
 

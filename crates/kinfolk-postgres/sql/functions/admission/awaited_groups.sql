@@ -1,4 +1,4 @@
--- Those of these groups of which some key is waited for. Reads the heads of their parts of `task_blocked`.
+-- The groups, among these, with a task behind one of their keys. Reads the heads of their ranges in `task_blocked`.
 create or replace function kinfolk.awaited_groups(p_groups integer[]) returns integer[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,5 @@
--- The cursors of a claim, which stand for its commands in the lane `top`, then in the lane `child`, for some of these commands only.
+-- The cursors of a claim for some of its commands. Cursors are given for all commands in the lane `top`, then for all
+-- commands in the lane `child`.
 create or replace function kinfolk.cursors_for(
     p_some text[], p_commands text[], p_low_priority integer[], p_low_position timestamptz[], p_low_id bigint[],
     out low_priority integer[], out low_position timestamptz[], out low_id bigint[]

@@ -1,5 +1,4 @@
--- The groups that these commands declare, null where there are none; those of the commands that have groups, and those that have
--- a total.
+-- The groups that these commands declare, null for none; the commands with groups, and the commands with a total.
 create or replace function kinfolk.declared_by(
     p_commands text[], out groups integer[], out grouped integer[], out total integer[], out holds boolean
 )

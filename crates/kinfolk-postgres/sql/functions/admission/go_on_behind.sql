@@ -1,5 +1,5 @@
--- Writes down the ready key behind which the next claim of this worker goes on: the last of these, or none. If another claim of it
--- has that in hand, it stays as it is, and the answer is no.
+-- Stores the ready key behind which the next claim of this worker goes on: the last of these, or none. If another claim of
+-- the worker has locked that row, nothing is stored and the answer is no.
 create or replace function kinfolk.go_on_behind(
     p_worker uuid, p_queue integer, p_commands integer[], p_groups integer[], p_keys text[]
 ) returns boolean

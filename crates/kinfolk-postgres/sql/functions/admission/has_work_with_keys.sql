@@ -1,5 +1,5 @@
--- Whether a claim of these commands on a queue may find something to do that groups have to be asked about: an open task of a
--- command that has some, or one that may become open by this claim, or room for one that waits behind a key.
+-- Whether a claim of these commands on a queue may find work that concerns groups: an open task of a command with groups, a
+-- task that this claim may open, or room for a task behind a key.
 create or replace function kinfolk.has_work_with_keys(p_queue integer, p_commands text[]) returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

@@ -1,7 +1,8 @@
--- Whether what is kept for a task counts: nothing but slots that others hold keeps it from starting now. Its queue is not
--- paused, a live worker handles its command there, and no key of it is shut by a limit of 0, slowed down or out of starts. Else
--- its keys would be shut for everybody. Says nothing of a task that is null. Reads the row of the task, and by their keys what is
--- declared, set and spent.
+-- Whether the reservation of a task counts now. It counts while only slots held by others keep the task from starting: its
+-- queue is not paused, a live worker handles its command there, and none of its keys has a limit of 0, is slowed down or is
+-- out of starts. Otherwise its keys would be shut for every task. Answers null for a null task.
+--
+-- Reads the row of the task, and by their keys declarations, settings and spent rates.
 create or replace function kinfolk.keeps_room(p_task bigint, p_now timestamptz) returns boolean
 language sql stable strict
 set search_path = pg_catalog, pg_temp

@@ -1,12 +1,12 @@
--- How much room keys have now, none given twice, each with its place in the order given: what `kinfolk_core::admit` calls a room. `free`: slots that are not
--- taken; `starts`: how many the rate allows; both null where nothing limits them. `opens_at`: when a start is allowed
--- again, where none is. `interval_us`, `burst` and `spent_until` belong to the rate, if there is one. `kept_for`: the
--- task for which one unit is kept, if it `keeps` that now. `room`: how many of those that wait behind it may start: more than there are slots
--- for, where some may hold their slot already and have waited for the rate.
+-- The room of keys, each given once and numbered in the order given: a room of `kinfolk_core::admit`. `free`: slots that no
+-- task holds; `starts`: starts that the rate allows; both are null where nothing limits them. `opens_at`: the next allowed
+-- start, where none is allowed now. `interval_us`, `burst` and `spent_until` belong to the rate, if there is one. `kept_for`:
+-- the task with a reservation; `keeps`: that reservation counts now. `room`: how many tasks behind the key may start. It
+-- exceeds the free slots where waiting tasks may hold their slot already and wait for the rate.
 --
--- For one who has the admission locks and has taken the hints: those who are named there count as holders here. Reads the pages of
--- `slot_holder` on which these keys stand; settings and spent rates only of groups that have some. Without
--- settings of its own, so that it is planned as a part of whoever asks.
+-- For a caller that has the admission locks and has taken the hints: tasks named by a later hint still count as holders.
+-- Reads the pages of these keys in `slot_holder`, and settings and spent rates only of groups that have some. Has no settings
+-- of its own, so that the planner inlines it.
 
 create or replace function kinfolk.key_rooms(p_groups integer[], p_keys text[], p_now timestamptz)
 returns table (

@@ -1,9 +1,9 @@
--- The next candidates of a claim in order, behind a position, and locks them: open tasks, suspects, what waits behind
--- ready keys, and those for which room is kept. What stands behind the last row read of a line is not known, so
--- candidates end there. Behind a ready key hardly more are read (`p_slack`) than it has room for: if so many start,
--- there is no more to be had there; if not, because other keys hold them up, what comes after the last of them in that
--- line must be looked at before what comes after it in the others: `edges` is that rank, by candidate; `ranks`: its
--- own. `last`: behind whom to go on, if all are in other hands.
+-- Locks and returns the next candidates of a claim in order, behind a cursor: open tasks, suspects, tasks behind ready keys,
+-- and tasks with a reservation. Rows behind the last row read of a line are unknown, so the candidates end there. Behind a
+-- ready key hardly more rows are read (`p_slack`) than it has room for. If all of them start, that key has nothing more to
+-- give. If other keys block some of them, the rest of that line comes before later candidates of other lines: `edges` is that
+-- rank for each candidate, `ranks` its own. `last`: the task behind which to go on, if other calls have locked all
+-- candidates.
 create or replace function kinfolk.line_up(
     p_queue integer, p_commands text[], p_groups integer[], p_size integer, p_lanes kinfolk.lane[], p_top_room integer,
     p_child_room integer, p_ready_commands integer[], p_ready_groups integer[], p_ready_keys text[], p_reserved boolean,

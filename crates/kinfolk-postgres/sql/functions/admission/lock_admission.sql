@@ -1,7 +1,7 @@
--- Takes the admission locks of all groups of the commands of a claim, before any row. Where they are not free at once, the
--- claim goes on with those of its commands that have no groups, if one of them has an open task; else it waits, but not for long.
--- Answers the commands to go on with; the groups, null where there are none; whether some commands were left out;
--- which of the commands have groups, which have a total, and whether a group holds slots for families.
+-- Takes the admission locks of all groups of the commands of a claim, before any row. If one of them is not free at once, the
+-- claim goes on with its commands without groups, provided that one of these has an open task. Otherwise it waits, for a
+-- second at most. Returns the commands to go on with; the groups, null for none; whether commands were left out; the commands
+-- with groups, the commands with a total, and whether a group has `hold`.
 create or replace function kinfolk.lock_admission(
     p_queue integer, p_commands text[],
     out commands text[], out groups integer[], out busy boolean, out grouped integer[], out total integer[], out holds boolean

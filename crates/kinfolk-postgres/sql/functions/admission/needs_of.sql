@@ -1,4 +1,5 @@
--- Which of the rooms given candidates need, in their order and that of groups. By one pass over all needs: there may be thousands.
+-- Which of the given rooms the candidates need, ordered by candidate and group. One pass over all needs: there may be
+-- thousands.
 create or replace function kinfolk.needs_of(
     p_candidates integer[], p_need_groups integer[], p_need_keys text[], p_takes boolean[], p_groups integer[], p_keys text[],
     out candidates integer[], out rooms integer[], out takes boolean[]

@@ -1,6 +1,6 @@
--- The ready keys that a claim of this worker is to look at, not more than it could have use for: those behind the one where its
--- last claim ended, if that one could have used more. So those that nobody can use now, since a lane is full or other keys
--- hold up who waits there, do not hide the rest. `is_full`: there may be more behind them; `is_later`: its last claim ended at one.
+-- The ready keys that a claim of this worker looks at, at most as many as it can use. It starts behind the key where the
+-- worker's last claim ended, if that claim could have used more. So ready keys without use for now (a full lane, other full
+-- keys) do not hide the rest. `is_full`: there may be more behind them. `is_later`: the last claim ended at one.
 create or replace function kinfolk.next_ready_keys(
     p_worker uuid, p_queue integer, p_commands integer[],
     out commands integer[], out groups integer[], out keys text[], out is_full boolean, out is_later boolean

@@ -1,5 +1,5 @@
--- How many candidates to read next, where so many start still and `p_taken` of a page of `p_size` did: twice as many as
--- are needed if it goes on like that.
+-- How many candidates to read next, when this many may still start and `p_taken` of the last `p_size` did: twice the expected
+-- need.
 create or replace function kinfolk.next_size(p_size integer, p_left integer, p_taken integer) returns integer
 language sql immutable
 as $$

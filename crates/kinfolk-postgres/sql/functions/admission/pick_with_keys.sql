@@ -1,16 +1,14 @@
--- What `pick` and `pick_suspect` do, for a claim with commands that have groups: locks the tasks that the claim is to
--- take, and takes their slots. In the order of the claim each candidate takes a slot of all its keys, or is blocked
--- behind the first one that has no room (`kinfolk_core::admit`). Candidates are the open tasks, and what waits behind
--- keys that are ready.
+-- Locks the tasks of a claim and takes their slots, for commands with groups; `pick` and `pick_suspect` do it for other
+-- commands. In the order of the claim each candidate takes a slot of all its keys, or is blocked behind its first full key
+-- (`kinfolk_core::admit`). Candidates are the open tasks, and the tasks behind ready keys.
 --
--- `more`: this claim has blocked so many that it ends here, and there may be more behind them. `left_out`: someone else
--- had in hand what was needed. `p_beside`: there may be open tasks in other lanes than `top`. `short`: there may be
--- more before the cursors of the caller (`p_low_*`, as in `pick`).
+-- `more`: the claim has blocked so many that it ends here, and there may be more behind them. `left_out`: another call had
+-- locked a needed row. `p_beside`: there may be open tasks in other lanes than `top`. `short`: there may be more before the
+-- cursors of the caller (`p_low_*`, as in `pick`).
 --
 -- The caller has the admission locks of all groups of these commands. Locks tasks, never waiting. Reads `task_ready`,
--- `task_suspect` and `task_blocked`; of each line only as far as the order of all of them is known. It reads in pages: the
--- first is as large as the claim, and the more are held up by their keys, the larger the next, so that blocking many costs
--- few pages.
+-- `task_suspect` and `task_blocked`, each line only as far as the order of all of them is known. Reads in pages: the first is
+-- as large as the claim, and the more candidates are blocked, the larger the next. So blocking many costs few pages.
 
 create or replace function kinfolk.pick_with_keys(
     p_worker uuid, p_queue integer, p_commands text[], p_groups integer[], p_limit integer, p_lanes kinfolk.lane[],

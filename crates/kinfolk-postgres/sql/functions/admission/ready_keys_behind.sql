@@ -1,5 +1,5 @@
--- The ready keys of these commands behind a cursor, which may be null, in the order of `ready_key`, command by command: no more of
--- them are read than a claim is to look at.
+-- The ready keys of these commands behind a cursor, which may be null, in the order of `ready_key`, command by command. Reads
+-- no more of them than a claim looks at.
 create or replace function kinfolk.ready_keys_behind(
     p_queue integer, p_commands integer[], p_command integer, p_group integer, p_key text,
     out commands integer[], out groups integer[], out keys text[], out is_full boolean

@@ -1,5 +1,6 @@
--- Keeps room of all its keys for a task from the next claim on, unless one of its groups keeps some for another. One that
--- can't start now makes way, in all its groups: what is in other hands there, they are about to remove.
+-- Reserves room on all its keys for a task, from the next claim on, unless a group has a reservation of another task that
+-- counts now. A reservation that does not count now is removed, in all its groups. A reservation row that another call has
+-- locked is about to be removed by it.
 create or replace function kinfolk.reserve(p_task bigint) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

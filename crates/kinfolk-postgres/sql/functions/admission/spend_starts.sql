@@ -1,5 +1,5 @@
--- Takes one start for each of these keys, which may be given more than once, where there is a rate:
--- `kinfolk_core::admit::spend`. The caller has the admission locks.
+-- Takes one start of each of these keys, as often as a key is given, where there is a rate: `kinfolk_core::admit::spend`. The
+-- caller has the admission locks.
 create or replace function kinfolk.spend_starts(p_groups integer[], p_keys text[], p_now timestamptz) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

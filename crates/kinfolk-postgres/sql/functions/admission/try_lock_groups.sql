@@ -1,5 +1,5 @@
--- Takes the admission locks of groups (see `lock_groups`) if they are free at once, and says whether all of them were. The
--- first that is not ends it.
+-- Takes the admission locks of groups (see `lock_groups`) if they are free at once, and says whether all of them were. Stops
+-- at the first one that is not free.
 
 create or replace function kinfolk.try_lock_groups(p_groups integer[]) returns boolean
 language plpgsql volatile

@@ -1,6 +1,8 @@
--- Looks again at keys that were ready on this queue, and at those that some were blocked behind, at the end of a claim
--- of these commands that has the admission locks. A key stays ready, or becomes so, where it has room and someone
--- waits; else it is ready no more. Where a rate is in the way, notes when that is over.
+-- Looks again at the ready keys of this queue that the claim saw, and at the keys behind which it blocked tasks, at the end
+-- of a claim of these commands. A key with both room and a waiter stays or becomes ready. Any other key is no longer ready.
+-- Where a rate is in the way, stores when it allows a start again.
+--
+-- The caller has the admission locks.
 create or replace function kinfolk.update_ready_keys(
     p_queue integer, p_commands integer[], p_groups integer[], p_keys text[], p_now timestamptz
 ) returns void

@@ -1,5 +1,5 @@
--- Waits for those locks, but not for long: someone may have claimed in a transaction that stays open. Answers whether they
--- were had.
+-- Waits for those locks, for a second at most: another claim may be part of a transaction that stays open. Answers whether it
+-- has them.
 create or replace function kinfolk.wait_for_groups(p_groups integer[]) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

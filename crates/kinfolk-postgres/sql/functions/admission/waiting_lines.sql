@@ -1,5 +1,5 @@
--- On which queues tasks of which commands wait behind a key. Steps through `task_blocked` from one line to the next,
--- however many wait in each.
+-- The queues and commands with tasks behind a key. Steps through `task_blocked` from one line to the next, however many tasks
+-- wait in each.
 create or replace function kinfolk.waiting_lines(p_group integer, p_key text)
 returns table (queue_id integer, command_id integer)
 language sql stable

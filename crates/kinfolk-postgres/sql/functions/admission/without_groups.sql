@@ -1,4 +1,4 @@
--- Those of the commands that have no groups.
+-- The commands, among these, without groups.
 create or replace function kinfolk.without_groups(p_commands text[]) returns text[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- Has a task await those of its fan-outs again that are given, each up to so many ended children, and no other. The caller has
--- locked the family whole.
+-- Makes a task await these of its fan-outs again, each up to a number of ended children, and no other. The caller has locked
+-- the family exclusively.
 create or replace function kinfolk.await_again(p_task bigint, p_awaits bigint[], p_wakes integer[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -1,8 +1,8 @@
--- Gives up a fan-out that the handler of a running task awaits, if its deadline has passed and it is not settled: its open children
--- are cancelled. Answers the fan-out as it is then, whatever was done; no row when the token no longer holds. KF002 when the task
--- has no such fan-out.
+-- Gives up a fan-out that the handler of a running task awaits, if its deadline has passed and it has no verdict: cancels its
+-- open children. Returns the fan-out as it is then; no row when the token no longer holds. Errors: KF002 when the task has no
+-- such fan-out.
 --
--- Locks the family as a whole, so that no child ends meanwhile; then the task; then what `cancel` locks.
+-- Locks the family exclusively, so that no child ends meanwhile; then the task; then what `cancel` locks.
 
 create or replace function kinfolk.expire(p_task bigint, p_token uuid, p_fan_out bigint)
 returns table (

@@ -1,6 +1,6 @@
--- Everything that a handler needs to run from the top again: what it has recorded (`part` 1), the fan-outs that it awaits or
--- awaited (2), and the children of those settled ones among them that are small and not forgotten (3). Nothing for a task that
--- has none of it. All as of one moment.
+-- Everything that a handler needs to run from the top: its checkpoints (`part` 1), its awaited fan-outs, past and present
+-- (2), and the children of the settled and small ones that are not forgotten (3). No row for a task without any of it. One
+-- snapshot.
 --
 -- Reads `checkpoint` by its key, `fan_out_task`, `task_fan_out` and `ended_page`.
 

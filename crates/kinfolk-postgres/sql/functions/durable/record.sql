@@ -1,7 +1,6 @@
--- Writes checkpoints of running attempts, given as one array a property, `p_of` saying for each which attempt it is of (1 is the
--- first). Answers for each attempt `written` or `stale`: each is fenced by task and token, and a stale one does not disturb the
--- rest. What was written before by the very same call is left as it is; under the same key something else is refused, with the
--- whole call.
+-- Writes checkpoints of running attempts, given as one array a property; `p_of` is the number of the attempt of each, from 1.
+-- Returns `written` or `stale` for each attempt: each is fenced by task and token, and a stale one does not affect the rest.
+-- The same checkpoint again changes nothing. Another one under the same key refuses the whole call.
 --
 -- Locks the tasks by number, and waits for nothing after that. Reads `checkpoint` by its keys.
 

@@ -1,4 +1,4 @@
--- Refuses a checkpoint under a key under which something else was recorded.
+-- Refuses a checkpoint whose key has another record.
 create or replace function kinfolk.refuse_checkpoint(p_task bigint, p_branch text, p_name text, p_occurrence integer)
 returns void
 language plpgsql

@@ -1,5 +1,5 @@
--- Refuses a suspension that waits for nothing, or for fan-outs, a moment or signals that no store would keep. `p_awaits`, `p_wakes`:
--- fan-outs begun before.
+-- Refuses a suspension that waits for nothing, or for fan-outs, a moment or signals that no store would keep. `p_awaits`,
+-- `p_wakes`: fan-outs that began before.
 
 create or replace function kinfolk.require_awaits(
     p_fans kinfolk.begun_fan_outs, p_awaits bigint[], p_wakes integer[], p_until timestamptz, p_signals text[]

@@ -1,4 +1,4 @@
--- Refuses a whole call if any of its checkpoints is one that no store would keep.
+-- Refuses a whole call if no store would keep one of its checkpoints.
 create or replace function kinfolk.require_checkpoints(
     p_branches text[], p_names text[], p_occurrences integer[], p_kinds text[], p_digests text[], p_values jsonb[]
 ) returns void

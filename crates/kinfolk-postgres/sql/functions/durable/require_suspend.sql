@@ -1,4 +1,4 @@
--- Refuses a whole suspension if its checkpoints are such as no store would keep, or if what it makes does not go with its fan-outs.
+-- Refuses a suspension if no store would keep its checkpoints, or if its made tasks do not match its fan-outs.
 
 create or replace function kinfolk.require_suspend(
     p_steps kinfolk.checkpoints, p_fans kinfolk.begun_fan_outs, p_kinds text[], p_commands text[], p_keys text[]

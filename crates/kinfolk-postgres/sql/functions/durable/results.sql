@@ -1,5 +1,5 @@
--- The children of an awaited fan-out, from this one on: as they were given, or (`p_by_ended`) those that have ended, in the order
--- in which they did. KF002 when there is no such fan-out, or nobody awaits it.
+-- The children of an awaited fan-out, from this one on: in their own order, or (`p_by_ended`) the ended ones in the order of
+-- their ends. Errors: KF002 when there is no such fan-out, or no handler awaits it.
 create or replace function kinfolk.results(p_fan_out bigint, p_by_ended boolean, p_from integer, p_limit integer)
 returns table (nth integer, task bigint, state text, ended integer, result jsonb, failure jsonb, attempt smallint)
 language plpgsql stable security definer

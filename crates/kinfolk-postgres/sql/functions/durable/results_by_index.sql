@@ -1,5 +1,5 @@
--- The children of a fan-out as they were given, from this one on. A page of children meets all that have ended, of which the
--- planner knows nothing: they are hashed, since one by one they would be looked through for every child.
+-- The children of a fan-out in their own order, from this one on. A page of children is joined with all ends, of which the
+-- planner knows nothing. The join hashes them; one by one they would be read again for every child.
 create or replace function kinfolk.results_by_index(p_fan_out bigint, p_from integer, p_limit integer)
 returns table (nth integer, task bigint, state text, ended integer, result jsonb, failure jsonb, attempt smallint)
 language plpgsql stable

@@ -1,5 +1,5 @@
--- Sends a task a signal. Answers `resumed` if its suspended handler waits for one of that name, else `kept`. Errors: KF002 when there
--- is no such task; KF003 when it has ended; KF008 when too many are kept that nobody took.
+-- Sends a signal to a task. Returns `resumed` if its suspended handler waits for that name, otherwise `kept`. Errors: KF002
+-- when there is no such task; KF003 when it has ended; KF008 when it has too many kept signals.
 --
 -- Locks the task, and waits for nothing after that: of a signal and a suspension the second sees the first.
 

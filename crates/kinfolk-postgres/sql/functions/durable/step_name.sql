@@ -1,4 +1,4 @@
--- What a step is called, in the words of every store.
+-- The name of a step, in the words of every store.
 create or replace function kinfolk.step_name(p_branch text, p_name text, p_occurrence integer) returns text
 language sql immutable
 as $$

@@ -1,17 +1,18 @@
--- Suspends the handler of a running task, in one transaction: writes its checkpoints, makes what it made since its last
--- suspension, begins the fan-outs that it awaits, and has the task wait without a worker until one of the things it waits for is
--- there. If one is there already, the task is pending at once. It costs no attempt. A stale or repeated call changes nothing; the
--- task is cancelled if its end is asked for; if something can't be made, nothing is, and the attempt has failed. The answer is
--- as that of `settle`.
+-- Suspends the handler of a running task, in one transaction: writes its checkpoints, makes its tasks since the last
+-- suspension, begins the fan-outs that it awaits, and makes the task wait without a worker. The task is pending at once if an
+-- awaited thing is there already. A suspension costs no attempt. A stale or repeated call changes nothing. If the end of the
+-- task is asked for, it is cancelled. If one task can't be made, none is, and the attempt has failed. The answer is that of
+-- `settle`.
 --
--- Checkpoints: `p_branches` to `p_values`. What was made: `p_order`, `p_kinds`, `p_commands` to `p_traces`, `p_whens`, as in
--- `settle_made`; behind them, without a kind, stand the children of the fan-outs, `p_sizes` of each. Fan-outs: `p_fan_branches` to
--- `p_fan_wakes`. `p_awaits`, `p_wakes`: fan-outs begun before that are awaited still. `p_until`: when to resume at the latest.
+-- Checkpoints: `p_branches` to `p_values`. Made tasks: `p_order`, `p_kinds`, `p_commands` to `p_traces`, `p_whens`, as in
+-- `settle_made`; behind them, without a kind, the children of the fan-outs, `p_sizes` of each. Fan-outs: `p_fan_branches` to
+-- `p_fan_wakes`. `p_awaits`, `p_wakes`: earlier fan-outs that are still awaited. `p_until`: the latest moment to resume.
 -- `p_signals`: the names of the signals to resume for. `p_slot_keys`, `p_inherits`: as in `settle_made`.
 --
--- Locks the family as a whole, so that no child ends meanwhile (shared, at the first suspension of a task, which has no children
--- yet); the keys of follow-ups; the task; then the fan-outs that grow or are awaited, and what `make_follow_up` locks. Reads
--- `fan_out_task` and the task's part of `signal`. Its plans are made once a session: planning took longer than all the rest.
+-- Locks the family exclusively, so that no child ends meanwhile (shared at the first suspension of a task, which has no
+-- children yet); the keys of follow-ups; the task; then the fan-outs that grow or are awaited, and what `make_follow_up`
+-- locks. Reads `fan_out_task` and the task's part of `signal`. Its plans are made once a session: planning took longer than
+-- all the rest.
 
 create or replace function kinfolk.suspend(
     p_task bigint, p_token uuid, p_branches text[], p_names text[], p_occurrences integer[], p_step_kinds text[], p_digests text[],

@@ -1,5 +1,5 @@
--- Lets a running task, which the caller has locked, wait for these fan-outs, this moment and these signals, and says where it
--- went: it is pending if something of it is there already.
+-- Makes a running task, which the caller has locked, wait for these fan-outs, this moment and these signals. Returns its new
+-- state: `pending` if one of them is there already.
 create or replace function kinfolk.suspend_task(p_task bigint, p_awaits bigint[], p_until timestamptz, p_signals text[], p_now timestamptz)
 returns kinfolk.state
 language plpgsql volatile

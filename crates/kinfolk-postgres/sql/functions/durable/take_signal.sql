@@ -1,5 +1,5 @@
--- Takes the oldest signal of this name that is kept for a running task, and records it under this key, as `[value]`. Answers
--- `taken` with the value; `taken` also when the same call did so before; `nothing`; or `stale`.
+-- Takes the oldest kept signal of this name for a running task, and records it under this key, as `[value]`. Returns `taken`
+-- with the value, also when the same call did so before; `nothing`; or `stale`.
 --
 -- Locks the task, and waits for nothing after that.
 create or replace function kinfolk.take_signal(

@@ -1,4 +1,4 @@
--- The same for a single checkpoint, as most calls bring it.
+-- `write_checkpoints` for a single checkpoint, as most calls have it.
 create or replace function kinfolk.write_checkpoint(
     p_task bigint, p_branch text, p_name text, p_occurrence integer, p_kind text, p_digest text, p_value jsonb
 ) returns void

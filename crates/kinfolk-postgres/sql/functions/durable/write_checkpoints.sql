@@ -1,5 +1,5 @@
--- Writes checkpoints of tasks that the caller has locked, one array a property, each task's in the order given, and counts them
--- as its steps.
+-- Writes checkpoints of tasks that the caller has locked, one array a property, each task's in the order given, and adds them
+-- to its `steps`.
 create or replace function kinfolk.write_checkpoints(
     p_tasks bigint[], p_branches text[], p_names text[], p_occurrences integer[], p_kinds text[], p_digests text[],
     p_values jsonb[]

@@ -1,6 +1,6 @@
--- Writes what a suspension brings, but not that its task waits: checkpoints, which fan-outs are awaited again, what was made, and
--- the fan-outs that begin, with their children. Answers the numbers of those fan-outs. The caller has locked the family and the
--- task. Locks the fan-outs that grow or are awaited, and what `make_follow_up` locks.
+-- Writes everything of a suspension except the waiting state: checkpoints, earlier fan-outs that are awaited again, made
+-- tasks, and new fan-outs with their children. Returns the numbers of the new fan-outs. The caller has locked the family and
+-- the task. Locks the fan-outs that grow or are awaited, and what `make_follow_up` locks.
 
 create or replace function kinfolk.write_suspended(
     p_maker kinfolk.maker, p_steps kinfolk.checkpoints, p_made kinfolk.made, p_order text, p_fans kinfolk.begun_fan_outs,

@@ -1,5 +1,5 @@
--- Writes down which children of the awaited fan-outs of one depth, which the caller has locked and counted, have ended now: in
--- the order of their `nth`, behind those that had ended before.
+-- Appends the children that have ended now to the order of ends of their awaited fan-outs, which are of one depth and which
+-- the caller has locked and counted. Children that end together are in the order of their `nth`.
 create or replace function kinfolk.append_ends(p_fan_outs bigint[], p_nths integer[], p_depth smallint) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

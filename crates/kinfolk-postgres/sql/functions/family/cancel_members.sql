@@ -1,6 +1,6 @@
--- Asks for the end of tasks whose family the caller has locked whole, and locks them in the order given. Answers how many had
--- not ended, and of those that have now, and have a parent: their fan-outs, which children of them they are, and whether they
--- were held behind the gate `after`; the caller has them counted.
+-- Asks for the end of tasks whose family the caller has locked exclusively. Locks them in the order given. Returns how many
+-- had not ended. For each task that has ended now and has a parent it returns the fan-out, the `nth`, and whether the gate
+-- was `after`; the caller counts them by `ended`.
 create or replace function kinfolk.cancel_members(
     p_ids bigint[], p_now timestamptz,
     out many integer, out fan_outs bigint[], out children integer[], out was_after boolean[]

@@ -1,6 +1,5 @@
--- How many children of a task are open; and of those that it spawned, how many have failed, and how many there are. One row.
--- Children that its handler awaits are for that to judge. Reads `fan_out_task`. Without settings of its own, so that it is planned
--- as a part of the query that asks.
+-- The number of open children of a task, of its failed spawned children, and of all its spawned children. One row. Awaited
+-- children are for the handler to judge. Reads `fan_out_task`. Has no settings of its own, so that the planner inlines it.
 
 create or replace function kinfolk.count_children(p_task bigint) returns table (open bigint, failed bigint, total bigint)
 language sql stable

@@ -1,4 +1,4 @@
--- How a root ends whose own work is done: not yet, while it has open children; badly, if one that it spawned before has failed.
+-- The state of a root whose own work is done: null while it has open children; `failed` if a spawned child has failed.
 create or replace function kinfolk.end_of_root(p_root bigint) returns kinfolk.state
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

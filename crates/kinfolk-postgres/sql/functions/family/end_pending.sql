@@ -1,5 +1,5 @@
--- Cancels pending or suspended tasks, which the caller has locked, for this reason. What was enqueued under their unique keys is laid into
--- them; what is still on its way to them belongs to the next task.
+-- Cancels pending or suspended tasks, which the caller has locked, for this reason. Applies the visible duplicates of their
+-- unique keys. A duplicate that commits later belongs to the next task.
 create or replace function kinfolk.end_pending(p_ids bigint[], p_failure jsonb, p_now timestamptz) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

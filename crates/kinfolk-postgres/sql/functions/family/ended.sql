@@ -1,12 +1,12 @@
--- Counts tasks that have just become terminal in the fan-outs they belong to, takes the verdict over those that are awaited,
--- and settles or resumes the waiting parents for whom that was the end, and theirs, up to the root. `p_fan_outs`, `p_nths`,
--- `p_states`, `p_after`: for each of those tasks its fan-out, which child of it it is, the state it went to, and whether it was
--- held behind the gate `after` until now. A state that is null only has the fan-out looked at.
+-- Counts tasks that have just become terminal in their fan-outs, decides awaited fan-outs, and settles or resumes the waiting
+-- parents whose last child this was, level by level up to the root. `p_fan_outs`, `p_nths`, `p_states`, `p_after`: for each
+-- of those tasks its fan-out, its `nth`, its new state, and whether its gate was `after` until now. A null state only looks
+-- at the fan-out.
 --
--- The caller holds the family's lock and has locked all rows of its own. Locks go upwards from here: the fan-outs of one
--- depth by id, then their waiting owners by id, then the next depth. The counts change only here, under the fan-out's lock,
--- and what follows for the fan-out is decided from the values which that update returns; what follows for the owner, which
--- may have several fan-outs, from a statement that begins when its row is locked: two last children can't miss each other.
+-- The caller holds the family's lock and has locked all its own rows. Locks go upwards from here: the fan-outs of one depth
+-- by number, then their waiting owners by number, then the next depth. The counts change only here, under the fan-out's lock.
+-- The values that the update returns decide about the fan-out. A statement that begins after the owner's row is locked
+-- decides about the owner, which may have several fan-outs. So two last children can't miss each other.
 
 create or replace function kinfolk.ended(
     p_fan_outs bigint[], p_nths integer[], p_states kinfolk.state[], p_after boolean[], p_now timestamptz

@@ -1,5 +1,5 @@
--- The locks of families, in the order in which they are taken. One that both sorts of families need is taken whole. Without
--- settings of its own, so that it is planned as a part of whoever asks.
+-- The locks of families, in the order in which they are taken. A lock that is needed both shared and exclusively is taken
+-- exclusively. Has no settings of its own, so that the planner inlines it.
 create or replace function kinfolk.family_keys(p_shared bigint[], p_whole bigint[]) returns table (key integer, whole boolean)
 language sql immutable
 as $$

@@ -1,4 +1,4 @@
--- The gate of a member of a family that nothing else holds back: `limit` while its root waits to be let in by its queue.
+-- The gate of a family member that nothing else holds back: `limit` while its root waits for admission to its queue.
 create or replace function kinfolk.gate_in_family(p_root bigint, p_due timestamptz, p_now timestamptz) returns kinfolk.gate
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- Locks a task whose handler made others, if it runs under the token still, and answers what it is. The clock is read after that.
+-- Locks the task of a maker, if it still runs under the token, and returns its properties. Reads the clock after the lock.
 
 create or replace function kinfolk.hold_maker(p_maker kinfolk.maker) returns kinfolk.maker
 language plpgsql volatile

@@ -1,4 +1,5 @@
--- The keys of a task that takes those of its maker too, where its command has groups for them and it gives none itself.
+-- The keys of a task that inherits from its maker: the maker's keys for the groups of its command, except where the task
+-- gives its own.
 create or replace function kinfolk.inherited_keys(p_command integer, p_keys jsonb, p_maker jsonb) returns jsonb
 language sql stable
 as $$

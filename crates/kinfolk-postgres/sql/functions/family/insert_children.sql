@@ -1,6 +1,6 @@
--- Writes children of a task that have no unique keys, all by one statement: those from `p_from` on of what was made, as many as
--- there are `p_nths`. `p_fan_outs`, `p_nths`: the fan-out of each, and where it stands there. `p_held_from`: those from this `nth`
--- on wait for their turn; null: none does. Locks nothing that exists.
+-- Inserts children of a task without unique keys by one statement: the made tasks from `p_from` on, as many as `p_nths`.
+-- `p_fan_outs`, `p_nths`: the fan-out and the `nth` of each. `p_held_from`: children from this `nth` on wait for their turn;
+-- null: none does. Locks no existing row.
 
 create or replace function kinfolk.insert_children(
     p_maker kinfolk.maker, p_fan_outs bigint[], p_nths integer[], p_held_from integer, p_from integer, p_made kinfolk.made

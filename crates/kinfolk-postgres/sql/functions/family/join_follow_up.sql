@@ -1,4 +1,4 @@
--- Has a pending task, which the caller has locked, wait for one more family, and lays a newcomer's payload into it.
+-- Makes a pending task, which the caller has locked, wait for one more family, and applies the newcomer's payload to it.
 create or replace function kinfolk.join_follow_up(
     p_holder bigint, p_queue_id integer, p_root bigint, p_ended kinfolk.state, p_needs_completed boolean,
     p_newcomer bigint, p_on_duplicate kinfolk.on_duplicate, p_payload jsonb

@@ -1,9 +1,9 @@
--- Locks families until the transaction ends, given by their roots, before any row of them is locked. Shared: whoever settles,
--- recovers or gives back a member. Exclusively: whoever works on a family as a whole, and needs its shape to stand still;
--- whoever suspends a handler, or ends an attempt of a task that was suspended before.
+-- Locks families, given by their roots, until the transaction ends, before any row of them. A settle, a recovery and a
+-- release of a member share the lock. A call on the whole family, a suspension of a task that was suspended before, and the
+-- end of an attempt of such a task take it exclusively.
 --
 -- There are 256 such locks for all families, taken in order: a call that settles a thousand families must not fill the
--- server's table of locks. Two families that share a lock only wait for each other where one is locked exclusively.
+-- server's lock table. Two families that share a lock wait for each other only where one is locked exclusively.
 
 create or replace function kinfolk.lock_families(p_roots bigint[], p_exclusive boolean) returns void
 language plpgsql volatile

@@ -1,4 +1,4 @@
--- Locks the family of a task as a whole, and says whether there is such a task. Before it the queue of the root, against a
+-- Locks the family of a task exclusively, and says whether there is such a task. Locks the queue of the root first, against a
 -- change of its limits.
 create or replace function kinfolk.lock_family_of(p_task bigint) returns boolean
 language plpgsql volatile

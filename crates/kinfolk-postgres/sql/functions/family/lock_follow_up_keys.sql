@@ -1,5 +1,5 @@
--- Locks the unique keys of follow-ups until the transaction ends, before any row: of two that are made at once under one
--- key, the second joins the first. There are 256 such locks for all keys, as there are for families.
+-- Locks the unique keys of follow-ups until the transaction ends, before any row. Of two follow-ups that are made at once
+-- under one key, the second joins the first. There are 256 such locks for all keys.
 create or replace function kinfolk.lock_follow_up_keys(p_commands text[], p_keys text[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -1,6 +1,5 @@
--- Locks the family of a task whose handler made others, before any row: shared; whole, if the task was suspended before, so that
--- no child of it ends meanwhile. Then the unique keys of those that are follow-ups. Answers the task, which is not locked yet
--- (`hold_maker`).
+-- Locks the family of a maker before any row: shared, or exclusively if the task was suspended before, so that no child of it
+-- ends meanwhile. Then locks the unique keys of its follow-ups. Returns the task, which is not locked yet (`hold_maker`).
 
 create or replace function kinfolk.lock_maker(p_task bigint, p_token uuid, p_kinds text[], p_commands text[], p_keys text[])
 returns kinfolk.maker

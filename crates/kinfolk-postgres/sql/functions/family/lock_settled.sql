@@ -1,5 +1,5 @@
--- Takes ahead what the settles of several calls in one transaction would take one after another, in the one order: the families
--- of these tasks, as a whole, and the keys of the follow-ups they make.
+-- Takes in one order all locks that the settles of one transaction need: the families of these tasks exclusively, and the
+-- unique keys of their follow-ups.
 create or replace function kinfolk.lock_settled(p_tasks bigint[], p_commands text[], p_keys text[]) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp

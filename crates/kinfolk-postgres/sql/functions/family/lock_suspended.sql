@@ -1,5 +1,6 @@
--- Takes ahead what several suspensions in one transaction would take one after another. `p_makers`: whether each makes siblings
--- or follow-ups, and so may come to rows of others; such a one, and one that was suspended before, has its family whole.
+-- Takes in one order all locks that the suspensions of one transaction need. `p_makers`: the suspension makes siblings or
+-- follow-ups, and so may reach rows of other tasks. The family of such a task, and of one that was suspended before, is
+-- locked exclusively.
 create or replace function kinfolk.lock_suspended(p_tasks bigint[], p_makers boolean[], p_commands text[], p_keys text[])
 returns void
 language plpgsql volatile security definer

@@ -1,5 +1,5 @@
--- Those from `p_from` to `p_to` of the tasks that are made, in order, each as one row. `nth`: 1 for the first of them.
--- `starts_when`: what a follow-up waits for.
+-- The made tasks from `p_from` to `p_to`, in order, each as one row. `nth`: 1 for the first of them. `starts_when`: the
+-- condition of a follow-up.
 
 create or replace function kinfolk.made_tasks(p_maker kinfolk.maker, p_made kinfolk.made, p_from integer, p_to integer)
 returns table (nth integer, starts_when text, task kinfolk.new_task)

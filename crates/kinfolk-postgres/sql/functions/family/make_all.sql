@@ -1,6 +1,6 @@
--- Makes what a handler made, in one order: siblings, children, follow-ups and other tasks. Answers how many children
--- came to be. `p_ends`: the task's own work is over with this, and it waits for its children, if any. Children that it awaits stand
--- behind these, and are not made here.
+-- Makes the tasks of a handler, in one order: siblings, children, follow-ups and other tasks. Returns the number of made
+-- children. `p_ends`: the task's own work ends with this, and it waits for its children, if any. Awaited children come behind
+-- these, and are not made here.
 --
 -- The caller has locked the family, the keys of follow-ups and the task. Locks the fan-outs that grow, then what
 -- `make_follow_up` locks.

@@ -1,8 +1,8 @@
--- Makes children of a task in a fan-out, those from `p_from` to `p_to` of what was made, and answers how many came to be: one
--- under a unique key that is held by another task does not. `p_first`: the `nth` of the first of them; `p_held_from`: those from
--- this `nth` on wait for their turn; null: none does.
+-- Makes children of a task in a fan-out, numbers `p_from` to `p_to` of the made tasks, and returns how many were made. A
+-- child under a unique key that another task holds is not made. `p_first`: the `nth` of the first child. `p_held_from`:
+-- children from this `nth` on wait for their turn; null: none does.
 --
--- Locks nothing that exists. Those without a unique key go in by one statement.
+-- Locks no existing row. One statement inserts all children without a unique key.
 
 create or replace function kinfolk.make_children(
     p_maker kinfolk.maker, p_fan_out bigint, p_first integer, p_held_from integer, p_from integer, p_to integer,

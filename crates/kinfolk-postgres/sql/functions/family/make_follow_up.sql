@@ -1,9 +1,9 @@
--- Makes a follow-up that waits for one family. Under a unique key that a pending root holds, that one waits for the
--- family too, and nothing is made; if the holder has started, nothing happens at all.
--- `p_ended`: how the family has ended, if it ends in this very transaction; null while it goes on.
+-- Makes a follow-up that waits for one family. If a pending root holds its unique key, that root waits for the family too,
+-- and nothing is made. If the holder has started, nothing happens. `p_ended`: the final state of the family, if it ends in
+-- this transaction; null while it goes on.
 --
--- The caller holds the lock of the key (`lock_follow_up_keys`), so that two families at once find one holder. Reads
--- `task_unique`; locks the holder, and waits for it: a claim that has it ends soon, and waits for nobody.
+-- The caller holds the lock of the key (`lock_follow_up_keys`), so two families at once find one holder. Reads `task_unique`;
+-- locks the holder and waits for it: a claim that holds it ends soon and waits for nobody.
 
 create or replace function kinfolk.make_follow_up(
     p_maker kinfolk.maker, p_task kinfolk.new_task, p_needs_completed boolean, p_ended kinfolk.state

@@ -1,5 +1,5 @@
--- Makes siblings of a task, the first `p_to` of what it made: children of its parent, appended to the fan-out, which is locked
--- here.
+-- Makes siblings of a task, the first `p_to` of the made tasks: children of its parent, appended to the parent's fan-out,
+-- which is locked here.
 create or replace function kinfolk.make_siblings(p_maker kinfolk.maker, p_to integer, p_made kinfolk.made) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -1,6 +1,5 @@
--- Makes those children among what was made that have unique keys, one after another, and answers for all of them where each stands
--- among the children: one whose key is held by another task stands nowhere, and is not made. The parameters are those of
--- `make_children`. Locks nothing that exists.
+-- Makes the children with unique keys among the made tasks, one after another. Returns the `nth` of each child, null for a
+-- child whose key another task holds: it is not made. The parameters are those of `make_children`. Locks no existing row.
 
 create or replace function kinfolk.make_unique_children(
     p_maker kinfolk.maker, p_fan_out bigint, p_first integer, p_held_from integer, p_from integer, p_to integer,

@@ -1,5 +1,5 @@
--- All open tasks below these fan-outs, whose family the caller has locked whole, by number. Only a task that waits, or was
--- suspended before, has children that have not ended.
+-- All open tasks below these fan-outs, by number; the caller has locked their family exclusively. Only a task that waits, or
+-- was suspended before, has open children.
 create or replace function kinfolk.members_below(p_fan_outs bigint[]) returns bigint[]
 language sql stable
 set search_path = pg_catalog, pg_temp

@@ -1,9 +1,8 @@
--- Opens the follow-ups of a queue that have nothing left to wait for, one page of them in the order of their numbers, and
--- cancels those that needed a family to complete which did not. Answers whether any of what was opened is for others: of
--- a command that is not among those given.
+-- Opens the follow-ups of a queue that have no family left to wait for, one page of them by number. Cancels follow-ups that
+-- need a completed family and do not get one. Answers whether it opened a task of a command that is not among those given.
 --
--- Reads `follow_up_ended` once for each follow-up, not for each family that joined it, and `follow_up_task`. Locks the follow-ups by number, passing over those that someone else holds, and judges them
--- afterwards: a family that joins one has to lock it first.
+-- Reads `follow_up_ended` once for each follow-up, not for each family, and `follow_up_task`. Locks the follow-ups by number,
+-- skips those that another call has locked, and decides afterwards: a family that joins a follow-up locks it first.
 
 create or replace function kinfolk.open_follow_ups(p_queue integer, p_commands text[], p_now timestamptz) returns boolean
 language plpgsql volatile

@@ -1,4 +1,4 @@
--- Opens all children of a fan-out, which the caller has locked, that are held back: from now on they run side by side.
+-- Opens all children of a fan-out, which the caller has locked, whose gate is `after`: from now on they run side by side.
 -- Reads `task_after`.
 create or replace function kinfolk.open_held(p_fan_out bigint, p_now timestamptz) returns void
 language plpgsql volatile

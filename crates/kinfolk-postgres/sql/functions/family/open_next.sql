@@ -1,5 +1,5 @@
--- Opens the next child of an in-order fan-out, which the caller has locked, when one has ended and no other is open.
--- Reads `task_after`.
+-- Opens the next child of an in-order fan-out, which the caller has locked, when one has ended and no other is open. Reads
+-- `task_after`.
 
 create or replace function kinfolk.open_next(p_fan_out bigint, p_now timestamptz) returns void
 language plpgsql volatile

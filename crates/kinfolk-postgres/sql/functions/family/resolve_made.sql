@@ -1,6 +1,6 @@
--- Finds what each of these tasks is (`command_ids` to `timeouts`, `all_keys`, `notify`), and the first of them that can't be made
--- by this task (`refused`). What has no kind is a child that the handler awaits. Most tasks that are made together are alike: then
--- one is looked up for all. `ids` are left as they are.
+-- Finds the properties of each made task (`command_ids` to `timeouts`, `all_keys`, `notify`), and the first one that this
+-- task can't make (`refused`). A task without a kind is a child that the handler awaits. Tasks that are made together are
+-- mostly alike: then one look-up serves all. Leaves `ids` as they are.
 create or replace function kinfolk.resolve_made(p_made kinfolk.made, p_maker kinfolk.maker) returns kinfolk.made
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- Tells the follow-ups that wait for families how those have ended: their roots are terminal now. The follow-ups are opened,
--- or cancelled, by a claim on their queue, which is woken for it. Locks their entries in the order of the primary key.
+-- Writes the final states of these roots into the entries of the follow-ups that wait for them, and wakes the queues of those
+-- follow-ups. A claim there opens or cancels them. Locks the entries in the order of the primary key.
 create or replace function kinfolk.root_ended(p_roots bigint[], p_states kinfolk.state[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

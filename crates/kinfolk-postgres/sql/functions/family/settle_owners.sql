@@ -1,10 +1,10 @@
--- Looks at waiting tasks, one of whose fan-outs the caller has locked and seen to be over, or to be what a suspended handler
--- waits for. One that is suspended is resumed: it is pending at its old position. One whose own work is over is settled, if none
--- of its children is open, as `kinfolk_core::decide::join` decides: children that it spawned fail it, those that its handler
--- awaited were for that to judge. Answers for those settled that have a parent their fan-out, which child of it they are, the
--- fan-out's depth, and the state they went to.
+-- Looks at waiting tasks after the caller has locked one of their fan-outs and seen that it is over, or that it is awaited by
+-- a suspended handler. Resumes a suspended task: it is pending at its old position. Settles a task whose own work is over, if
+-- none of its children is open, as `kinfolk_core::decide::join` decides: a failed spawned child fails it, an awaited child
+-- does not. For each settled task with a parent it returns the fan-out, the `nth`, the fan-out's depth and the new state.
 --
--- Locks the tasks by number. One that is not waiting by now can't become so meanwhile: that takes the family's lock whole.
+-- Locks the tasks by number. A task that is not waiting now can't begin to wait meanwhile: that takes the family's lock
+-- exclusively.
 create or replace function kinfolk.settle_owners(p_owners bigint[])
 returns table (fan_out_id bigint, nth integer, depth smallint, state kinfolk.state)
 language plpgsql volatile

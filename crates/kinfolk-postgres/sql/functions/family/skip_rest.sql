@@ -1,5 +1,5 @@
--- Cancels all children of an in-order fan-out, which the caller has locked, that are held back: one before them has failed.
--- Answers whether the owner waits and these were the last of its children. Reads `task_after`.
+-- Cancels all children of an in-order fan-out, which the caller has locked, whose gate is `after`: an earlier child has
+-- failed. Answers whether the owner waits and these were its last children. Reads `task_after`.
 create or replace function kinfolk.skip_rest(p_fan_out bigint, p_now timestamptz) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

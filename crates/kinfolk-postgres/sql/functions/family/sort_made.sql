@@ -1,6 +1,6 @@
--- What a task of this kind, command and queue and with these keys is, and why its maker can't make it, if it can't. One row. Where
--- its command declares no attempts, a child that is awaited has as many as its parent. Without settings of its own, so that it is
--- planned as a part of the query that asks.
+-- The properties of a task of this kind, command, queue and keys, and the reason why its maker can't make it, if there is
+-- one. One row. Where its command declares no attempts, an awaited child has those of its parent. Has no settings of its own,
+-- so that the planner inlines it.
 create or replace function kinfolk.sort_made(
     p_maker kinfolk.maker, p_kind text, p_command text, p_queue text, p_keys jsonb
 ) returns table (command_id integer, queue_id integer, max_attempts integer, timeout_us bigint, why text)

@@ -1,4 +1,5 @@
--- The same for whoever must not wait: takes those locks that are free. Answers which families it has, of both sorts.
+-- `lock_families` for a caller that must not wait: takes the locks that are free. Returns the families that it has locked,
+-- shared and exclusively.
 create or replace function kinfolk.try_lock_families(inout p_shared bigint[], inout p_whole bigint[])
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

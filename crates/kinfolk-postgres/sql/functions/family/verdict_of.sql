@@ -1,4 +1,5 @@
--- The verdict over an awaited fan-out with these counts, if there is one: as `kinfolk_core::durable::Rule::verdict` decides.
+-- The verdict over an awaited fan-out with these counts, null if there is none yet: as `kinfolk_core::durable::Rule::verdict`
+-- decides.
 create or replace function kinfolk.verdict_of(
     p_rule text, p_parts integer, p_total integer, p_completed integer, p_failed integer, p_cancelled integer
 ) returns text

@@ -1,5 +1,5 @@
--- Why a task of this kind can't be made by this one, if it can't. The order is that of every store. A child that its parent awaits
--- has no siblings: it was asked for with the others, and no more are waited for.
+-- Why this task can't make a task of this kind, null if it can. Every store checks in this order. A child that its parent
+-- awaits has no siblings: its fan-out is complete.
 create or replace function kinfolk.why_not(
     p_maker kinfolk.maker, p_kind text, p_command integer, p_has_queue boolean, p_unknown_group text, p_child_limit integer
 ) returns text

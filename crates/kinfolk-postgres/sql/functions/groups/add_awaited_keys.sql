@@ -1,5 +1,5 @@
--- Adds to the ready keys those of a group that someone waits behind, for when what they allow has changed. The caller has the group's
--- admission lock.
+-- Makes the keys of a group ready that have waiters, after their limits have changed. The caller has the group's admission
+-- lock.
 create or replace function kinfolk.add_awaited_keys(p_group integer, p_keys text[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- The same for all its keys.
+-- `add_awaited_keys` for all keys of a group.
 create or replace function kinfolk.add_ready_group(p_group integer) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- Has those tasks of a command that hold slots of a group for their families hold slots of another one instead, which takes its
--- place. The caller has the admission locks of both, and the tasks do not move.
+-- Gives the tasks of a command that hold slots of one group for their families slots of another group, which replaces it. The
+-- caller has the admission locks of both, and no task moves meanwhile.
 create or replace function kinfolk.carry_over(p_command integer, p_from integer, p_to integer) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

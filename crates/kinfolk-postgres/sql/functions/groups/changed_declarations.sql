@@ -1,4 +1,5 @@
--- Which of these commands, by their place, do not have just these groups. Of a name that is given twice the last counts.
+-- The numbers of the commands, in the order given, whose groups differ from these. Of a command that is given twice the last
+-- one counts.
 create or replace function kinfolk.changed_declarations(p_names text[], p_groups jsonb[]) returns integer[]
 language sql stable
 set search_path = pg_catalog, pg_temp

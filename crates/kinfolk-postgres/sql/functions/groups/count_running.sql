@@ -1,6 +1,6 @@
--- Writes down what runs as holders of its keys in these groups, where it holds none and none above it does for the family.
--- They may be more than there are slots for: then nothing starts until they are fewer. The caller has the admission locks,
--- and the tasks do not move (`hold_still`). Reads `task_running`, all of it.
+-- Adds running tasks as holders of their keys in these groups, where neither the task nor an ancestor with `hold` holds a
+-- slot. They may exceed the limit; then no task starts until there are fewer. The caller has the admission locks, and no task
+-- moves meanwhile (`hold_still`). Reads all of `task_running`.
 create or replace function kinfolk.count_running(p_groups integer[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

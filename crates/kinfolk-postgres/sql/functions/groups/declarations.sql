@@ -1,5 +1,5 @@
--- The groups of these commands, which may be named more than once. `is_plain`: it has one limit for all keys, and there is nothing
--- else to look at. Without settings of its own, so that it is planned as a part of whoever asks.
+-- The groups of these commands, which may be given more than once. `is_plain`: the group has one limit for all keys and
+-- nothing else to look at. Has no settings of its own, so that the planner inlines it.
 create or replace function kinfolk.declarations(p_commands integer[])
 returns table (command_id integer, name text, group_id integer, hold boolean, is_plain boolean)
 language sql stable

@@ -1,5 +1,5 @@
--- Makes the groups of a command just these. What an operator has set for a group stands as long as the group is there. What runs
--- holds slots of its keys in them from now on. The caller has the admission locks (`lock_declarations`).
+-- Makes the groups of a command exactly these. An operator's settings stay as long as the group exists. Running tasks hold
+-- slots of their keys in these groups from now on. The caller has the admission locks (`lock_declarations`).
 --
 -- `p_groups`: an object of specifications by name, as `kinfolk_core::group::Groups` is written, each with `limit`, `rate`
 -- (`count`, `per_us`, `burst`), `hold`, `shared`.

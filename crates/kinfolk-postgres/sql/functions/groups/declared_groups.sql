@@ -1,4 +1,4 @@
--- The groups of a command as they are declared, null where there are none.
+-- The declared groups of a command, null for none.
 create or replace function kinfolk.declared_groups(p_command integer) returns jsonb
 language sql stable
 set search_path = pg_catalog, pg_temp

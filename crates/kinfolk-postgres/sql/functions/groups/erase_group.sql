@@ -1,4 +1,4 @@
--- Removes a group with all that belongs to it. The caller has its admission lock, and has undeclared it everywhere.
+-- Removes a group with everything that belongs to it. The caller has its admission lock, and no command declares it any more.
 create or replace function kinfolk.erase_group(p_group integer) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- Frees the slots of a group that tasks hold which do not run: it no longer holds them for families.
+-- Frees the slots of a group whose holders do not run: the group no longer has `hold`.
 create or replace function kinfolk.free_idle(p_group integer) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

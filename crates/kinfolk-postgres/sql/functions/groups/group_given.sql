@@ -1,5 +1,5 @@
--- One of them: a number is its limit; a rate may give its span as an interval, `per`, and has a burst of 1 unless it
--- says otherwise.
+-- One group as people write it, in the form of the engine: a number is its limit; a rate may give its span as an interval,
+-- `per`, and has a burst of 1 by default.
 create or replace function kinfolk.group_given(p_spec jsonb) returns jsonb
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- Which group this is: of a command, or a shared one where that is null. Null if there is none.
+-- The number of a group: of a command, or a shared one where the command is null. Null if there is none.
 create or replace function kinfolk.group_of(p_command text, p_name text) returns integer
 language sql stable
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- Groups as people write them, in the one form that the rest understands.
+-- Groups as people write them, in the form of the engine.
 create or replace function kinfolk.groups_given(p_groups jsonb) returns jsonb
 language sql immutable
 as $$

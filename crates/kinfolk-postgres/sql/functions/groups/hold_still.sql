@@ -1,8 +1,10 @@
--- Locks what runs of these commands, and of others that declare these groups, and all who hold slots of those that hold them for
--- families, and has whoever is about to move one of them commit before that: what it gives back is decided by the old
--- declaration, and what comes after this by the new one. The caller has the admission locks, so nothing starts.
+-- Locks the running tasks of these commands and of other commands that declare these groups, and the holders of slots in
+-- groups with `hold`. A call that moves one of these tasks commits before this function returns. So every release before it
+-- follows the old declaration, and every later one the new declaration. The caller has the admission locks, so no task
+-- starts.
 --
--- Waits for one task at a time, and holds no other while it waits: whoever has one may need another. Reads `task_running`, all of it.
+-- Waits for one task at a time, and holds no other while it waits: the other call may need one of them. Reads all of
+-- `task_running`.
 create or replace function kinfolk.hold_still(p_names text[], p_groups integer[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

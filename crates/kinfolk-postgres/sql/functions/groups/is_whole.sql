@@ -1,4 +1,4 @@
--- Whether a value of JSON is a whole number that the engine can count to, or nothing.
+-- Whether a JSON value is null or a whole number that the engine can count to.
 create or replace function kinfolk.is_whole(p_number jsonb) returns boolean
 language sql immutable
 as $$

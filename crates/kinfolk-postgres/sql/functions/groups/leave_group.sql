@@ -1,4 +1,5 @@
--- Undeclares a group for a command, and removes it when no other declares it. The caller has its admission lock.
+-- Removes the declaration of a group by a command, and the group itself when no other command declares it. The caller has its
+-- admission lock.
 create or replace function kinfolk.leave_group(p_command integer, p_group integer) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -1,10 +1,10 @@
--- Locks the admission of all that a registration with these groups may change, before any row; nothing where it changes
--- nothing. Answers which of the commands have to be declared anew, in their order.
+-- Takes the admission locks of everything that a registration with these groups may change, before any row; none where it
+-- changes nothing. Returns the commands to declare anew, in their order.
 --
--- Where groups come, go, or hold slots otherwise, what runs has to be counted anew (`count_running`), and nobody may begin or end
--- meanwhile. Nobody begins: a claim of a command with groups has the locks of all of these until it commits. One of a command
--- without groups has nothing but the shared lock of its queue; so where a command gets its first groups, the queues are
--- locked whole, and who looks there meanwhile is woken. Nobody ends: see `hold_still`.
+-- Where groups come, go or change `hold`, running tasks are counted anew (`count_running`), and no task may start or end
+-- meanwhile. No task starts: a claim of a command with groups has the locks of all its groups until it commits. A claim of a
+-- command without groups has only the shared lock of its queue. So where a command gets its first groups, the queues are
+-- locked exclusively, and waiting workers are woken. No task ends: see `hold_still`.
 create or replace function kinfolk.lock_declarations(p_names text[], p_groups jsonb[]) returns integer[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

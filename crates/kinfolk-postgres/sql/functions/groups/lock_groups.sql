@@ -1,6 +1,6 @@
--- Takes the admission locks of groups, and waits for them as long as it takes: class 1263160910, the group's number, in the
--- order of numbers, before any row. The transaction that has one decides alone which tasks get slots of the group until it
--- commits. Number 0 is for a change of which groups there are.
+-- Takes the admission locks of groups and waits for them: class 1263160910, the group's number, in the order of numbers,
+-- before any row. The transaction with such a lock alone decides which tasks get slots of the group, until it commits. Number
+-- 0 guards a change of the set of groups.
 
 create or replace function kinfolk.lock_groups(p_groups integer[]) returns void
 language plpgsql volatile

@@ -1,4 +1,4 @@
--- Opens what waits behind the keys of a group, of one command or of all. Locks the tasks in the order of their numbers.
+-- Opens the tasks behind the keys of a group, of one command or of all. Locks the tasks by number.
 create or replace function kinfolk.open_blocked(p_group integer, p_command integer) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- Has what was spent of the keys of a group, or of one of them, under another rate count no longer than the whole burst of
--- the one that there is now. The caller has the admission lock.
+-- Limits the spent time of the keys of a group, or of one key, to the whole burst of the present rate. The caller has the
+-- admission lock.
 create or replace function kinfolk.rein_in(p_group integer, p_now timestamptz, p_key text default null) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- Removes a group from all commands that declare it, with all that belongs to it. Answers whether there was one.
+-- Removes a group from all commands that declare it, with everything that belongs to it. Answers whether there was one.
 create or replace function kinfolk.remove_group(p_command text, p_name text) returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,6 @@
--- Sets what a group, or one key of it, allows from now on; where all is null, what is declared counts again. Answers whether
--- there is such a group. Whoever asked to slow down there is heard no longer. What waits behind a key that may have room now is made ready; nothing that runs is interrupted.
+-- Sets the limits of a group, or of one key, from now on. Where all values are null, the declaration counts again. Lifts a
+-- slow-down. Makes the keys ready that may have room and have waiters. Interrupts no running task. Answers whether there is
+-- such a group.
 --
 -- Takes the group's admission lock before any row, so no claim is under way in it.
 

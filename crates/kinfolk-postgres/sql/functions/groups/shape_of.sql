@@ -1,4 +1,4 @@
--- Of declared groups, what decides over who holds slots: which there are, whether they are shared, and whether they hold them.
+-- The part of declared groups that decides which tasks hold slots: their names, and whether each is shared and has `hold`.
 create or replace function kinfolk.shape_of(p_groups jsonb) returns jsonb
 language sql immutable
 as $$

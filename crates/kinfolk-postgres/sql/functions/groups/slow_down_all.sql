@@ -1,5 +1,5 @@
--- Writes that. A group that is gone meanwhile has nothing to slow down. Locks the groups, in their order: the settle of the attempt
--- comes after this, and nothing else.
+-- Writes the slow-downs of an attempt. Skips a group that is gone. Locks the groups in their order: only the settle of the
+-- attempt comes after this.
 create or replace function kinfolk.slow_down_all(p_task bigint, p_token uuid, p_moments jsonb) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- The same for a span from now.
+-- `slow_down` for a span from now.
 create or replace function kinfolk.slow_down_for(group_name text, span interval) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- What an attempt has noted down, the latest moment of each group: {"provider": "2030-01-01T00:00:00+00:00"}.
+-- The slow-downs that an attempt has asked for, the latest moment of each group: {"provider": "2030-01-01T00:00:00+00:00"}.
 create or replace function kinfolk.slow_downs(p_task bigint, p_token uuid) returns jsonb
 language sql stable
 set search_path = pg_catalog, pg_temp

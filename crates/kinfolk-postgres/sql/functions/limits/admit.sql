@@ -1,8 +1,8 @@
--- Lets families in again that were repaired and whose root waits in the lane `top`, as many as there is room for, in the
--- order of the claim: the root goes to the lane `root`, and what waits behind the gate `limit` is opened, on whatever
--- queue. Reads `task_revived` and `task_limited`.
+-- Admits repaired families whose root waits in the lane `top`, as many as there is room for, in the order of the claim. The
+-- root goes to the lane `root`, and the tasks of the family behind the gate `limit` are opened, on every queue. Reads
+-- `task_revived` and `task_limited`.
 --
--- Locks the roots, and their families whole, never waiting: where someone is at work in a family, it is left for later.
+-- Locks the roots, and their families exclusively, never waiting: a family in which another call works is left for later.
 create or replace function kinfolk.admit(
     p_queue integer, p_room integer, p_now timestamptz, out admitted integer, out left_out boolean
 )

@@ -1,4 +1,4 @@
--- Lets in all families of a queue that wait for it. Takes these families whole, then their tasks.
+-- Admits all families of a queue that wait for it. Locks these families exclusively, then their tasks.
 create or replace function kinfolk.admit_all(p_queue integer) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

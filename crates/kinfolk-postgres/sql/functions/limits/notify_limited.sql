@@ -1,4 +1,4 @@
--- Wakes the workers of those of these queues that have a limit: room may have become free there.
+-- Wakes the workers of the queues, among these, that have a limit: there may be room now.
 create or replace function kinfolk.notify_limited(p_queues integer[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- Opens what waits behind the gate `limit` in families that have been let in, on whatever queue. Passes over rows that someone else
--- holds: only whoever cancels them does. Reads `task_limited`.
+-- Opens the tasks behind the gate `limit` in admitted families, on every queue. Skips rows that another call has locked: only
+-- a cancel locks them. Reads `task_limited`.
 create or replace function kinfolk.open_limited(p_roots bigint[], p_now timestamptz) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

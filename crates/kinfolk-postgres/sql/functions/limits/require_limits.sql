@@ -1,4 +1,4 @@
--- Refuses limits that no store would keep. Null is fine: it means none.
+-- Refuses limits that no store would keep. Null is fine: it means no limit.
 create or replace function kinfolk.require_limits(p_family_limit integer, p_child_limit integer, p_depth_limit integer)
 returns void
 language plpgsql

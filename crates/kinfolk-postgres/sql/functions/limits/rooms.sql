@@ -1,9 +1,9 @@
--- The lanes of a queue that a claim may take from, and how many of each: all it likes, unless the queue has limits. Where
--- families have a limit and there is room, families that wait to be let in again after a repair go first.
--- `left_out`: someone else had in hand what was needed, and it is worth looking again.
+-- The lanes of a queue that a claim may take from, and how many tasks of each: as many as it likes, unless the queue has
+-- limits. Where families have a limit and there is room, repaired families that wait for admission go first. `left_out`:
+-- another call had locked a needed row, and a second look is worth it.
 --
--- The caller holds the queue's admission lock if it has limits: what is counted here stays so until it commits. Counts by
--- `task_at_work` and `task_child_slot`, and no further than the limit.
+-- The caller holds the queue's admission lock if it has limits, so the counts stay true until it commits. Counts by
+-- `task_at_work` and `task_child_slot`, no further than the limit.
 
 create or replace function kinfolk.rooms(
     p_queue integer, p_family_limit integer, p_child_limit integer, p_limit integer, p_now timestamptz,

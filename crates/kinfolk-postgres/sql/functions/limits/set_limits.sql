@@ -1,6 +1,7 @@
--- Sets limits of a queue, and leaves all else as it is. Null leaves a limit as it is, too; -1 takes it away (of `depth_limit`: as
--- deep as families may grow at all). A queue that is not there is refused. Takes the queue's advisory
--- lock whole, then what `set_queue` takes.
+-- Sets limits of a queue, and leaves everything else as it is. Null leaves a limit as it is; -1 removes it (for
+-- `depth_limit`: the deepest that families may grow at all). Refuses a missing queue.
+--
+-- Locks the queue's advisory lock exclusively, then takes the locks of `set_queue`.
 
 create or replace function kinfolk.set_limits(
     queue text,

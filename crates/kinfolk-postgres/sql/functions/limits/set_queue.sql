@@ -1,9 +1,9 @@
--- Makes a queue, or changes its policy: how long it keeps what is finished, by final state, in microseconds (null keeps it
--- for good), its limits (null is none), and the group by whose keys its tasks take turns (null: none).
+-- Makes a queue, or changes its policy: how long it keeps ended families, by final state, in microseconds (null: forever),
+-- its limits (null: none), and its fair key (null: none).
 --
--- A change of limits takes the queue's advisory lock whole, as a pause does: no claim is under way while what runs is
--- sorted into lanes and slots. Then it takes the families that are to be let in, whole; then tasks, never waiting for one
--- that someone else has in hand; then the queue. Errors: KF007 when tasks are in other hands time and again.
+-- A change of limits takes the queue's advisory lock exclusively, as a pause does: no claim is under way while running tasks
+-- are sorted into lanes. Then it locks the families to admit, exclusively; then tasks, never waiting for one that another
+-- call has locked; then the queue. Errors: KF007 when other calls keep tasks locked again and again.
 
 create or replace function kinfolk.set_queue(
     p_name text, p_keep_completed_us bigint, p_keep_failed_us bigint, p_keep_cancelled_us bigint,

@@ -1,4 +1,5 @@
--- Sorts the tasks of a queue that gets limits: roots that have begun go to the lane `root`, children that run get a slot.
+-- Sorts the tasks of a queue that gets limits: roots that have started go to the lane `root`, running children get a child
+-- slot.
 create or replace function kinfolk.sort_lanes(p_queue integer, p_families boolean, p_children boolean) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

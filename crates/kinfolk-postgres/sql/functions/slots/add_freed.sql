@@ -1,4 +1,4 @@
--- Appends hints that tasks have given back their slots of these keys, for the next one with the admission lock.
+-- Appends hints: these tasks gave back their slots of these keys. The next call with the admission lock takes them.
 create or replace function kinfolk.add_freed(p_groups integer[], p_keys text[], p_tasks bigint[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

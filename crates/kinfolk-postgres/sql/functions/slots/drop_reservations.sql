@@ -1,4 +1,4 @@
--- Keeps no more room for tasks that will not start: what was kept for them is freed by a hint.
+-- Removes the reservations of tasks that will not start. A hint frees the reserved room.
 create or replace function kinfolk.drop_reservations(p_tasks bigint[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- Gives back the slots that a claim has taken for tasks that it does not start after all: they were duplicates of others.
--- What they held before stays.
+-- Gives back the slots that a claim has taken for tasks that it does not start after all, because they were duplicates of
+-- others. Slots that such a task held before stay.
 create or replace function kinfolk.drop_slots(p_tasks bigint[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- The same for a caller that knows the tasks' commands and keys, and whether each is over (where that is null, all are).
+-- `release_slots` for a caller that knows the commands and keys of the tasks, and whether each is terminal (null: all are).
 create or replace function kinfolk.free_slots(
     p_tasks bigint[], p_commands integer[], p_keys jsonb[], p_over boolean[]
 ) returns void

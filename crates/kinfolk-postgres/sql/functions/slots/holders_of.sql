@@ -1,4 +1,4 @@
--- Who holds a slot of a key, as of now and without a lock.
+-- The tasks that hold a slot of a key, as of now and without a lock.
 create or replace function kinfolk.holders_of(p_group integer, p_key text) returns table (task_id bigint)
 language sql stable
 as $$

@@ -1,4 +1,4 @@
--- Whether a task holds a slot of a key. Reads the one page on which it would stand, however many hold the key.
+-- Whether a task holds a slot of a key. Reads the one page of the task, however many tasks hold the key.
 create or replace function kinfolk.holds_key(p_task bigint, p_group integer, p_key text) returns boolean
 language sql stable
 as $$

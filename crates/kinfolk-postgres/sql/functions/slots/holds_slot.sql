@@ -1,4 +1,4 @@
--- Whether a task, or one above it, holds a slot of a key for as long as it is not terminal.
+-- Whether a task, or one of its ancestors, holds a slot of a key until it is terminal.
 create or replace function kinfolk.holds_slot(p_task bigint, p_group integer, p_key text) returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

@@ -1,7 +1,7 @@
--- Frees the slots of tasks, which the caller has locked and moved, except for those that a task keeps until it is
--- terminal (`hold`). Leaves hints: the next claim that has the admission lock of a group takes them, and looks who waits
--- behind those keys. Wakes the queues on which someone waits now. Only for tasks with `holds_slots`: of a group that a task holds
--- no slot of, a hint says nothing.
+-- Frees the slots of tasks that the caller has locked and moved, except in groups with `hold`, where a task keeps its slot
+-- until it is terminal. A settle never takes a group's admission lock. This function appends the freed (task, key) pairs to
+-- `freed`. The next claim that holds the lock removes those holders and looks at their keys again. Wakes the queues on which
+-- a task waits for one of these keys. Only for tasks with `holds_slots`; for any other task a hint would mean nothing.
 --
 -- Locks nothing. Reads `task_blocked`.
 

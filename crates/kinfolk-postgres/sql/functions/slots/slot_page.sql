@@ -1,9 +1,9 @@
--- The pages of `slot_holder`: who holds slots of which keys. Only who has a group's admission lock reads them to decide, and
--- writes them. Whoever else frees slots leaves a hint in `freed`, which the next one with the lock takes. So a holder is
--- who stands on a page and in no hint.
+-- The page of `slot_holder` on which a task holds a slot of a key. The numbers from 0 below `spread`, in place of a task's
+-- number, give all pages of the key.
 --
--- The page on which a task stands as a holder of a key; with the numbers from 0 below `spread` instead of a task's, those on which
--- all holders of the key stand.
+-- A page says which tasks hold slots of which keys. Only a call with the group's admission lock reads pages to decide, and
+-- writes them. Any other call that frees a slot appends a hint to `freed`, and the next call with the lock takes it. So the
+-- holders of a key are the tasks on its pages that no hint names.
 create or replace function kinfolk.slot_page(
     p_key text, p_task bigint, p_first integer, p_pages integer, p_spread integer
 ) returns integer

@@ -1,4 +1,4 @@
--- How often a page of slots is written before it gets another number.
+-- How many writes a page of slots gets before it gets another number.
 create or replace function kinfolk.slot_writes_max() returns integer
 language sql immutable
 as $$ select 128 $$;

@@ -1,7 +1,8 @@
--- Gives a group as many pages as suit its holders, about 64 for each, and spreads those of one key over some of them where it has
--- more: the first such key fills a page, so until then only pages that are full are read for it. Where that changes nothing, but a
--- page was written often, all get new numbers: old versions that can't be removed yet stay behind under the old ones. The caller
--- has the admission lock.
+-- Gives a group one page for about 64 holders, and spreads the holders of one key over several pages where it has more than a
+-- page of them. If the number of pages fits, but a page was written often, all pages get new numbers: old versions that can't
+-- be removed yet stay behind under the old numbers.
+--
+-- The caller has the admission lock.
 create or replace function kinfolk.spread_slots(p_group integer) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

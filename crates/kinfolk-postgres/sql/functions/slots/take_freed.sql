@@ -1,4 +1,6 @@
--- Takes the hints of groups: those who are named there hold their slots no more. Answers the keys, if they are asked for. The caller has the admission locks. Reads `freed` and `slot_holder` by their keys.
+-- Takes the hints of groups: removes the named holders from the pages. Returns the freed keys, if the caller asks for them.
+--
+-- The caller has the admission locks. Reads `freed` and `slot_holder` by their keys.
 create or replace function kinfolk.take_freed(
     p_groups integer[], p_with_keys boolean, out groups integer[], out keys text[]
 )

@@ -1,7 +1,8 @@
--- Writes tasks down as holders of slots, unless some of their keys would have more than there are slots for, and
--- `p_if_room` says so: answers these, by the number that `key_number` gives to a key. The
--- caller has the admission locks, and has taken the hints of these groups since it locked the tasks: an old hint would take them
--- off again.
+-- Adds tasks as holders of slots. With `p_if_room`, if a key would have more holders than slots, adds none and returns those
+-- keys, by `key_number`.
+--
+-- The caller has the admission locks, and has taken the hints of these groups since it locked the tasks: an old hint would
+-- remove the new holders again.
 create or replace function kinfolk.take_slots(
     p_groups integer[], p_keys text[], p_tasks bigint[], p_if_room boolean, out overfull bigint[]
 )

@@ -1,4 +1,4 @@
--- The value that has the first turn of a priority. `is_late`: all that come behind `p_turn` have nobody.
+-- The value with the first turn of a priority. `is_late`: no value behind `p_turn` has a task.
 create or replace function kinfolk.first_value(
     p_queue integer, p_lines kinfolk.line[], p_passed bigint[], p_turn text, p_priority integer
 ) returns table (value text, is_late boolean)

@@ -1,5 +1,7 @@
--- Whether a claim of this worker may take a suspect in its turn: one of these commands waits for it, the claim has none among
--- what it has taken already, and the worker runs none. Reads `task_turn`; locks the worker's row, never waiting.
+-- Whether a claim of this worker may take a suspect in its turn: one of these commands has a waiting suspect, the claim has
+-- taken none, and the worker runs none.
+--
+-- Reads `task_turn`; locks the worker's row, never waiting.
 create or replace function kinfolk.may_take_suspect(
     p_worker uuid, p_queue integer, p_commands integer[], p_lanes kinfolk.lane[], p_taken bigint[]
 ) returns boolean

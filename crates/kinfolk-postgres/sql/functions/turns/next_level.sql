@@ -1,4 +1,4 @@
--- The next priority behind this one in which someone waits for a turn.
+-- The next priority behind this one in which a task waits for its turn.
 create or replace function kinfolk.next_level(
     p_queue integer, p_lines kinfolk.line[], p_passed bigint[], p_behind bigint
 ) returns table (priority integer)

@@ -1,6 +1,7 @@
--- The next tasks of one priority in the order of turns, locked; without those that a claim has taken or passed over, no more of
--- a lane than it has room for (null: for all), and one suspect at most. Only as many values are looked at as tasks are asked
--- for. What stands behind the last row read of a line is not known: they end there. `passed`: those that are in other hands. Reads `task_turn`.
+-- Locks and returns the next tasks of one priority in the order of turns. Leaves out tasks that the claim has taken or
+-- skipped, takes at most the room of each lane (null: all) and at most one suspect. Looks at no more values than tasks are
+-- asked for. Rows behind the last row read of a line are unknown, so the tasks end there. `passed`: tasks that other calls
+-- have locked. Reads `task_turn`.
 create or replace function kinfolk.next_turns(
     p_queue integer, p_lines kinfolk.line[], p_size integer, p_top_room integer, p_child_room integer,
     p_passed bigint[], p_turn text,

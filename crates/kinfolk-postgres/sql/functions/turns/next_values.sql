@@ -1,5 +1,5 @@
--- The next values in the order of turns, as many as asked for: of each priority those behind `p_turn`, then the others. None
--- that has but tasks that were passed over. Steps from one to the next in `task_turn`.
+-- The next values in the order of turns, as many as asked for: in each priority the values behind `p_turn`, then the others.
+-- Leaves out values whose tasks were all skipped. Steps from one value to the next in `task_turn`.
 create or replace function kinfolk.next_values(
     p_queue integer, p_lines kinfolk.line[], p_many integer, p_passed bigint[], p_turn text
 ) returns table (priority integer, value text)

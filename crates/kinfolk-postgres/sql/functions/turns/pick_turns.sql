@@ -1,14 +1,14 @@
--- Turns: on a queue with a fair key the values of that key come one after another inside a priority, so that one with
--- many tasks does not hold up the next with a few.
+-- Locks the tasks of a claim on a queue with a fair key, and takes their slots. Inside a priority the values of the fair key
+-- take turns, so a value with many tasks does not hold up a value with few.
 --
--- The open tasks of such a queue are lined up behind their values: their gate is `limit`, and `blocked_group` is the
--- queue's number below zero, `blocked_key` the value. So each line is a range of `task_turn`, however a task came to
--- be open. They are shown as open. Claims on such a queue go one after another, by the queue's admission lock.
+-- The open tasks of such a queue are moved behind their values: their gate is `limit`, `blocked_group` is the negative queue
+-- number, `blocked_key` the value. Each line is a range of `task_turn`. These tasks are shown as open. Claims on such a queue
+-- run one after another, by the queue's admission lock.
 --
--- Locks the tasks whose turn it is, and takes their slots, as `pick_with_keys` does for other queues: one of each value,
--- from the one after the queue's last turn on, then the second of each. A task that is blocked behind a full key has had its
--- turn. A lane without room is not looked at, nor are suspects while the worker may take none: they cost their value no turn.
--- `p_taken`: what this claim has already. What is in other hands is passed over. Pages grow as they do in `pick_with_keys`.
+-- Takes one task of each value, beginning after the queue's last turn, then the second of each. A task that is blocked behind
+-- a full key has had its turn. A lane without room is not read. Suspects are not read while the worker may take none, and
+-- cost their value no turn. `p_taken`: tasks that this claim has already. Tasks that other calls have locked are skipped.
+-- Pages grow as in `pick_with_keys`.
 create or replace function kinfolk.pick_turns(
     p_worker uuid, p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[],
     p_taken bigint[], p_now timestamptz,

@@ -1,7 +1,7 @@
--- The first step of a claim on a queue with a fair key (`pick_turns`).
+-- Moves the open tasks of these commands behind the values of their fair key, suspects too. This is the first step of a claim
+-- on a queue with a fair key (`pick_turns`). Answers whether there may be more of them.
 --
--- Lines up the open tasks of these commands, suspects too, and says whether there may be more of them. Reads `task_ready` and
--- `task_suspect`; passes over rows that someone else holds.
+-- Reads `task_ready` and `task_suspect`; skips rows that another call has locked.
 create or replace function kinfolk.sort_in(p_queue integer, p_commands text[], p_fair text) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- The lines of a queue with a fair key: of each value those by command and lane that have someone in them. Steps from one to the
--- next in `task_blocked`, however many stand in each, and no further than it is asked.
+-- The lines of a queue with a fair key that have tasks, by value, command and lane. Steps from one line to the next in
+-- `task_blocked`, however many tasks wait in each, and no further than the caller reads.
 create or replace function kinfolk.turn_lines(p_queue integer)
 returns table (value text, command_id integer, lane kinfolk.lane)
 language sql stable

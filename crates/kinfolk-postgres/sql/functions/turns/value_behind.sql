@@ -1,4 +1,4 @@
--- The next value of a priority behind this one, or the first of all: null.
+-- The next value of a priority behind this one; the first value if this one is null.
 create or replace function kinfolk.value_behind(
     p_queue integer, p_lines kinfolk.line[], p_passed bigint[], p_priority integer, p_value text
 ) returns table (value text)
