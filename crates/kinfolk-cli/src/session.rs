@@ -52,7 +52,7 @@ impl Session {
     }
 }
 
-/// The name of whoever runs this program, as the environment has it.
+/// The name of the user of this program, from the environment.
 pub(crate) fn login_name() -> Option<String> {
     ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
 }

@@ -59,12 +59,12 @@ impl World {
         self.store.keys(&KeyFilter { limit: 1_000, ..KeyFilter::default() }).await.unwrap()
     }
 
-    /// Who holds slots of a key in a group of `mail`.
+    /// The holders of slots of a key in a group of `mail`.
     pub async fn holders(&self, name: &str, key: &str) -> Vec<TaskId> {
         self.holders_in(&of_mail(name), key).await
     }
 
-    /// Who holds slots of a key.
+    /// The holders of slots of a key.
     pub async fn holders_in(&self, group: &GroupRef, key: &str) -> Vec<TaskId> {
         let mut keys = self.keys().await.into_iter();
         keys.find(|view| view.group == *group && view.key == key).map(|view| view.holders).unwrap_or_default()

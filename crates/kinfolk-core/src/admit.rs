@@ -1,4 +1,4 @@
-//! Who may start: the decision over groups, rates and what is kept for those who waited long.
+//! Admission: the decision over groups, rates and reservations, which candidates start.
 //!
 //! Candidates are looked at one by one, in the order of the claim. One whose keys all have room takes a slot, and a start
 //! where there is a rate, of each; any other takes nothing and waits behind the first of its keys that has no room. The

@@ -8,7 +8,7 @@ use crate::time::Timestamp;
 /// Something that was asked for and done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Audit {
-    /// Who asked: the name of a token, or of a user.
+    /// The caller: the name of a token, or of a user.
     pub who: String,
     /// What was done, in a word: `cancel`, `retry`, `pause`.
     pub what: String,

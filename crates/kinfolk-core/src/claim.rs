@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 /// One claim call: up to `limit` tasks of one queue, for commands this worker handles.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// Who claims.
+    /// The claiming worker.
     pub worker: WorkerId,
     /// Fresh and random for each call; fences every write to what it takes.
     pub token: Token,

@@ -24,7 +24,7 @@ pub struct Explanation {
     pub state: State,
     /// When this was so, by the store's clock.
     pub now: Timestamp,
-    /// Who runs it, if it is running.
+    /// The worker that runs it, if it is running.
     pub worker: Option<WorkerId>,
     /// All that holds it, each enough by itself; in the order of the variants of [`Reason`]. Empty for a task that is
     /// running or has ended, and never empty for another.
@@ -74,7 +74,7 @@ pub enum Reason {
         queue: QueueName,
         /// Since then.
         since: Timestamp,
-        /// Who did it.
+        /// The operator that paused it.
         by: Option<String>,
     },
     /// Its queue has as many families at work as it may.

@@ -1,6 +1,6 @@
 //! A store in front of another one: it hands every call on, and has a say in each.
 //!
-//! The verbs are listed here once, for whoever wraps a store: a test that loses answers, a line that can be cut. It decides
+//! The verbs are listed here once, for every wrapper of a store: a test that loses answers, a line that can be cut. It decides
 //! nothing; what becomes of a call is up to the wrapper.
 
 #[doc(hidden)]

@@ -2,7 +2,7 @@
 //!
 //! A command declares groups, each with a limit for every key of it: `{tenant: 20, message: 1}`. A task may give a key for
 //! each; where it gives none, that group does not concern it. It starts when all its keys have room, and takes a **slot** of
-//! each of them or of none. Who takes what is decided in [`crate::admit`].
+//! each of them or of none. [`crate::admit`] decides which tasks take slots.
 //!
 //! A group belongs to the command that declares it, unless it is declared as shared: all commands that declare a shared
 //! group of one name count in it together. The name `total` is the command's own total: every task of it takes a slot there,

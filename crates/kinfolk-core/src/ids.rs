@@ -1,4 +1,4 @@
-//! Who is who: tasks, workers, and the token that fences every write of a claim.
+//! Identities: tasks, workers, and the token that fences every write of a claim.
 
 use std::fmt;
 use std::str::FromStr;

@@ -17,7 +17,7 @@ pub struct Queue {
     pub name: QueueName,
     /// Since when it is paused, if it is: claims take nothing from it, what runs goes on.
     pub paused_at: Option<Timestamp>,
-    /// Who paused it.
+    /// The operator that paused it.
     pub paused_by: Option<String>,
     /// How it treats its tasks.
     #[serde(flatten)]

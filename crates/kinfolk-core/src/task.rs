@@ -59,7 +59,7 @@ pub struct Task {
     pub finished_at: Option<Timestamp>,
     /// Since when its end is asked for.
     pub cancel_requested_at: Option<Timestamp>,
-    /// Who has it, while it runs.
+    /// Its worker, while it runs.
     pub worker: Option<WorkerId>,
     /// It was on a worker that was lost, and runs apart from other such tasks until it ends an attempt.
     pub suspect: bool,
@@ -102,7 +102,7 @@ impl Task {
     }
 }
 
-/// One run of a task, from its claim to its end. All of them are the course of the task, for whoever shows it.
+/// One run of a task, from its claim to its end. All of them are the course of the task, as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// The task.
@@ -115,7 +115,7 @@ pub struct Run {
     pub started_at: Timestamp,
     /// When it ended, if it has.
     pub ended_at: Option<Timestamp>,
-    /// Who ran it.
+    /// The worker that ran it.
     pub worker: WorkerId,
     /// How it ended, if it has.
     pub ending: Option<Ending>,
@@ -148,7 +148,7 @@ pub struct Attempt {
     pub started_at: Timestamp,
     /// When it ended.
     pub ended_at: Timestamp,
-    /// Who ran it.
+    /// The worker that ran it.
     pub worker: WorkerId,
     /// How it ended.
     pub ending: Ending,

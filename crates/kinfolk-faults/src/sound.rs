@@ -25,7 +25,7 @@ pub async fn all_tasks(store: &dyn Store) -> Result<BTreeMap<TaskId, Task>> {
     }
 }
 
-/// Waits until no task is left that is running, or pending and due. (Whoever waits does so for one of them.)
+/// Waits until no task is left that is running, or pending and due. (A waiting task waits for one of them.)
 pub async fn wait_drained(store: &dyn Store, limit: Duration) -> Result<()> {
     let deadline = Instant::now() + limit;
     loop {

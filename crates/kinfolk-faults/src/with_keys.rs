@@ -26,7 +26,7 @@ pub struct Stay {
     pub until: Timestamp,
 }
 
-/// Who was in which room.
+/// The tasks in each room.
 pub type Stays = BTreeMap<Room, Vec<Stay>>;
 
 /// All is sound, all slots are given back, and no limit was ever passed: not by the times in the store, and not under the eyes
@@ -72,7 +72,7 @@ pub fn judge_seen(seen: &[Passed], late: &BTreeSet<u32>) -> Result<()> {
     Ok(())
 }
 
-/// Who was in which room, by the times in the store.
+/// The tasks in each room, by the times in the store.
 async fn stays(store: &dyn Store) -> Result<Stays> {
     let mut stays = Stays::new();
     for task in all_tasks(store).await?.values().filter(|task| WITH_KEYS.contains(&task.command.as_str())) {

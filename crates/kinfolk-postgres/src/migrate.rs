@@ -21,7 +21,7 @@ const LOCK: &str = "select pg_try_advisory_xact_lock(1263160902, 0)";
 const WAIT_LOCK: &str = "do $$ begin perform pg_catalog.pg_advisory_xact_lock(1263160902, 0); end $$";
 /// How long a migration waits for a lock that a running worker holds.
 const PATIENCE: &str = "set local lock_timeout = '5s'";
-/// Who owns a schema of our name, if it is not us. The catalogue is open to everybody.
+/// The owner of a schema of our name, if it is not ours. Every role may read the catalogue.
 const FOREIGN: &str = "select current_database()::text, n.nspowner::regrole::text from pg_catalog.pg_namespace n \
      where n.nspname = 'kinfolk' and n.nspowner::regrole::text <> 'kinfolk_owner'";
 /// What a migration that waited for longer is told.
@@ -104,7 +104,7 @@ async fn found<C: GenericClient>(client: &C) -> Answer<Found> {
     Ok(Found { version, lacks_code })
 }
 
-/// Refuses a schema of our name that someone else has made. Whoever owns a schema may put functions of his own into it, which
+/// Refuses a schema of our name that another role has made. The owner of a schema may put functions into it, which
 /// would run with our rights.
 pub(crate) async fn refuse_foreign<C: GenericClient>(client: &C) -> Answer<()> {
     let rows = client.query_typed(FOREIGN, &[]).await.map_err(|fault| store_error(&fault))?;

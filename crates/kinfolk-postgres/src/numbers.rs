@@ -47,7 +47,7 @@ pub(crate) enum Source {
 }
 
 impl Numbers {
-    /// With a counter that whoever makes connections counts up.
+    /// With a counter that each new connection counts up.
     pub(crate) fn new(made: Made) -> Self {
         Self { made, kept: Mutex::default() }
     }

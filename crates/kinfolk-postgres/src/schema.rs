@@ -164,6 +164,6 @@ pub(crate) const DROP_CODE: &str = include_str!("../sql/drop_code.sql");
 /// What is missing in a schema of this version.
 pub(crate) const LACKING: &str = include_str!("../sql/lacking.sql");
 
-/// Who may do what.
+/// The rights of roles.
 pub(crate) const ROLES: &str = include_str!("../sql/roles.sql");
 pub(crate) const GRANTS: &str = include_str!("../sql/grants.sql");

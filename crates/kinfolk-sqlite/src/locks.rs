@@ -1,7 +1,7 @@
 //! A lock file for each worker, so that the death of its process is known at once.
 //!
 //! The file is locked as long as its worker lives in this process; the operating system lets go of it when the process
-//! ends, however it ends. Whoever can lock the file of another worker knows that this worker is dead. The lock belongs
+//! ends, however it ends. A process that can lock the file of another worker knows that this worker is dead. The lock belongs
 //! to the open file, so two stores in one process see each other's as held. A stopped process keeps its lock: its
 //! lease decides. A missing file says nothing, and then too the lease decides.
 

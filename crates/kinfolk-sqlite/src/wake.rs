@@ -96,7 +96,7 @@ impl Listener {
 pub(crate) struct Wakes {
     number: u64,
     listener: Arc<Listener>,
-    /// Who listens keeps the store open.
+    /// A listener keeps the store open.
     store: SqliteStore,
 }
 

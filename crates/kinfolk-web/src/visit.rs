@@ -14,7 +14,7 @@ use crate::view::View;
 /// One request, as handlers take it.
 pub(crate) struct Visit {
     pub(crate) app: Shared,
-    /// Who asks.
+    /// The caller.
     pub(crate) caller: Caller,
     /// Where the application is mounted.
     pub(crate) links: Links,
@@ -26,7 +26,7 @@ impl Visit {
         View::new(&self.app, &self.caller)
     }
 
-    /// Who asks, in words, for the foot of a page.
+    /// The caller in words, for the foot of a page.
     pub(crate) fn caller_words(&self) -> String {
         let role = self.caller.role.map_or("nobody", Role::as_str);
         let role = if self.app.config.read_only { "only looking" } else { role };

@@ -12,7 +12,7 @@ use kinfolk_core::InputError;
 use crate::ctx::Ctx;
 use crate::task_error::TaskError;
 
-/// An argument of a handler. [`Ctx`] and [`State`] are arguments, and so is a type of yours that says how it is had:
+/// An argument of a handler. [`Ctx`] and [`State`] are arguments, and so is a type of yours that implements [`FromAttempt`]:
 ///
 /// ```
 /// use kinfolk::extract::{FromAttempt, Given, State};

@@ -1,4 +1,4 @@
-//! Everything the library reports goes through here: an [`Event`] becomes a log line, a metric, and a call to whoever
+//! Everything the library reports goes through here: an [`Event`] becomes a log line, a metric, and a call to every function that
 //! listens. `docs/events.md` lists them all.
 //!
 //! Metrics go through the `metrics` facade; install a recorder before the worker is started. Nothing here fails: a

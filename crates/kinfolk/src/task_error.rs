@@ -47,7 +47,7 @@ struct Told {
     cause: Option<Cause>,
 }
 
-/// What an error says, found by whoever looks through the causes of another one.
+/// The retry decision of an error, found among the causes of another one.
 #[derive(Debug)]
 struct Said {
     failure: Failure,

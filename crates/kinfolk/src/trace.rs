@@ -15,7 +15,7 @@ pub enum TraceAs {
     /// Its child: one trace from the request to the last sub-task.
     #[default]
     Child,
-    /// The root of a trace of its own, with a link: for tasks that run long after whoever enqueued them.
+    /// The root of a trace of its own, with a link: for tasks that run long after their enqueue.
     Link,
 }
 

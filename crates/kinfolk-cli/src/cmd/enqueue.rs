@@ -113,7 +113,7 @@ impl Args {
     }
 }
 
-/// The trace context of whoever called us, as tracing tools hand it to the programs they start.
+/// The trace context of the calling program, as tracing tools give it to the programs they start.
 fn trace() -> Option<String> {
     std::env::var("TRACEPARENT").ok().filter(|trace| !trace.is_empty() && trace.len() <= TRACE_BYTES_MAX)
 }

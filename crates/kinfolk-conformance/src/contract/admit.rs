@@ -23,7 +23,7 @@ const KEYS: [&str; 3] = ["1", "2", "3"];
 
 type Key = (usize, usize);
 
-/// Who holds what, as it must be.
+/// The holders of slots, as they must be.
 struct Held {
     limits: HashMap<Key, u64>,
     running: Vec<(ClaimedTask, Vec<Key>)>,

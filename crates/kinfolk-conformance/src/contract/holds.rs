@@ -189,7 +189,7 @@ pub async fn who_ran_on_a_held_slot_takes_its_own_when_the_holder_leaves(w: &Wor
     w.start(next).await;
 }
 
-/// Who holds a slot for its family goes over with it when the group becomes shared.
+/// A task that holds a slot for its family keeps one when the group becomes shared.
 pub async fn a_held_slot_goes_over_to_a_group_that_becomes_shared(w: &World) {
     w.groups([("tenant", GroupSpec::limit(1).hold())]).await;
     let first = w.under(&ACME).await;

@@ -162,7 +162,7 @@ pub async fn a_heartbeat_at_the_last_moment_is_no_gap(w: &World) {
     assert_eq!(w.store.recover(judge).await.unwrap().returned, 1);
 }
 
-/// Workers that renew keep their tasks, whoever else is lost.
+/// Workers that renew keep their tasks, whichever other worker is lost.
 pub async fn the_living_keep_their_tasks(w: &World) {
     w.enqueue_many("mail", 2).await;
     let (alive, lost) = (w.worker().await, w.worker().await);

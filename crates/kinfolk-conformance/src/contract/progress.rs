@@ -46,7 +46,7 @@ pub async fn counts_follow_every_end(w: &World) {
     assert_eq!((w.tally(root).await.open(), w.tally(root).await.ended()), (1, 3));
 }
 
-/// The progress of a family is that of all descendants, by generation, whoever of it is asked, in every process.
+/// The progress of a family is that of all descendants, by generation, whichever member is asked, in every process.
 pub async fn progress_is_by_generation_whoever_is_asked(w: &World) {
     let (root, kids) = w.parent_of(3).await;
     w.work(kids[0], failed(Retry::Never)).await;

@@ -1,4 +1,4 @@
-//! Settling: how an attempt ended, written down once, by whoever holds the token.
+//! Settling: how an attempt ended, written down once, by the holder of the token.
 
 use kinfolk_core::task::Ending;
 use kinfolk_core::{Failure, FailureKind, Gate, Outcome, Retry, Settle, Settled, State, TaskId, Token};

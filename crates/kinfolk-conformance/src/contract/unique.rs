@@ -218,7 +218,7 @@ pub async fn cancelling_a_pending_task_gives_up_its_key(w: &World) {
     assert_eq!(w.put(unique_task(window(), "{}")).await, Enqueued::Existing(id));
 }
 
-/// A manual retry does not take a key back from whoever holds it now.
+/// A manual retry does not take a key back from its present holder.
 pub async fn a_manual_retry_does_not_regain_the_key(w: &World) {
     for unique in [key(), active()] {
         let first = w.create(unique_task(unique.clone(), "{}")).await;

@@ -27,7 +27,7 @@ pub(super) struct GroupRow {
     /// What is set for all keys, and for single ones.
     pub(super) set: Setting,
     pub(super) keys: BTreeMap<String, Setting>,
-    /// Who holds a slot of which key.
+    /// The holders of slots, by key.
     pub(super) held: BTreeMap<String, BTreeSet<TaskId>>,
     pub(super) spent: BTreeMap<String, Spent>,
     /// The task that room is kept for, and on which key.
@@ -113,7 +113,7 @@ impl Engine {
         }
     }
 
-    /// Who of a command's tasks holds slots for its family in the group that another one of that name takes the place of.
+    /// The tasks of a command that hold slots for their families in a group that another one of that name replaces.
     fn carried(&self, command: &CommandName, group: &GroupRef, hold: bool) -> Vec<(String, TaskId)> {
         let before = self.declared.get(command).and_then(|declared| declared.get(&group.name));
         let before = before.filter(|before| hold && *before != group).map(|before| &self.groups[before]);

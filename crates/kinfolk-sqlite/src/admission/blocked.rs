@@ -153,7 +153,7 @@ pub(crate) fn next_key(conn: &Connection, group_id: i64, behind: &str) -> Result
 }
 
 /// A pending task leaves the line: it waits behind no key any more, nothing is kept for it, and if it ends it holds no slots.
-/// Whoever calls this gives it another gate, or ends it.
+/// The caller gives it another gate, or ends it.
 pub(crate) fn leave(session: &mut Session<'_>, id: i64, ends: bool) -> Result<()> {
     let line = pending_task(session, id)?;
     if line.blocked.is_none() && !line.holds_slots && line.failed_tries == 0 {

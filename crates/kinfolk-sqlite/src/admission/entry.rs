@@ -1,4 +1,4 @@
-//! Who may start, where commands have groups: each candidate of a claim takes a slot of all its keys, or waits behind the
+//! Admission where commands have groups: each candidate of a claim takes a slot of all its keys, or waits behind the
 //! first that has no room. The decision is `kinfolk_core::admit`.
 //!
 //! A task of a command without groups is never brought here.
@@ -28,7 +28,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) rooms: Rooms<'a>,
     seen: HashSet<i64>,
     blocked: usize,
-    /// Who has waited for long, and for what: room is kept for them once this claim is over.
+    /// The starved tasks and their keys: room is reserved for them once this claim is over.
     patient: Vec<(i64, Vec<Need<usize>>)>,
     /// Slots that this claim has given out: who has them, and of which key.
     fresh: HashSet<(i64, usize)>,

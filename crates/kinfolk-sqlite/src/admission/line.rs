@@ -114,7 +114,7 @@ struct MergedLine<'a> {
     heads: BinaryHeap<Reverse<(Stand, Source)>>,
     /// On a queue whose tasks take turns: what is open.
     turns: Option<Turns<'a>>,
-    /// Who was looked at last in its turn, and whose turn was the last that was taken.
+    /// The last task that was looked at in its turn, and the value of the last turn that was taken.
     turn: Turn,
     last_turn: Option<String>,
 }
@@ -220,7 +220,7 @@ impl<'a> MergedLine<'a> {
         Ok(())
     }
 
-    /// A head that this claim can't take: whoever waits behind a key with room is looked at by the next.
+    /// A head that this claim can't take: the next claim looks at tasks behind a key with room.
     fn pass_over(&self, session: &mut Session<'_>, source: Source) -> Result<()> {
         match source {
             Source::Stretch(_) | Source::Turn => Ok(()),

@@ -49,7 +49,7 @@ fn wait_for(session: &Session<'_>, id: TaskId, root_id: i64, when: When) -> Resu
     Ok(())
 }
 
-/// A family has settled: whoever waits for it may be looked at.
+/// A family has settled: its follow-ups may be looked at.
 pub(crate) fn family_ended(session: &mut Session<'_>, root_id: i64, state: State) -> Result<()> {
     let mut statement = session.sql(include_str!("../../sql/family/follow_up/family_ended.sql"))?;
     if statement.execute((root_id, state.as_str()))? > 0 {

@@ -70,7 +70,7 @@ pub(crate) fn ended(session: &mut Session<'_>, member: &Member, state: State) ->
     join(session, fan_out_id)
 }
 
-/// Ends whoever waits for nothing but a fan-out all of whose children have ended, and so on up to the root.
+/// Ends a task that only waits for a fan-out whose children have all ended, and so on up to the root.
 pub(crate) fn join(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
     let mut fan_out = session.fan_out(fan_out_id)?;
     if !fan_out.waits || fan_out.tally.open() > 0 {
@@ -81,7 +81,7 @@ pub(crate) fn join(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
     join_task(session, fan_out.task_id)
 }
 
-/// Ends a task that has done its own work, unless a child of it is open, and whoever waits for nothing but that.
+/// Ends a task that has done its own work, unless one of its children is open, and the parents that only wait for it.
 pub(crate) fn join_task(session: &mut Session<'_>, id: i64) -> Result<()> {
     let Some(Owner { member: owner, outcome, slots }) = owner(session, id)? else { return Ok(()) };
     let spawned = session.fan_outs.find(session.conn, id)?.map_or(Tally::default(), |fan_out| fan_out.tally);

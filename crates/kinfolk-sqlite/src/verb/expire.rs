@@ -1,4 +1,4 @@
-//! Giving up a fan-out whose deadline has passed: whoever moves it from open, once, wins.
+//! Giving up a fan-out whose deadline has passed: the first call that settles it wins.
 
 use kinfolk_core::durable::{FanOut, Verdict};
 use kinfolk_core::{FanOutId, StoreError, TaskId, Token};

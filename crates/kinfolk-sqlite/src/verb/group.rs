@@ -39,7 +39,7 @@ pub(crate) fn declare(session: &mut Session<'_>, command_id: i64, groups: &Group
     count_running(session)
 }
 
-/// Who of a command's tasks holds slots of a group for its family, and of which keys.
+/// The tasks of a command that hold slots of a group for their families, and the keys.
 fn held_for_families(session: &Session<'_>, command_id: i64, group_id: i64) -> Result<Vec<(i64, String)>> {
     let mut statement = session.sql(include_str!("../../sql/groups/held_for_families.sql"))?;
     let held = statement.query_map((group_id, command_id), |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -120,7 +120,7 @@ pub(crate) fn remove_group(session: &mut Session<'_>, group: &GroupRef) -> Resul
     remove(session, group_id)
 }
 
-/// Changes what a group, or one key of it, allows from now on. Whoever asked to slow down there is heard no longer.
+/// Changes the limits of a group, or of one key, from now on. Lifts a slow-down.
 pub(crate) fn set_group(
     session: &mut Session<'_>,
     group: &GroupRef,

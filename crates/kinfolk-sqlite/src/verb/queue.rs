@@ -40,7 +40,7 @@ fn sort(session: &Session<'_>, queue_id: i64, policy: &Policy) -> Result<()> {
     Ok(())
 }
 
-/// Tasks of a queue have come into other lanes: whoever waits behind a key is looked for there.
+/// Tasks of a queue have come into other lanes: tasks behind keys are looked for there.
 fn find_ready_anew(session: &mut Session<'_>, queue_id: i64) -> Result<()> {
     session.sql(include_str!("../../sql/admission/blocked/remove_ready_of_queue.sql"))?.execute([queue_id])?;
     let groups: Vec<i64> = session.catalogue.groups().all().iter().map(|group| group.id).collect();

@@ -1,4 +1,4 @@
-//! Who asks, and whether they are let in; what every answer says about security.
+//! The caller of a request, and its access; security headers of every answer.
 
 mod headers;
 mod login;
@@ -82,7 +82,7 @@ async fn admit(State(app): State<Shared>, request: Request, next: Next) -> Respo
     next.run(Request::from_parts(parts, body)).await
 }
 
-/// Who sends this request: by a token, by a log-in, or as anyone where that is enough.
+/// The caller of this request: by a token, by a log-in, or anonymous where that is enough.
 fn caller(app: &App, parts: &Parts) -> Result<Caller, Problem> {
     // The application that this is mounted in has found it out already.
     if let Some(caller) = parts.extensions.get::<Caller>() {

@@ -30,7 +30,7 @@ impl Role {
     }
 }
 
-/// Who asks. An application that this is mounted in may leave one with a request, as an extension; then no token is asked for.
+/// The caller. An application that mounts this router may add one to a request, as an extension; then no token is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     /// The name of their token, for the audit log.

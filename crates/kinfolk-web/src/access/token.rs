@@ -68,13 +68,13 @@ impl Tokens {
         self.0.is_empty()
     }
 
-    /// Who shows this token. It is found by its hash, so the time this takes tells nothing of the token.
+    /// The caller with this token. It is found by its hash, so the time tells nothing of the token.
     pub(crate) fn who(&self, secret: &str) -> Option<(Hash, Caller)> {
         let hash = hash(secret);
         self.0.get(&hash).map(|token| (hash, token.caller()))
     }
 
-    /// Who has shown the token of this hash before.
+    /// The caller with the token of this hash.
     pub(crate) fn who_has(&self, hash: &Hash) -> Option<Caller> {
         self.0.get(hash).map(Token::caller)
     }

@@ -1,4 +1,4 @@
-//! Who may do what, and who did.
+//! The caller and its rights, and the audit log.
 
 use axum::Json;
 use kinfolk_core::Timestamp;
@@ -18,7 +18,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(me)).routes(routes!(audit))
 }
 
-/// Who asks.
+/// The caller.
 #[derive(Serialize, ToSchema)]
 struct Me {
     name: String,
@@ -29,7 +29,7 @@ struct Me {
     read_only: bool,
 }
 
-/// Who asks, and what they may do.
+/// The caller and its rights.
 #[utoipa::path(get, path = "/me", tag = "access", responses((status = 200, body = Me)))]
 async fn me(visit: Visit) -> Json<Me> {
     Json(Me {
@@ -88,7 +88,7 @@ struct AuditPage {
     next: Option<i64>,
 }
 
-/// Who did what, and when, newest first. Takes the role admin, on all queues.
+/// The actions of callers, newest first. Needs the role admin, on all queues.
 #[utoipa::path(get, path = "/audit", tag = "access", params(AuditQuery), responses((status = 200, body = AuditPage)))]
 async fn audit(visit: Visit, Query(query): Query<AuditQuery>) -> Result<Json<AuditPage>, Problem> {
     let limit = page_size(query.limit)?;

@@ -1,4 +1,4 @@
-//! Live: server-sent events for whoever looks at a list, a task, a family, the overview or a status.
+//! Live: server-sent events for a list, a task, a family, the overview or a status.
 //!
 //! One watcher asks the store at most once a second whether anything may have changed, and only while someone looks. When it may,
 //! each subject is read once, for all who look at it, and an event is sent if what it shows differs. What takes long is read rarely:

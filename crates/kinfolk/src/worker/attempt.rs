@@ -85,7 +85,7 @@ impl Calls {
     }
 }
 
-/// Who this worker is to the store, and the attempts it answers for.
+/// The identity of this worker in the store, and its attempts.
 #[derive(Debug, Default)]
 pub(crate) struct Roster(Mutex<Entries>);
 

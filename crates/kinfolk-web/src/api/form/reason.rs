@@ -42,7 +42,7 @@ pub(crate) struct ReasonForm {
     held: Option<u64>,
     /// How many stand before it in line.
     before: Option<u64>,
-    /// Who paused the queue.
+    /// The operator that paused the queue.
     by: Option<String>,
     #[schema(value_type = Option<String>, format = DateTime)]
     since_at: Option<Timestamp>,
