@@ -150,7 +150,7 @@ async fn families_that_end_at_once_share_one_follow_up_and_it_waits_for_both() {
 
 /// Makes what is picked by chance: nothing, children, a follow-up of everyone's, or both.
 fn by_chance(task: &ClaimedTask, chance: u128) -> Settle {
-    let when = if chance / 8 % 2 == 0 { When::Settled } else { When::Completed };
+    let when = if (chance / 8).is_multiple_of(2) { When::Settled } else { When::Completed };
     match chance % 8 {
         0 if task.depth < 2 => with_children(task, 3),
         1 => following(task, when),
