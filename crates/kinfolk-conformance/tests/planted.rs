@@ -27,7 +27,7 @@ async fn every_planted_mistake_breaks_a_contract() {
             Bug::StaleSettleGoesThrough => breaks(bug, async |w| settle::a_wrong_token_changes_nothing(w).await).await,
             Bug::SnoozeCostsAnAttempt => breaks(bug, async |w| settle::a_snooze_costs_no_attempt(w).await).await,
             Bug::RetryLosesThePosition => {
-                breaks(bug, async |w| claim::a_retried_task_keeps_its_position(w).await).await
+                breaks(bug, async |w| claim::a_retried_task_keeps_its_position(w).await).await;
             }
             Bug::RecoveryRegainsTheKey => breaks(bug, async |w| unique::a_pending_key_never_comes_back(w).await).await,
             Bug::SuspectsComeTogether => {
