@@ -56,7 +56,7 @@ fn every_scenario_prints_its_figures_as_lines_of_json(db: &Db) {
     assert_eq!(drains.iter().map(|drain| drain["n"].as_u64().unwrap()).collect::<Vec<_>>(), [20, 200]);
     assert_eq!(drains[0]["bar"], if server { 0.7 } else { 0.45 });
     let groups = figures.iter().find(|figure| figure["scenario"] == "groups").unwrap();
-    assert_eq!((&groups["n"], &groups["bar"]), (&100.into(), &0.6.into()), "five times N");
+    assert_eq!((&groups["n"], &groups["bar"]), (&100.into(), &0.5.into()), "five times N");
     assert!(told.contains("1 rounds instead of at least 7"), "{told}");
 }
 
