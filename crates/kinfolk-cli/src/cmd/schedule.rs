@@ -115,7 +115,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
         Verb::Put(put) => put.run(session).await,
         Verb::Remove(Name { name }) => {
             session.open().await?.remove_schedule(&name).await?;
-            session.out.say(&json!({"schedule": name, "removed": true}), format!("schedule {name} is removed"))
+            session.out.say(&json!({"schedule": name, "removed": true}), format!("schedule {name} removed"))
         }
         Verb::Pause(Name { name }) => {
             let store = session.open().await?;

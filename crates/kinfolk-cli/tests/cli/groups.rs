@@ -69,7 +69,7 @@ fn groups_are_declared_shown_and_removed(db: &Db) {
         json!({"limit": 30, "rate": null, "hold": false, "shared": false})
     );
 
-    assert!(db.ok(&["groups", "remove", "message"]).contains("group message of send is removed"));
+    assert!(db.ok(&["groups", "remove", "message"]).contains("group message of send removed"));
     db.ok(&["groups", "remove", "provider"]);
     assert_eq!(db.json(&["groups"]).len(), 2);
     assert!(db.fails(&["groups", "remove", "message"], 3).contains("no group message"));

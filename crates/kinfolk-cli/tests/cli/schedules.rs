@@ -23,7 +23,7 @@ fn a_schedule_is_put_paused_resumed_and_removed(db: &Db) {
     db.ok(&["schedule", "pause", "report"]);
     assert_eq!(db.one(&["schedule", "list"])["paused"], true);
     assert!(db.ok(&["schedule", "list"]).contains("off"));
-    assert!(db.ok(&["schedule", "resume", "report"]).contains("on again"));
+    assert!(db.ok(&["schedule", "resume", "report"]).contains("schedule report resumed"));
     assert_eq!(db.one(&["schedule", "list"])["paused"], false);
     db.ok(&["schedule", "remove", "report"]);
     assert!(db.json(&["schedule", "list"]).is_empty());
