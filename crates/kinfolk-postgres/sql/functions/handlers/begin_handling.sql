@@ -40,7 +40,7 @@ begin
     perform set_config('kinfolk.task', p_task::text, not p_session);
     perform set_config('kinfolk.token', p_token::text, not p_session);
     if v_steps > 0 and kind = 'function' then
-        select coalesce(g.handler, enter.handler), coalesce(g.kind, enter.kind), g.resumed
+        select coalesce(g.handler, begin_handling.handler), coalesce(g.kind, begin_handling.kind), g.resumed
         into handler, kind, resumed
         from kinfolk.go_on(p_task, p_token) g;
     end if;
