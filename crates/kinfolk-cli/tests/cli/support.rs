@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// No run of the binary takes longer, even on a busy machine.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(120);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(300);
 
 /// A database of one test.
 pub(crate) struct Db {
