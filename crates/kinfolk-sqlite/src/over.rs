@@ -1,7 +1,7 @@
 //! Enqueueing over a connection that another library has, on the file that a store has: sqlx, say.
 //!
-//! The statements and the decisions are those of every enqueue; only who carries the statements to SQLite differs. What commands,
-//! queues and groups there are is read on a connection of our own beside it, once the other one holds the lock under which all
+//! The statements and the decisions are those of every enqueue; another library carries the statements to SQLite. The commands,
+//! queues and groups are read on a connection of our own beside it, once the other one holds the lock under which all
 //! writes are made: nobody changes them meanwhile.
 
 use std::collections::BTreeSet;

@@ -112,7 +112,7 @@ async fn blocked(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow
     let note = "by a worker that handles commands with groups, too";
     stores.plain("groups-mixed", &[NOOP, GROUPED], note, args, sites, output).await?;
     holder.kill().await?;
-    // Whoever has a connection open is told off when its database is removed.
+    // The server refuses to remove a database while a session is connected to it.
     drop((holder, engine, empty));
     scratch.remove().await?;
     empty_scratch.remove().await

@@ -221,7 +221,7 @@ pub async fn a_task_with_a_key_that_is_shut_keeps_no_room(w: &World) {
     assert_eq!(apart.turn(w, 0).await, [], "there is a start again, and it is kept");
 }
 
-/// One who waits for long has the room kept that was kept for one who can't start.
+/// A task that waits for long gets the reservation of a task that cannot start.
 pub async fn one_who_cannot_start_makes_way_for_another(w: &World) {
     let mut apart = Apart::until_room_is_kept(w).await;
     w.store.pause(&queue_name("bulk"), None).await.unwrap();

@@ -1,4 +1,4 @@
-//! Unique keys: who holds one, for how long, and what a duplicate does.
+//! Unique keys: their holders, how long a task holds one, and the effect of a duplicate.
 
 use kinfolk_core::inspect::Filter;
 use kinfolk_core::{Enqueued, Json, NewTask, OnDuplicate, Outcome, Retry, State, Unique, UniqueScope};
@@ -241,7 +241,7 @@ pub async fn a_task_for_later_holds_its_key(w: &World) {
     assert_eq!(w.take(worker).await.payload, json(r#"{"n":1}"#));
 }
 
-/// A listing by key shows who holds it and who held it.
+/// A listing by key shows the present and the former holders.
 pub async fn a_listing_by_key_shows_holders_past_and_present(w: &World) {
     let first = w.create(unique_task(key(), "{}")).await;
     w.store.cancel(first).await.unwrap();

@@ -101,7 +101,7 @@ struct Row {
     attempts: Vec<Attempt>,
     /// What it waited for after those runs that ended in a suspension.
     waited_for: BTreeMap<u32, WaitedFor>,
-    /// When its own work was completed by its first run, and who has run it last.
+    /// When its own work was completed by its first run, and the worker that ran it last.
     done_at_once: Option<Timestamp>,
     ran_by: Option<WorkerId>,
     /// Which child of its fan-out it is; 0 is the first.
