@@ -131,7 +131,10 @@ pub enum StoreError {
         database: String,
     },
     /// The database was migrated by a newer version of Kinfolk.
-    #[error("the schema is version {found}, this program knows {known}; use a newer kinfolk")]
+    #[error(
+        "the schema is version {found}, this program knows {known}; use a newer kinfolk, or make the database anew if a build \
+         before the first release made it"
+    )]
     SchemaTooNew {
         /// The version in the database.
         found: i32,

@@ -12,7 +12,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, GenericClient, Transaction};
 
 use crate::error::store_error;
-use crate::schema::{DROP_CODE, GRANTS, LACKING, MIGRATIONS, ROLES, SCHEMA, VERSION, code};
+use crate::schema::{DROP_CODE, GRANTS, LACKING, MIGRATIONS, ROLES, SCHEMA, code};
 use crate::store::{PgStore, begin};
 
 /// Try-lock of the migrators, in the engine's class of advisory locks.
@@ -28,6 +28,14 @@ const FOREIGN: &str = "select current_database()::text, n.nspowner::regrole::tex
 const LOCKED: &str =
     "work on the tables of schema kinfolk, in a transaction that has locked them (see pg_stat_activity),";
 
+/// How a new schema is built, and how an older one is brought along. Tests add a step of their own to the shipped one.
+pub(crate) struct History {
+    /// The SQL of the tables, as they are now.
+    pub(crate) tables: Vec<&'static str>,
+    /// Names and SQL of the steps; the first is version 1.
+    pub(crate) steps: Vec<(&'static str, &'static str)>,
+}
+
 /// How a schema was found.
 struct Found {
     version: i32,
@@ -40,7 +48,7 @@ impl PgStore {
         let mut client = self.raw_client().await?;
         let start = async {
             let transaction = begin(&mut client).await?;
-            let found = if lock(&transaction).await? { Some(found(&transaction).await?) } else { None };
+            let found = if lock(&transaction).await? { Some(self.history.find(&transaction).await?) } else { None };
             Ok((transaction, found))
         };
         // The steps themselves take as long as they take.
@@ -49,7 +57,7 @@ impl PgStore {
         let started = tokio::time::timeout(self.options.answer_timeout, start).await;
         let (transaction, found) = started.unwrap_or_else(|_| Err(silent()))?;
         let Some(found) = found else { return Err(StoreError::Busy { what: "a migration" }) };
-        let steps = steps(&found);
+        let steps = self.history.steps_from(&found);
         if !steps.is_empty() {
             let sql: Vec<&str> = std::iter::once(PATIENCE).chain(steps.iter().map(|step| step.sql.as_str())).collect();
             transaction.batch_execute(&sql.join(";\n")).await.map_err(|fault| {
@@ -60,16 +68,86 @@ impl PgStore {
             })?;
         }
         transaction.commit().await.map_err(|fault| store_error(&fault))?;
-        Ok(Migrated { from: found.version, to: VERSION })
+        Ok(Migrated { from: found.version, to: self.history.version() })
     }
 
     pub(crate) async fn steps_to_run(&self) -> Answer<Vec<Migration>> {
         let client = self.raw_client().await?;
-        match tokio::time::timeout(self.options.answer_timeout, found::<Client>(&client)).await {
-            Ok(found) => Ok(steps(&found?)),
+        match tokio::time::timeout(self.options.answer_timeout, self.history.find::<Client>(&client)).await {
+            Ok(found) => Ok(self.history.steps_from(&found?)),
             Err(_) => Err(self.given_up(client)),
         }
     }
+}
+
+impl History {
+    /// The one that users get.
+    pub(crate) fn shipped() -> Self {
+        Self { tables: SCHEMA.iter().map(|(_, sql)| *sql).collect(), steps: MIGRATIONS.to_vec() }
+    }
+
+    /// The version of the schema that this program works with.
+    pub(crate) fn version(&self) -> i32 {
+        i32::try_from(self.steps.len()).unwrap_or(i32::MAX)
+    }
+
+    /// Looks at the schema. One that this program can do nothing with is an error.
+    async fn find<C: GenericClient>(&self, client: &C) -> Answer<Found> {
+        let is_there = "select to_regprocedure('kinfolk.schema_version()') is not null";
+        if !one::<C, bool>(client, is_there).await? {
+            let is_begun = "select to_regclass('kinfolk.migration') is not null";
+            if one::<C, bool>(client, is_begun).await? {
+                return Err(half_made("function kinfolk.schema_version is missing"));
+            }
+            refuse_foreign(client).await?;
+            return Ok(Found { version: 0, lacks_code: false });
+        }
+        let (version, known) = (one::<C, i32>(client, "select kinfolk.schema_version()").await?, self.version());
+        if version > known {
+            return Err(StoreError::SchemaTooNew { found: version, known });
+        }
+        if version < 1 {
+            return Err(half_made("table kinfolk.migration names no version"));
+        }
+        // What an older one must have is not known.
+        let lacks_code = version == known && lacks_code(client).await?;
+        Ok(Found { version, lacks_code })
+    }
+
+    /// What brings a schema from how it was found to how it must be.
+    fn steps_from(&self, found: &Found) -> Vec<Migration> {
+        let (from, to) = (found.version, self.version());
+        if from == to && !found.lacks_code {
+            return Vec::new();
+        }
+        let mut steps = Vec::new();
+        if from == 0 {
+            let notes: String = self.after(0).map(|(version, name, _)| note(version, name)).collect();
+            steps.push(step(to, "a new schema", &[ROLES, &self.tables.join("\n"), &notes]));
+        } else {
+            steps.push(step(from, "roles, and the old functions", &[ROLES, DROP_CODE]));
+            steps
+                .extend(self.after(from).map(|(version, name, sql)| step(version, name, &[sql, &note(version, name)])));
+        }
+        let code: Vec<&str> = code().map(|(_, sql)| sql).collect();
+        steps.push(step(
+            to,
+            "functions, views and rights",
+            &["set local check_function_bodies = off;\n", &code.join("\n"), GRANTS, "reset role;\n"],
+        ));
+        steps
+    }
+
+    /// Versions, names and SQL of the steps that a schema of this version has not seen.
+    fn after(&self, from: i32) -> impl Iterator<Item = (i32, &'static str, &'static str)> {
+        let numbered = (1..).zip(&self.steps).map(|(version, &(name, sql))| (version, name, sql));
+        numbered.filter(move |(version, ..)| *version > from)
+    }
+}
+
+/// Notes a step as done.
+fn note(version: i32, name: &str) -> String {
+    format!("insert into kinfolk.migration (version, name) values ({version}, '{name}');\n")
 }
 
 /// The steps as one script for psql: all of it is done, or nothing.
@@ -82,26 +160,6 @@ pub fn script(steps: &[Migration]) -> String {
 async fn lock(transaction: &Transaction<'_>) -> Answer<bool> {
     let locked = transaction.query_typed_one(LOCK, &[]).await;
     Ok(locked.map_err(|fault| store_error(&fault))?.get(0))
-}
-
-/// Looks at the schema. One that this program can do nothing with is an error.
-async fn found<C: GenericClient>(client: &C) -> Answer<Found> {
-    let is_there = "select to_regprocedure('kinfolk.schema_version()') is not null";
-    if !one::<C, bool>(client, is_there).await? {
-        let is_begun = "select to_regclass('kinfolk.migration') is not null";
-        if one::<C, bool>(client, is_begun).await? {
-            return Err(half_made("function kinfolk.schema_version is missing"));
-        }
-        refuse_foreign(client).await?;
-        return Ok(Found { version: 0, lacks_code: false });
-    }
-    let version = one::<C, i32>(client, "select kinfolk.schema_version()").await?;
-    if version > VERSION {
-        return Err(StoreError::SchemaTooNew { found: version, known: VERSION });
-    }
-    // What an older one must have is not known.
-    let lacks_code = version == VERSION && lacks_code(client).await?;
-    Ok(Found { version, lacks_code })
 }
 
 /// Refuses a schema of our name that another role has made. The owner of a schema may put functions into it, which
@@ -169,45 +227,8 @@ fn made_by(files: impl Iterator<Item = (&'static str, &'static str)>) -> BTreeMa
     made
 }
 
-/// What brings a schema from how it was found to how it must be.
-fn steps(found: &Found) -> Vec<Migration> {
-    let from = found.version;
-    if from == VERSION && !found.lacks_code {
-        return Vec::new();
-    }
-    let mut steps = Vec::new();
-    if from == 0 {
-        let tables: Vec<&str> = SCHEMA.iter().map(|(_, sql)| *sql).collect();
-        let note = note(1..=VERSION);
-        steps.push(step(VERSION, "a new schema", &[ROLES, &tables.join("\n"), &note]));
-    } else {
-        steps.push(step(from, "roles, and the old functions", &[ROLES, DROP_CODE]));
-        for &(version, name, sql) in MIGRATIONS.iter().filter(|(version, ..)| *version > from) {
-            steps.push(step(version, name, &[sql, &note(version..=version)]));
-        }
-    }
-    let code: Vec<&str> = code().map(|(_, sql)| sql).collect();
-    steps.push(step(
-        VERSION,
-        "functions, views and rights",
-        &["set local check_function_bodies = off;\n", &code.join("\n"), GRANTS, "reset role;\n"],
-    ));
-    steps
-}
-
 fn step(version: i32, name: &str, parts: &[&str]) -> Migration {
     Migration { version, name: name.to_owned(), sql: parts.join("\n") }
-}
-
-/// Notes migrations as done.
-fn note(versions: std::ops::RangeInclusive<i32>) -> String {
-    MIGRATIONS
-        .iter()
-        .filter(|(version, ..)| versions.contains(version))
-        .map(|(version, name, _)| {
-            format!("insert into kinfolk.migration (version, name) values ({version}, '{name}');\n")
-        })
-        .collect()
 }
 
 #[cfg(test)]
@@ -217,10 +238,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_numbered_from_one_without_a_gap() {
-        let versions: Vec<i32> = MIGRATIONS.iter().map(|(version, ..)| *version).collect();
-        assert_eq!(versions, (1..=VERSION).collect::<Vec<_>>());
-        assert!(steps(&Found { version: VERSION, lacks_code: false }).is_empty());
+    fn the_first_version_is_the_schema_and_needs_no_step() {
+        let shipped = History::shipped();
+        assert_eq!(shipped.version(), 1);
+        assert!(shipped.steps_from(&Found { version: 1, lacks_code: false }).is_empty());
+        let new = shipped.steps_from(&Found { version: 0, lacks_code: false });
+        assert_eq!(new.iter().map(|step| step.version).collect::<Vec<_>>(), [1, 1]);
     }
 
     #[test]

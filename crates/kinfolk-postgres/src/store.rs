@@ -11,9 +11,8 @@ use crate::call::{self, Param};
 use crate::connect::{self, PgOptions, Target};
 use crate::error::{pool_error, store_error};
 use crate::low_water::LowWater;
-use crate::migrate::refuse_foreign;
+use crate::migrate::{History, refuse_foreign};
 use crate::numbers::Numbers;
-use crate::schema::VERSION;
 use crate::settle::OpenClaims;
 
 /// A PostgreSQL database as a store.
@@ -24,8 +23,10 @@ pub struct PgStore {
     pub(crate) low_water: LowWater,
     pub(crate) open_claims: OpenClaims,
     pub(crate) numbers: Numbers,
+    /// How the schema is built, and from which version on.
+    pub(crate) history: History,
     /// The schema was seen to be the one this program knows.
-    fits: AtomicBool,
+    pub(crate) fits: AtomicBool,
 }
 
 impl Store for PgStore {
@@ -49,6 +50,7 @@ impl PgStore {
             low_water: LowWater::default(),
             open_claims: OpenClaims::default(),
             numbers: Numbers::new(made),
+            history: History::shipped(),
             fits: AtomicBool::new(false),
         };
         match store.client().await {
@@ -68,14 +70,15 @@ impl PgStore {
         let client = self.raw_client().await?;
         if !self.fits.load(Ordering::Relaxed) {
             let (client, version) = self.version(client).await?;
+            let known = self.history.version();
             match version {
                 0 => {
                     // A migration would refuse it as well.
                     self.must_be_ours(client).await?;
                     return Err(StoreError::SchemaMissing { database: self.target.shown.clone() });
                 }
-                found if found > VERSION => return Err(StoreError::SchemaTooNew { found, known: VERSION }),
-                found if found < VERSION => return Err(StoreError::SchemaTooOld { found, needed: VERSION }),
+                found if found > known => return Err(StoreError::SchemaTooNew { found, known }),
+                found if found < known => return Err(StoreError::SchemaTooOld { found, needed: known }),
                 _ => self.fits.store(true, Ordering::Relaxed),
             }
             return Ok(client);

@@ -2,6 +2,7 @@
 //!
 //! A test that has no PostgreSQL to run against fails, and says how to get one: it is never skipped in silence.
 
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use futures_util::future::poll_fn;
@@ -14,7 +15,7 @@ use tokio_postgres::{AsyncMessage, Client, SimpleQueryMessage};
 
 use crate::connect::PgOptions;
 use crate::error::store_error;
-use crate::schema::{ROLES, SCHEMA, code};
+use crate::schema::code;
 use crate::store::PgStore;
 use crate::values::Moment;
 
@@ -25,6 +26,7 @@ const WIPE: &str = include_str!("../sql/testing/wipe.sql");
 /// Sends everyone else away. Whatever they were about is undone before their locks are free.
 const ALONE: &str = "select pg_terminate_backend(pid) from pg_stat_activity
 where datname = current_database() and pid <> pg_backend_pid()";
+const STEP: &str = include_str!("../sql/testing/step.sql");
 const DUMP: &str = include_str!("../sql/testing/dump.sql");
 const POINTS: &str = include_str!("../sql/testing/points.sql");
 const SOURCES: &str = include_str!("../sql/testing/sources.sql");
@@ -91,34 +93,23 @@ pub async fn execute(store: &PgStore, sql: &str) -> Answer<()> {
 }
 
 /// The version of the schema that this program works with.
-pub const VERSION: i32 = crate::schema::VERSION;
+pub const VERSION: i32 = 1;
+/// The version that the tests' own step leads to.
+pub const NEXT_VERSION: i32 = VERSION + 1;
+
+/// The same store in a program of the next version: the step of the tests comes after those that are shipped.
+#[must_use]
+pub fn with_next_version(mut store: PgStore) -> PgStore {
+    store.history.tables.push(STEP);
+    store.history.steps.push(("a step of the tests", STEP));
+    store.fits = AtomicBool::new(false);
+    store
+}
 
 /// Everything about the schema that could differ between two databases, one line each, sorted.
 pub async fn schema_dump(store: &PgStore) -> Answer<Vec<String>> {
     let client = store.raw_client().await?;
     Ok(texts(&client.simple_query(DUMP).await.map_err(|fault| store_error(&fault))?))
-}
-
-/// What the tables have that the first version of all did not have.
-const SINCE_THEN: &str = ",\n    migrated_by text not null default session_user";
-/// The tables that came after it.
-const TABLES_SINCE_THEN: &[&str] = &["schema/skipped_follow_up.sql"];
-
-/// Builds the tables as the first version of all had them.
-pub async fn version_one(store: &PgStore) -> Answer<()> {
-    let client = store.raw_client().await?;
-    let version = code().find(|(path, _)| path.ends_with("schema_version.sql")).map_or("", |(_, sql)| sql);
-    let first = SCHEMA.iter().filter(|(path, _)| !TABLES_SINCE_THEN.contains(path));
-    let tables: Vec<String> = first.map(|(_, sql)| sql.replace(SINCE_THEN, "")).collect();
-    let sql = [
-        "begin",
-        ROLES,
-        &tables.join("\n"),
-        "insert into kinfolk.migration (version, name) values (1, 'the first tables')",
-        version,
-        "commit",
-    ];
-    client.batch_execute(&sql.join(";\n")).await.map_err(|fault| store_error(&fault))
 }
 
 fn texts(messages: &[SimpleQueryMessage]) -> Vec<String> {

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use kinfolk_core::*;
-use kinfolk_postgres::testing::{TestDatabase, VERSION, schema_dump, version_one};
+use kinfolk_postgres::testing::{NEXT_VERSION, TestDatabase, VERSION, schema_dump, with_next_version};
 use kinfolk_postgres::{PgOptions, PgStore};
 
 async fn empty() -> (TestDatabase, PgStore) {
@@ -20,11 +20,15 @@ async fn rows(database: &TestDatabase, sql: &str) -> Vec<String> {
 #[tokio::test]
 async fn a_migrated_schema_equals_a_new_one() {
     let (_new_database, new) = empty().await;
-    assert_eq!(new.migrate().await.unwrap(), operate::Migrated { from: 0, to: VERSION });
+    let new = with_next_version(new);
+    assert_eq!(new.migrate().await.unwrap(), operate::Migrated { from: 0, to: NEXT_VERSION });
     let (_old_database, old) = empty().await;
-    version_one(&old).await.unwrap();
-    assert_eq!(old.migrate().await.unwrap(), operate::Migrated { from: 1, to: VERSION });
+    assert_eq!(old.migrate().await.unwrap(), operate::Migrated { from: 0, to: VERSION });
+    let shipped = schema_dump(&old).await.unwrap();
+    let old = with_next_version(old);
+    assert_eq!(old.migrate().await.unwrap(), operate::Migrated { from: VERSION, to: NEXT_VERSION });
     let (new, old) = (schema_dump(&new).await.unwrap(), schema_dump(&old).await.unwrap());
+    assert_ne!(shipped, old, "the step has changed nothing");
     assert!(new.len() > 200, "the dump holds columns, indexes and functions");
     for (new, old) in new.iter().zip(&old) {
         assert_eq!(new, old);
@@ -58,11 +62,12 @@ async fn what_a_dry_run_prints_is_what_a_migration_does() {
 
 #[tokio::test]
 async fn a_schema_too_new_or_too_old_is_named() {
-    let (_database, store) = empty().await;
-    version_one(&store).await.unwrap();
+    let (_database, store) = fresh().await;
+    let store = with_next_version(store);
     let fault = store.queues().await.unwrap_err();
-    assert!(matches!(fault, StoreError::SchemaTooOld { found: 1, needed: VERSION }), "{fault}");
+    assert!(matches!(fault, StoreError::SchemaTooOld { found: VERSION, needed: NEXT_VERSION }), "{fault}");
     store.migrate().await.unwrap();
+    assert_eq!(store.queues().await.unwrap().len(), 1);
     let database = TestDatabase::create().await;
     database.run("insert into kinfolk.migration (version, name) values (99, 'from the future')").await;
     let store = database.store().await;
@@ -70,6 +75,22 @@ async fn a_schema_too_new_or_too_old_is_named() {
     assert!(matches!(fault, StoreError::SchemaTooNew { found: 99, known: VERSION }), "{fault}");
     assert!(matches!(store.migrate().await.unwrap_err(), StoreError::SchemaTooNew { .. }));
     assert!(matches!(store.pending_migrations().await.unwrap_err(), StoreError::SchemaTooNew { .. }));
+}
+
+#[tokio::test]
+async fn a_schema_from_before_the_first_release_is_left_as_it_was() {
+    let (database, store) = fresh().await;
+    database.run("insert into kinfolk.migration (version, name) values (2, 'who migrated'), (3, 'what spoiled')").await;
+    database.run("alter table kinfolk.task rename column due to due_at").await;
+    let before = schema_dump(&store).await.unwrap();
+    for fault in [store.migrate().await.unwrap_err(), store.pending_migrations().await.unwrap_err()] {
+        assert!(matches!(fault, StoreError::SchemaTooNew { found: 3, known: VERSION }), "{fault}");
+        assert!(fault.to_string().contains("make the database anew"), "{fault}");
+    }
+    database.run("delete from kinfolk.migration").await;
+    let fault = store.migrate().await.unwrap_err();
+    assert!(matches!(fault, StoreError::SchemaBroken { .. }), "{fault}");
+    assert_eq!(schema_dump(&store).await.unwrap(), before);
 }
 
 #[tokio::test]
@@ -92,15 +113,17 @@ async fn of_migrators_at_once_one_wins_and_the_others_are_told_or_find_it_done()
 
 #[tokio::test]
 async fn a_migration_behind_a_transaction_that_stays_open_gives_up_and_leaves_all_as_it_was() {
-    let (database, store) = empty().await;
-    version_one(&store).await.unwrap();
+    let (database, store) = fresh().await;
+    let store = with_next_version(store);
+    let before = schema_dump(&store).await.unwrap();
     let other = database.client().await;
     other.batch_execute("begin; lock table kinfolk.migration in access share mode").await.unwrap();
     let fault = store.migrate().await.unwrap_err();
     assert!(matches!(fault, StoreError::Busy { .. }), "{fault:?}");
     assert_eq!(rows(&database, "select kinfolk.schema_version()::text").await, ["1"]);
+    assert_eq!(schema_dump(&store).await.unwrap(), before);
     other.batch_execute("commit").await.unwrap();
-    assert_eq!(store.migrate().await.unwrap(), operate::Migrated { from: 1, to: VERSION });
+    assert_eq!(store.migrate().await.unwrap(), operate::Migrated { from: VERSION, to: NEXT_VERSION });
 }
 
 #[tokio::test]

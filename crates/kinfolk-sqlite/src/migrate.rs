@@ -49,18 +49,44 @@ const SCHEMA: &[&str] = files![
 ];
 
 /// One step of the schema's history.
+#[derive(Clone, Copy)]
 struct Step {
     name: &'static str,
     sql: &'static str,
 }
 
-/// Every step; the first is version 1. An older file is brought along by those it has not seen. A test holds their sum to
-/// [`SCHEMA`]. Nothing was before the first, so it has no SQL of its own.
-const STEPS: &[Step] = &[
-    Step { name: "the first tables", sql: "" },
-    Step { name: "what was done, and when", sql: include_str!("../sql/schema/migration.sql") },
-    Step { name: "what spoiled follow-ups", sql: include_str!("../sql/schema/skipped_follow_up.sql") },
-];
+/// Every step; the first is version 1. An older file is brought along by those it has not seen. Nothing was before the first, so
+/// [`SCHEMA`] is its SQL.
+const STEPS: &[Step] = &[Step { name: "the first tables", sql: "" }];
+
+/// How a new file is built, and how an older one is brought along. Tests add a step of their own to the shipped one.
+struct History {
+    tables: Vec<&'static str>,
+    steps: Vec<Step>,
+}
+
+impl History {
+    fn shipped() -> Self {
+        Self { tables: SCHEMA.to_vec(), steps: STEPS.to_vec() }
+    }
+
+    fn version(&self) -> i32 {
+        i32::try_from(self.steps.len()).unwrap_or(i32::MAX)
+    }
+
+    /// What brings a file of this version up to date.
+    fn pending(&self, from: i32) -> Vec<Migration> {
+        let migration = |version, name: &str, sql| Migration { version, name: name.to_owned(), sql };
+        if from == 0 {
+            return vec![migration(self.version(), "a new schema", self.tables.join("\n"))];
+        }
+        self.after(from).map(|(version, step)| migration(version, step.name, step.sql.to_owned())).collect()
+    }
+
+    fn after(&self, from: i32) -> impl Iterator<Item = (i32, &Step)> {
+        (1..).zip(&self.steps).filter(move |(version, _)| *version > from)
+    }
+}
 
 /// The version this program needs.
 pub(crate) fn known() -> i32 {
@@ -81,12 +107,12 @@ pub(crate) fn prepare(conn: &mut Connection, path: &Path, patience: Duration) ->
         }
         .into());
     }
-    upgrade(conn, path, patience)
+    upgrade(conn, path, patience, &History::shipped())
 }
 
 /// Brings the schema up to date, in one transaction.
-fn upgrade(conn: &mut Connection, path: &Path, patience: Duration) -> Result<Migrated> {
-    let to = known();
+fn upgrade(conn: &mut Connection, path: &Path, patience: Duration, history: &History) -> Result<Migrated> {
+    let to = history.version();
     if patiently(patience, "a migration", || Ok(version(conn)?))? == to {
         return Ok(Migrated { from: to, to });
     }
@@ -94,25 +120,19 @@ fn upgrade(conn: &mut Connection, path: &Path, patience: Duration) -> Result<Mig
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Someone else may have been at it while we waited.
         let from = identify(&tx, path)?;
-        for step in pending(from) {
+        for step in history.pending(from) {
             tx.execute_batch(&step.sql)?;
         }
         if from < to {
-            note(&tx, from)?;
+            for (version, step) in history.after(from) {
+                tx.execute("insert into migration (version, name) values (?1, ?2)", (version, step.name))?;
+            }
             tx.pragma_update(None, "application_id", APPLICATION_ID)?;
             tx.pragma_update(None, "user_version", to)?;
         }
         tx.commit()?;
         Ok(Migrated { from, to })
     })
-}
-
-/// Notes the steps after a version as done.
-fn note(conn: &Connection, from: i32) -> rusqlite::Result<()> {
-    for (version, step) in steps_after(from) {
-        conn.execute("insert into migration (version, name) values (?1, ?2)", (version, step.name))?;
-    }
-    Ok(())
 }
 
 /// What opening this file would run. Looks only, and makes nothing.
@@ -138,15 +158,7 @@ pub fn file_version(path: impl AsRef<Path>) -> Answer<i32> {
 
 /// What brings a file of this version up to date.
 pub(crate) fn pending(from: i32) -> Vec<Migration> {
-    let migration = |version, name: &str, sql| Migration { version, name: name.to_owned(), sql };
-    if from == 0 {
-        return vec![migration(known(), "a new schema", SCHEMA.join("\n"))];
-    }
-    steps_after(from).map(|(version, step)| migration(version, step.name, step.sql.to_owned())).collect()
-}
-
-fn steps_after(from: i32) -> impl Iterator<Item = (i32, &'static Step)> {
-    (1..).zip(STEPS).filter(move |(version, _)| *version > from)
+    History::shipped().pending(from)
 }
 
 /// The schema's version in the file.
@@ -178,6 +190,7 @@ fn identify(conn: &Connection, path: &Path) -> Result<i32> {
         |detail: String| Err(Fault::Store(StoreError::Foreign { database: path.display().to_string(), detail }));
     match application {
         APPLICATION_ID if found > known() => Err(StoreError::SchemaTooNew { found, known: known() }.into()),
+        APPLICATION_ID if found < 1 => foreign(format!("its schema has version {found}, which no kinfolk makes")),
         APPLICATION_ID => Ok(found),
         0 if objects == 0 && found == 0 => Ok(0),
         0 => foreign("it holds the tables of another program".to_owned()),
@@ -196,33 +209,39 @@ mod tests {
         statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(rusqlite::Result::unwrap).collect()
     }
 
-    /// A file as the first version left it.
-    fn first_version() -> Connection {
-        let conn = Connection::open_in_memory().unwrap();
-        conn.execute_batch(&SCHEMA.join("\n")).unwrap();
-        conn.execute_batch("drop table migration; drop table skipped_follow_up").unwrap();
-        conn.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
-        conn.pragma_update(None, "user_version", 1).unwrap();
-        conn
+    /// The history of a program of the next version, with a step that no user gets.
+    fn next_version() -> History {
+        let step = Step { name: "a step of the tests", sql: "alter table migration add column tested_by text" };
+        let mut history = History::shipped();
+        history.tables.push(step.sql);
+        history.steps.push(step);
+        history
+    }
+
+    fn migrate(conn: &mut Connection, history: &History) -> Migrated {
+        upgrade(conn, Path::new("memory"), PATIENCE, history).unwrap()
     }
 
     #[test]
     fn the_schema_is_the_same_whether_built_at_once_or_step_by_step() {
-        let path = Path::new("memory");
+        let (shipped, next) = (History::shipped(), next_version());
         let mut at_once = Connection::open_in_memory().unwrap();
-        assert_eq!(upgrade(&mut at_once, path, PATIENCE).unwrap(), Migrated { from: 0, to: known() });
-        let mut by_steps = first_version();
+        assert_eq!(migrate(&mut at_once, &next), Migrated { from: 0, to: 2 });
+        let mut by_steps = Connection::open_in_memory().unwrap();
+        assert_eq!(migrate(&mut by_steps, &shipped), Migrated { from: 0, to: 1 });
         assert_ne!(shape(&at_once), shape(&by_steps));
-        assert_eq!(upgrade(&mut by_steps, path, PATIENCE).unwrap(), Migrated { from: 1, to: known() });
+        by_steps.execute("insert into queue (id, name) values (1, 'kept')", ()).unwrap();
+        assert_eq!(migrate(&mut by_steps, &next), Migrated { from: 1, to: 2 });
         assert_eq!(shape(&at_once), shape(&by_steps));
+        let kept: String = by_steps.query_row("select name from queue", (), |row| row.get(0)).unwrap();
+        assert_eq!(kept, "kept");
         for conn in [&at_once, &by_steps] {
-            assert!(pending(version(conn).unwrap()).is_empty());
+            assert!(next.pending(version(conn).unwrap()).is_empty());
         }
     }
 
     #[test]
     fn what_was_done_is_noted_with_its_time() {
-        let path = Path::new("memory");
         let noted = |conn: &Connection| -> Vec<i32> {
             let sql =
                 "select version from migration where name <> '' and migrated_at > 1700000000000000 order by version";
@@ -230,11 +249,21 @@ mod tests {
             statement.query_map((), |row| row.get(0)).unwrap().map(rusqlite::Result::unwrap).collect()
         };
         let mut conn = Connection::open_in_memory().unwrap();
-        upgrade(&mut conn, path, PATIENCE).unwrap();
-        assert_eq!(noted(&conn), (1..=known()).collect::<Vec<_>>());
-        let mut conn = first_version();
-        upgrade(&mut conn, path, PATIENCE).unwrap();
-        assert_eq!(noted(&conn), (2..=known()).collect::<Vec<_>>());
+        migrate(&mut conn, &History::shipped());
+        assert_eq!(noted(&conn), [1]);
+        migrate(&mut conn, &next_version());
+        assert_eq!(noted(&conn), [1, 2]);
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_the_file_as_it_was() {
+        let mut conn = Connection::open_in_memory().unwrap();
+        migrate(&mut conn, &History::shipped());
+        let before = shape(&conn);
+        let mut next = next_version();
+        next.steps[1].sql = "create table half (x); create table task (x)";
+        assert!(upgrade(&mut conn, Path::new("memory"), PATIENCE, &next).is_err());
+        assert_eq!((shape(&conn), version(&conn).unwrap()), (before, 1));
     }
 
     #[test]

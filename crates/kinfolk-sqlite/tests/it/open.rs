@@ -73,6 +73,25 @@ fn a_file_from_a_newer_version_is_refused() {
 }
 
 #[test]
+fn a_file_from_before_the_first_release_is_refused_and_left_as_it_was() {
+    for version in [3, 2, 0, -1] {
+        let lab = Lab::new();
+        let path = lab.path();
+        drop(lab.store);
+        let conn = Connection::open(&path).unwrap();
+        conn.execute_batch("alter table task rename column due to due_at; delete from migration").unwrap();
+        conn.pragma_update(None, "user_version", version).unwrap();
+        conn.close().unwrap();
+        let before = std::fs::read(&path).unwrap();
+        let fault = SqliteStore::open(&path).unwrap_err();
+        let remedy = if version > 0 { "make the database anew" } else { "choose another database" };
+        assert!(fault.to_string().contains(remedy), "{version}: {fault}");
+        assert_eq!(kinfolk_sqlite::pending_migrations(&path).unwrap_err().to_string(), fault.to_string());
+        assert_eq!(std::fs::read(&path).unwrap(), before, "{version}");
+    }
+}
+
+#[test]
 fn a_name_that_looks_like_a_uri_is_a_plain_name() {
     let folder = scratch();
     let path = folder.path().join("file:x?mode=memory");
@@ -157,10 +176,7 @@ fn first_version(path: &std::path::Path) {
     drop(SqliteStore::open(path).unwrap());
     let conn = Connection::open(path).unwrap();
     conn.execute_batch(
-        "drop table migration;
-        drop table skipped_follow_up;
-        pragma user_version = 1;
-        update store set clock = 1000, last_task = 8;
+        "update store set clock = 1000, last_task = 8;
         insert into queue (id, name, keep_completed) values (1, 'default', 0);
         insert into command (name, queue_id, priority, max_attempts, base_ms, cap_ms, jitter_pct, max_strikes)
         values ('echo', 1, 0, 3, 1000, 60000, 0, 20);
@@ -233,7 +249,7 @@ async fn a_file_of_the_first_version_keeps_everything_and_goes_on() {
     let spy = Connection::open(&path).unwrap();
     let columns = tables(&spy);
     let before = rows(&spy, &columns);
-    assert_eq!(kinfolk_sqlite::pending_migrations(&path).unwrap().len(), 2);
+    assert_eq!(kinfolk_sqlite::file_version(&path).unwrap(), 1);
     let clock = crate::support::HandClock::at(Timestamp::from_micros(4_102_444_800_000_000));
     let store = quick(&path, clock.clone());
     assert_eq!(rows(&spy, &columns), before);
