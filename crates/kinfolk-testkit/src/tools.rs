@@ -41,7 +41,12 @@ impl Tools {
         Some(Self { bin })
     }
 
-    /// The same, or an error that says what to do.
+    /// Those of this folder.
+    pub fn in_folder(bin: &Path) -> Self {
+        Self { bin: bin.to_path_buf() }
+    }
+
+    /// Those that [`Tools::find`] finds, or an error that says what to do.
     pub fn need() -> Result<Self> {
         Self::find(None).context("PostgreSQL's programs were not found; run the tests with `cargo xtask test`")
     }

@@ -1,8 +1,9 @@
--- Microseconds as an interval; what is too long for one is as long as can be said.
+-- Microseconds as an interval; what is too long for one is as long as can be said: PostgreSQL 14 writes no more
+-- than 2^31 hours.
 
 create or replace function kinfolk.span(us bigint) returns interval
 language sql immutable parallel safe
 as $$
-    select case when us is not null then greatest(least(us, 9000000000000000000), -9000000000000000000) end
+    select case when us is not null then greatest(least(us, 7700000000000000000), -7700000000000000000) end
         * interval '1 microsecond'
 $$;
