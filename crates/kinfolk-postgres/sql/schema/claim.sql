@@ -103,3 +103,96 @@ create type kinfolk.claimed as (
     keys jsonb,
     waited interval
 );
+
+-- The stand of a task, behind which a claim goes on.
+create type kinfolk.stand as (
+    priority integer,
+    position timestamptz,
+    id bigint
+);
+
+-- Ready keys that a claim looks at, one array a property. `is_full`: there may be more behind them. `is_later`: the worker's last claim
+-- ended at a ready key. `has_reserved`: a group of the claim has a reservation.
+create type kinfolk.claim_ready as (
+    commands integer[],
+    groups integer[],
+    keys text[],
+    is_full boolean,
+    is_later boolean,
+    has_reserved boolean
+);
+
+-- A line from which a claim takes candidates: the open tasks or the suspects of a command in a lane, or, with a group, the tasks behind
+-- a key. `most`: how many to read of it. `priority` to `id`: the stand behind which to read.
+create type kinfolk.claim_line as (
+    command_id integer,
+    lane kinfolk.lane,
+    suspect boolean,
+    group_id integer,
+    key text,
+    most integer,
+    priority integer,
+    position timestamptz,
+    id bigint
+);
+
+-- A page of candidates, locked, in the order of the claim, one array a property. `ranks`, `edges`: see `line_up`; null where candidates
+-- come from one line. `turns`: the values of the fair key. `starts_unique`, `suspects`: one of them starts under a unique key, is a
+-- suspect. `skipped`: tasks that other calls have locked; `left_out`: there are some. `is_last`: there are no candidates behind these.
+-- `last`: the task behind which to go on, if other calls have locked all of them.
+create type kinfolk.claim_page as (
+    ids bigint[],
+    commands integer[],
+    keys jsonb[],
+    ranks integer[],
+    edges integer[],
+    turns text[],
+    starts_unique boolean,
+    suspects boolean,
+    skipped bigint[],
+    left_out boolean,
+    is_last boolean,
+    last bigint
+);
+
+-- The keys that the candidates of a page need, one array a property. `candidates`: which of the page. `takes`: no ancestor holds the
+-- slot. `all_plain`: no key has more to it than slots.
+create type kinfolk.claim_needs as (
+    candidates integer[],
+    tasks bigint[],
+    groups integer[],
+    keys text[],
+    takes boolean[],
+    all_plain boolean
+);
+
+-- The rooms of keys, one array a property: slots and starts, and the task for which one is kept (0: none). `is_rated`: a key has a rate.
+create type kinfolk.claim_rooms as (
+    groups integer[],
+    keys text[],
+    free bigint[],
+    starts bigint[],
+    kept bigint[],
+    is_rated boolean
+);
+
+-- The decisions of a claim with keys so far. `ids` to `more`: see `claim_picked`. `most`, `top_room`, `child_room`, `may_suspect`: how
+-- many it may still start, in all and by lane, and whether one may be a suspect. `behind_*`: the keys behind which it has blocked
+-- candidates. `starved`: candidates with too many failed tries. `last`: the candidate that was decided last; `is_whole`: it was the
+-- last of its page.
+create type kinfolk.claim_admission as (
+    ids bigint[],
+    tops bigint[],
+    starts_unique boolean,
+    left_out boolean,
+    more boolean,
+    most integer,
+    top_room integer,
+    child_room integer,
+    may_suspect boolean,
+    behind_groups integer[],
+    behind_keys text[],
+    starved bigint[],
+    last bigint,
+    is_whole boolean
+);

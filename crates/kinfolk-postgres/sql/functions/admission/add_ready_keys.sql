@@ -8,31 +8,17 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_awaited integer[];
+    -- No other claim blocks a task behind these keys meanwhile.
+    v_awaited integer[] := kinfolk.awaited_groups(p_groups);
     v_freed record;
-    v_unkept_groups integer[];
-    v_unkept_keys text[];
+    v_unkept record;
     v_others integer[];
 begin
-    -- No other claim blocks a task behind these keys meanwhile.
-    v_awaited := kinfolk.awaited_groups(p_groups);
     select n.groups, n.keys into v_freed from kinfolk.take_freed(p_groups, v_awaited <> '{}') n;
     if v_awaited = '{}' then
         return;
     end if;
-    if exists (select from kinfolk.reserved r where r.group_id = any (p_groups)) then
-        -- Nothing says when a worker has died, or a queue was paused: who waits for that room hears of it here.
-        select array_agg(r.group_id), array_agg(r.key)
-        into v_unkept_groups, v_unkept_keys
-        from (
-            select array_agg(r.group_id) as groups, array_agg(r.key) as keys
-            from kinfolk.reserved r
-            where r.group_id = any (p_groups)
-                and not kinfolk.keeps_room(r.task_id, p_now)
-        ) k
-        cross join lateral kinfolk.key_rooms(k.groups, k.keys, p_now) r
-        where r.room > 0;
-    end if;
+    select u.groups, u.keys into v_unkept from kinfolk.unkept_keys(p_groups, p_now) u;
     with woken as (
         update kinfolk.spent s
         set wakes_at = null
@@ -45,12 +31,11 @@ begin
         from unnest(v_freed.groups, v_freed.keys) as f(group_id, key)
         where f.group_id = any (v_awaited)
         union
-        select u.group_id, u.key
-        from unnest(v_unkept_groups, v_unkept_keys) as u(group_id, key)
+        select u.group_id, u.key from unnest(v_unkept.groups, v_unkept.keys) as u(group_id, key)
         union
         select w.group_id, w.key from woken w
     ),
-    -- Most have nobody behind them: those go by one look.
+    -- Most keys have no task behind them: one look is enough for those.
     awaited as materialized (
         select r.group_id, r.key
         from ready r

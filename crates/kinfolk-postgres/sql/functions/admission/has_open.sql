@@ -10,13 +10,10 @@ begin
         cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
         cross join lateral (
             select
-            from kinfolk.task t
+            from kinfolk.open_task t
             where t.queue_id = p_queue
                 and t.lane = l.lane
                 and t.command_id = c.id
-                and t.state = 'pending'
-                and t.gate = 'open'
-                and not t.suspect
             limit 1
         ) t
         where c.name = any (p_commands));

@@ -21,11 +21,8 @@ begin
                 and t.due <= v_now)
         or exists (
             select
-            from kinfolk.task t
-            where t.queue_id = p_queue
-                and t.state = 'pending'
-                and t.gate = 'open'
-                and t.suspect)
+            from kinfolk.open_suspect t
+            where t.queue_id = p_queue)
         or exists (select from kinfolk.released_key l where l.queue_id = p_queue)
         or exists (select from kinfolk.follow_up f where f.queue_id = p_queue and f.ended is not null)
         or exists (select from kinfolk.ready_key m where m.queue_id = p_queue)

@@ -1,16 +1,16 @@
 -- The ready keys of these commands behind a cursor, which may be null, in the order of `ready_key`, command by command. Reads
 -- no more of them than a claim looks at.
 create or replace function kinfolk.ready_keys_behind(
-    p_queue integer, p_commands integer[], p_command integer, p_group integer, p_key text,
-    out commands integer[], out groups integer[], out keys text[], out is_full boolean
-)
+    p_queue integer, p_commands integer[], p_command integer, p_group integer, p_key text
+) returns kinfolk.claim_ready
 language plpgsql stable
-set search_path = pg_catalog, pg_temp
 as $$
+declare
+    v_ready kinfolk.claim_ready;
 begin
     select array_agg(m.command_id order by m.nth), array_agg(m.group_id order by m.nth), array_agg(m.key order by m.nth),
         count(*) >= kinfolk.claim_batch_max()
-    into commands, groups, keys, is_full
+    into v_ready.commands, v_ready.groups, v_ready.keys, v_ready.is_full
     from (
         select row_number() over () as nth, c.id as command_id, m.group_id, m.key
         from (select c.id from unnest(p_commands) as c(id) order by c.id) c
@@ -28,5 +28,6 @@ begin
         where c.id >= coalesce(p_command, 0)
         limit kinfolk.claim_batch_max()
     ) m;
+    return v_ready;
 end
 $$;

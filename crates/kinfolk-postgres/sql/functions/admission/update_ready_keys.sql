@@ -2,24 +2,18 @@
 -- of a claim of these commands. A key with both room and a waiter stays or becomes ready. Any other key is no longer ready.
 -- Where a rate is in the way, stores when it allows a start again.
 --
--- The caller has the admission locks.
-create or replace function kinfolk.update_ready_keys(
-    p_queue integer, p_commands integer[], p_groups integer[], p_keys text[], p_now timestamptz
-) returns void
+-- The caller has the admission locks. Reads the pages of these keys, `ready_key` by its key, and heads of lines in `task_blocked`. One
+-- statement: what is removed and what is added are decided over the same rooms. Runs under the settings of the claim.
+create or replace function kinfolk.update_ready_keys(p_queue integer, p_commands integer[], p_groups integer[], p_keys text[], p_now timestamptz) returns void
 language plpgsql volatile
-set search_path = pg_catalog, pg_temp
 as $$
 begin
-    with looked_at as materialized (
-        select distinct k.group_id, k.key from unnest(p_groups, p_keys) as k(group_id, key)
-    ),
-    listed as materialized (
-        select array_agg(l.group_id) as groups, array_agg(l.key) as keys from looked_at l
+    with listed as materialized (
+        select array_agg(l.group_id) as groups, array_agg(l.key) as keys
+        from (select distinct k.group_id, k.key from unnest(p_groups, p_keys) as k(group_id, key)) l
     ),
     room as materialized (
-        select r.group_id, r.key, c.id as command_id, r.opens_at,
-            r.room > 0 as has_room,
-            least(r.starts, 2) <= r.keeps::integer as is_slow
+        select r.group_id, r.key, c.id as command_id, r.opens_at, r.room > 0 as has_room, least(r.starts, 2) <= r.keeps::integer as is_slow
         from listed l
         cross join lateral kinfolk.key_rooms(l.groups, l.keys, p_now) r
         cross join unnest(p_commands) as c(id)

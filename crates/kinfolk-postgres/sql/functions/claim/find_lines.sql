@@ -30,13 +30,10 @@ begin
     -- Not by `exists`, which may be planned as a join that reads whole lanes.
     cross join lateral (
         select
-        from kinfolk.task t
+        from kinfolk.open_task t
         where t.queue_id = p_queue
             and t.lane = g.lane
             and t.command_id = g.command_id
-            and t.state = 'pending'
-            and t.gate = 'open'
-            and not t.suspect
             and (t.priority, t.position, t.id) > (g.priority, g.position, g.id)
         order by t.priority, t.position, t.id
         limit 1

@@ -15,13 +15,10 @@ begin
             as g(command_id, lane, quota, priority, position, id)
         cross join lateral (
             select t.id, t.unique_held and t.runs = 0 as starts_unique
-            from kinfolk.task t
+            from kinfolk.open_task t
             where t.queue_id = p_queue
                 and t.lane = g.lane
                 and t.command_id = g.command_id
-                and t.state = 'pending'
-                and t.gate = 'open'
-                and not t.suspect
                 and (t.priority, t.position, t.id) > (g.priority, g.position, g.id)
             order by t.priority, t.position, t.id
             limit g.quota

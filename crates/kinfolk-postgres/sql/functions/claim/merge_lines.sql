@@ -18,13 +18,10 @@ begin
         ) r
         cross join lateral (
             select t.priority, t.position, t.id, row_number() over (order by t.priority, t.position, t.id) as rank
-            from kinfolk.task t
+            from kinfolk.open_task t
             where t.queue_id = p_queue
                 and t.lane = g.lane
                 and t.command_id = g.command_id
-                and t.state = 'pending'
-                and t.gate = 'open'
-                and not t.suspect
                 and (t.priority, t.position, t.id) > (g.priority, g.position, g.id)
             order by t.priority, t.position, t.id
             limit least(p_depth, r.room)

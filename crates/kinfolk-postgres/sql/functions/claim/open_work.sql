@@ -25,19 +25,13 @@ begin
             exists (select from kinfolk.follow_up f where f.queue_id = p_queue and f.ended is not null),
             exists (
                 select
-                from kinfolk.task t
-                where t.queue_id = p_queue
-                    and t.state = 'pending'
-                    and t.gate = 'open'
-                    and t.suspect),
+                from kinfolk.open_suspect t
+                where t.queue_id = p_queue),
             p_beside or exists (
                 select
-                from kinfolk.task t
+                from kinfolk.open_task t
                 where t.queue_id = p_queue
-                    and t.lane < 'top'
-                    and t.state = 'pending'
-                    and t.gate = 'open'
-                    and not t.suspect)
+                    and t.lane < 'top')
         into v_work.next_due, v_work.has_released_keys, v_work.has_follow_ups, v_work.has_suspects, v_work.beside;
         -- Each of these may bring more of the rest.
         if v_work.has_released_keys and not v_promoted then

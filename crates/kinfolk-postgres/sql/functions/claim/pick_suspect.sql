@@ -36,13 +36,10 @@ begin
             cross join kinfolk.command c
             cross join lateral (
                 select t.id
-                from kinfolk.task t
+                from kinfolk.open_suspect t
                 where t.queue_id = p_queue
                     and t.lane = l.lane
                     and t.command_id = c.id
-                    and t.state = 'pending'
-                    and t.gate = 'open'
-                    and t.suspect
                 order by t.priority, t.position, t.id
                 limit 1
                 for update skip locked

@@ -34,13 +34,10 @@ begin
         -- One command in one lane, no room to watch and no cursors: nothing to merge.
         with head as materialized (
             select t.id, t.unique_held and t.runs = 0 as starts_unique
-            from kinfolk.task t
+            from kinfolk.open_task t
             where t.queue_id = p_scope.queue_id
                 and t.lane = 'top'
                 and t.command_id = (select c.id from kinfolk.command c where c.name = p_scope.commands[1])
-                and t.state = 'pending'
-                and t.gate = 'open'
-                and not t.suspect
             order by t.priority, t.position, t.id
             limit p_call.most
             for update skip locked

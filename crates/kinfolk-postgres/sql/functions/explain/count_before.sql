@@ -11,26 +11,20 @@ as $$
         cross join lateral (
             (
                 select
-                from kinfolk.task t
+                from kinfolk.open_task t
                 where t.queue_id = p_task.queue_id
                     and t.lane = l.lane
                     and t.command_id = c.id
-                    and t.state = 'pending'
-                    and t.gate = 'open'
-                    and not t.suspect
                     and (t.priority, t.position, t.id) < (p_task.priority, p_task.position, p_task.id)
                 limit kinfolk.page_max()
             )
             union all
             (
                 select
-                from kinfolk.task t
+                from kinfolk.open_suspect t
                 where t.queue_id = p_task.queue_id
                     and t.lane = l.lane
                     and t.command_id = c.id
-                    and t.state = 'pending'
-                    and t.gate = 'open'
-                    and t.suspect
                     and (t.priority, t.position, t.id) < (p_task.priority, p_task.position, p_task.id)
                 limit kinfolk.page_max()
             )

@@ -19,17 +19,15 @@ begin
             cross join lateral (
                 (
                     select t.id
-                    from kinfolk.task t
+                    from kinfolk.open_task t
                     where t.queue_id = q.id and t.lane = l.lane and (p_command is null or t.command_id = p_command)
-                        and t.state = 'pending' and t.gate = 'open' and not t.suspect
                     limit p_page
                 )
                 union all
                 (
                     select t.id
-                    from kinfolk.task t
+                    from kinfolk.open_suspect t
                     where t.queue_id = q.id and t.lane = l.lane and (p_command is null or t.command_id = p_command)
-                        and t.state = 'pending' and t.gate = 'open' and t.suspect
                     limit p_page
                 )
             ) o

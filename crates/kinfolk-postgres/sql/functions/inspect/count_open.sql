@@ -21,13 +21,11 @@ begin
             select
             from unnest(enum_range(null::kinfolk.lane)) as l(lane)
             cross join lateral (
-                (select from kinfolk.task t
-                where t.queue_id = q.id and t.lane = l.lane and t.command_id = c.id
-                    and t.state = 'pending' and t.gate = 'open' and not t.suspect limit p_page)
+                (select from kinfolk.open_task t
+                where t.queue_id = q.id and t.lane = l.lane and t.command_id = c.id limit p_page)
                 union all
-                (select from kinfolk.task t
-                where t.queue_id = q.id and t.lane = l.lane and t.command_id = c.id
-                    and t.state = 'pending' and t.gate = 'open' and t.suspect limit p_page)
+                (select from kinfolk.open_suspect t
+                where t.queue_id = q.id and t.lane = l.lane and t.command_id = c.id limit p_page)
             ) o
             union all
             (select from kinfolk.task t

@@ -12,20 +12,14 @@ as $$
     where (p_commands is null or c.name = any (p_commands))
         and (exists (
                 select
-                from kinfolk.task t
+                from kinfolk.open_task t
                 where t.queue_id = q.id
                     and t.lane = l.lane
-                    and t.command_id = c.id
-                    and t.state = 'pending'
-                    and t.gate = 'open'
-                    and not t.suspect)
+                    and t.command_id = c.id)
             or exists (
                 select
-                from kinfolk.task t
+                from kinfolk.open_suspect t
                 where t.queue_id = q.id
                     and t.lane = l.lane
-                    and t.command_id = c.id
-                    and t.state = 'pending'
-                    and t.gate = 'open'
-                    and t.suspect))
+                    and t.command_id = c.id))
 $$;

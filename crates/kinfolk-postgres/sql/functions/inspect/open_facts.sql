@@ -19,17 +19,15 @@ begin
         from (
             (
                 select
-                from kinfolk.task t
+                from kinfolk.open_task t
                 where t.queue_id = q.id and t.lane = l.lane and t.command_id = c.id
-                    and t.state = 'pending' and t.gate = 'open' and not t.suspect
                 limit p_page
             )
             union all
             (
                 select
-                from kinfolk.task t
+                from kinfolk.open_suspect t
                 where t.queue_id = q.id and t.lane = l.lane and t.command_id = c.id
-                    and t.state = 'pending' and t.gate = 'open' and t.suspect
                 limit p_page
             )
         ) o

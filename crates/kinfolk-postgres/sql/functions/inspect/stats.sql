@@ -26,26 +26,20 @@ as $$
         cross join lateral (
             (
                 select t.priority, t.position, t.id
-                from kinfolk.task t
+                from kinfolk.open_task t
                 where t.queue_id = q.id
                     and t.lane = l.lane
                     and t.command_id = c.id
-                    and t.state = 'pending'
-                    and t.gate = 'open'
-                    and not t.suspect
                 order by t.priority, t.position, t.id
                 limit 1
             )
             union all
             (
                 select t.priority, t.position, t.id
-                from kinfolk.task t
+                from kinfolk.open_suspect t
                 where t.queue_id = q.id
                     and t.lane = l.lane
                     and t.command_id = c.id
-                    and t.state = 'pending'
-                    and t.gate = 'open'
-                    and t.suspect
                 order by t.priority, t.position, t.id
                 limit 1
             )

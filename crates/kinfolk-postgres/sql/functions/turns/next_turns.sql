@@ -1,52 +1,30 @@
 -- Locks and returns the next tasks of one priority in the order of turns. Leaves out tasks that the claim has taken or
 -- skipped, takes at most the room of each lane (null: all) and at most one suspect. Looks at no more values than tasks are
--- asked for. Rows behind the last row read of a line are unknown, so the tasks end there. `passed`: tasks that other calls
--- have locked. Reads `task_turn`.
+-- asked for. Rows behind the last row read of a line are unknown, so the tasks end there.
+--
+-- Locks tasks, never waiting. Reads `task_turn`. One statement orders and locks, so that both see the same tasks. Runs under the
+-- settings of the claim.
 create or replace function kinfolk.next_turns(
     p_queue integer, p_lines kinfolk.line[], p_size integer, p_top_room integer, p_child_room integer,
-    p_passed bigint[], p_turn text,
-    out ids bigint[], out commands integer[], out keys jsonb[], out turns text[], out starts_unique boolean, out left_out boolean,
-    out passed bigint[]
-)
+    p_passed bigint[], p_turn text
+) returns kinfolk.claim_page
 language plpgsql volatile
-set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_values record;
     v_depth integer;
+    v_page kinfolk.claim_page;
 begin
     select array_agg(n.priority) as priorities, array_agg(n.value) as values, count(*) as many
     into v_values
     from kinfolk.next_values(p_queue, p_lines, p_size, p_passed, p_turn) n;
     v_depth := case when v_values.many >= p_size then 1 else 1 + 2 * p_size / greatest(v_values.many, 1) end;
 
-    with stream as materialized (
-        select row_number() over () as nth, v.priority, v.value, l.command_id, l.lane, l.suspect
-        from unnest(v_values.priorities, v_values.values) as v(priority, value)
-        cross join unnest(p_lines) as l
+    with head as materialized (
+        select h.nth, h.priority, h.lane, h.suspect, h.is_late, h.value collate "C" as value, h.id, h.round
+        from kinfolk.turn_heads(p_queue, p_lines, v_values.priorities, v_values.values, p_passed, p_turn, v_depth) h
     ),
-    head as materialized (
-        select s.nth, s.priority, s.lane, s.suspect, coalesce(s.value collate "C" <= p_turn, false) as is_late,
-            s.value collate "C" as value, t.id,
-            row_number() over (partition by s.priority, s.value order by t.position, t.id) as round
-        from stream s
-        cross join lateral (
-            select t.id, t.position
-            from kinfolk.task t
-            where t.queue_id = p_queue
-                and t.command_id = s.command_id
-                and t.lane = s.lane
-                and t.suspect = s.suspect
-                and t.priority = s.priority
-                and t.blocked_key = s.value
-                and t.gate = 'limit'
-                and t.blocked_group < 0
-                and t.id <> all (p_passed)
-            order by t.position, t.id
-            limit v_depth
-        ) t
-    ),
-    -- Whoever stands behind the last row read of a line comes in a later round than that one.
+    -- A task behind the last row read of a line comes in a later round than that one.
     edge as materialized (
         select h.priority, max(h.round) + 1 as round, h.is_late, h.value
         from head h
@@ -95,7 +73,8 @@ begin
         array_agg(k.value order by k.pos) filter (where k.id is not null),
         coalesce(bool_or(k.starts_unique), false), coalesce(bool_or(k.id is null), false),
         coalesce(array_agg(k.chosen) filter (where k.id is null), '{}')
-    into ids, commands, keys, turns, starts_unique, left_out, passed
+    into v_page.ids, v_page.commands, v_page.keys, v_page.turns, v_page.starts_unique, v_page.left_out, v_page.skipped
     from locked k;
+    return v_page;
 end
 $$;

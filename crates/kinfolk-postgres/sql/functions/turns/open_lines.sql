@@ -1,8 +1,7 @@
 -- The lines of these commands that a claim may still take from: those of lanes with room, and those of suspects where it may
 -- take one.
-create or replace function kinfolk.open_lines(
-    p_commands integer[], p_lanes kinfolk.lane[], p_top_room integer, p_child_room integer, p_may_suspect boolean
-) returns kinfolk.line[]
+create or replace function kinfolk.open_lines(p_commands integer[], p_lanes kinfolk.lane[], p_admission kinfolk.claim_admission)
+returns kinfolk.line[]
 language sql immutable
 as $$
     select array(
@@ -10,6 +9,6 @@ as $$
         from unnest(p_commands) as c(id)
         cross join unnest(p_lanes) as l(lane)
         cross join (values (false), (true)) as s(suspect)
-        where case l.lane when 'top' then p_top_room > 0 when 'child' then p_child_room > 0 else true end
-            and (p_may_suspect or not s.suspect))
+        where case l.lane when 'top' then p_admission.top_room > 0 when 'child' then p_admission.child_room > 0 else true end
+            and (p_admission.may_suspect or not s.suspect))
 $$;

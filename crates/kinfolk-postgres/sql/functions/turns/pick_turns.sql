@@ -7,85 +7,59 @@
 --
 -- Takes one task of each value, beginning after the queue's last turn, then the second of each. A task that is blocked behind
 -- a full key has had its turn. A lane without room is not read. Suspects are not read while the worker may take none, and
--- cost their value no turn. `p_taken`: tasks that this claim has already. Tasks that other calls have locked are skipped.
--- Pages grow as in `pick_with_keys`.
+-- cost their value no turn. Tasks that other calls have locked are skipped.
+-- `p_picked`: the tasks that this claim has already stay. Pages grow as in `admit_pages`.
+--
+-- The caller has the admission locks. Locks the worker's row where there are suspects, then tasks, never waiting, then writes the queue.
+-- Reads `task_turn`. Runs under the settings of the claim.
 create or replace function kinfolk.pick_turns(
-    p_worker uuid, p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[],
-    p_taken bigint[], p_now timestamptz,
-    out ids bigint[], out tops bigint[], out starts_unique boolean, out more boolean, out left_out boolean
-)
+    p_call kinfolk.claim_call, p_scope kinfolk.claim_scope, p_picked kinfolk.claim_picked, p_lanes kinfolk.lane[], p_rooms integer[]
+) returns kinfolk.claim_picked
 language plpgsql volatile
-set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_left integer := p_limit - cardinality(p_taken);
-    v_size integer := v_left;
-    v_passed bigint[] := p_taken;
-    v_turn text := (select q.turn from kinfolk.queue q where q.id = p_queue);
+    v_commands integer[] := array(select c.id from kinfolk.command c where c.name = any (p_scope.commands));
+    v_so_far kinfolk.claim_admission := kinfolk.begin_admission(p_call.most - cardinality(p_picked.ids), p_lanes, p_rooms, false);
+    v_size integer := v_so_far.most;
+    v_turn text := (select q.turn from kinfolk.queue q where q.id = p_scope.queue_id);
     v_seek text := v_turn;
     v_last text := v_turn;
-    v_top_room integer := coalesce(p_rooms[array_position(p_lanes, 'top')], 0);
-    v_child_room integer := coalesce(p_rooms[array_position(p_lanes, 'child')], 0);
-    v_commands integer[] := array(select c.id from kinfolk.command c where c.name = any (p_commands));
-    v_behind_groups integer[] := '{}';
-    v_behind_keys text[] := '{}';
-    v_starved bigint[] := '{}';
-    v_may_suspect boolean;
-    v_line record;
-    v_page record;
+    v_skipped bigint[] := p_picked.ids;
+    v_had kinfolk.claim_admission;
+    v_page kinfolk.claim_page;
 begin
-    ids := '{}';
-    tops := '{}';
-    starts_unique := false;
-    more := false;
-    left_out := false;
-    select v_top_room - count(*) filter (where t.lane = 'top'), v_child_room - count(*) filter (where t.lane = 'child')
-    into v_top_room, v_child_room
-    from unnest(p_taken) as g(id)
+    select v_so_far.top_room - count(*) filter (where t.lane = 'top'), v_so_far.child_room - count(*) filter (where t.lane = 'child')
+    into v_so_far.top_room, v_so_far.child_room
+    from unnest(p_picked.ids) as g(id)
     join kinfolk.task t on t.id = g.id;
-    v_may_suspect := v_left > 0 and kinfolk.may_take_suspect(p_worker, p_queue, v_commands, p_lanes, p_taken);
-    while v_left > 0 loop
-        select l.* into v_line
-        from kinfolk.next_turns(p_queue, kinfolk.open_lines(v_commands, p_lanes, v_top_room, v_child_room, v_may_suspect), v_size,
-            nullif(least(v_top_room, v_left), v_left), nullif(least(v_child_room, v_left), v_left), v_passed, v_seek) l;
-        left_out := left_out or v_line.left_out;
-        v_passed := v_passed || v_line.passed;
-        if v_line.ids is null then
-            exit when v_line.passed = '{}';
-            v_size := kinfolk.next_size(v_size, v_left, 0);
-            continue;
+    v_so_far.may_suspect := v_so_far.most > 0
+        and kinfolk.may_take_suspect(p_call.worker_id, p_scope.queue_id, v_commands, p_lanes, p_picked.ids);
+    while v_so_far.most > 0 loop
+        v_page := kinfolk.next_turns(p_scope.queue_id, kinfolk.open_lines(v_commands, p_lanes, v_so_far), v_size,
+            nullif(least(v_so_far.top_room, v_so_far.most), v_so_far.most),
+            nullif(least(v_so_far.child_room, v_so_far.most), v_so_far.most), v_skipped || v_so_far.ids, v_seek);
+        v_so_far.left_out := v_so_far.left_out or v_page.left_out;
+        v_skipped := v_skipped || v_page.skipped;
+        v_had := v_so_far;
+        if v_page.ids is null then
+            exit when v_page.skipped = '{}';
+        else
+            v_seek := v_page.turns[cardinality(v_page.turns)];
+            v_so_far := kinfolk.admit_page(v_so_far, v_page, true, p_picked.at);
+            if v_so_far.most < v_had.most then
+                v_last := v_page.turns[array_position(v_page.ids, v_so_far.ids[cardinality(v_so_far.ids)])];
+            end if;
+            exit when v_so_far.most = v_had.most and v_so_far.behind_groups = v_had.behind_groups;
+            v_so_far.more := cardinality(v_so_far.behind_groups) >= 2 * kinfolk.claim_batch_max();
+            exit when v_so_far.more;
         end if;
-        v_seek := v_line.turns[cardinality(v_line.turns)];
-        select a.* into v_page
-        from kinfolk.admit_page(v_line.ids, v_line.commands, v_line.keys, null, null, v_top_room, v_child_room,
-            v_may_suspect, v_left, true, p_now) a;
-        ids := ids || v_page.taken;
-        v_passed := v_passed || v_page.taken;
-        tops := tops || v_page.tops;
-        starts_unique := starts_unique or v_line.starts_unique;
-        v_left := v_left - cardinality(v_page.taken);
-        v_top_room := v_top_room - cardinality(v_page.tops);
-        v_child_room := v_child_room - v_page.children;
-        v_may_suspect := v_may_suspect and not v_page.suspect;
-        v_behind_groups := v_behind_groups || v_page.behind_groups;
-        v_behind_keys := v_behind_keys || v_page.behind_keys;
-        v_starved := v_starved || v_page.starved;
-        if v_page.taken <> '{}' then
-            v_last := v_line.turns[array_position(v_line.ids, v_page.taken[cardinality(v_page.taken)])];
-        end if;
-        exit when v_page.taken = '{}' and v_page.behind_groups = '{}';
-        if cardinality(v_behind_groups) >= 2 * kinfolk.claim_batch_max() then
-            more := true;
-            exit;
-        end if;
-        v_size := kinfolk.next_size(v_size, v_left, cardinality(v_page.taken));
+        v_size := kinfolk.next_size(v_size, v_so_far.most, v_had.most - v_so_far.most);
     end loop;
-    perform kinfolk.reserve(b) from unnest(v_starved) b;
-    if v_behind_groups <> '{}' then
-        perform kinfolk.update_ready_keys(p_queue, v_commands, v_behind_groups, v_behind_keys, p_now);
-    end if;
+    perform kinfolk.end_admission(p_scope.queue_id, v_commands, v_so_far, null, p_picked.at);
     if v_last is distinct from v_turn then
-        update kinfolk.queue q set turn = v_last where q.id = p_queue;
+        update kinfolk.queue q set turn = v_last where q.id = p_scope.queue_id;
     end if;
+    return row(p_picked.ids || v_so_far.ids, p_picked.tops || v_so_far.tops, p_picked.starts_unique or v_so_far.starts_unique,
+        p_picked.short, v_so_far.more, v_so_far.left_out or p_picked.left_out, p_picked.at)::kinfolk.claim_picked;
 end
 $$;

@@ -16,13 +16,10 @@ begin
         cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
         cross join lateral (
             select t.id
-            from kinfolk.task t
+            from kinfolk.open_task t
             where t.queue_id = p_queue
                 and t.lane = l.lane
                 and t.command_id = c.id
-                and t.state = 'pending'
-                and t.gate = 'open'
-                and not t.suspect
             order by t.priority, t.position, t.id
             limit v_most
             for update skip locked
@@ -36,13 +33,10 @@ begin
         cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
         cross join lateral (
             select t.id
-            from kinfolk.task t
+            from kinfolk.open_suspect t
             where t.queue_id = p_queue
                 and t.lane = l.lane
                 and t.command_id = c.id
-                and t.state = 'pending'
-                and t.gate = 'open'
-                and t.suspect
             order by t.priority, t.position, t.id
             limit v_most
             for update skip locked
