@@ -13,7 +13,6 @@ pub(crate) const SCHEMA: &[(&str, &str)] = files![
     "schema/made.sql",
     "schema/settle.sql",
     "schema/suspend.sql",
-    "schema/family.sql",
     "schema/migration.sql",
     "schema/queue.sql",
     "schema/command.sql",
@@ -120,11 +119,8 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         lock_families family_keys try_lock_families try_lock_family lock_family_of lock_follow_up_keys lock_suspended
         lock_settled lock_maker hold_maker make_all made_tasks resolve_made sort_made why_not inherited_keys
         make_spawned make_siblings make_children make_unique_children insert_children make_follow_up join_follow_up
-        count_children end_of_root open_follow_ups ended_follow_ups forget_families judge_follow_ups skip_follow_ups
-        ended first_level next_level count_ends decide_fan_outs go_on_in_order append_ends verdict_of settle_owners
-        waiting_owners write_owners joined_failure root_ended
-        open_next open_held skip_rest gate_in_family end_pending members_below cancel_members
-        hold_members;
+        count_children end_of_root open_follow_ups skip_follow_ups ended append_ends verdict_of settle_owners root_ended
+        open_next open_held skip_rest gate_in_family end_pending members_below cancel_members;
     durable:
         record write_checkpoints write_checkpoint require_checkpoints refuse_checkpoint require_steps step_name
         suspend require_suspend require_awaits require_awaited write_suspended suspend_task await_again expire
@@ -158,8 +154,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     explain:
         explain why_waiting why_pending why_family why_keys count_before shown;
     check:
-        check_invariants check_tasks check_unique check_records check_families check_limits check_follow_ups
-        check_durable check_awaited check_slots check_groups held_slots lost_keys doctor doctor_server doctor_horizon doctor_handlers doctor_suspects doctor_schedules doctor_modules find_finder horizon_holders
+        check_invariants check_durable check_slots check_follow_ups lost_keys doctor doctor_server doctor_horizon doctor_handlers doctor_suspects doctor_schedules doctor_modules find_finder horizon_holders
         whole_seconds;
 };
 

@@ -1,10 +1,18 @@
--- The invariants of slots and their holders.
+-- What must hold of groups: see `check_invariants`.
+
 create or replace function kinfolk.check_slots() returns table (invariant text, detail text, task bigint)
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
     with holder as materialized (
-        select h.* from kinfolk.held_slots() h
+        select s.group_id, s.page, h.key, h.task_id
+        from kinfolk.slot_holder s
+        cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)
+        where not exists (
+            select
+            from kinfolk.freed f
+            where f.group_id = s.group_id
+                and h.task_id = any (f.tasks))
     )
     select 'a slot is held by a task that runs, or has started and is not over where the group holds it',
         format('group %s, key %s', coalesce(g.name, s.group_id::text), s.key), s.task_id
@@ -52,4 +60,39 @@ as $$
     from holder s
     join kinfolk.slot_group g on g.id = s.group_id
     where s.page <> kinfolk.slot_page(s.key, s.task_id, g.first_page, g.pages, g.spread)
+    union all
+    select 'a command is known to have groups if it has some', c.name, null
+    from kinfolk.command c
+    where c.grouped <> exists (select from kinfolk.command_group cg where cg.command_id = c.id)
+    union all
+    select 'every group is declared by a command, and every declaration is of a group',
+        format('group %s', coalesce(g.id, cg.group_id)), null
+    from kinfolk.slot_group g
+    full join kinfolk.command_group cg on cg.group_id = g.id
+    where g.id is null
+        or cg.group_id is null
+    union all
+    select 'a task behind a key pends, and its command declares the group', coalesce(t.gate::text, t.state::text), t.id
+    from kinfolk.task t
+    where t.blocked_group > 0
+        and (t.state <> 'pending' or t.gate <> 'limit' or not exists (
+            select
+            from kinfolk.command_group cg
+            where cg.command_id = t.command_id
+                and cg.group_id = t.blocked_group))
+    union all
+    select 'a task that waits for its turn is on a queue where tasks do', coalesce(t.gate::text, t.state::text), t.id
+    from kinfolk.task t
+    join kinfolk.queue q on q.id = t.queue_id
+    where t.blocked_group < 0
+        and (t.gate is distinct from 'limit' or t.blocked_group <> -q.id or q.fair is null)
+    union all
+    select 'no key has room and someone who waits, unless there is a hint of that or the key is ready',
+        format('group %s, key %s', l.group_id, l.key), null
+    from kinfolk.lost_keys() l
+    union all
+    select 'room is kept for a task that pends', format('group %s, key %s', r.group_id, r.key), r.task_id
+    from kinfolk.reserved r
+    left join kinfolk.task t on t.id = r.task_id
+    where t.state is distinct from 'pending'
 $$;
