@@ -57,7 +57,8 @@ async fn a_day_of_work(lab: &Lab) {
     assert_eq!(ends("later"), (1, 1, 0, 1, 0));
     assert_eq!(ends("nap"), (1, 1, 0, 0, 1));
     let good = &noted["good"];
-    assert!(good.waited_max <= good.waited && good.waited > Duration::ZERO, "{good:?}");
+    // A claim that was under way when a task was enqueued starts it in the same moment: then the task has waited for nothing.
+    assert!(good.waited_max <= good.waited, "{good:?}");
     assert!(good.ran_max <= good.ran && good.mean_run() <= Some(good.ran_max), "{good:?}");
 }
 
