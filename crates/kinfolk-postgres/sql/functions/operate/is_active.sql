@@ -3,6 +3,7 @@
 create or replace function kinfolk.is_active(p_commands text[]) returns boolean
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
 as $$
