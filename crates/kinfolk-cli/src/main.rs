@@ -5,7 +5,6 @@
 //! it, never prints a password, and ends with one of the exit codes in `exit.rs`.
 
 mod args;
-mod bench;
 mod builtin;
 mod cmd;
 mod database;

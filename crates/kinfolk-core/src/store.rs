@@ -62,6 +62,14 @@ pub trait Produce: Send + Sync {
 /// The calls of a worker: claim tasks, settle them, keep a lease, recover the tasks of lost workers.
 #[async_trait]
 pub trait Work: Send + Sync {
+    /// Take open tasks, in the order of priority, position and number; opens what is due first. Never waits for another
+    /// worker's claim. A worker that runs a suspect gets no other suspect.
+    /// [`StoreError::LeaseLost`] when the worker is not, or no longer, registered.
+    async fn claim(&self, claim: &Claim) -> Answer<Claimed>;
+
+    /// Record the outcomes of attempts and all their consequences. One answer each; a stale settle does not affect the rest.
+    async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>>;
+
     /// Register a worker with a lease.
     async fn register_worker(&self, worker: &WorkerSpec) -> Answer<()>;
 
@@ -70,14 +78,6 @@ pub trait Work: Send + Sync {
 
     /// Remove a worker. Its running tasks are released, at no cost.
     async fn leave(&self, worker: WorkerId) -> Answer<()>;
-
-    /// Take open tasks, in the order of priority, position and number; opens what is due first. Never waits for another
-    /// worker's claim. A worker that runs a suspect gets no other suspect.
-    /// [`StoreError::LeaseLost`] when the worker is not, or no longer, registered.
-    async fn claim(&self, claim: &Claim) -> Answer<Claimed>;
-
-    /// Record the outcomes of attempts and all their consequences. One answer each; a stale settle does not affect the rest.
-    async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>>;
 
     /// Write checkpoints of running attempts. One answer each; a stale record does not affect the rest. A task with more
     /// than [`crate::limits::STEPS_MAX`] is refused.

@@ -47,22 +47,27 @@ const RATE_PAGES_MAX: usize = 100;
 
 #[async_trait]
 impl Work for PgStore {
-    async fn slow_down(&self, task: TaskId, token: Token, group: &GroupName, until: Timestamp) -> Answer<bool> {
-        let params: [Param<'_>; 4] = [
-            (&task.0, Type::INT8),
-            (&token.0, Type::UUID),
-            (&group.as_str(), Type::TEXT),
-            (&Moment(until), Type::TIMESTAMPTZ),
-        ];
-        point("slow_down.before");
-        let row = self.row(SLOW_DOWN, &params).await?;
-        point("slow_down.after");
-        match row.get(0) {
-            "done" => Ok(true),
-            "stale" => Ok(false),
-            "far" => Err(InputError::Delay(u64::try_from(row.get::<_, i64>(1)).unwrap_or_default()).into()),
-            _ => Err(StoreError::not_found("group", group)),
+    async fn claim(&self, claim: &Claim) -> Answer<Claimed> {
+        let asked = claim.limit.min(CLAIM_BATCH_MAX);
+        let mut taken = self.claim_once(claim, asked).await?;
+        let mut looks = 1;
+        while taken.tasks.len() < asked && !claim.repeated && (taken.more || (taken.again && looks < 2)) {
+            // What was enqueued while this worker went to sleep may have seen it awake.
+            let more = self.claim_once(claim, asked - taken.tasks.len()).await?;
+            let in_line = [&taken.tasks, &more.tasks].iter().all(|look| look.is_sorted_by_key(|one| one.stand));
+            taken.tasks.extend(more.tasks);
+            // Where values take turns, each look is in the order of those.
+            if in_line {
+                taken.tasks.sort_by_key(|one| one.stand);
+            }
+            (taken.next_due, taken.again, taken.more) = (more.next_due, more.again, more.more);
+            looks += usize::from(!taken.more);
         }
+        Ok(Claimed { tasks: taken.tasks.into_iter().map(|one| one.task).collect(), next_due: taken.next_due })
+    }
+
+    async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>> {
+        self.send_settles(settles).await
     }
 
     async fn register_worker(&self, worker: &WorkerSpec) -> Answer<()> {
@@ -103,29 +108,6 @@ impl Work for PgStore {
         Ok(())
     }
 
-    async fn claim(&self, claim: &Claim) -> Answer<Claimed> {
-        let asked = claim.limit.min(CLAIM_BATCH_MAX);
-        let mut taken = self.claim_once(claim, asked).await?;
-        let mut looks = 1;
-        while taken.tasks.len() < asked && !claim.repeated && (taken.more || (taken.again && looks < 2)) {
-            // What was enqueued while this worker went to sleep may have seen it awake.
-            let more = self.claim_once(claim, asked - taken.tasks.len()).await?;
-            let in_line = [&taken.tasks, &more.tasks].iter().all(|look| look.is_sorted_by_key(|one| one.stand));
-            taken.tasks.extend(more.tasks);
-            // Where values take turns, each look is in the order of those.
-            if in_line {
-                taken.tasks.sort_by_key(|one| one.stand);
-            }
-            (taken.next_due, taken.again, taken.more) = (more.next_due, more.again, more.more);
-            looks += usize::from(!taken.more);
-        }
-        Ok(Claimed { tasks: taken.tasks.into_iter().map(|one| one.task).collect(), next_due: taken.next_due })
-    }
-
-    async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>> {
-        self.send_settles(settles).await
-    }
-
     async fn record(&self, records: &[Record]) -> Answer<Vec<Recorded>> {
         self.send_records(records).await
     }
@@ -146,6 +128,24 @@ impl Work for PgStore {
         name: &SignalName,
     ) -> Answer<kinfolk_core::TakenSignal> {
         self.send_take_signal(task, token, key, name).await
+    }
+
+    async fn slow_down(&self, task: TaskId, token: Token, group: &GroupName, until: Timestamp) -> Answer<bool> {
+        let params: [Param<'_>; 4] = [
+            (&task.0, Type::INT8),
+            (&token.0, Type::UUID),
+            (&group.as_str(), Type::TEXT),
+            (&Moment(until), Type::TIMESTAMPTZ),
+        ];
+        point("slow_down.before");
+        let row = self.row(SLOW_DOWN, &params).await?;
+        point("slow_down.after");
+        match row.get(0) {
+            "done" => Ok(true),
+            "stale" => Ok(false),
+            "far" => Err(InputError::Delay(u64::try_from(row.get::<_, i64>(1)).unwrap_or_default()).into()),
+            _ => Err(StoreError::not_found("group", group)),
+        }
     }
 
     async fn report(&self, task: TaskId, token: Token, report: &Report) -> Answer<bool> {

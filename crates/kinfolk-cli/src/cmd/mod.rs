@@ -45,10 +45,13 @@ use clap::Subcommand;
 use kinfolk_core::TaskId;
 use serde_json::json;
 
-use crate::bench;
 use crate::exit::{self, Exit};
 use crate::fault::Fault;
 use crate::session::Session;
+
+/// The benchmarks are not a part of what users install.
+const BENCH: &str = "the benchmarks are a program of their own; in the sources of kinfolk, type \
+    `cargo run --release -p kinfolk-bench -- drain`";
 
 /// What to do.
 #[derive(Subcommand, Debug)]
@@ -134,8 +137,12 @@ pub(crate) enum Command {
     Doctor,
     /// Run every invariant as a query and print violations
     Check,
-    /// Measure the engine beside a bare-database loop on the same work
-    Bench(bench::BenchArgs),
+    /// Say how to measure the engine, which is the work of another program
+    #[command(hide = true)]
+    Bench {
+        #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the exit codes and their meaning
@@ -183,7 +190,7 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Fault
         Command::Audit(args) => audit::run(args, session).await,
         Command::Doctor => doctor::run(session).await,
         Command::Check => check::run(session).await,
-        Command::Bench(args) => bench::run(args, session).await,
+        Command::Bench { .. } => Err(Fault::input(BENCH)),
         Command::Completions(args) => completions::run(&args, session),
         Command::ExitCodes => exit_codes(session),
     }
@@ -201,8 +208,6 @@ pub(crate) fn log_level(command: &Command, verbose: u8) -> &'static str {
     match (command, verbose) {
         // A line in the middle of progress bars helps nobody.
         (Command::Demo(_) | Command::Watch(_), 0) => "off",
-        // The first one asks for the bare loop's statements; logs would be measured along, also of tasks that fail on purpose.
-        (Command::Bench(_), 0 | 1) => "error",
         (_, 0) => "warn",
         (_, 1) => "info",
         (_, 2) => "debug",

@@ -146,9 +146,9 @@ fn the_documents_of_every_command_have_one_form() {
     forms.is("token", &["token", "new", "--role", "operator", "--name", "ann", "--queue", "mail"]);
     forms.is("demo", &["demo", "--once", "--orders", "8"]);
     let told = forms.told;
-    // These print nothing of their own, or go on until they are stopped; `bench` has a test of its own, and so have the documents
-    // of a server and of what only PostgreSQL has.
-    let apart = ["work", "bench", "serve", "audit", "module", "grants", "help"];
+    // These print nothing of their own, go on until they are stopped, or have a test of their own: the documents of a server
+    // and of what only PostgreSQL has.
+    let apart = ["work", "serve", "audit", "module", "grants", "help"];
     let mut help = kinfolk();
     help.arg("--help");
     let help = finish(help, "").stdout;

@@ -3,7 +3,6 @@
 mod support;
 
 mod bad_input;
-mod bench;
 mod browser;
 mod clients;
 mod databases;

@@ -111,8 +111,12 @@ impl Produce for Model {
 
 #[async_trait]
 impl Work for Model {
-    async fn slow_down(&self, task: TaskId, token: Token, group: &GroupName, until: Timestamp) -> Answer<bool> {
-        self.act(|engine| engine.slow_down(task, token, group, until))
+    async fn claim(&self, claim: &Claim) -> Answer<Claimed> {
+        self.act(|engine| engine.claim(claim))
+    }
+
+    async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>> {
+        self.act(|engine| engine.settle(settles))
     }
 
     async fn record(&self, records: &[Record]) -> Answer<Vec<Recorded>> {
@@ -131,6 +135,10 @@ impl Work for Model {
         self.engine().take_signal(task, token, key, name)
     }
 
+    async fn slow_down(&self, task: TaskId, token: Token, group: &GroupName, until: Timestamp) -> Answer<bool> {
+        self.act(|engine| engine.slow_down(task, token, group, until))
+    }
+
     async fn report(&self, task: TaskId, token: Token, report: &Report) -> Answer<bool> {
         self.engine().report(task, token, report)
     }
@@ -146,14 +154,6 @@ impl Work for Model {
     async fn leave(&self, worker: WorkerId) -> Answer<()> {
         self.act(|engine| engine.leave(worker));
         Ok(())
-    }
-
-    async fn claim(&self, claim: &Claim) -> Answer<Claimed> {
-        self.act(|engine| engine.claim(claim))
-    }
-
-    async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>> {
-        self.act(|engine| engine.settle(settles))
     }
 
     async fn record_minutes(&self, worker: WorkerId, number: u64, records: &[MinuteRecord]) -> Answer<()> {

@@ -29,22 +29,6 @@ const RATE_PAGES_MAX: usize = 100;
 
 #[async_trait]
 impl Work for SqliteStore {
-    async fn register_worker(&self, worker: &WorkerSpec) -> Answer<()> {
-        worker.check()?;
-        // The lock comes first: nobody may see a worker that does not hold its lock.
-        self.shared().locks.hold(worker.id)?;
-        let worker = worker.clone();
-        self.write(Verb::RegisterWorker, move |session| worker::register(session, &worker)).await
-    }
-
-    async fn heartbeat(&self, worker: WorkerId) -> Answer<Heartbeat> {
-        self.write(Verb::Heartbeat, move |session| worker::heartbeat(session, worker)).await
-    }
-
-    async fn leave(&self, worker: WorkerId) -> Answer<()> {
-        self.write(Verb::Leave, move |session| worker::leave(session, worker)).await
-    }
-
     async fn claim(&self, claim: &Claim) -> Answer<Claimed> {
         loop {
             let claim = claim.clone();
@@ -63,6 +47,22 @@ impl Work for SqliteStore {
         settles.iter().try_for_each(Settle::check)?;
         let settles = settles.to_vec();
         self.write(Verb::Settle, move |session| settle::settle(session, &settles)).await
+    }
+
+    async fn register_worker(&self, worker: &WorkerSpec) -> Answer<()> {
+        worker.check()?;
+        // The lock comes first: nobody may see a worker that does not hold its lock.
+        self.shared().locks.hold(worker.id)?;
+        let worker = worker.clone();
+        self.write(Verb::RegisterWorker, move |session| worker::register(session, &worker)).await
+    }
+
+    async fn heartbeat(&self, worker: WorkerId) -> Answer<Heartbeat> {
+        self.write(Verb::Heartbeat, move |session| worker::heartbeat(session, worker)).await
+    }
+
+    async fn leave(&self, worker: WorkerId) -> Answer<()> {
+        self.write(Verb::Leave, move |session| worker::leave(session, worker)).await
     }
 
     async fn record(&self, records: &[Record]) -> Answer<Vec<Recorded>> {

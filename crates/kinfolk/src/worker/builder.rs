@@ -1,5 +1,6 @@
 //! What a worker is told before it starts: what it handles, for whom, and how it behaves.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,15 +8,31 @@ use std::time::Duration;
 use kinfolk_core::{CommandName, Event, GroupSpec, Groups, InputError, QueueName};
 use serde::de::DeserializeOwned;
 
-use super::WorkerBuilder;
+use super::state::Options;
 use crate::ctx::Ctx;
 use crate::done::{Ending, IntoDone};
-use crate::handler::{Handler, IntoCommand, of_function};
+use crate::handler::{Handler, Handlers, IntoCommand, of_function};
+use crate::kinfolk::Kinfolk;
 use crate::layer::{Layer, Next};
+use crate::observe::Observer;
 use crate::schedule::Schedule;
 use crate::source::CommandSource;
 use crate::task_error::TaskError;
 use crate::trace::TraceAs;
+
+/// A worker about to be started. The first mistake made on the way is the answer of [`WorkerBuilder::start`].
+#[derive(Clone)]
+#[must_use = "a worker does nothing until it is started"]
+pub struct WorkerBuilder {
+    pub(super) kinfolk: Kinfolk,
+    pub(super) queues: BTreeMap<QueueName, usize>,
+    pub(super) capacity: Option<usize>,
+    pub(super) handlers: Handlers,
+    pub(super) schedules: Vec<kinfolk_core::Schedule>,
+    pub(super) observer: Observer,
+    pub(super) options: Options,
+    pub(super) mistake: Option<InputError>,
+}
 
 impl WorkerBuilder {
     /// Claim from this queue, and run at most so many of its tasks at once. Without any call of this, the worker claims
@@ -236,5 +253,31 @@ impl WorkerBuilder {
     pub fn maintenance(mut self, maintenance: bool) -> Self {
         self.options.maintenance = maintenance;
         self
+    }
+}
+
+impl WorkerBuilder {
+    /// Hear no wake-ups: only polling finds work.
+    #[cfg(feature = "testing")]
+    pub(crate) fn deaf(mut self) -> Self {
+        self.options.wakeups = false;
+        self
+    }
+
+    pub(crate) fn kinfolk(&self) -> &Kinfolk {
+        &self.kinfolk
+    }
+
+    fn mistaken(&mut self, fault: InputError) {
+        self.mistake.get_or_insert(fault);
+    }
+}
+
+impl std::fmt::Debug for WorkerBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WorkerBuilder")
+            .field("queues", &self.queues)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
     }
 }

@@ -19,8 +19,8 @@ use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::attempt::Attempt;
+use super::inbox::EndedAttempt;
 use super::runner;
-use super::settler::EndedAttempt;
 use super::state::{QueueShare, Shared};
 use super::wake::Idle;
 use crate::backoff::Backoff;

@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep_until};
 use tracing::Instrument;
 
 use super::attempt::{Attempt, Call};
-use super::settler::EndedAttempt;
+use super::inbox::EndedAttempt;
 use super::state::Shared;
 use crate::ctx::Ctx;
 use crate::done::Verdict;

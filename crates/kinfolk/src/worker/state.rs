@@ -11,10 +11,10 @@ use uuid::Uuid;
 
 use super::attempt::Roster;
 use super::catalogue::Commands;
+use super::inbox::Inbox;
 use super::minute_recorder::{MinuteRecords, Sums};
 use super::permits::Permits;
 use super::recorder::Records;
-use super::settler::Inbox;
 use crate::handler::Handlers;
 use crate::kinfolk::Kinfolk;
 use crate::observe::Observer;

@@ -17,6 +17,14 @@ use tokio::sync::Notify;
 /// The longest any test waits for anything.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// A span that no test waits for.
+pub(crate) const MINUTE: Duration = Duration::from_secs(60);
+
+/// The clock of PostgreSQL's engine, [`MINUTE`] ahead.
+const A_MINUTE_AHEAD: &str = "create or replace function kinfolk.clock() returns timestamptz
+language sql volatile
+as $$ select pg_catalog.clock_timestamp() + interval '1 minute' $$";
+
 /// A store, a handle on it, and what its workers reported.
 pub(crate) struct Lab {
     pub(crate) kinfolk: Kinfolk,
@@ -41,11 +49,19 @@ impl Lab {
         Self { kinfolk: Kinfolk::new(store.clone()), store, clock, events: Events::default(), home: Home::File(dir) }
     }
 
-    /// A lab on PostgreSQL. Its clock can't be moved.
+    /// A lab on PostgreSQL. Its clock can be moved only by [`Lab::pass_a_minute`].
     pub(crate) async fn on_postgres(database: TestDatabase) -> Self {
         let store: Arc<dyn Store> = Arc::new(database.store().await);
         let (clock, events) = (Arc::default(), Events::default());
         Self { kinfolk: Kinfolk::new(store.clone()), store, clock, events, home: Home::Database(database) }
+    }
+
+    /// Moves the store's clock a minute ahead, once in a test; it goes on from there.
+    pub(crate) async fn pass_a_minute(&self) {
+        match &self.home {
+            Home::File(_) => self.clock.forward(MINUTE),
+            Home::Database(database) => database.run(A_MINUTE_AHEAD).await,
+        }
     }
 
     pub(crate) fn url(&self) -> String {

@@ -9,9 +9,7 @@ use kinfolk::{Command, Ctx, Event, Json, State, TaskError, WorkerBuilder};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
-use crate::lab::Lab;
-
-const MINUTE: Duration = Duration::from_secs(60);
+use crate::lab::{Lab, MINUTE};
 
 /// A worker that may judge others after one second.
 fn judge(lab: &Lab) -> WorkerBuilder {

@@ -10,9 +10,8 @@ use super::engine::Engine;
 use super::figure::Output;
 use super::load::{ENQUEUE_BATCH, Timed};
 use super::rounds::Sample;
-use super::scratch::Scratch;
+use super::scratch::{Scratch, Target};
 use super::stats::per_second;
-use crate::database::Target;
 
 /// Makes sites on the server, or the disk, of one database, and removes them all at the end.
 pub(super) struct Sites {
@@ -34,8 +33,8 @@ pub(super) enum Bare {
 }
 
 impl Sites {
-    pub(super) fn new(target: &Target) -> Self {
-        Self { target: target.clone(), made: Mutex::default() }
+    pub(super) fn new(target: Target) -> Self {
+        Self { target, made: Mutex::default() }
     }
 
     /// The store that is measured.

@@ -1,10 +1,11 @@
 //! One measured figure, and how it is shown: a line of JSON for programs, a table for people.
 
+use std::io::{self, Write as _};
+
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use super::stats::{Comparison, Verdict};
-use crate::out::terminal;
 
 /// One figure. `ratio` is higher-is-better; `bar` is there only where one is set.
 #[derive(Clone, Debug, Serialize)]
@@ -95,7 +96,7 @@ impl Output {
     /// Reports a figure: at once as a line of JSON, or in the table at the end.
     pub(super) fn figure(&mut self, figure: Figure) -> anyhow::Result<()> {
         if self.json {
-            terminal::print_json(&serde_json::to_string(&figure)?)?;
+            writeln!(io::stdout(), "{}", serde_json::to_string(&figure)?)?;
         }
         self.figures.push(figure);
         Ok(())
@@ -103,7 +104,7 @@ impl Output {
 
     /// Says what is going on, on the error stream: figures alone go to the output.
     pub(super) fn progress(&self, words: &str) {
-        terminal::complain(words);
+        eprintln!("{words}");
     }
 
     /// Says something that only `--verbose` asks for.
@@ -114,9 +115,9 @@ impl Output {
     }
 
     /// Prints the table, unless every figure has gone out as JSON already.
-    pub(super) fn finish(self) -> std::io::Result<()> {
+    pub(super) fn finish(self) -> io::Result<()> {
         if !self.json {
-            terminal::print(table(&self.figures))?;
+            writeln!(io::stdout(), "{}", table(&self.figures))?;
         }
         Ok(())
     }

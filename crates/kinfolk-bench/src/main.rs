@@ -1,4 +1,4 @@
-//! `kinfolk bench`: the engine beside a bare-database loop on the same work, in the same run, on the same disk.
+//! `kinfolk-bench`: the engine beside a bare-database loop on the same work, in the same run, on the same disk.
 //!
 //! Each figure is the median of interleaved rounds (baseline, engine, engine, baseline, …), printed with its spread; a
 //! difference below the spread is reported as not resolved. Everything runs in scratch databases of its own
@@ -26,23 +26,25 @@ mod speed;
 mod stats;
 mod supervisor;
 
+use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
-use kinfolk::Error as StoreError;
+use clap::{Parser, ValueEnum};
+use tracing_subscriber::EnvFilter;
 
-use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::session::Session;
 use figure::Output;
+use scratch::Target;
 use site::Sites;
 
 /// Rounds below which the output says so.
 const ROUNDS: usize = 7;
+/// The exit code after Ctrl-C.
+const INTERRUPTED: u8 = 130;
 
 /// Measure the engine beside a bare-database loop on the same work.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct BenchArgs {
+#[derive(Parser, Clone, Debug)]
+#[command(version, max_term_width = 100)]
+struct BenchArgs {
     /// What to measure.
     #[arg(value_enum)]
     scenario: Scenario,
@@ -66,11 +68,20 @@ pub(crate) struct BenchArgs {
     /// How long a snapshot is held open in `horizon`, in minutes. A full run takes 10.
     #[arg(long, default_value_t = 1.0)]
     minutes: f64,
+    /// Where to measure, in databases of its own: the server of postgres://…, or the folder of a SQLite file.
+    #[arg(long, value_name = "URL", env = "KINFOLK_DATABASE", hide_env_values = true, default_value = "kinfolk.db")]
+    database: String,
+    /// Print each figure as a line of JSON.
+    #[arg(long)]
+    json: bool,
+    /// Print the statements of the bare loop and every round.
+    #[arg(short, long)]
+    verbose: bool,
 }
 
 /// What can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Scenario {
+enum Scenario {
     /// Bulk enqueue, at N and at 10 N tasks.
     Enqueue,
     /// No-op tasks through one worker until every completion is durable, at N and at 10 N tasks.
@@ -99,16 +110,41 @@ pub(crate) enum Scenario {
 }
 
 /// Runs a scenario and prints its figures.
-pub(crate) async fn run(args: BenchArgs, session: &Session) -> Result<(), Fault> {
-    let sites = Sites::new(&session.target()?);
-    let mut output = Output::new(session.global.json, session.global.verbose > 0);
+#[tokio::main]
+async fn main() -> ExitCode {
+    let args = BenchArgs::parse();
+    // Logs would be measured along, also those of tasks that fail on purpose.
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("error"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    match run(&args).await {
+        Ok(Ended::Measured) => ExitCode::SUCCESS,
+        Ok(Ended::Interrupted) => ExitCode::from(INTERRUPTED),
+        Err(fault) => {
+            eprintln!("kinfolk-bench: {fault:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// How a run without a fault ended.
+enum Ended {
+    Measured,
+    Interrupted,
+}
+
+async fn run(args: &BenchArgs) -> anyhow::Result<Ended> {
+    let sites = Sites::new(Target::parse(&args.database)?);
+    let mut output = Output::new(args.json, args.verbose);
     let measured = tokio::select! {
-        measured = measure(&args, &sites, &mut output) => measured.map_err(|fault| blame(&fault)),
-        _ = tokio::signal::ctrl_c() => Err(Fault::silent(Exit::Interrupted)),
+        measured = measure(args, &sites, &mut output) => measured.map(|()| Ended::Measured),
+        _ = tokio::signal::ctrl_c() => Ok(Ended::Interrupted),
     };
-    sites.remove().await.map_err(|fault| blame(&fault))?;
-    measured?;
-    Ok(output.finish()?)
+    sites.remove().await?;
+    let ended = measured?;
+    if let Ended::Measured = ended {
+        output.finish()?;
+    }
+    Ok(ended)
 }
 
 async fn measure(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow::Result<()> {
@@ -161,18 +197,6 @@ async fn measure(args: &BenchArgs, sites: &Sites, output: &mut Output) -> anyhow
         horizon::horizon(args, sites, output).await?;
     }
     Ok(())
-}
-
-/// What went wrong, with the exit code of its cause.
-fn blame(fault: &anyhow::Error) -> Fault {
-    let words = format!("{fault:#}");
-    if fault.is::<StoreError>() {
-        Fault::new(Exit::Database, "store", words)
-    } else if fault.chain().any(|cause| cause.is::<tokio_postgres::Error>() || cause.is::<rusqlite::Error>()) {
-        Fault::new(Exit::Database, "database", words)
-    } else {
-        Fault::new(Exit::Internal, "bench", words)
-    }
 }
 
 impl BenchArgs {

@@ -8,9 +8,28 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use kinfolk::Address;
 
 use super::bare_postgres;
-use crate::database::Target;
+
+/// The database that the user named, by its kind.
+#[derive(Clone, Debug)]
+pub(super) enum Target {
+    /// A SQLite file.
+    File(PathBuf),
+    /// A PostgreSQL server.
+    Server(String),
+}
+
+impl Target {
+    /// Tells by the form of the text, as the library does.
+    pub(super) fn parse(text: &str) -> anyhow::Result<Self> {
+        Ok(match Address::read(text)? {
+            Address::Postgres(text) => Self::Server(text.to_owned()),
+            Address::Sqlite(path) => Self::File(path.into()),
+        })
+    }
+}
 
 /// Where one side, or both, are measured.
 #[derive(Clone, Debug)]
@@ -156,7 +175,7 @@ fn with_database(url: &str, name: &str) -> anyhow::Result<String> {
     };
     let (address, options) = rest.split_once('?').map_or((rest, None), |(address, options)| (address, Some(options)));
     let servers = address.split_once('/').map_or(address, |(servers, _)| servers);
-    anyhow::ensure!(!servers.is_empty(), "no server in {url}");
+    anyhow::ensure!(!servers.is_empty(), "the address names no server");
     Ok(match options {
         Some(options) => format!("{scheme}://{servers}/{name}?{options}"),
         None => format!("{scheme}://{servers}/{name}"),

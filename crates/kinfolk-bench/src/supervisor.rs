@@ -21,7 +21,6 @@ use super::rounds::{Sample, interleave};
 use super::scratch::Scratch;
 use super::site::Sites;
 use super::stats::{median, per_second};
-use crate::folder::Folder;
 
 /// Handlers that run at once, and connections that write by hand.
 const AT_ONCE: usize = 16;
@@ -104,8 +103,7 @@ async fn play(scratch: &Scratch, n: usize) -> anyhow::Result<(Duration, (f64, f6
     let many = i64::try_from(n)?;
     client.execute(KICKOFF, &[&many]).await?;
     scratch.rest().await?;
-    let outbox = Folder::new("kinfolk-bench-outbox");
-    std::fs::create_dir(outbox.path())?;
+    let outbox = tempfile::tempdir()?;
     let email: Arc<dyn Provider> = Arc::new(FailsOnce {
         outbox: Outbox::emails(outbox.path(), Some("shop@example.org".to_owned())),
         seen: Mutex::default(),
