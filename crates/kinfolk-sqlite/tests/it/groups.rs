@@ -241,37 +241,42 @@ async fn values_of_a_fair_key_take_turns_inside_a_priority() {
 
 #[tokio::test]
 async fn what_waits_behind_a_full_key_costs_a_claim_nothing() {
-    let Lab { store, .. } = &Lab::new();
-    declare(store, "send", &[("tenant", GroupSpec::limit(1))]).await;
-    let worker = worker(store).await;
+    let (empty, full) = (&Lab::new().store, &Lab::new().store);
     let of = |tenant: &str| with_keys("send", &[("tenant", tenant)]);
-    enqueue(store, &[of("busy")]).await;
-    claim(store, worker, &["send"], 1).await;
-    let few = quickest_round(store, worker, &of("free")).await;
-    for _ in 0..4 {
-        enqueue(store, &vec![of("busy"); 5_000]).await;
+    let mut workers = Vec::new();
+    for (store, waiters) in [(empty, 0), (full, 20_000)] {
+        declare(store, "send", &[("tenant", GroupSpec::limit(1))]).await;
+        let worker = worker(store).await;
+        enqueue(store, &[of("busy")]).await;
+        claim(store, worker, &["send"], 1).await;
+        for _ in 0..waiters / 5_000 {
+            enqueue(store, &vec![of("busy"); 5_000]).await;
+        }
+        assert_eq!(ids(&claim(store, worker, &["send"], 10).await), []);
+        assert_eq!(store.keys(&KeyFilter { limit: 10, ..KeyFilter::default() }).await.unwrap()[0].waiters, waiters);
+        workers.push(worker);
     }
-    assert_eq!(ids(&claim(store, worker, &["send"], 10).await), []);
-    let waiters = store.keys(&KeyFilter { limit: 10, ..KeyFilter::default() }).await.unwrap()[0].waiters;
-    assert_eq!(waiters, 20_000);
-    let many = quickest_round(store, worker, &of("free")).await;
-    // Reading what is blocked would cost a hundred times as much.
-    assert!(many < few * 10, "{few:?} without, {many:?} with blocked tasks");
-    sound(store).await;
+    let (mut few, mut many) = (Duration::MAX, Duration::MAX);
+    // Reading what is blocked would cost a hundred times as much in every round. A busy machine does so in some rounds only.
+    for round in 0.. {
+        few = few.min(time_of_a_round(empty, workers[0], &of("free")).await);
+        many = many.min(time_of_a_round(full, workers[1], &of("free")).await);
+        if many < few * 10 {
+            break;
+        }
+        assert!(round < 2_000, "{few:?} without, {many:?} with blocked tasks");
+    }
+    sound(full).await;
 }
 
-/// The least time in which one task goes from enqueue to its end.
-async fn quickest_round(store: &SqliteStore, worker: WorkerId, new: &NewTask) -> Duration {
-    let mut best = Duration::MAX;
-    for _ in 0..50 {
-        let begun = std::time::Instant::now();
-        enqueue(store, std::slice::from_ref(new)).await;
-        let got = claim(store, worker, &["send"], 10).await;
-        assert_eq!(got.tasks.len(), 1);
-        settle(store, &got, Outcome::Done(None)).await;
-        best = best.min(begun.elapsed());
-    }
-    best
+/// The time in which one task goes from enqueue to its end.
+async fn time_of_a_round(store: &SqliteStore, worker: WorkerId, new: &NewTask) -> Duration {
+    let begun = std::time::Instant::now();
+    enqueue(store, std::slice::from_ref(new)).await;
+    let got = claim(store, worker, &["send"], 10).await;
+    assert_eq!(got.tasks.len(), 1);
+    settle(store, &got, Outcome::Done(None)).await;
+    begun.elapsed()
 }
 
 #[tokio::test]

@@ -9,15 +9,23 @@ use kinfolk::{Kinfolk, State, TaskId};
 
 use crate::lab::Lab;
 
-/// An example's program, as its sources are now. `cargo xtask test` has just built all of them, with the features of the whole
-/// workspace. A run by hand may have built none, so cargo builds it, and does nothing when it is new.
+/// An example's program, as its sources are now. `cargo xtask test` has just built all of them but those with tests of their own, with
+/// the features of the whole workspace. A run by hand may have built none.
 pub(crate) fn example(name: &str) -> PathBuf {
-    if std::env::var_os("KINFOLK_TEST_RUN").is_none() {
-        let build = ["build", "--quiet", "--package", "kinfolk", "--example", name];
-        assert!(Command::new(env!("CARGO")).args(build).status().unwrap().success());
-    }
+    if std::env::var_os("KINFOLK_TEST_RUN").is_some() { path_of(name) } else { build_example(name) }
+}
+
+/// The same of an example with tests of its own, of which `cargo test` builds the tests alone. Cargo does nothing when the program is
+/// new.
+pub(crate) fn build_example(name: &str) -> PathBuf {
+    let build = ["build", "--quiet", "--package", "kinfolk", "--example", name];
+    assert!(Command::new(env!("CARGO")).args(build).status().unwrap().success());
+    path_of(name)
+}
+
+fn path_of(example: &str) -> PathBuf {
     let here = std::env::current_exe().unwrap();
-    here.parent().unwrap().with_file_name("examples").join(name)
+    here.parent().unwrap().with_file_name("examples").join(example)
 }
 
 pub(crate) fn said(run: &Output) -> String {

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use kinfolk::pg::testing::TestDatabase;
 
-use crate::examples::{example, said};
+use crate::examples::{build_example, said};
 use crate::lab::Lab;
 
 const PAGE: &str = include_str!("../../../../docs/guide.md");
@@ -26,7 +26,7 @@ fn the_guide_shows_the_whole_program_in_its_order() {
 }
 
 fn run_guide(url: &str) {
-    let said = said(&Command::new(example("guide")).arg(url).output().unwrap());
+    let said = said(&Command::new(build_example("guide")).arg(url).output().unwrap());
     let labels = ["parcel 1, printed by inkjet", "parcel 2, printed by laser", "parcel 3, printed by inkjet"];
     assert_eq!(said.lines().collect::<Vec<_>>(), labels);
     assert!(PAGE.contains(&labels.join("\n")), "the guide shows what it prints");
