@@ -9,6 +9,7 @@ mod fan_out;
 mod functions;
 mod hooks;
 mod lab;
+mod modules;
 mod office;
 mod procedures;
 mod site;
