@@ -10,6 +10,7 @@ mod functions;
 mod hooks;
 mod lab;
 mod modules;
+mod nulls;
 mod office;
 mod procedures;
 mod site;
