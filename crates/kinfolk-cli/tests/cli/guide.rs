@@ -110,7 +110,7 @@ fn a_newcomer_sends_an_email_and_adds_a_process_by_the_page_alone() {
     db.until("the request is out", |_| newcomer.is_so("parcel.has_parcel_task_succeeded(1)"));
     assert_eq!(std::fs::read_dir(db.dir.path().join("outbox")).unwrap().count(), 2);
     let admin = db.as_role(&newcomer.role("shop_admin"));
-    assert_eq!(admin.ok(&["errors"]), "no errors\n");
+    assert_eq!(admin.ok(&["errors"]), "no attempt has failed\n");
     let findings = admin.doctor();
     let parcel = findings.iter().find(|finding| finding["subject"] == "parcel.parcel").expect("a finding");
     assert_eq!(parcel["health"], "good", "{parcel}");
