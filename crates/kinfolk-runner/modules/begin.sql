@@ -3,13 +3,19 @@
 do $$
 declare
     v_is_16 boolean := current_setting('server_version_num')::integer >= 160000;
+    -- From PostgreSQL 16 on, the creator of a role is its member, but may not act as it, and gives away only what it may give.
+    v_acts text := case when v_is_16 then 'set' else 'member' end;
+    v_gives text := case when v_is_16 then 'member with admin option' else 'member' end;
+    v_creates boolean := (select r.rolcreaterole or r.rolsuper from pg_catalog.pg_roles r where r.rolname = current_user);
     v_is_new boolean := not exists (select from pg_catalog.pg_roles r where r.rolname = '{schema}_owner');
     v_lacks text := concat_ws('; ',
-        case when v_is_new and not (select r.rolcreaterole or r.rolsuper from pg_catalog.pg_roles r where r.rolname = current_user)
-            then format('alter role %I createrole', current_user) end,
-        -- From PostgreSQL 16 on, who creates roles gives away only what it may give.
-        case when v_is_new and v_is_16 and not pg_catalog.pg_has_role('kinfolk_handler', 'member with admin option')
+        case when v_is_new and not v_creates then format('alter role %I createrole', current_user) end,
+        case when v_is_new and v_is_16 and not pg_catalog.pg_has_role('kinfolk_handler', v_gives)
             then format('grant kinfolk_handler to %I with admin option', current_user) end,
+        -- It was made with this module in another database.
+        case when v_is_new or (v_creates and not v_is_16) then null
+            when not pg_catalog.pg_has_role('{schema}_owner', v_acts) and not pg_catalog.pg_has_role('{schema}_owner', v_gives)
+            then format('grant {schema}_owner to %I', current_user) end,
         case when not pg_catalog.has_database_privilege(current_database(), 'create')
             then format('grant create on database %I to %I', current_database(), current_user) end,
         case when not pg_catalog.pg_has_role('kinfolk_operator', 'usage')
@@ -25,8 +31,7 @@ begin
             if not exists (select from pg_catalog.pg_roles r where r.rolname = '{schema}_owner') then
                 create role {schema}_owner nologin;
             end if;
-            -- From PostgreSQL 16 on, the creator of a role is its member, but may not act as it.
-            if not pg_catalog.pg_has_role('{schema}_owner', case when v_is_16 then 'set' else 'member' end) then
+            if not pg_catalog.pg_has_role('{schema}_owner', v_acts) then
                 execute format('grant {schema}_owner to %I', current_user);
             end if;
             if not pg_catalog.pg_has_role('{schema}_owner', 'kinfolk_handler', 'member') then
