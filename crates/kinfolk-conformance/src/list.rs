@@ -492,7 +492,7 @@ macro_rules! every_contract {
                 other_tasks_stand_on_their_own, leaving_nothing_behind_is_completing,
                 a_waiting_parent_records_only_a_later_attempt, bad_input_among_the_children_refuses_the_whole_call,
                 a_thousand_children_are_made_at_once, a_child_that_nobody_handles_waits,
-                a_queue_shows_its_limits_and_refuses_bad_ones,
+                a_queue_shows_its_limits_and_refuses_bad_ones, a_payload_of_null_stays_null,
             ]
             status: [
                 active_is_what_is_at_work_or_ready, a_waiting_follow_up_is_active, only_the_commands_asked_for_count,

@@ -25,7 +25,9 @@ begin
         end if;
     end loop;
 
-    if not pg_has_role(current_user, 'kinfolk_owner', 'member') then
+    -- From PostgreSQL 16 on, the creator of a role is its member, but may not act as it.
+    if not pg_has_role('kinfolk_owner', case when current_setting('server_version_num')::integer >= 160000 then 'set' else 'member' end)
+    then
         execute format('grant kinfolk_owner to %I', current_user);
     end if;
     -- The doctor looks at other sessions. Whoever migrates may not be able to allow that; then it sees less.

@@ -133,7 +133,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         has_pending_children intend require_makeable spawn spawn_sibling follow_up in_order hasten hasten_all snooze
         retry_after give_up end_handler failure_of run_task run_function begin_procedure end_procedure call_handler
         call_function open_envelope finish finish_made finish_fan_out fan_out carry_out_fan_out find_continuation
-        require_terms require_subs sub_tasks sub_results go_on await_more refuse_fan_out complete require_done begin_send end_send send_key log_error
+        require_terms require_subs sub_tasks sub_results continuation_of go_on await_more refuse_fan_out complete require_done begin_send end_send send_key log_error
         process_tasks process_round process_task skip_ahead due_next begin_round claimable claim_chosen;
     operate:
         pause resume acquit cancel run_now bulk bulk_one bulk_delete lock_bulk audit put_status remove_status

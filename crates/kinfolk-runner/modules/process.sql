@@ -1,7 +1,7 @@
--- The process {process}, in the seven steps of docs/supervisors.md.
+-- The process {process}, in the seven steps of docs/supervisors.md. The schema is quoted, since its name may be a word of SQL.
 
 -- 1. The root, and its facts. State is read from facts; nothing here is ever changed.
-create table {schema}.{root} (
+create table "{schema}".{root} (
     {root}_id bigint generated always as identity primary key,
     {datum} {datum_type} not null{datum_refers},
     max_attempts integer not null default 2 check (max_attempts between 1 and 1000),
@@ -10,85 +10,85 @@ create table {schema}.{root} (
     max_runs integer not null default 20 check (max_runs > 0),
     created_at timestamptz not null default now()
 );
-create table {schema}.{root}_scheduled (
-    {root}_id bigint not null references {schema}.{root},
+create table "{schema}".{root}_scheduled (
+    {root}_id bigint not null references "{schema}".{root},
     attempt integer not null,
     at timestamptz not null default now(),
     primary key ({root}_id, attempt)
 );
-create table {schema}.{root}_failed (
-    {root}_id bigint not null references {schema}.{root},
+create table "{schema}".{root}_failed (
+    {root}_id bigint not null references "{schema}".{root},
     attempt integer not null,
     error text not null,
     at timestamptz not null default now(),
     primary key ({root}_id, attempt)
 );
-create table {schema}.{root}_succeeded (
-    {root}_id bigint primary key references {schema}.{root},
+create table "{schema}".{root}_succeeded (
+    {root}_id bigint primary key references "{schema}".{root},
     answer jsonb,
     at timestamptz not null default now()
 );
-create table {schema}.{root}_run (
-    {root}_id bigint not null references {schema}.{root},
+create table "{schema}".{root}_run (
+    {root}_id bigint not null references "{schema}".{root},
     run integer not null,
     at timestamptz not null default now(),
     primary key ({root}_id, run)
 );
-create table {schema}.{root}_stuck (
-    {root}_id bigint not null references {schema}.{root},
+create table "{schema}".{root}_stuck (
+    {root}_id bigint not null references "{schema}".{root},
     runs integer not null,
     at timestamptz not null default now(),
     primary key ({root}_id, runs)
 );
-create table {schema}.{root}_resumed (
-    {root}_id bigint not null references {schema}.{root},
+create table "{schema}".{root}_resumed (
+    {root}_id bigint not null references "{schema}".{root},
     runs integer not null,
     at timestamptz not null default now(),
     primary key ({root}_id, runs),
-    foreign key ({root}_id, runs) references {schema}.{root}_stuck
+    foreign key ({root}_id, runs) references "{schema}".{root}_stuck
 );
 do $$
 declare
     v_table text;
 begin
     foreach v_table in array array['', '_scheduled', '_failed', '_succeeded', '_run', '_stuck', '_resumed'] loop
-        execute format('create trigger refuse_change before update or delete on {schema}.%I '
-            'for each row execute function {schema}.refuse_change()', '{root}' || v_table);
-        execute format('create trigger refuse_truncate before truncate on {schema}.%I '
-            'for each statement execute function {schema}.refuse_change()', '{root}' || v_table);
+        execute format('create trigger refuse_change before update or delete on "{schema}".%I '
+            'for each row execute function "{schema}".refuse_change()', '{root}' || v_table);
+        execute format('create trigger refuse_truncate before truncate on "{schema}".%I '
+            'for each statement execute function "{schema}".refuse_change()', '{root}' || v_table);
     end loop;
 end
 $$;
 
-create function {schema}.has_{root}_succeeded({root}_id bigint) returns boolean
+create function "{schema}".has_{root}_succeeded({root}_id bigint) returns boolean
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
-as $$ select exists (select from {schema}.{root}_succeeded f where f.{root}_id = $1) $$;
+as $$ select exists (select from "{schema}".{root}_succeeded f where f.{root}_id = $1) $$;
 
-create function {schema}.count_{root}_failures({root}_id bigint) returns integer
+create function "{schema}".count_{root}_failures({root}_id bigint) returns integer
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
-as $$ select count(*)::integer from {schema}.{root}_failed f where f.{root}_id = $1 $$;
+as $$ select count(*)::integer from "{schema}".{root}_failed f where f.{root}_id = $1 $$;
 
-create function {schema}.count_{root}_scheduled({root}_id bigint) returns integer
+create function "{schema}".count_{root}_scheduled({root}_id bigint) returns integer
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
-as $$ select count(*)::integer from {schema}.{root}_scheduled f where f.{root}_id = $1 $$;
+as $$ select count(*)::integer from "{schema}".{root}_scheduled f where f.{root}_id = $1 $$;
 
 -- Stuck as long as the last such fact was not followed by one that it was resumed.
-create function {schema}.is_{root}_stuck({root}_id bigint) returns boolean
+create function "{schema}".is_{root}_stuck({root}_id bigint) returns boolean
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
     select exists (
         select
-        from {schema}.{root}_stuck f
+        from "{schema}".{root}_stuck f
         where f.{root}_id = $1
-            and not exists (select from {schema}.{root}_resumed r where r.{root}_id = $1 and r.runs = f.runs))
+            and not exists (select from "{schema}".{root}_resumed r where r.{root}_id = $1 and r.runs = f.runs))
 $$;
 
 -- Wakes the supervisor: the one that waits to look again looks now, or there is a new one. Called after a new fact, under the root's lock.
-create function {schema}.wake_{process}({root}_id bigint, due timestamptz default null, delay interval default null)
+create function "{schema}".wake_{process}({root}_id bigint, due timestamptz default null, delay interval default null)
 returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -106,46 +106,46 @@ $$;
 
 -- 2. The handlers of an attempt: what to send, and what became of it.
 {payload}
-create function {schema}.record_{short}_success(payload jsonb) returns jsonb
+create function "{schema}".record_{short}_success(payload jsonb) returns jsonb
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_id bigint := payload #>> '{original_payload,{root}_id}';
 begin
-    perform from {schema}.{root} r where r.{root}_id = v_id for update;
-    insert into {schema}.{root}_succeeded ({root}_id, answer)
+    perform from "{schema}".{root} r where r.{root}_id = v_id for update;
+    insert into "{schema}".{root}_succeeded ({root}_id, answer)
     values (v_id, payload -> 'worker_payload')
     on conflict do nothing;
-    perform {schema}.wake_{process}(v_id);
+    perform "{schema}".wake_{process}(v_id);
     return jsonb_build_object('success', true);
 end
 $$;
 
-create function {schema}.record_{short}_failure(payload jsonb) returns jsonb
+create function "{schema}".record_{short}_failure(payload jsonb) returns jsonb
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_id bigint := payload #>> '{original_payload,{root}_id}';
 begin
-    perform from {schema}.{root} r where r.{root}_id = v_id for update;
-    insert into {schema}.{root}_failed ({root}_id, attempt, error)
+    perform from "{schema}".{root} r where r.{root}_id = v_id for update;
+    insert into "{schema}".{root}_failed ({root}_id, attempt, error)
     values (v_id, (payload #>> '{original_payload,attempt}')::integer, coalesce(payload ->> 'error', 'no reason given'))
     on conflict do nothing;
-    perform {schema}.wake_{process}(v_id);
+    perform "{schema}".wake_{process}(v_id);
     return jsonb_build_object('success', true);
 end
 $$;
 
 -- 3. The supervisor: facts in, a decision, and what follows from it. May be run at any time, and by two at once.
-create function {schema}.{process}_supervisor(payload jsonb) returns jsonb
+create function "{schema}".{process}_supervisor(payload jsonb) returns jsonb
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_id bigint := payload ->> '{root}_id';
-    v_root {schema}.{root};
+    v_root "{schema}".{root};
     v_runs integer;
     v_failures integer;
     v_scheduled integer;
@@ -153,20 +153,20 @@ declare
     v_next text;
 begin
     -- Input. The root's lock keeps others from deciding on the same facts.
-    select r.* into v_root from {schema}.{root} r where r.{root}_id = v_id for update;
+    select r.* into v_root from "{schema}".{root} r where r.{root}_id = v_id for update;
     if not found then
         return jsonb_build_object('success', false,
             'validation_failure_message', format('there is no {root} %s', coalesce(payload ->> '{root}_id', 'null')));
     end if;
-    v_runs := 1 + (select count(*) from {schema}.{root}_run f where f.{root}_id = v_id);
-    v_failures := {schema}.count_{root}_failures(v_id);
-    v_scheduled := {schema}.count_{root}_scheduled(v_id);
-    v_resumed := (select count(*) from {schema}.{root}_resumed f where f.{root}_id = v_id);
+    v_runs := 1 + (select count(*) from "{schema}".{root}_run f where f.{root}_id = v_id);
+    v_failures := "{schema}".count_{root}_failures(v_id);
+    v_scheduled := "{schema}".count_{root}_scheduled(v_id);
+    v_resumed := (select count(*) from "{schema}".{root}_resumed f where f.{root}_id = v_id);
 
     -- Compute.
     v_next := case
-        when {schema}.has_{root}_succeeded(v_id) then 'succeeded'
-        when {schema}.is_{root}_stuck(v_id) then 'stuck'
+        when "{schema}".has_{root}_succeeded(v_id) then 'succeeded'
+        when "{schema}".is_{root}_stuck(v_id) then 'stuck'
         when v_failures >= v_root.max_attempts then 'failed'
         when v_runs > v_root.max_runs * (1 + v_resumed) then 'get_stuck'
         when v_scheduled <= v_failures then 'schedule'
@@ -175,25 +175,25 @@ begin
 
     -- Output.
     if v_next = 'get_stuck' then
-        insert into {schema}.{root}_stuck ({root}_id, runs) values (v_id, v_runs - 1);
+        insert into "{schema}".{root}_stuck ({root}_id, runs) values (v_id, v_runs - 1);
     elsif v_next in ('schedule', 'wait') then
-        insert into {schema}.{root}_run ({root}_id, run) values (v_id, v_runs);
+        insert into "{schema}".{root}_run ({root}_id, run) values (v_id, v_runs);
         if v_next = 'schedule' then
-            insert into {schema}.{root}_scheduled ({root}_id, attempt) values (v_id, v_scheduled + 1);
+            insert into "{schema}".{root}_scheduled ({root}_id, attempt) values (v_id, v_scheduled + 1);
             perform kinfolk.enqueue('{command}', jsonb_build_object('task_type', '{command}', '{root}_id', v_id,
                 'attempt', v_scheduled + 1, 'before_handler', '{schema}.get_{short}_payload',
                 'success_handler', '{schema}.record_{short}_success', 'error_handler', '{schema}.record_{short}_failure'),
                 delay => v_root.retry_delay * power(2, least(v_failures, 16) - 1) * least(v_failures, 1));
         end if;
         -- A safety net: a new fact wakes it before that.
-        perform {schema}.wake_{process}(v_id, delay => v_root.recheck_delay);
+        perform "{schema}".wake_{process}(v_id, delay => v_root.recheck_delay);
     end if;
     return jsonb_build_object('success', true, 'payload', jsonb_build_object('next', v_next, 'failures', v_failures));
 end
 $$;
 
 -- 4. The kickoff, in the transaction of whoever has something to be done.
-create function {schema}.kickoff_{root}(
+create function "{schema}".kickoff_{root}(
     {datum} {datum_type}, scheduled_at timestamptz default null, max_attempts integer default 2,
     retry_delay interval default '0', recheck_delay interval default '1 minute', max_runs integer default 20
 ) returns bigint
@@ -203,41 +203,41 @@ as $$
 declare
     v_id bigint;
 begin
-    insert into {schema}.{root} as r ({datum}, max_attempts, retry_delay, recheck_delay, max_runs)
+    insert into "{schema}".{root} as r ({datum}, max_attempts, retry_delay, recheck_delay, max_runs)
     values ({datum}, max_attempts, retry_delay, recheck_delay, max_runs)
     returning r.{root}_id into v_id;
-    perform {schema}.wake_{process}(v_id, due => coalesce(scheduled_at, now()));
+    perform "{schema}".wake_{process}(v_id, due => coalesce(scheduled_at, now()));
     return v_id;
 end
 $$;
 
 -- What can be done about a process that is stuck: it may run as often again. False where it is not.
-create function {schema}.resume_{root}({root}_id bigint) returns boolean
+create function "{schema}".resume_{root}({root}_id bigint) returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    perform from {schema}.{root} r where r.{root}_id = $1 for update;
-    if not {schema}.is_{root}_stuck($1) then
+    perform from "{schema}".{root} r where r.{root}_id = $1 for update;
+    if not "{schema}".is_{root}_stuck($1) then
         return false;
     end if;
-    insert into {schema}.{root}_resumed ({root}_id, runs)
-    select f.{root}_id, max(f.runs) from {schema}.{root}_stuck f where f.{root}_id = $1 group by f.{root}_id;
-    perform {schema}.wake_{process}($1);
+    insert into "{schema}".{root}_resumed ({root}_id, runs)
+    select f.{root}_id, max(f.runs) from "{schema}".{root}_stuck f where f.{root}_id = $1 group by f.{root}_id;
+    perform "{schema}".wake_{process}($1);
     return true;
 end
 $$;
 
 -- What `kinfolk doctor` tells of it.
-create function {schema}.find_stuck_{process}() returns table (subject text, health text, found text, remedy text)
+create function "{schema}".find_stuck_{process}() returns table (subject text, health text, found text, remedy text)
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
     with stuck as materialized (
         select f.{root}_id as id, f.runs
-        from {schema}.{root}_stuck f
-        where not exists (select from {schema}.{root}_resumed r where r.{root}_id = f.{root}_id and r.runs = f.runs)
-            and not {schema}.has_{root}_succeeded(f.{root}_id)
+        from "{schema}".{root}_stuck f
+        where not exists (select from "{schema}".{root}_resumed r where r.{root}_id = f.{root}_id and r.runs = f.runs)
+            and not "{schema}".has_{root}_succeeded(f.{root}_id)
     )
     select '{schema}.{process}', case when count(*) > 0 then 'bad' else 'good' end,
         case
@@ -248,21 +248,21 @@ as $$
         end,
         case
             when count(*) > 0
-            then 'find out why in kinfolk errors; then select {schema}.resume_{root}(ID) lets one go on'
+            then 'find out why in kinfolk errors; then select "{schema}".resume_{root}(ID) lets one go on'
             else ''
         end
     from stuck
 $$;
 
 -- 5. Grants: each function by itself, the worker what it must call.
-revoke all on all tables in schema {schema} from public;
-revoke all on all routines in schema {schema} from public;
-grant usage on schema {schema} to kinfolk_worker, kinfolk_producer, kinfolk_operator, kinfolk_owner;
-grant execute on function {schema}.{process}_supervisor(jsonb), {schema}.get_{short}_payload(jsonb),
-    {schema}.record_{short}_success(jsonb), {schema}.record_{short}_failure(jsonb)
+revoke all on all tables in schema "{schema}" from public;
+revoke all on all routines in schema "{schema}" from public;
+grant usage on schema "{schema}" to kinfolk_worker, kinfolk_producer, kinfolk_operator, kinfolk_owner;
+grant execute on function "{schema}".{process}_supervisor(jsonb), "{schema}".get_{short}_payload(jsonb),
+    "{schema}".record_{short}_success(jsonb), "{schema}".record_{short}_failure(jsonb)
 to kinfolk_worker;
-grant execute on function {schema}.kickoff_{root}({datum_type}, timestamptz, integer, interval, interval, integer),
-    {schema}.has_{root}_succeeded(bigint), {schema}.count_{root}_failures(bigint), {schema}.count_{root}_scheduled(bigint)
+grant execute on function "{schema}".kickoff_{root}({datum_type}, timestamptz, integer, interval, interval, integer),
+    "{schema}".has_{root}_succeeded(bigint), "{schema}".count_{root}_failures(bigint), "{schema}".count_{root}_scheduled(bigint)
 to kinfolk_producer;
-grant execute on function {schema}.resume_{root}(bigint), {schema}.is_{root}_stuck(bigint) to kinfolk_operator;
-grant execute on function {schema}.find_stuck_{process}() to kinfolk_owner;
+grant execute on function "{schema}".resume_{root}(bigint), "{schema}".is_{root}_stuck(bigint) to kinfolk_operator;
+grant execute on function "{schema}".find_stuck_{process}() to kinfolk_owner;

@@ -17,12 +17,12 @@ pub struct Grant {
     pub is_so: bool,
 }
 
-/// The statements that make a role a `worker`, a `producer`, a `viewer` or a `handler`, which is an owner of functions, and nothing more,
-/// for these functions, named as `schema.name`.
+/// The statements that make a role all of these, and nothing more, for these functions, named as `schema.name`: `worker`, `producer`,
+/// `viewer`, `operator`, or `handler`, which is an owner of functions.
 pub async fn grants(
     connections: &Connections,
     role: &str,
-    kind: &str,
+    kinds: &[&str],
     functions: &[String],
 ) -> Result<Vec<Grant>, StoreError> {
     let line = connections.line().await?;
@@ -37,7 +37,7 @@ pub async fn grants(
     }
     let asked = [
         (&role as &(dyn tokio_postgres::types::ToSql + Sync), Type::TEXT),
-        (&kind, Type::TEXT),
+        (&kinds, Type::TEXT_ARRAY),
         (&functions, Type::TEXT_ARRAY),
     ];
     let rows = line.client().query_typed(GRANTS, &asked).await.map_err(|fault| store_error(&fault))?;

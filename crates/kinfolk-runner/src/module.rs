@@ -126,7 +126,8 @@ pub fn new_module(name: &str) -> Result<String, InputError> {
     let fits = (1..=30).contains(&name.len())
         && name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.chars().all(is_plain);
-    if !fits || ["kinfolk", "public", "comms"].contains(&name) || name.starts_with("pg_") {
+    // Roles whose names begin with `pg_` are PostgreSQL's own, and the owner of a module `pg` would be one.
+    if !fits || ["kinfolk", "public", "comms", "pg"].contains(&name) || name.starts_with("pg_") {
         let why = "a module is named by 1 to 30 small letters, digits and _, and not as what is there already";
         return Err(InputError::Name { kind: "module", name: name.to_owned(), why });
     }
@@ -161,7 +162,7 @@ mod tests {
 
     #[test]
     fn only_plain_names_are_taken() {
-        for name in ["", "A", "a b", "a;drop", "1a", "kinfolk", "comms", "pg_x", "ä", &"a".repeat(31)] {
+        for name in ["", "A", "a b", "a;drop", "1a", "kinfolk", "comms", "pg", "pg_x", "ä", &"a".repeat(31)] {
             assert!(new_module(name).is_err(), "{name}");
         }
     }

@@ -13,9 +13,9 @@ pub(crate) struct Args {
     /// The role, as the database knows it
     role: String,
 
-    /// What it is to be
-    #[arg(long = "as", value_enum, default_value_t = Kind::Worker)]
-    kind: Kind,
+    /// What it is to be; may be given several times
+    #[arg(long = "as", value_enum, value_name = "KIND", default_value = "worker")]
+    kinds: Vec<Kind>,
 
     /// A function that it calls, or owns, as schema.name; may be given several times
     #[arg(long, value_name = "FUNCTION")]
@@ -35,6 +35,8 @@ enum Kind {
     Producer,
     /// One that looks.
     Viewer,
+    /// One that changes what is there; also a worker whose file or code changes queues, commands or schedules.
+    Operator,
     /// One that owns functions which handle tasks.
     Handler,
 }
@@ -45,6 +47,7 @@ impl Kind {
             Self::Worker => "worker",
             Self::Producer => "producer",
             Self::Viewer => "viewer",
+            Self::Operator => "operator",
             Self::Handler => "handler",
         }
     }
@@ -52,7 +55,8 @@ impl Kind {
 
 /// Runs it.
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
-    let all = grants(&connections(session)?, &args.role, args.kind.word(), &args.function).await?;
+    let kinds: Vec<_> = args.kinds.iter().copied().map(Kind::word).collect();
+    let all = grants(&connections(session)?, &args.role, &kinds, &args.function).await?;
     let shown: Vec<_> = all.iter().filter(|grant| !args.check || !grant.is_so).collect();
     for grant in &shown {
         let document = json!({"statement": grant.statement, "is_so": grant.is_so});
@@ -61,7 +65,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     match (args.check, shown.len()) {
         (false, _) => Ok(()),
         (true, 0) => {
-            session.out.hint(format_args!("{} has what a {} needs, and nothing more", args.role, args.kind.word()));
+            session.out.hint(format_args!("{} has what a {} needs, and nothing more", args.role, kinds.join(" and ")));
             Ok(())
         }
         (true, many) => Err(Fault::no("grants", format!("{many} of {} grants are missing", all.len()))),

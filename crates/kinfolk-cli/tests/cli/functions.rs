@@ -183,6 +183,7 @@ fn what_a_role_must_be_granted_is_printed_and_checked() {
     assert_eq!(db.ok(&check), "");
     db.sql(&format!("grant kinfolk_operator to {role}"));
     assert!(db.run(&check).stdout.contains(&format!("revoke kinfolk_operator from {role};")));
+    assert_eq!(db.ok(&[&check[..], &["--as", "worker", "--as", "operator"]].concat()), "", "it may be both");
     let owner = ["grants", &role, "--as", "handler", "--function", "app.pay"];
     db.sql(&db.ok(&owner));
     assert_eq!(db.ok(&[&owner[..], &["--check"]].concat()), "");

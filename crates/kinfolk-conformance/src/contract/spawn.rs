@@ -4,11 +4,12 @@ use kinfolk_core::limits::{DEPTH_MAX, MADE_MAX, PAYLOAD_BYTES_MAX};
 use kinfolk_core::task::Ending;
 use kinfolk_core::{
     Command, Due, Enqueued, Failure, FailureKind, FollowUp, Gate, Made, NewTask, OnDuplicate, Outcome, Rejection,
-    Retry, RetryPolicy, Settle, Settled, State, StoreError, Token, Unique, UniqueScope, When,
+    Retry, RetryPolicy, Rule, Settle, Settled, State, StoreError, Token, Unique, UniqueScope, When,
 };
 use uuid::Uuid;
 
 use crate::family::{children, children_at_once, deep, done_with, families_at_once, home, on, these};
+use crate::flow::fan_out_of;
 use crate::world::{World, command, failed, json, new_task, plain_command, queue_name, secs, settle_of, unique_task};
 
 /// A handler that left children behind waits for them: its result is kept, its worker is free, and it has not ended.
@@ -405,4 +406,30 @@ pub async fn a_queue_shows_its_limits_and_refuses_bad_ones(w: &World) {
     w.limit("default", policy.clone()).await;
     let queues = w.store.queues().await.unwrap();
     assert_eq!([&queues[0].policy, &queues[1].policy], [&kinfolk_core::Policy::default(), &policy]);
+}
+
+/// A payload of null stays null, whatever a task is made as; only what is left out is the empty object.
+pub async fn a_payload_of_null_stays_null(w: &World) {
+    let null = || NewTask { payload: json("null"), ..new_task("report") };
+    let (_, child) = w.chain(1).await;
+    let made = Made {
+        siblings: vec![null()],
+        children: vec![null()],
+        follow_ups: vec![FollowUp { task: null(), when: When::Settled }],
+        tasks: vec![null()],
+        ..Made::default()
+    };
+    w.leave_behind(&child, made).await;
+    let flow = w.flow_of(fan_out_of("items", vec![null()], Rule::FailFast)).await;
+    assert_eq!(w.get(flow.kids[0]).await.payload, json("null"));
+    let all = w.all().await;
+    let nulls: Vec<_> = all.iter().filter(|task| task.payload == json("null")).collect();
+    assert_eq!(nulls.len(), 5, "{all:?}");
+    let worker = w.worker().await;
+    let claimed = w.claim(worker, 1_000).await;
+    assert_eq!(
+        claimed.iter().filter(|task| task.payload == json("null")).count(),
+        4,
+        "the follow-up waits: {claimed:?}"
+    );
 }

@@ -334,3 +334,33 @@ async fn process_tasks_runs_what_goes_on_too() {
     assert!(failed.message.starts_with("nothing to double (error of sub-task 0"), "{failed:?}");
     assert_eq!(lab.kinfolk.store().check().await.unwrap(), []);
 }
+
+#[tokio::test]
+async fn the_error_log_names_the_function_that_failed() {
+    let lab = Lab::new(HANDLERS).await;
+    lab.database
+        .run(
+            "create or replace function app.sum(told jsonb) returns jsonb language plpgsql as $$ begin raise 'no sum'; end $$;
+             create or replace function app.instead(told jsonb) returns jsonb language plpgsql as $$ begin raise 'no other'; end $$;
+             select kinfolk.register_command('db_function', handler => 'db_function', max_attempts => 1)",
+        )
+        .await;
+    let worker = lab.worker().await;
+    let named = |id: TaskId| format!("select handler from kinfolk.errors where task = {id}");
+    for (payload, function) in [
+        (r#"{"parts": []}"#, "app.sum"),
+        (r#"{"parts": [1]}"#, "app.sum"),
+        (r#"{"parts": [0], "otherwise": "app.instead"}"#, "app.instead"),
+        // Nothing goes on here: the handler's own task has failed with its sub-tasks.
+        (r#"{"parts": [0]}"#, "app.total"),
+        (r#"{"parts": 7}"#, "app.total"),
+    ] {
+        let id = lab.enqueue("total", payload).await;
+        failure(&lab, id).await;
+        assert_eq!(lab.database.texts(&named(id)).await, [function], "{payload}");
+    }
+    let id = lab.enqueue("db_function", r#"{"db_function": "app.total", "parts": []}"#).await;
+    failure(&lab, id).await;
+    assert_eq!(lab.database.texts(&named(id)).await, ["app.sum"]);
+    lab.close(worker).await;
+}

@@ -9,6 +9,8 @@ mod fan_out;
 mod functions;
 mod hooks;
 mod lab;
+mod modules;
+mod nulls;
 mod office;
 mod procedures;
 mod site;

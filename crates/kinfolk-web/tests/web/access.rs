@@ -185,6 +185,10 @@ async fn other_hosts_and_other_sites_are_refused() {
     let app = lab.open();
     let rebound = Request::builder().uri("/api/v1/tasks").header(header::HOST, "evil.example").body(Body::empty());
     assert_eq!(send(&app, rebound.unwrap()).await.code(), "host");
+    for sign in ["/healthz", "/readyz"] {
+        let probe = Request::builder().uri(sign).header(header::HOST, "10.0.0.7:8080").body(Body::empty());
+        assert_eq!(send(&app, probe.unwrap()).await.status, 200, "{sign}");
+    }
     for (name, value) in [("origin", "https://evil.example"), ("sec-fetch-site", "cross-site"), ("origin", "null")] {
         let request = request("POST", "/api/v1/tasks").header(name, value).header("content-type", "application/json");
         let refused = send(&app, request.body(Body::from(r#"{"command":"greet"}"#)).unwrap()).await;

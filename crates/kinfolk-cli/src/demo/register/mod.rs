@@ -88,12 +88,13 @@ async fn rounds(session: &Session, connections: &Connections, play: Play) -> Res
     };
     let one = "select register.report_one()";
     let share = "select register.report_figures(0.01, 2)";
+    let first = last_task(connections).await?;
     let mut told = Vec::new();
     for (title, sql) in [("all units", fill.as_str()), ("1 % changed", share), ("one unit changed", one)] {
-        let after = ask(connections, "select coalesce(max(id), 0)::bigint from kinfolk.tasks").await?;
+        let after = last_task(connections).await?;
         let started = Instant::now();
         execute(connections, sql).await?;
-        idle(connections).await?;
+        idle(connections, first).await?;
         let round = Round::of(connections, title, after, started.elapsed()).await?;
         session.out.hint(&round);
         compare(connections, units).await?;
@@ -108,15 +109,24 @@ async fn rounds(session: &Session, connections: &Connections, play: Play) -> Res
     session.out.say(&document, text)
 }
 
-/// Waits until nothing is being imported or derived, and complains if anything has failed.
-async fn idle(connections: &Connections) -> Result<(), Fault> {
+/// The number of the newest task.
+async fn last_task(connections: &Connections) -> Result<i64, Fault> {
+    ask(connections, "select coalesce(max(id), 0)::bigint from kinfolk.tasks").await
+}
+
+/// Waits until nothing is being imported or derived, and complains if a task of the register after this one has failed. The database
+/// may have tasks of other programs, and of an earlier play.
+async fn idle(connections: &Connections, first: i64) -> Result<(), Fault> {
     let active = "select (register.is_importing() or register.is_deriving_statistical_units() or register.is_deriving_reports())\
         ::integer::bigint";
     while ask(connections, active).await? == 1 {
         tokio::time::sleep(LOOK).await;
     }
-    let failed = "select count(*) from kinfolk.tasks where state in ('failed', 'cancelled')";
-    match ask(connections, failed).await? {
+    let failed = format!(
+        "select count(*) from kinfolk.tasks t where t.id > {first} and t.state in ('failed', 'cancelled') \
+            and t.command in (select c.name from kinfolk.commands() c where c.handler like 'register.%')"
+    );
+    match ask(connections, &failed).await? {
         0 => Ok(()),
         many => Err(Fault::no("wrong", format!("{many} tasks did not complete; `kinfolk failures` says why"))),
     }

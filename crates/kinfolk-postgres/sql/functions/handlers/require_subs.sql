@@ -10,7 +10,7 @@ declare
 begin
     if jsonb_typeof(p_subs) is distinct from 'array' or p_subs @? 'strict $[*] ? (@.type() != "object")' then
         raise exception using errcode = 'KF001', message = 'subs is not an array of objects',
-            hint = 'write [{"command": "price_of", "payload": {"item": 7}}]';
+            hint = 'write [{"command": "price_of", "payload": {"item": 7}}], or [] for none: jsonb_agg answers null where there are no rows';
     end if;
     select key
     into v_strange

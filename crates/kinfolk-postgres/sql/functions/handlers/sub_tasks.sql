@@ -12,16 +12,20 @@ as $$
 declare
     v_is_sound boolean;
 begin
-    select count(*), coalesce(array_agg(i.command), '{}'), coalesce(array_agg(coalesce(i.payload, '{}')), '{}'),
+    select count(*), coalesce(array_agg(i.command), '{}'), coalesce(array_agg(coalesce(i.item -> 'payload', '{}')), '{}'),
         coalesce(array_agg(i.queue), '{}'), coalesce(array_agg(i.priority), '{}'), coalesce(array_agg(i.due), '{}'),
         coalesce(array_agg(kinfolk.micros(i.delay)), '{}'), coalesce(array_agg(i.max_attempts), '{}'),
         coalesce(array_agg(kinfolk.micros(i.timeout)), '{}'), coalesce(array_agg(coalesce(i.trace, p_trace)), '{}'),
         case when bool_or(i.keys is not null) then array_agg(kinfolk.keys_given(i.keys)) else '{}' end,
         case when bool_or(i.inherit_keys) then array_agg(coalesce(i.inherit_keys, false)) else '{}' end,
-        bool_and(kinfolk.require_given(i.payload, i.due) and num_nonnulls(i.due, i.delay) < 2)
+        bool_and(kinfolk.require_given(i.item -> 'payload', i.due) and num_nonnulls(i.due, i.delay) < 2)
     into many, commands, payloads, queues, priorities, dues, delays_us, attempts, timeouts_us, traces, slot_keys, inherits, v_is_sound
-    from jsonb_to_recordset(p_subs) as i(command text, payload jsonb, queue text, priority integer, due timestamptz,
-        delay interval, max_attempts integer, timeout interval, trace text, keys jsonb, inherit_keys boolean);
+    from rows from (
+        jsonb_to_recordset(p_subs) as (command text, queue text, priority integer, due timestamptz, delay interval,
+            max_attempts integer, timeout interval, trace text, keys jsonb, inherit_keys boolean),
+        -- A column of a record set has nothing for the null of JSON, which is a payload.
+        jsonb_array_elements(p_subs)
+    ) as i(command, queue, priority, due, delay, max_attempts, timeout, trace, keys, inherit_keys, item);
     if not v_is_sound then
         raise exception using errcode = 'KF001', message = 'both due and delay are given', hint = 'give one of them';
     end if;

@@ -18,18 +18,23 @@ begin
             hint = format('send at most %s at once', kinfolk.enqueue_batch_max());
     end if;
     begin
-        select array_agg(coalesce(i.command, '')) as commands, array_agg(coalesce(i.payload, '{}')) as payloads,
+        select array_agg(coalesce(i.command, '')) as commands, array_agg(coalesce(i.item -> 'payload', '{}')) as payloads,
             array_agg(i.queue) as queues, array_agg(i.priority) as priorities, array_agg(i.due) as dues,
             array_agg(kinfolk.micros(i.delay)) as delays, array_agg(i.unique_key) as keys,
             array_agg(i.unique_scope) as scopes, array_agg(kinfolk.micros(i.unique_window)) as windows,
             array_agg(i.on_duplicate) as on_duplicates, array_agg(i.max_attempts) as attempts,
             array_agg(kinfolk.micros(i.timeout)) as timeouts, array_agg(i.trace) as traces,
             case when bool_or(i.keys is not null) then array_agg(kinfolk.keys_given(i.keys)) else '{}' end as slot_keys,
-            bool_and(kinfolk.require_given(i.payload, i.due)) as is_sound
+            bool_and(kinfolk.require_given(i.item -> 'payload', i.due)) as is_sound
         into g
-        from jsonb_to_recordset(p_tasks) as i(command text, payload jsonb, queue text, priority integer, due timestamptz,
-            delay interval, unique_key text, unique_scope text, unique_window interval, on_duplicate text,
-            max_attempts integer, timeout interval, trace text, keys jsonb);
+        from rows from (
+            jsonb_to_recordset(p_tasks) as (command text, queue text, priority integer, due timestamptz, delay interval,
+                unique_key text, unique_scope text, unique_window interval, on_duplicate text, max_attempts integer,
+                timeout interval, trace text, keys jsonb),
+            -- A column of a record set has nothing for the null of JSON, which is a payload.
+            jsonb_array_elements(p_tasks)
+        ) as i(command, queue, priority, due, delay, unique_key, unique_scope, unique_window, on_duplicate, max_attempts, timeout,
+            trace, keys, item);
     exception
         when data_exception then
             raise exception using errcode = 'KF001', message = format('a task has %s', sqlerrm),

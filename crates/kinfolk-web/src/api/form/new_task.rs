@@ -17,10 +17,10 @@ pub(crate) struct NewTaskForm {
     /// What to run.
     #[schema(max_length = 128, pattern = "^[A-Za-z0-9_.:/-]+$")]
     command: String,
-    /// What with; the empty object if it is left out.
-    #[serde(default)]
+    /// What with; the empty object if it is left out. Null stays null.
+    #[serde(default = "Json::object")]
     #[schema(value_type = Value)]
-    payload: Option<Json>,
+    payload: Json,
     #[serde(default)]
     queue: Option<String>,
     /// Lower goes first.
@@ -111,7 +111,7 @@ impl NewTaskForm {
             timeout: self.timeout_ms.map(Duration::from_millis),
             keys: Keys::of(self.keys)?,
             trace: self.trace,
-            ..NewTask::new(CommandName::new(&self.command)?, self.payload.unwrap_or_else(Json::object))
+            ..NewTask::new(CommandName::new(&self.command)?, self.payload)
         };
         task.check()?;
         Ok(task)
