@@ -32,6 +32,8 @@ pub struct Causes {
 /// Failed tasks of one command that say the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
+    /// Its name, the same as long as its tasks say the same: [`id_of`].
+    pub id: String,
     /// The command.
     pub command: CommandName,
     /// What sort of failure.
@@ -80,6 +82,7 @@ impl Causes {
             let cause =
                 known.entry((task.command.clone(), task.kind.as_str(), text)).or_insert_with_key(|(_, _, text)| {
                     Cause {
+                        id: id(&task.command, task.kind, text),
                         command: task.command,
                         kind: task.kind,
                         text: text.clone(),
@@ -109,6 +112,18 @@ fn part_of(moment: Timestamp, since: Timestamp, until: Timestamp) -> usize {
     let whole = until.since(since).as_micros().max(1);
     let part = moment.since(since).as_micros() * TREND_PARTS as u128 / whole;
     usize::try_from(part).unwrap_or(usize::MAX).min(TREND_PARTS - 1)
+}
+
+/// The name of the cause by which a task of this command failed, for people and addresses: twelve digits.
+pub fn id_of(command: &CommandName, kind: FailureKind, message: &str) -> String {
+    id(command, kind, &normalised(message))
+}
+
+/// A digest of what makes a cause. Everyone may know it and nobody gains by another one that is equal, so the simplest will do: FNV-1a.
+fn id(command: &CommandName, kind: FailureKind, text: &str) -> String {
+    let all = [command.as_str(), kind.as_str(), text].join("\0");
+    let mixed = |digest: u64, byte: u8| (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    format!("{:012x}", all.bytes().fold(0xcbf2_9ce4_8422_2325, mixed) >> 16)
 }
 
 /// What a message says, without what differs from task to task: words with digits become `#`, what is quoted `…`.
@@ -190,6 +205,16 @@ mod tests {
             assert_eq!(normalised(message), text, "{message:?}");
         }
         assert!(normalised(&"é ".repeat(5_000)).chars().count() <= TEXT_MAX + 1);
+    }
+
+    #[test]
+    fn a_cause_has_one_name_whatever_differs_from_task_to_task() {
+        let mail = CommandName::new("mail").unwrap();
+        let id = |kind, message| id_of(&mail, kind, message);
+        let gone = id(FailureKind::Error, "order 17 is gone");
+        assert_eq!((gone.as_str(), gone.len()), (id(FailureKind::Error, "order 9 is gone").as_str(), 12));
+        assert_ne!(gone, id(FailureKind::Panic, "order 17 is gone"));
+        assert_ne!(gone, id(FailureKind::Error, "order 17 is gone again"));
     }
 
     #[test]

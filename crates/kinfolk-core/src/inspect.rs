@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::held::{Held, HeldBy};
 use crate::ids::TaskId;
 use crate::limits::LOOK_MAX;
 use crate::name::{CommandName, QueueName};
@@ -40,6 +41,17 @@ impl Stats {
             .fold((0, false), |(tasks, full), count| (tasks + count.tasks, full || count.tasks >= LOOK_MAX as u64));
         let more = self.more.contains(&state) && (full || state.is_terminal() || state == State::Running);
         Matches { tasks, more }
+    }
+
+    /// For each queue on which tasks are in line, since when the first of them has stood there. `held`: by what the pending tasks
+    /// are held up. The head of a queue that is paused is in no line; where tasks of a queue wait for a worker, one of those may be
+    /// its head, so nothing is told of it.
+    pub fn first_in_line<'a>(&'a self, held: &[Held]) -> impl Iterator<Item = &'a (QueueName, Timestamp)> {
+        self.oldest_open.iter().filter(move |(queue, _)| {
+            let own = || held.iter().filter(|held| held.queue == *queue);
+            own().any(|held| matches!(held.by, HeldBy::InLine | HeldBy::Turn))
+                && !own().any(|held| matches!(held.by, HeldBy::NoWorker { .. }))
+        })
     }
 
     /// Keeps counts to what is counted. Where one goes further, there are more tasks in its state.

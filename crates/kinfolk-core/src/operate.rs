@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::InputError;
+use crate::error::{InputError, StoreError};
 use crate::filter::{Filter, Order};
 use crate::ids::TaskId;
 use crate::state::State;
@@ -19,6 +19,19 @@ pub enum Cancelled {
     Requested,
     /// It had already ended, in this state.
     TooLate(State),
+}
+
+impl Cancelled {
+    /// Whether the task is cancelled now, or was asked to stop. For a caller to whom it is an error that there was nothing left to
+    /// cancel.
+    pub fn at_once(self, task: TaskId) -> Result<bool, StoreError> {
+        let remedy = "nothing was changed: a task that has ended can't be cancelled";
+        match self {
+            Self::Now => Ok(true),
+            Self::Requested => Ok(false),
+            Self::TooLate(state) => Err(StoreError::WrongState { task, state, remedy }),
+        }
+    }
 }
 
 /// What is done to many tasks at once.

@@ -96,6 +96,17 @@ pub struct Task {
 }
 
 impl Task {
+    /// Whether its handler waits without a worker, and goes on when what it waits for has come.
+    pub fn is_suspended(&self) -> bool {
+        self.state == State::Waiting && self.outcome.is_none()
+    }
+
+    /// The attempt that it is in, or else its last one. Only an attempt that has ended or runs counts as [`Task::attempt`]; a handler
+    /// that is suspended goes on in the one that it began.
+    pub fn present_attempt(&self) -> u16 {
+        self.attempt.saturating_add(u16::from(self.is_suspended()))
+    }
+
     /// What people call it: the value at the place of its payload that its command names.
     pub fn label(&self) -> Option<String> {
         self.label_path.as_ref()?.of(&self.payload)

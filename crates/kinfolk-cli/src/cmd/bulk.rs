@@ -1,10 +1,11 @@
 //! The same done to many tasks, which a filter names: `kinfolk cancel`, `retry`, `run-now` and `delete` with a filter instead of
 //! numbers. It goes on page by page; one that is stopped in between has done what it said, and can be begun again.
 
-use kinfolk_core::StoreError;
-use kinfolk_core::TaskId;
-use kinfolk_core::filter::{Filter, Matches};
+use kinfolk_core::cause::id_of;
+use kinfolk_core::filter::{Filter, Matches, Order};
+use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::operate::Action;
+use kinfolk_core::{State, StoreError, Task, TaskId};
 use serde_json::json;
 
 use super::each;
@@ -73,8 +74,7 @@ pub(crate) async fn delete(args: Args, session: &Session) -> Result<(), Fault> {
                 format!("task {id} is {}; only roots that have ended are deleted, with their families", task.state);
             return Err(Fault::no("not_ended", why));
         }
-        let mut filter =
-            Filter { after: Some(TaskId(id.0 - 1)), before: Some(TaskId(id.0 + 1)), limit: 1, ..Filter::default() };
+        let mut filter = Filter { limit: 1, ..only(id) };
         let mut gone = 0;
         loop {
             let page = store.bulk(Action::Delete, &filter).await?;
@@ -119,6 +119,51 @@ pub(crate) async fn run(action: Action, options: &BulkOptions, session: &Session
             None => break,
         }
     }
+    said(action, done, skipped, session)
+}
+
+/// Lets what failed by one cause run again: among what the filter finds, the tasks that say so.
+pub(crate) async fn retry_cause(cause: &str, options: &BulkOptions, session: &Session) -> Result<(), Fault> {
+    let store = session.open().await?;
+    let filter = options.which.filter(store.as_ref()).await?;
+    let mut filter = Filter { state: vec![State::Failed], order: Order::Oldest, limit: PAGE_MAX, ..filter };
+    let (mut found, mut done, mut skipped) = (0, 0, 0);
+    loop {
+        let page = store.list(&filter).await?;
+        for task in page.tasks.iter().filter(|task| failed_by(task, cause)) {
+            found += 1;
+            if !options.dry_run {
+                let one = Filter { limit: 1, ..only(task.id) };
+                let page = store.bulk(Action::Retry, &one).await?;
+                (done, skipped) = (done + page.done, skipped + page.skipped);
+            }
+        }
+        let Some(next) = page.next else { break };
+        filter = filter.next_page(next);
+    }
+    if found == 0 {
+        return Err(
+            StoreError::not_found("failed task with the cause", format!("{cause}; see `kinfolk failures`")).into()
+        );
+    }
+    if options.dry_run {
+        let said = json!({"action": "retry", "tasks": found, "more": false, "dry_run": true});
+        return session.out.say(&said, format!("retry would be done to {found} tasks"));
+    }
+    said(Action::Retry, done, skipped, session)
+}
+
+fn failed_by(task: &Task, cause: &str) -> bool {
+    task.failure.as_ref().is_some_and(|failure| id_of(&task.command, failure.kind, &failure.message) == cause)
+}
+
+/// One task, by its number.
+fn only(id: TaskId) -> Filter {
+    Filter { after: Some(TaskId(id.0 - 1)), before: Some(TaskId(id.0 + 1)), ..Filter::default() }
+}
+
+fn said(action: Action, done: u64, skipped: u64, session: &Session) -> Result<(), Fault> {
+    let word = action.as_str();
     let words = match skipped {
         0 => format!("{}: {done} tasks", word.replace('_', " ")),
         _ => format!("{}: {done} tasks; {skipped} skipped: their state did not allow it", word.replace('_', " ")),

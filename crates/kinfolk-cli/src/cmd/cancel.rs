@@ -1,6 +1,6 @@
 //! `kinfolk cancel`: ask for the end of tasks and of all their descendants, or of the whole families they belong to. One that has already ended is a no, and the others are still asked.
 
-use kinfolk_core::operate::{Action, Cancelled};
+use kinfolk_core::operate::Action;
 use kinfolk_core::{Store, StoreError, TaskId};
 use serde_json::json;
 
@@ -33,18 +33,11 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let (store, out) = (store.as_ref(), session.out);
     each(&args.ids, session, |id| async move {
         let id = if args.family { root_of(store, id).await? } else { id };
-        match store.cancel(id).await? {
-            Cancelled::Now => out.say(&json!({"task": id, "cancel": "now"}), format!("task {id} is cancelled")),
-            Cancelled::Requested => out.say(
-                &json!({"task": id, "cancel": "requested"}),
-                format!(
-                    "task {id} was asked to stop, with all that came of it; it ends when nothing of that runs any more"
-                ),
-            ),
-            Cancelled::TooLate(state) => {
-                Err(Fault::no("too_late", format!("task {id} had already ended: it is {state}; nothing was changed")))
-            }
+        if store.cancel(id).await?.at_once(id)? {
+            return out.say(&json!({"task": id, "cancel": "now"}), format!("task {id} is cancelled"));
         }
+        let words = "was asked to stop, with all that came of it; it ends when nothing of that runs any more";
+        out.say(&json!({"task": id, "cancel": "requested"}), format!("task {id} {words}"))
     })
     .await
 }

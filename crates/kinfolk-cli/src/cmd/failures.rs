@@ -30,7 +30,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
         session.out.hint(format_args!("older failures of this span were not looked at: ask for a shorter one"));
     }
     if let Some(cause) = found.causes.first() {
-        let retry = format!("retry --state failed --command {} --failure-kind {}", cause.command, cause.kind);
+        let retry = format!("retry --cause {} --finished-after {}", cause.id, found.since);
         session.out.hint(format_args!("look: {}", session.command_line(&format!("show {}", cause.sample))));
         session.out.hint(format_args!("run them again: {}", session.command_line(&retry)));
     }
@@ -39,7 +39,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
 
 fn table_of(causes: &[Cause], now: Timestamp) -> Table {
     let mut table =
-        Table::new(&["tasks", "command", "kind", "cause", "first", "last", "sample", "trend"]).numbers(&[0, 6]);
+        Table::new(&["tasks", "command", "kind", "says", "first", "last", "sample", "cause", "trend"]).numbers(&[0, 6]);
     for cause in causes {
         table.row(vec![
             table::number(cause.tasks),
@@ -49,6 +49,7 @@ fn table_of(causes: &[Cause], now: Timestamp) -> Table {
             table::text(relative(now, cause.first_at)),
             table::text(relative(now, cause.last_at)),
             table::text(cause.sample),
+            table::dim(&cause.id),
             table::dim(bars(&cause.trend)),
         ]);
     }

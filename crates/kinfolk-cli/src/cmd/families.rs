@@ -7,7 +7,7 @@ use kinfolk_core::{Progress, Report, SignalName, State, Store, Task, TaskId, Tim
 use serde::Serialize;
 
 use crate::fault::Fault;
-use crate::out::durable::{awaited, is_suspended, report_words};
+use crate::out::durable::{awaited, report_words};
 use crate::out::words::tally_words;
 
 /// Families shown at once: the newest.
@@ -100,7 +100,7 @@ impl Family {
             _ => format!("{} at depth {} ({})", tally.total, depth + 1, tally_words(tally)),
         };
         let mut parts: Vec<String> = self.progress.levels.iter().enumerate().map(level).collect();
-        if is_suspended(&self.root) && !self.root.signals.is_empty() {
+        if self.root.is_suspended() && !self.root.signals.is_empty() {
             parts.insert(0, awaited(&self.root, now));
         }
         parts.splice(0..0, self.root.report.as_ref().map(report_words));

@@ -12,7 +12,7 @@ use super::cause::cause;
 use super::filter_options::{self, FilterOptions};
 use crate::fault::Fault;
 use crate::group::keys_words;
-use crate::out::durable::{awaited, is_suspended, report_words};
+use crate::out::durable::{awaited, report_words};
 use crate::out::table::{self, Table};
 use crate::out::time::relative;
 use crate::out::view::TaskView;
@@ -130,7 +130,7 @@ fn table_of(tasks: &[Task], causes: &BTreeMap<TaskId, String>, now: Timestamp) -
             table::text(words::named(task)),
             table::text(&task.queue),
             table::state(task.state, words::gate_note(task)),
-            table::text(format_args!("{}/{}", task.attempt, task.max_attempts)),
+            table::text(format_args!("{}/{}", task.present_attempt(), task.max_attempts)),
             table::text(words::when(task, now)),
             table::dim(note(task, causes.get(&task.id), now)),
         ]);
@@ -147,7 +147,7 @@ fn note(task: &Task, cause: Option<&String>, now: Timestamp) -> String {
             let cause = cause.map(|cause| format!("{cause}; ")).unwrap_or_default();
             table::short(&format!("{}: {cause}{}", failure.kind, failure.message), 60)
         }
-        (None, _) if is_suspended(task) => {
+        (None, _) if task.is_suspended() => {
             let report = task.report.as_ref().map(|report| format!("; {}", report_words(report)));
             awaited(task, now) + &report.unwrap_or_default()
         }

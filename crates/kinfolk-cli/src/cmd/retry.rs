@@ -22,6 +22,10 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = bulk::BY_FILTER)]
     family: bool,
 
+    /// What failed by this cause, as `kinfolk failures` names it
+    #[arg(long, value_name = "CAUSE", conflicts_with_all = ["ids", "family"])]
+    cause: Option<String>,
+
     #[command(flatten)]
     bulk: BulkOptions,
 }
@@ -29,7 +33,10 @@ pub(crate) struct Args {
 /// Runs it.
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     if args.ids.is_empty() {
-        return bulk::run(Action::Retry, &args.bulk, session).await;
+        return match args.cause {
+            Some(cause) => bulk::retry_cause(&cause, &args.bulk, session).await,
+            None => bulk::run(Action::Retry, &args.bulk, session).await,
+        };
     }
     let store = session.open().await?;
     let (store, out) = (store.as_ref(), session.out);

@@ -7,7 +7,7 @@ use owo_colors::OwoColorize as _;
 use super::cause::cause;
 use crate::fault::Fault;
 use crate::group::keys_words;
-use crate::out::durable::{awaited_in, checkpoints_table, fan_outs_table, is_suspended, report_words};
+use crate::out::durable::{awaited_in, checkpoints_table, fan_outs_table, report_words};
 use crate::out::pretty::pretty;
 use crate::out::table::{self, Table, harmless};
 use crate::out::time::relative;
@@ -38,8 +38,8 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let out = session.out;
     out.line(format_args!("task {} {} {}", task.id.bold(), named(&task).bold(), colored(task.state)))?;
     let path = path(&task, waits_of(&tally, &history), &attempts);
-    let mut facts = facts(&task, &tally, path, now);
-    if is_suspended(&task) {
+    let mut facts = facts(&task, &tally, (path, attempts_line(&task, &runs)), now);
+    if task.is_suspended() {
         facts.insert(1, ("waits", awaited_in(&task, &history, now)));
     } else if let Some(why) = why_not_running(&task, store.as_ref()).await? {
         facts.insert(1, ("waits", why));
@@ -69,12 +69,17 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
 /// Where a value's second line begins: below its first.
 const MARGIN: usize = 12;
 
-fn facts(task: &Task, tally: &Tally, path: String, now: Timestamp) -> Vec<(&'static str, String)> {
+fn facts(
+    task: &Task,
+    tally: &Tally,
+    (path, attempts): (String, String),
+    now: Timestamp,
+) -> Vec<(&'static str, String)> {
     let moment = |moment: Timestamp| format!("{}  ({moment})", relative(now, moment));
     let mut facts = vec![
         ("path", path),
         ("queue", format!("{}, priority {}", task.queue, task.priority)),
-        ("attempts", attempts_line(task)),
+        ("attempts", attempts),
         ("created", moment(task.created_at)),
     ];
     if let Some(parent) = task.parent {
@@ -88,7 +93,7 @@ fn facts(task: &Task, tally: &Tally, path: String, now: Timestamp) -> Vec<(&'sta
     }
     facts.extend(task.report.as_ref().map(|report| ("progress", report_words(report))));
     facts.extend(task.outcome.map(|outcome| ("own work", outcome.to_string())));
-    if task.state == State::Pending || (task.due > task.created_at && !is_suspended(task)) {
+    if task.state == State::Pending || (task.due > task.created_at && !task.is_suspended()) {
         facts.push(("due", moment(task.due)));
     }
     facts.extend(task.started_at.map(|at| ("started", moment(at))));
@@ -137,8 +142,16 @@ async fn why_not_running(task: &Task, store: &dyn Store) -> Result<Option<String
     }))
 }
 
-fn attempts_line(task: &Task) -> String {
-    let mut line = format!("{} of {}", task.attempt, task.max_attempts);
+/// What the task says of its attempts. A suspension is a run, and no end of an attempt: there may be more runs than attempts.
+fn attempts_line(task: &Task, runs: &[Run]) -> String {
+    let suspended = runs.last().filter(|run| run.ending == Some(Ending::Suspended));
+    let mut line = match suspended {
+        Some(run) => format!("in attempt {} of {}, suspended", run.attempt, task.max_attempts),
+        None => format!("{} of {}", task.attempt, task.max_attempts),
+    };
+    if runs.len() > usize::from(task.attempt.max(1)) {
+        line.push_str(&format!(", {} runs", runs.len()));
+    }
     if let Some(timeout) = task.timeout {
         line.push_str(&format!(", {} each at most", span::show(timeout)));
     }

@@ -37,7 +37,7 @@ pub(crate) async fn run(session: &Session) -> Result<(), Fault> {
     for held in &held {
         out.line(words::held(held))?;
     }
-    for (queue, since) in &stats.oldest_open {
+    for (queue, since) in stats.first_in_line(&held) {
         out.line(format_args!("queue {queue}: the first in line has waited {}", span::show(stats.now.since(*since))))?;
     }
     out.line(match stats.workers {

@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::fault::Fault;
 use crate::group::keys_words;
 use crate::out::Out;
-use crate::out::durable::{awaited, fan_out_words, is_suspended, names, report_words};
+use crate::out::durable::{awaited, fan_out_words, names, report_words};
 use crate::out::table::short;
 use crate::out::view::TaskView;
 use crate::out::words::{children, colored, duration, gate_note, named, tally_words};
@@ -141,7 +141,7 @@ impl Tree<'_> {
         if let Some(duration) = duration(task, self.now) {
             line.push_str(&format!(" {duration}"));
         }
-        if is_suspended(task) && tally.open() == 0 {
+        if task.is_suspended() && tally.open() == 0 {
             line.push_str(&format!(" {}", awaited(task, self.now)));
         }
         if let Some(report) = task.report.as_ref().filter(|_| !task.state.is_terminal()) {

@@ -2,19 +2,12 @@
 
 use std::collections::HashMap;
 
-use kinfolk_core::{
-    Checkpoint, FanOut, FanOutId, Gate, History, Report, Rule, State, StepKind, Task, Timestamp, Verdict,
-};
+use kinfolk_core::{Checkpoint, FanOut, FanOutId, Gate, History, Report, Rule, StepKind, Task, Timestamp, Verdict};
 use owo_colors::OwoColorize as _;
 
 use super::table::{self, Table, harmless, short};
 use super::time::relative;
 use super::words::tally_words;
-
-/// Whether the handler of a task waits, without a worker. A task that has done its own work waits for its children instead.
-pub(crate) fn is_suspended(task: &Task) -> bool {
-    task.state == State::Waiting && task.outcome.is_none()
-}
 
 /// `2/4 packing 3 items`.
 pub(crate) fn report_words(report: &Report) -> String {

@@ -8,7 +8,6 @@ use kinfolk_core::limits::LOOK_MAX;
 use kinfolk_core::{Gate, Reason, State, Tally, Task, Timestamp};
 use owo_colors::OwoColorize as _;
 
-use super::durable::is_suspended;
 use super::table::{harmless, short};
 use super::time::relative;
 use crate::span;
@@ -39,7 +38,7 @@ pub(crate) fn gate_note(task: &Task) -> &'static str {
 /// time of the children that it left behind. Nothing for one that has not begun.
 pub(crate) fn ran(task: &Task, now: Timestamp) -> Option<Duration> {
     let last = task.finished_at.unwrap_or(now).since(task.started_at?);
-    let is_between = is_suspended(task) || matches!(task.state, State::Pending | State::Cancelled);
+    let is_between = task.is_suspended() || matches!(task.state, State::Pending | State::Cancelled);
     // One that was cancelled may have been suspended at that moment.
     Some(if is_between && !task.ran_before.is_zero() { task.ran_before } else { task.ran_before + last })
 }
@@ -49,7 +48,7 @@ pub(crate) fn duration(task: &Task, now: Timestamp) -> Option<String> {
     let ran = span::show(ran(task, now)?);
     match task.state {
         State::Pending => None,
-        State::Waiting if is_suspended(task) => Some(format!("ran {ran}")),
+        State::Waiting if task.is_suspended() => Some(format!("ran {ran}")),
         State::Running | State::Waiting => Some(format!("for {ran}")),
         _ => Some(format!("in {ran}")),
     }

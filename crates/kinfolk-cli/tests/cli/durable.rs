@@ -11,6 +11,7 @@ on_both_stores!(
     a_signal_is_kept_for_a_handler_that_has_not_asked_yet,
     a_signal_that_cannot_be_sent_is_refused,
     a_suspended_handler_is_shown_with_what_it_recorded_and_awaits,
+    a_suspended_handler_is_in_the_attempt_that_it_began,
     a_worker_until_idle_waits_for_a_time_limit_to_pass,
     a_watch_tells_of_progress,
     a_replay_says_where_a_handler_goes_on,
@@ -38,6 +39,24 @@ fn a_signal_reaches_a_handler_that_waits_for_it(db: &Db) {
     db.ok(&["work", "--until-idle"]);
     assert_eq!(db.one(&["show", &id])["result"], json!({"by": "the boss"}));
     db.ok(&["check"]);
+}
+
+fn a_suspended_handler_is_in_the_attempt_that_it_began(db: &Db) {
+    let attempts = |shown: &str| {
+        let line = shown.lines().find(|line| line.trim_start().starts_with("attempts")).unwrap_or_default();
+        line.trim_start().trim_start_matches("attempts").trim().to_owned()
+    };
+    let payload = r#"{"signal": "go", "timeout_ms": 600000}"#;
+    db.ok(&["register", "wait", "--max-attempts", "4"]);
+    let id = db.one(&["enqueue", "wait", payload])["task"].to_string();
+    let worker = db.worker(&[]);
+    db.until("it waits", |db| db.state(&id) == "waiting");
+    assert_eq!(attempts(&db.ok(&["show", &id])), "in attempt 1 of 4, suspended");
+    assert!(db.ok(&["list"]).contains(" 1/4 "));
+    db.ok(&["signal", &id, "go"]);
+    db.until("it is done", |db| db.state(&id) == "completed");
+    assert_eq!(attempts(&db.ok(&["show", &id])), "1 of 4, 2 runs");
+    worker.stop();
 }
 
 fn a_signal_is_kept_for_a_handler_that_has_not_asked_yet(db: &Db) {

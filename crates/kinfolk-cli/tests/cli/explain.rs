@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{Db, on_both_stores};
 
 on_both_stores!(
+    only_what_is_in_line_has_a_first_in_line,
     a_paused_queue_is_told_with_who_paused_it,
     a_full_key_is_told_with_those_who_hold_it,
     a_rate_is_told_with_when_it_allows_the_next_start,
@@ -231,4 +232,21 @@ fn a_suspect_is_named_wherever_one_looks_and_can_be_let_go_or_ended(db: &Db) {
     assert!(db.fails(&["acquit", &other], 1).contains("retry it"));
     db.fails(&["acquit", "999"], 3);
     db.ok(&["check"]);
+}
+
+fn only_what_is_in_line_has_a_first_in_line(db: &Db) {
+    let first = |db: &Db| db.ok(&["stats"]).contains("the first in line has waited");
+    db.ok(&["enqueue", "sleep", r#"{"ms": 600000}"#, "--count", "2", "--register"]);
+    assert!(!first(db), "no worker is there");
+    db.ok(&["pause", "default"]);
+    let worker = db.worker(&["--capacity", "1"]);
+    db.until("the worker is there", |db| !db.json(&["workers"]).is_empty());
+    assert!(!first(db), "the queue is paused");
+    db.ok(&["resume", "default"]);
+    db.until("one runs", |db| !db.json(&["list", "--state", "running"]).is_empty());
+    assert!(first(db), "the other one is in line");
+    db.ok(&["cancel", "--all"]);
+    db.until("both are cancelled", |db| db.json(&["list", "--state", "cancelled"]).len() == 2);
+    assert!(!first(db), "nothing is in line");
+    worker.stop();
 }

@@ -11,6 +11,8 @@ on_both_stores!(
     a_list_shows_the_cause_before_the_frame_around_it,
     a_retry_that_is_refused_prints_the_command_to_type,
     a_worker_is_named_by_its_host,
+    the_printed_remedy_reaches_the_tasks_of_its_cause_and_no_others,
+    a_parent_that_failed_with_a_child_is_no_cause_of_its_own,
 );
 
 fn logged(db: &Db, more: &[&str]) -> Vec<Value> {
@@ -80,4 +82,46 @@ fn a_worker_is_named_by_its_host(db: &Db) {
     let name = db.one(&["workers"])["name"].clone();
     assert!(name.as_str().unwrap().starts_with(&format!("{} process ", host.trim())), "{name}");
     worker.stop();
+}
+
+fn the_printed_remedy_reaches_the_tasks_of_its_cause_and_no_others(db: &Db) {
+    db.ok(&["register", "fail", "--max-attempts", "1"]);
+    for message in ["no host 1", "out of paper", "no host 2", "no host 3 either"] {
+        db.ok(&["enqueue", "fail", &json!({"message": message}).to_string()]);
+    }
+    db.ok(&["work", "--until-idle"]);
+    let causes = db.json(&["failures"]);
+    assert_eq!((causes.len(), &causes[0]["tasks"]), (3, &2.into()), "{causes:?}");
+    let ran = db.run(&["failures"]);
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    let line = said.split_once("run them again: ").unwrap_or_else(|| panic!("{said}")).1.lines().next().unwrap();
+    let asked = db.types(&format!("{line} --dry-run")).stdout;
+    assert!(asked.contains("2 tasks"), "{asked}");
+    db.types(line);
+    let left: Vec<Value> = db.json(&["list", "--state", "failed"]);
+    let mut left: Vec<_> = left.iter().map(|task| task["failure"]["message"].as_str().unwrap().to_owned()).collect();
+    left.sort();
+    assert_eq!(left, ["no host 3 either", "out of paper"]);
+    let paper = causes.iter().find(|cause| cause["text"] == "out of paper").unwrap();
+    let retried = db.one(&["retry", "--cause", paper["id"].as_str().unwrap()]);
+    assert_eq!(retried, json!({"action": "retry", "done": 1, "skipped": 0}));
+    db.fails(&["retry", "--cause", "000000000000"], 3);
+}
+
+fn a_parent_that_failed_with_a_child_is_no_cause_of_its_own(db: &Db) {
+    db.ok(&["register", "fail", "--max-attempts", "1"]);
+    let child = r#"{"children": [{"command": "fail", "payload": {"message": "out of stock"}}]}"#;
+    let grandchild =
+        json!({"children": [{"command": "fan_out", "payload": serde_json::from_str::<Value>(child).unwrap()}]});
+    for (command, children) in [("spawn", child), ("fan_out", child), ("fan_out", &grandchild.to_string())] {
+        db.ok(&["enqueue", command, children, "--register", "--max-attempts", "1"]);
+    }
+    db.ok(&["work", "--until-idle"]);
+    assert_eq!(db.json(&["list", "--state", "failed"]).len(), 7);
+    let causes = db.json(&["failures"]);
+    assert_eq!(
+        (causes.len(), &causes[0]["command"], &causes[0]["tasks"]),
+        (1, &"fail".into(), &3.into()),
+        "{causes:?}"
+    );
 }

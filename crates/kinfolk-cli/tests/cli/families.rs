@@ -13,6 +13,7 @@ on_both_stores!(
     a_queue_gets_limits_and_loses_them,
     statuses_are_set_listed_and_removed,
     a_watch_tells_of_the_family_at_work,
+    a_graph_of_three_hundred_children_counts_all_and_names_what_failed,
 );
 
 /// Enqueues a family with the built-in command `spawn`.
@@ -195,4 +196,24 @@ fn a_watch_tells_of_the_family_at_work(db: &Db) {
     assert_eq!((&families[0]["state"], &families[0]["levels"][0]["total"]), (&json!("waiting"), &json!(4)));
     let last = families.last().unwrap();
     assert_eq!((&last["state"], &last["levels"][0]["completed"]), (&json!("completed"), &json!(4)));
+}
+
+fn a_graph_of_three_hundred_children_counts_all_and_names_what_failed(db: &Db) {
+    let children = json!([
+        {"command": "noop", "count": 297},
+        {"command": "fail", "count": 3, "payload": {"message": "no luck"}},
+    ]);
+    let id = spawn(db, &json!({"children": children}));
+    db.ok(&["work", "--until-idle", "--capacity", "100"]);
+    let failed: Vec<String> =
+        db.json(&["list", "--command", "fail"]).iter().map(|task| task["id"].to_string()).collect();
+    assert_eq!(failed.len(), 3);
+    for format in ["dot", "mermaid"] {
+        let graph = db.ok(&["graph", &id, "--format", format]);
+        assert!(graph.contains("noop ×297") && graph.contains("297 completed"), "{graph}");
+        assert!(graph.contains("fail ×3") && !graph.contains("there is more"), "{graph}");
+        for task in &failed {
+            assert!(graph.contains(task), "{task}: {graph}");
+        }
+    }
 }

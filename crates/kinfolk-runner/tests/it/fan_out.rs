@@ -71,7 +71,7 @@ async fn the_rule_decides_whether_it_goes_on_fails_or_is_told_otherwise() {
     // The first that fails is the end of it.
     let id = lab.enqueue("total", r#"{"parts": [0]}"#).await;
     let failed = failure(&lab, id).await;
-    assert_eq!(failed.kind, FailureKind::Error);
+    assert_eq!(failed.kind, FailureKind::Children);
     assert!(failed.message.starts_with("nothing to double (error of sub-task 0, task "), "{failed:?}");
     assert!(failed.message.contains("; 1 of 1 sub-tasks of fan-out "), "{failed:?}");
     let detail: serde_json::Value = failed.detail.unwrap().to().unwrap();

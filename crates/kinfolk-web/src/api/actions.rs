@@ -1,7 +1,6 @@
 //! What is done to one task or one family: cancel, retry, run now, acquit, signal.
 
 use axum::Json;
-use kinfolk_core::operate::Cancelled;
 use kinfolk_core::{SignalName, Signalled, TaskId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -9,7 +8,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::extract::{Body, Named};
-use super::form::{StateForm, TaskForm};
+use super::form::TaskForm;
 use crate::app::Shared;
 use crate::problem::Problem;
 use crate::visit::Visit;
@@ -29,38 +28,32 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
 #[derive(Serialize, ToSchema)]
 struct CancelAnswer {
     task: i64,
-    /// now, requested or too_late.
+    /// now: it has ended. requested: it ends when its handler, or the last of its descendants, has.
     cancel: &'static str,
-    /// The state it had already ended in.
-    ended: Option<StateForm>,
 }
 
-impl CancelAnswer {
-    fn new(task: TaskId, answer: Cancelled) -> Self {
-        let (cancel, ended) = match answer {
-            Cancelled::Now => ("now", None),
-            Cancelled::Requested => ("requested", None),
-            Cancelled::TooLate(state) => ("too_late", Some(state.into())),
-        };
-        Self { task: task.0, cancel, ended }
-    }
+/// Asks for it. Of a task that has ended there is nothing to be cancelled, which is a problem.
+async fn cancelled(visit: &Visit, task: TaskId) -> Result<Json<CancelAnswer>, Problem> {
+    let cancel = if visit.act().cancel(task).await?.at_once(task)? { "now" } else { "requested" };
+    Ok(Json(CancelAnswer { task: task.0, cancel }))
 }
 
-/// Asks for the end of a task and of all its descendants.
+/// Asks for the end of a task and of all its descendants. 409 (`wrong_state`) when it has ended.
 #[utoipa::path(post, path = "/tasks/{id}/cancel", tag = "tasks", params(("id" = i64, Path, minimum = 1)),
     responses((status = 200, body = CancelAnswer)))]
 async fn cancel(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<CancelAnswer>, Problem> {
-    Ok(Json(CancelAnswer::new(id, visit.act().cancel(id).await?)))
+    cancelled(&visit, id).await
 }
 
-/// Lets a failed or cancelled task run again, with fresh attempts, at its old position.
+/// Lets a failed or cancelled task run again, with fresh attempts, at its old position. 409 (`wrong_state`) for any other.
 #[utoipa::path(post, path = "/tasks/{id}/retry", tag = "tasks", params(("id" = i64, Path, minimum = 1)),
     responses((status = 200, description = "The task as it is then", body = TaskForm)))]
 async fn retry(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<TaskForm>, Problem> {
     Ok(Json(visit.act().retry(id).await?.into()))
 }
 
-/// Lets a pending task that is not due run now; nothing changes for one that is due already.
+/// Lets a pending task that is not due run now; nothing changes for one that is due already. 409 (`wrong_state`)
+/// when it does not pend.
 #[utoipa::path(post, path = "/tasks/{id}/run-now", tag = "tasks", params(("id" = i64, Path, minimum = 1)),
     responses((status = 200, description = "The task as it is then", body = TaskForm)))]
 async fn run_now(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<TaskForm>, Problem> {
@@ -95,7 +88,8 @@ struct SignalAnswer {
     answer: &'static str,
 }
 
-/// Sends a task a signal: its handler gets it when it asks, or now if it waits for it.
+/// Sends a task a signal: its handler gets it when it asks, or now if it waits for it. 409 (`wrong_state`) when it has
+/// ended.
 #[utoipa::path(post, path = "/tasks/{id}/signal", tag = "tasks", params(("id" = i64, Path, minimum = 1)),
     request_body = SignalForm, responses((status = 200, body = SignalAnswer)))]
 async fn signal(
@@ -112,12 +106,13 @@ async fn signal(
     Ok(Json(SignalAnswer { task: id.0, signal: form.name, answer }))
 }
 
-/// Asks for the end of a whole family: of the root of this task, and of all its descendants.
+/// Asks for the end of a whole family: of the root of this task, and of all its descendants. 409 (`wrong_state`) when
+/// it has ended.
 #[utoipa::path(post, path = "/families/{id}/cancel", tag = "families", params(("id" = i64, Path, minimum = 1)),
     responses((status = 200, body = CancelAnswer)))]
 async fn cancel_family(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<CancelAnswer>, Problem> {
     let root = visit.view().task(id).await?.root;
-    Ok(Json(CancelAnswer::new(root, visit.act().cancel(root).await?)))
+    cancelled(&visit, root).await
 }
 
 /// What a repair of a family set going again.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use axum::Json;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
-use kinfolk_core::filter::{Filter, Order};
-use kinfolk_core::{Task, TaskId};
+use kinfolk_core::filter::{ByCommand, Filter, Order, Page};
+use kinfolk_core::{Tally, Task, TaskId};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -198,6 +198,10 @@ struct NodeForm {
     tasks: u64,
     /// How many there are in each state.
     states: Vec<InState>,
+    /// Of several, the first of those that failed.
+    failed: Vec<i64>,
+    /// Whether there may be more of them than were counted.
+    at_least: bool,
 }
 
 /// How many are in a state.
@@ -229,6 +233,8 @@ impl From<Graph> for GraphForm {
             node: index,
             task: node.task.0,
             tasks: node.tasks(),
+            failed: node.failed.iter().map(|id| id.0).collect(),
+            at_least: node.at_least,
             command: node.command,
             states: node.states.into_iter().map(|(state, tasks)| InState { state: state.into(), tasks }).collect(),
         };
@@ -260,15 +266,15 @@ async fn graph(visit: Visit, Named(id): Named<TaskId>, Query(query): Query<Graph
 impl FamilySource for View<'_> {
     type Fault = Problem;
 
-    async fn children(&self, parent: TaskId, limit: usize) -> Result<(Vec<Task>, bool), Problem> {
-        let mut children = View::children(self, parent, 0, limit + 1).await?;
-        let more = children.len() > limit;
-        children.truncate(limit);
-        Ok((children, more))
+    async fn tally(&self, parent: TaskId) -> Result<Tally, Problem> {
+        View::tally(self, parent).await
     }
 
-    async fn follow_ups(&self, root: TaskId, limit: usize) -> Result<(Vec<Task>, bool), Problem> {
-        let page = self.list(&made_by(root, limit)).await?;
-        Ok((page.tasks, page.next.is_some()))
+    async fn list(&self, filter: &Filter) -> Result<Page, Problem> {
+        View::list(self, filter).await
+    }
+
+    async fn count_by_command(&self, filter: &Filter) -> Result<ByCommand, Problem> {
+        View::count_by_command(self, filter).await
     }
 }

@@ -2,6 +2,7 @@
 //! when there are many of them.
 
 mod dot;
+mod kin;
 mod mermaid;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -10,12 +11,10 @@ use kinfolk_core::filter::{Filter, Order};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{State, Store, StoreError, Task, TaskId};
 
-/// Children of one parent and command that are drawn one by one.
-const APART_MAX: usize = 6;
+pub(crate) use self::kin::{Counted, FamilySource, counted, nodes_of};
+
 /// Follow-ups of a family that are drawn.
 const FOLLOW_UPS_MAX: usize = 20;
-/// Children of one parent that are looked at.
-const CHILDREN_MAX: usize = 200;
 /// Nodes of a graph.
 const NODES_MAX: usize = 200;
 
@@ -41,6 +40,10 @@ pub struct Node {
     pub command: String,
     /// How many there are in each state.
     pub states: BTreeMap<State, u64>,
+    /// Of several, the first of those that failed.
+    pub failed: Vec<TaskId>,
+    /// Whether there may be more of them than were counted.
+    pub at_least: bool,
 }
 
 /// States, by how much they ask for attention.
@@ -54,7 +57,8 @@ impl Node {
     }
 
     fn one(task: &Task) -> Self {
-        Self { task: task.id, command: task.command.to_string(), states: BTreeMap::from([(task.state, 1)]) }
+        let states = BTreeMap::from([(task.state, 1)]);
+        Self { task: task.id, command: task.command.to_string(), states, failed: Vec::new(), at_least: false }
     }
 
     /// `pack_item ×300`, and what becomes of them.
@@ -62,40 +66,27 @@ impl Node {
         if let (1, Some(state)) = (self.tasks(), self.states.keys().next()) {
             return (self.command.clone(), format!("{} {state}", self.task));
         }
-        let states: Vec<String> = self.states.iter().map(|(state, tasks)| format!("{tasks} {state}")).collect();
-        (format!("{} ×{}", self.command, self.tasks()), states.join(", "))
+        let states: Vec<String> = self.states.iter().map(|(state, tasks)| self.in_state(*state, *tasks)).collect();
+        let more = if self.at_least { " or more" } else { "" };
+        (format!("{} ×{}{more}", self.command, self.tasks()), states.join(", "))
+    }
+
+    /// `3 failed: 12, 57 and 1 more`
+    fn in_state(&self, state: State, tasks: u64) -> String {
+        if state != State::Failed || self.failed.is_empty() {
+            return format!("{tasks} {state}");
+        }
+        let named: Vec<String> = self.failed.iter().map(ToString::to_string).collect();
+        let rest = match tasks.saturating_sub(named.len() as u64) {
+            0 => String::new(),
+            rest => format!(" and {rest} more"),
+        };
+        format!("{tasks} {state}: {}{rest}", named.join(", "))
     }
 
     /// The state that its colour shows: the one that asks for attention first.
     fn state(&self) -> State {
         LOUDEST.into_iter().find(|state| self.states.contains_key(state)).unwrap_or(State::Pending)
-    }
-}
-
-/// Where the tasks of a family are read from.
-pub(crate) trait FamilySource {
-    type Fault;
-
-    /// The children of a task, the first so many, and whether there are more.
-    async fn children(&self, parent: TaskId, limit: usize) -> Result<(Vec<Task>, bool), Self::Fault>;
-
-    /// The follow-ups that the family of a root has made, the first so many, and whether there are more.
-    async fn follow_ups(&self, root: TaskId, limit: usize) -> Result<(Vec<Task>, bool), Self::Fault>;
-}
-
-impl FamilySource for &dyn Store {
-    type Fault = StoreError;
-
-    async fn children(&self, parent: TaskId, limit: usize) -> Answer<(Vec<Task>, bool)> {
-        let mut children = kinfolk_core::Inspect::children(*self, parent, 0, limit + 1).await?;
-        let more = children.len() > limit;
-        children.truncate(limit);
-        Ok((children, more))
-    }
-
-    async fn follow_ups(&self, root: TaskId, limit: usize) -> Answer<(Vec<Task>, bool)> {
-        let page = self.list(&made_by(root, limit)).await?;
-        Ok((page.tasks, page.next.is_some()))
     }
 }
 
@@ -114,9 +105,9 @@ impl Graph {
     pub(crate) async fn below<K: FamilySource>(source: &K, root: &Task) -> Result<Self, K::Fault> {
         let mut graph = Self::children_of(source, root).await?;
         if root.parent.is_none() {
-            let (tasks, more) = source.follow_ups(root.id, FOLLOW_UPS_MAX).await?;
-            graph.cut |= more;
-            for task in &tasks {
+            let page = source.list(&made_by(root.id, FOLLOW_UPS_MAX)).await?;
+            graph.cut |= page.next.is_some();
+            for task in &page.tasks {
                 graph.after.push((0, graph.nodes.len()));
                 graph.nodes.push(Node::one(task));
             }
@@ -128,31 +119,17 @@ impl Graph {
         let mut graph = Self { nodes: vec![Node::one(root)], ..Self::default() };
         let mut open = VecDeque::from([0]);
         while let Some(parent) = open.pop_front() {
-            let (children, more) = source.children(graph.nodes[parent].task, CHILDREN_MAX).await?;
-            graph.cut |= more;
-            let mut by_command: Vec<(&str, Vec<&Task>)> = Vec::new();
-            for child in &children {
-                match by_command.iter_mut().find(|(command, _)| *command == child.command.as_str()) {
-                    Some((_, alike)) => alike.push(child),
-                    None => by_command.push((child.command.as_str(), vec![child])),
+            for node in kin::nodes(source, graph.nodes[parent].task).await? {
+                if graph.nodes.len() >= NODES_MAX {
+                    graph.cut = true;
+                    return Ok(graph);
                 }
-            }
-            for (_, alike) in by_command {
-                let apart = alike.len() <= APART_MAX;
-                let nodes =
-                    if apart { alike.iter().map(|task| Node::one(task)).collect() } else { vec![several(&alike)] };
-                for node in nodes {
-                    if graph.nodes.len() >= NODES_MAX {
-                        graph.cut = true;
-                        return Ok(graph);
-                    }
-                    let index = graph.nodes.len();
-                    graph.edges.push((parent, index));
-                    graph.nodes.push(node);
-                    if apart {
-                        open.push_back(index);
-                    }
+                let index = graph.nodes.len();
+                if node.tasks() == 1 {
+                    open.push_back(index);
                 }
+                graph.edges.push((parent, index));
+                graph.nodes.push(node);
             }
         }
         Ok(graph)
@@ -167,14 +144,6 @@ impl Graph {
     pub fn mermaid(&self) -> String {
         mermaid::write(self)
     }
-}
-
-fn several(alike: &[&Task]) -> Node {
-    let mut node = Node::one(alike[0]);
-    for task in &alike[1..] {
-        *node.states.entry(task.state).or_default() += 1;
-    }
-    node
 }
 
 /// The colour of a state, on white.
@@ -199,6 +168,8 @@ mod tests {
             task: TaskId(task),
             command: command.to_owned(),
             states: states.iter().copied().collect(),
+            failed: states.iter().filter(|(state, _)| *state == State::Failed).map(|_| TaskId(7)).collect(),
+            at_least: false,
         };
         let graph = Graph {
             nodes: vec![
@@ -213,10 +184,13 @@ mod tests {
         let dot = graph.dot();
         assert!(dot.starts_with("digraph family {") && dot.contains("n0 -> n1;"), "{dot}");
         assert!(dot.contains("n0 -> n2 [style=dashed, label=\"follow-up\"];"), "{dot}");
-        assert!(dot.contains("pack ×9\\n6 completed, 3 failed") && dot.contains("there is more"), "{dot}");
+        assert!(
+            dot.contains("pack ×9\\n6 completed, 3 failed: 7 and 2 more") && dot.contains("there is more"),
+            "{dot}"
+        );
         let mermaid = graph.mermaid();
         assert!(mermaid.starts_with("flowchart TD") && mermaid.contains("n0 --> n1"), "{mermaid}");
         assert!(mermaid.contains("n0 -. follow-up .-> n2"), "{mermaid}");
-        assert!(mermaid.contains("pack ×9<br>6 completed, 3 failed"), "{mermaid}");
+        assert!(mermaid.contains("pack ×9<br>6 completed, 3 failed: 7 and 2 more"), "{mermaid}");
     }
 }

@@ -24,6 +24,8 @@ use crate::visit::Visit;
 const SPANS: [Span; 4] = [span::ONE_HOUR, span::ONE_DAY, span::WEEK, span::MONTH];
 /// Causes on the page.
 const SHOWN: usize = 50;
+/// Tasks of a cause that are named where it is unfolded.
+const NEWEST: usize = 12;
 /// Parts of the span that are the last of it, when it is told whether they get more.
 const LAST: usize = cause::TREND_PARTS / 4;
 
@@ -67,7 +69,9 @@ struct Open {
     sample: (String, String),
     attempt: String,
     message: String,
-    tasks: String,
+    /// The newest of its tasks, and how many more there are.
+    tasks: Vec<(String, String)>,
+    more: String,
     common: Common,
 }
 
@@ -127,7 +131,7 @@ async fn list(visit: &Visit, address: &Address) -> Result<Response, Problem> {
     }
     if let Some(open) = address.get("open")
         && let (Some(row), Some(cause)) =
-            (rows.iter_mut().find(|row| row.id == open), found.causes.iter().find(|cause| id_of(cause) == open))
+            (rows.iter_mut().find(|row| row.id == open), found.causes.iter().find(|cause| cause.id == open))
     {
         row.open = Some(Open::of(visit, cause, &found).await?);
     }
@@ -165,13 +169,6 @@ fn says(cause: &cause::Cause, q: &str) -> bool {
     q.split_whitespace().all(|word| text.contains(word))
 }
 
-/// A name for a cause in addresses, the same as long as it says the same.
-fn id_of(cause: &cause::Cause) -> String {
-    use sha2::{Digest as _, Sha256};
-    let digest = Sha256::digest(format!("{}\0{}\0{}", cause.command, cause.kind, cause.text));
-    digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// All causes as rows.
 pub(crate) fn rows(visit: &Visit, here: &str, found: &Causes, span: Span) -> Vec<Cause> {
     found.causes.iter().map(|cause| row(visit, here, cause, found, span)).collect()
@@ -179,7 +176,7 @@ pub(crate) fn rows(visit: &Visit, here: &str, found: &Causes, span: Span) -> Vec
 
 fn row(visit: &Visit, here: &str, cause: &cause::Cause, found: &Causes, span: Span) -> Cause {
     let now = found.until;
-    let id = id_of(cause);
+    let id = cause.id.clone();
     let sum = |from: usize| -> u64 { cause.trend.iter().skip(from).take(LAST).sum() };
     let (last, before) = (sum(cause::TREND_PARTS - LAST), sum(cause::TREND_PARTS - 2 * LAST));
     let part = words::span(span.length / 4);
@@ -235,7 +232,15 @@ impl Open {
                 .map(|task| format!(", attempt {} of {}", task.attempt, task.max_attempts))
                 .unwrap_or_default(),
             message: words::start(&cause.message, 2_000),
-            tasks: visit.links.to(&of_cause::path(cause, found.since)),
+            more: match cause.tasks.saturating_sub(NEWEST as u64) {
+                0 => String::new(),
+                more => format!("and {} more", words::count(more)),
+            },
+            tasks: tasks
+                .iter()
+                .take(NEWEST)
+                .map(|task| (task.id.to_string(), visit.links.to(&format!("/tasks/{}", task.id))))
+                .collect(),
             common: Common::of(&tasks),
         })
     }

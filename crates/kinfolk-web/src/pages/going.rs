@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 use askama::filters::HtmlSafe;
 use kinfolk_core::durable::Report;
-use kinfolk_core::{Gate, State, Task, Timestamp, WorkerId};
+use kinfolk_core::{Gate, QueueName, State, Task, Timestamp, WorkerId};
 
 use super::part::{Moment, words};
 use crate::problem::Problem;
@@ -27,20 +27,36 @@ pub(crate) struct Going {
 
 impl HtmlSafe for Going {}
 
-/// The names of workers.
+/// What is told of tasks beside themselves: the names of workers, and since when queues are paused.
 #[derive(Default)]
-pub(crate) struct Names(BTreeMap<WorkerId, String>);
+pub(crate) struct Names {
+    pub(crate) workers: BTreeMap<WorkerId, String>,
+    pub(crate) paused: BTreeMap<QueueName, Timestamp>,
+}
 
 impl Names {
-    /// All workers that the caller may see.
+    /// All workers and queues that the caller may see.
     pub(crate) async fn of(visit: &Visit) -> Result<Self, Problem> {
         let workers = visit.view().workers().await?;
-        Ok(Self(workers.into_iter().map(|worker| (worker.id, worker.name)).collect()))
+        let queues = visit.view().queues().await?;
+        Ok(Self {
+            workers: workers.into_iter().map(|worker| (worker.id, worker.name)).collect(),
+            paused: queues.into_iter().filter_map(|queue| Some((queue.name, queue.paused_at?))).collect(),
+        })
+    }
+
+    /// Since when nothing but the pause of its queue keeps a pending task from being taken.
+    pub(crate) fn paused(&self, task: &Task, now: Timestamp) -> Option<Timestamp> {
+        let is_free = match task.gate {
+            Some(Gate::Time) => task.due <= now,
+            gate => task.state == State::Pending && gate != Some(Gate::After) && gate != Some(Gate::Limit),
+        };
+        self.paused.get(&task.queue).copied().filter(|_| is_free)
     }
 
     /// The name of a worker; the start of its number when it is gone.
     pub(crate) fn name(&self, id: WorkerId) -> String {
-        self.0
+        self.workers
             .get(&id)
             .cloned()
             .unwrap_or_else(|| format!("worker {}", id.to_string().chars().take(8).collect::<String>()))
@@ -52,7 +68,7 @@ impl Going {
     pub(crate) fn of(task: &Task, names: &Names, now: Timestamp) -> Self {
         let error = task.failure.as_ref().map(|failure| words::short(&failure.message, 160)).unwrap_or_default();
         match task.state {
-            State::Pending => Self::pending(task, error, now),
+            State::Pending => Self::pending(task, error, names, now),
             State::Running => {
                 let time = task.started_at.map(|since| Moment::lasting(since, now));
                 let on = task.worker.map(|worker| names.name(worker)).unwrap_or_default();
@@ -72,7 +88,10 @@ impl Going {
         }
     }
 
-    fn pending(task: &Task, error: String, now: Timestamp) -> Self {
+    fn pending(task: &Task, error: String, names: &Names, now: Timestamp) -> Self {
+        if let Some(since) = names.paused(task, now) {
+            return Self::said("on a paused queue for", Some(Moment::lasting(since.max(task.position), now)));
+        }
         let due = Some(Moment::until(task.due, now));
         match task.gate {
             Some(Gate::Time) if task.failure.is_some() => {

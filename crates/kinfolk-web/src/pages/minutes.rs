@@ -77,9 +77,17 @@ impl Course {
         Spark::new(class, &counts)
     }
 
-    /// How many were completed a minute; less than one in a minute is told as such.
+    /// How many minutes of the span were recorded: all from the first one in which a worker did something.
+    fn recorded(&self) -> u64 {
+        let whole = self.columns as u64 * self.step;
+        let end = self.from.plus(std::time::Duration::from_secs(whole * 60));
+        let first = self.minutes.iter().map(|minute| minute.at).filter(|at| *at >= self.from).min();
+        first.map_or(whole, |first| end.since(first).as_secs() / 60).max(1)
+    }
+
+    /// How many were completed in a minute of those that were recorded; less than one in a minute is told as such.
     pub(crate) fn a_minute(&self, queue: Option<&QueueName>) -> String {
-        let minutes = self.columns as u64 * self.step;
+        let minutes = self.recorded();
         match self.whole(queue).completed {
             0 => "0".to_owned(),
             few if few < minutes => "<1".to_owned(),
@@ -156,6 +164,23 @@ mod tests {
         assert_eq!(course.whole(Some(&b)).completed, 4);
         assert_eq!((course.a_minute(Some(&b)).as_str(), course.a_minute(None).as_str()), ("<1", "<1"));
         assert_eq!(course.table().len(), 12);
+    }
+
+    #[test]
+    fn what_was_done_a_minute_counts_the_minutes_since_the_first_record() {
+        let at = |minute: i64| Timestamp::from_micros(minute * 60_000_000);
+        let minute = |begins: i64, completed: u64| Minute {
+            at: at(begins),
+            queue: QueueName::new("a").unwrap(),
+            command: CommandName::new("send").unwrap(),
+            figures: Figures { completed, ..Figures::default() },
+        };
+        let now = at(100).plus(std::time::Duration::from_secs(30));
+        // The store began nine minutes ago: ten minutes have a record, or could have.
+        let young = Course::new(vec![minute(91, 40), minute(100, 10)], span::ONE_HOUR, now);
+        assert_eq!(young.a_minute(None), "5");
+        let old = Course::new(vec![minute(20, 1), minute(41, 590), minute(100, 10)], span::ONE_HOUR, now);
+        assert_eq!(old.a_minute(None), "10");
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Site {
 
 impl Site {
     fn facts(&self) -> pending::Facts<'_> {
-        let first = self.stats.oldest_open.iter().map(|(_, since)| *since).min();
+        let first = self.stats.first_in_line(&self.held).map(|(_, since)| *since).min();
         pending::Facts { held: &self.held, queues: &self.queues, keys: &self.keys, first }
     }
 }

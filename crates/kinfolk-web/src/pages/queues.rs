@@ -103,6 +103,7 @@ pub(crate) async fn rows(visit: &Visit, here: &str, now: Timestamp) -> Result<Ve
     let stats = view.stats().await?;
     let held = view.held(None).await?;
     let course = Course::of(visit, span::ONE_HOUR, now).await?;
+    let first = |name: &QueueName| stats.first_in_line(&held).find(|(queue, _)| queue == name);
     let row = |queue: &Queue| {
         let own = || held.iter().filter(|held| held.queue == queue.name);
         let alone = own().any(|held| matches!(held.by, HeldBy::NoWorker { .. }));
@@ -111,6 +112,7 @@ pub(crate) async fn rows(visit: &Visit, here: &str, now: Timestamp) -> Result<Ve
             no_worker: alone,
             spark: course.spark(class, Some(&queue.name), |figures| figures.ended()),
             a_minute: course.a_minute(Some(&queue.name)),
+            first: first(&queue.name).map(|(_, since)| Moment::lasting((*since).min(now), now)),
             ..Row::of(visit, queue, &stats, here, now, Sums::of(own()))
         }
     };
@@ -133,7 +135,6 @@ impl Row {
         let (verb, words) =
             if queue.paused_at.is_some() { ("resume-queue", "Resume…") } else { ("pause-queue", "Pause…") };
         let ask = Ask::new(&visit.links, verb, words, here).field("queue", &queue.name);
-        let first = stats.oldest_open.iter().find(|(name, _)| *name == queue.name);
         let by = queue.paused_by.as_ref().map(|by| format!(" by {}", words::short(by, 40))).unwrap_or_default();
         Self {
             name: queue.name.to_string(),
@@ -152,7 +153,7 @@ impl Row {
             in_line: words::count(sums.in_line),
             not_due: words::count(sums.not_due),
             held_up: (sums.held_up > 0, words::count(sums.held_up)),
-            first: first.map(|(_, since)| Moment::lasting((*since).min(now), now)),
+            first: None,
             limits: if limits.is_empty() { "none".to_owned() } else { words::listed(&limits) },
             keeps: format!("{}, {}", kept(policy.retention.completed), kept(policy.retention.failed)),
             asks: if visit.may_act() { vec![ask] } else { Vec::new() },
@@ -172,7 +173,7 @@ async fn this(visit: &Visit, name: &QueueName, now: Timestamp) -> Result<One, Pr
     let (held, queues) = (view.held(Some(name)).await?, view.queues().await?);
     let keys = view.keys(&KeyFilter { blocking: true, limit: 100, ..KeyFilter::default() }).await?;
     let stats = view.stats().await?;
-    let first = stats.oldest_open.iter().find(|(queue, _)| queue == name).map(|(_, since)| *since);
+    let first = stats.first_in_line(&held).find(|(queue, _)| queue == name).map(|(_, since)| *since);
     let facts = Facts { held: &held, queues: &queues, keys: &keys, first };
     let takes = |worker: &WorkerView| {
         let commands = words::many(worker.commands.len() as u64, "command", "commands");

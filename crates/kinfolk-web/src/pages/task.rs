@@ -153,7 +153,7 @@ async fn task(visit: &Visit, address: &Address, id: &str) -> Result<Response, Pr
 
 fn life(task: &Task, now: Timestamp) -> String {
     let age = words::span(task.finished_at.unwrap_or(now).since(task.created_at));
-    format!("{} of {}, {age}", task.attempt, words::many(u64::from(task.max_attempts), "attempt", "attempts"))
+    format!("{} of {}, {age}", task.present_attempt(), words::many(u64::from(task.max_attempts), "attempt", "attempts"))
 }
 
 /// How long tasks of this command usually take, while this one goes on: the middle of the last ones that completed.

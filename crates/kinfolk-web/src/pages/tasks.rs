@@ -90,7 +90,7 @@ impl Row {
             badge: Badge::of(task),
             name: Named::task(task),
             queue: task.queue.to_string(),
-            attempt: format!("{} of {}", task.attempt, task.max_attempts),
+            attempt: format!("{} of {}", task.present_attempt(), task.max_attempts),
             going: Going::of(task, names, now),
             created: Moment::ago(task.created_at, now),
             bar: None,

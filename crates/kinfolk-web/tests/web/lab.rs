@@ -87,20 +87,7 @@ impl Lab {
     /// A task that has failed.
     pub(crate) async fn failed(&self, command: &str, queue: &str) -> TaskId {
         let id = self.enqueue(command).await;
-        self.settle(
-            id,
-            command,
-            queue,
-            Outcome::Failed {
-                failure: kinfolk_core::Failure {
-                    kind: kinfolk_core::FailureKind::Validation,
-                    message: "no such address".to_owned(),
-                    detail: None,
-                },
-                retry: kinfolk_core::Retry::Never,
-            },
-        )
-        .await;
+        self.settle(id, command, queue, failure("no such address")).await;
         id
     }
 
@@ -117,11 +104,25 @@ impl Lab {
         id
     }
 
-    async fn settle(&self, id: TaskId, command: &str, queue: &str, outcome: Outcome) {
-        self.settle_with(id, (command, queue), outcome, None).await;
+    /// Runs what is open of a command, and ends it so: the nth task that is claimed.
+    pub(crate) async fn end_all(&self, command: &str, queue: &str, outcome: impl Fn(usize) -> Outcome) {
+        let worker = self.worker(command, queue).await;
+        let mut ended = 0;
+        loop {
+            let claim = claim_of(&worker);
+            let claimed = self.store.claim(&claim).await.unwrap().tasks;
+            if claimed.is_empty() {
+                break;
+            }
+            let settles: Vec<Settle> =
+                (ended..).zip(&claimed).map(|(nth, task)| Settle::new(task.id, claim.token, outcome(nth))).collect();
+            ended += settles.len();
+            self.store.settle(&settles).await.unwrap();
+        }
+        self.store.leave(worker.id).await.unwrap();
     }
 
-    async fn settle_with(&self, id: TaskId, (command, queue): (&str, &str), outcome: Outcome, made: Option<Box<Made>>) {
+    async fn worker(&self, command: &str, queue: &str) -> WorkerSpec {
         let worker = WorkerSpec {
             id: WorkerId(uuid::Uuid::new_v4()),
             name: "test".to_owned(),
@@ -131,20 +132,40 @@ impl Lab {
             lease: std::time::Duration::from_secs(60),
         };
         self.store.register_worker(&worker).await.unwrap();
-        let claim = Claim {
-            worker: worker.id,
-            token: ClaimToken(uuid::Uuid::new_v4()),
-            queue: queue_name(queue),
-            commands: worker.commands.clone(),
-            limit: 100,
-            repeated: false,
-        };
+        worker
+    }
+
+    async fn settle(&self, id: TaskId, command: &str, queue: &str, outcome: Outcome) {
+        self.settle_with(id, (command, queue), outcome, None).await;
+    }
+
+    async fn settle_with(&self, id: TaskId, (command, queue): (&str, &str), outcome: Outcome, made: Option<Box<Made>>) {
+        let worker = self.worker(command, queue).await;
+        let claim = claim_of(&worker);
         let claimed = self.store.claim(&claim).await.unwrap();
         let task = claimed.tasks.iter().find(|task| task.id == id).expect("it is claimed");
         let settle = Settle { task: task.id, token: claim.token, outcome, made };
         self.store.settle(&[settle]).await.unwrap();
         self.store.leave(worker.id).await.unwrap();
     }
+}
+
+/// A claim of what a worker of one queue can run.
+fn claim_of(worker: &WorkerSpec) -> Claim {
+    Claim {
+        worker: worker.id,
+        token: ClaimToken(uuid::Uuid::new_v4()),
+        queue: worker.queues[0].clone(),
+        commands: worker.commands.clone(),
+        limit: 100,
+        repeated: false,
+    }
+}
+
+/// An attempt that failed for good.
+pub(crate) fn failure(message: &str) -> Outcome {
+    let failure = kinfolk_core::Failure::new(kinfolk_core::FailureKind::Validation, message);
+    Outcome::Failed { failure, retry: kinfolk_core::Retry::Never }
 }
 
 pub(crate) fn command_name(name: &str) -> CommandName {

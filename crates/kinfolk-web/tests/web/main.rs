@@ -4,6 +4,7 @@ mod access;
 mod bad_input;
 mod bulk;
 mod documented;
+mod graphs;
 mod hostile;
 mod lab;
 mod live;

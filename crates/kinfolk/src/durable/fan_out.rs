@@ -267,18 +267,20 @@ impl<'a> Begun<'a> {
     /// What went wrong, child by child in their order.
     pub(crate) async fn failed(&self, fan_out: &Kept, verdict: Verdict) -> Result<FanOutError, TaskError> {
         let mut failures: Vec<SubFailure> = Vec::new();
-        let (mut from, until) = (0, fan_out.decided_at.unwrap_or_default());
+        let (mut from, until, mut completed) = (0, fan_out.decided_at.unwrap_or_default(), 0);
         while from < until {
             let page = self.page(fan_out, ReadBy::Ended, from, PAGE_MAX).await?;
             if page.is_empty() {
                 break;
             }
             from += u32::try_from(page.len()).unwrap_or(u32::MAX);
-            let bad = page.into_iter().filter(|child| counts(fan_out, child) && child.state != State::Completed);
-            failures.extend(bad.map(failure_of));
+            let counted = page.into_iter().filter(|child| counts(fan_out, child));
+            let (well, bad): (Vec<_>, Vec<_>) = counted.partition(|child| child.state == State::Completed);
+            completed += well.len() as u64;
+            failures.extend(bad.into_iter().map(failure_of));
         }
         failures.sort_by_key(|failure| failure.index);
-        Ok(FanOutError::new(fan_out, verdict, failures))
+        Ok(FanOutError::new(fan_out, verdict, completed, failures))
     }
 
     /// A page of children in this order; those of a small fan-out came along with the history.

@@ -53,9 +53,10 @@ pub struct FanOutError {
     pub verdict: Verdict,
     /// Sub-tasks in all.
     pub total: u64,
-    /// Sub-tasks that did not complete, when it was decided.
+    /// Sub-tasks that had ended without completing when it was decided; of a fan-out that took too long, also those that had
+    /// not ended.
     pub failed: u64,
-    /// All of those.
+    /// All of those that had ended.
     pub failures: Vec<SubFailure>,
 }
 
@@ -165,15 +166,13 @@ pub(crate) fn failure_of(child: ChildResult) -> SubFailure {
 }
 
 impl FanOutError {
-    pub(crate) fn new(fan_out: &FanOut, verdict: Verdict, failures: Vec<SubFailure>) -> Self {
-        Self {
-            fan_out: fan_out.id,
-            rule: fan_out.rule,
-            verdict,
-            total: fan_out.tally.total,
-            failed: failures.len() as u64,
-            failures,
-        }
+    /// `completed`: how many had completed when it was decided.
+    pub(crate) fn new(fan_out: &FanOut, verdict: Verdict, completed: u64, failures: Vec<SubFailure>) -> Self {
+        let failed = match verdict {
+            Verdict::TimedOut => fan_out.tally.total.saturating_sub(completed),
+            Verdict::Completed | Verdict::Failed => failures.len() as u64,
+        };
+        Self { fan_out: fan_out.id, rule: fan_out.rule, verdict, total: fan_out.tally.total, failed, failures }
     }
 
     /// The same with only so many failures, for what is kept with the task.
@@ -260,9 +259,12 @@ mod tests {
             settled_at: Some(Timestamp::default()),
         };
         let failures = (0..5).map(|index| failure_of(child(index, State::Failed, None))).collect();
-        let words = FanOutError::new(&fan_out, Verdict::Failed, failures).to_string();
+        let words = FanOutError::new(&fan_out, Verdict::Failed, 4, failures).to_string();
         assert!(words.starts_with("no stock (error of sub-task 0, task 100, attempt 2); no stock ("), "{words}");
         let frame = "; and 2 more; 5 of 9 sub-tasks of fan-out 7 (collect_all) did not complete";
         assert!(words.ends_with(frame), "{words}");
+        // What had not ended when the time was up did not complete either.
+        let late = FanOutError::new(&fan_out, Verdict::TimedOut, 4, Vec::new()).to_string();
+        assert!(late.starts_with("fan-out 7 of 9 sub-tasks took longer than it may; 5 of 9 sub-tasks"), "{late}");
     }
 }

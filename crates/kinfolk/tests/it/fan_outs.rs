@@ -98,7 +98,7 @@ async fn fail_fast_resumes_the_parent_with_the_first_failure_and_the_siblings_go
     open.send(true).unwrap();
     let task = lab.ended(id).await;
     let failure = task.failure.unwrap();
-    assert_eq!((task.state, failure.kind, task.attempt), (State::Failed, FailureKind::Error, 1));
+    assert_eq!((task.state, failure.kind, task.attempt), (State::Failed, FailureKind::Children, 1));
     assert!(
         failure.message.starts_with("no stock (error of sub-task 0, task "),
         "the cause comes first: {}",
@@ -174,7 +174,7 @@ async fn a_fan_out_that_takes_too_long_is_given_up_and_its_children_are_cancelle
         let all = ctx.fan_out::<()>((0..3).map(|n| Sub::new("stuck", &n)));
         let fault = all.collect_all().timeout(Duration::from_millis(300)).await.unwrap_err();
         let told = fault.fan_out().cloned().unwrap();
-        assert_eq!((told.verdict, told.total, told.failed), (Verdict::TimedOut, 3, 0), "{told:?}");
+        assert_eq!((told.verdict, told.total, told.failed), (Verdict::TimedOut, 3, 2), "{told:?}");
         // A resumed parent sees one outcome, however often it is resumed.
         ctx.sleep(Duration::from_millis(1)).await?;
         Err::<(), _>(fault)
@@ -208,7 +208,7 @@ async fn children_are_cancelled_when_their_parent_fails_if_it_says_so(lab: &Lab)
     let worker = lab.worker().handler("parent", parent).handler("stuck", stuck).start().await.unwrap();
     let id = lab.enqueue("parent").await;
     let task = lab.ended(id).await;
-    assert_eq!((task.state, task.failure.unwrap().kind), (State::Failed, FailureKind::Error));
+    assert_eq!((task.state, task.failure.unwrap().kind), (State::Failed, FailureKind::Children));
     let tally = lab.kinfolk.tally(id).await.unwrap();
     assert_eq!(tally, Tally { total: 3, completed: 0, failed: 1, cancelled: 2 });
     worker.stop().await.unwrap();
@@ -282,7 +282,7 @@ async fn a_call_that_fails_is_told_with_its_cause_and_is_not_tried_again(lab: &L
     let id = lab.enqueue("parent").await;
     let task = lab.ended(id).await;
     let failure = task.failure.unwrap();
-    assert_eq!((task.state, task.attempt, failure.kind), (State::Failed, 1, FailureKind::Error));
+    assert_eq!((task.state, task.attempt, failure.kind), (State::Failed, 1, FailureKind::Children));
     assert!(failure.message.starts_with("odd (validation of "), "{}", failure.message);
     assert!(failure.detail.is_some());
     worker.stop().await.unwrap();

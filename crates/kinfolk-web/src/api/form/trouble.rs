@@ -26,6 +26,8 @@ pub(crate) struct CausesForm {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Cause)]
 pub(crate) struct CauseForm {
+    /// Its name, for `kinfolk retry --cause`.
+    id: String,
     command: String,
     /// What sort of failure, as `failure_kind` in a filter.
     kind: &'static str,
@@ -58,6 +60,7 @@ impl From<Causes> for CausesForm {
 impl From<Cause> for CauseForm {
     fn from(cause: Cause) -> Self {
         Self {
+            id: cause.id,
             command: cause.command.to_string(),
             kind: cause.kind.as_str(),
             text: cause.text,

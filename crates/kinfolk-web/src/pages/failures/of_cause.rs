@@ -7,7 +7,6 @@ use kinfolk_core::inspect::Filter;
 use kinfolk_core::limits::{LOOK_MAX, PAGE_MAX};
 use kinfolk_core::{CommandName, FailureKind, State, Task, Timestamp};
 
-use crate::pages::part::words;
 use crate::problem::Problem;
 use crate::visit::Visit;
 
@@ -51,22 +50,4 @@ pub(crate) async fn tasks(visit: &Visit, wanted: &Wanted<'_>, most: usize) -> Re
     }
     found.truncate(most);
     Ok(found)
-}
-
-/// The address of a list that has them, and perhaps others of the same command.
-pub(crate) fn path(cause: &cause::Cause, since: Timestamp) -> String {
-    // The longest piece that all their messages have.
-    let pieces = cause.text.trim_end_matches('…').split(['#', '…', '"', '\'', '`']).map(str::trim);
-    let piece = pieces.max_by_key(|piece| piece.len()).unwrap_or_default();
-    let text = if piece.is_empty() || !cause.message.contains(piece) {
-        String::new()
-    } else {
-        format!("&failure_text={}", words::encoded(piece))
-    };
-    format!(
-        "/tasks?state=failed&command={}&failure_kind={}{text}&finished_after={}",
-        words::encoded(cause.command.as_str()),
-        cause.kind,
-        words::encoded(&words::iso(since))
-    )
 }

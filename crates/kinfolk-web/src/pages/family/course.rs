@@ -11,6 +11,8 @@ use crate::pages::part::words;
 pub(crate) enum Phase {
     /// It stood in line for a worker.
     InLine,
+    /// Its queue was paused.
+    Paused,
     /// It was not due.
     Later,
     /// A limit held it up.
@@ -87,7 +89,7 @@ impl Course {
         }
         let at = before.map_or_else(|| Some(began(task)), |last| last.ended_at);
         if let Some(at) = at {
-            course.since(task, before, at, now);
+            course.since(task, before, at, names, now);
         }
         course
     }
@@ -101,13 +103,18 @@ impl Course {
         self
     }
 
-    /// From the start of one task to the end of another: all that is told of many.
-    pub(crate) fn spanning(first: &Task, last: &Task) -> Self {
-        let phase = if last.finished_at.is_some() { Phase::Ran } else { Phase::Running };
+    /// From the start of one task to the end of another: all that is told of many. `open`: what those do that have not ended.
+    pub(crate) fn spanning(first: &Task, last: &Task, open: Option<Phase>) -> Self {
+        let to = last.finished_at.filter(|_| open.is_none());
         let says = "from the start of the first to the end of the one made last".to_owned();
         let mut course = Self::default();
-        course.add(phase, began(first), last.finished_at, says);
+        course.add(open.unwrap_or(Phase::Ran), began(first), to, says);
         course
+    }
+
+    /// What it does now.
+    pub(crate) fn phase(&self) -> Option<Phase> {
+        self.stretches.last().map(|last| last.phase)
     }
 
     /// What lay between two runs, or before the first.
@@ -156,12 +163,12 @@ impl Course {
     }
 
     /// What came after the last run, or without any.
-    fn since(&mut self, task: &Task, last: Option<&Run>, at: Timestamp, now: Timestamp) {
+    fn since(&mut self, task: &Task, last: Option<&Run>, at: Timestamp, names: &Names, now: Timestamp) {
         let suspended = last.filter(|last| last.ending == Some(Ending::Suspended));
         let awaited = suspended.and_then(|last| last.waited_for.as_ref());
         let what_for = awaited.map_or_else(|| "for its children".to_owned(), awaited_words);
         match task.state {
-            State::Pending => self.pending(task, at, now),
+            State::Pending => self.pending(task, at, names, now),
             State::Waiting => self.add(Phase::Waiting, at, None, format!("waits {what_for}, without a worker")),
             // The run that goes on is the last stretch already.
             State::Running => {}
@@ -181,18 +188,40 @@ impl Course {
         }
     }
 
-    fn pending(&mut self, task: &Task, at: Timestamp, now: Timestamp) {
-        let due = Some(task.due.max(at));
+    fn pending(&mut self, task: &Task, at: Timestamp, names: &Names, now: Timestamp) {
+        let due = task.due.max(at);
         match task.gate {
-            Some(Gate::Time) if task.failure.is_some() => {
-                let left = words::span(task.due.since(now));
-                let says = format!("attempt {} of {} starts in {left}", task.attempt + 1, task.max_attempts);
-                self.add(Phase::Before, at, due, says);
-            }
-            Some(Gate::Time) => self.add(Phase::Later, at, due, format!("is due at {}", words::near(task.due, now))),
             Some(Gate::Limit) => self.add(Phase::Held, at, None, "held up by a limit".to_owned()),
             Some(Gate::After) => self.add(Phase::After, at, None, "starts after others have ended".to_owned()),
-            _ => self.add(Phase::InLine, at, None, "in line".to_owned()),
+            Some(Gate::Time) => {
+                self.not_due(task, (at, due), now);
+                // What is due stands in line, though no claim has looked at it yet.
+                if due < now {
+                    self.in_line(task, due, names, now);
+                }
+            }
+            _ => self.in_line(task, at, names, now),
+        }
+    }
+
+    fn not_due(&mut self, task: &Task, (at, due): (Timestamp, Timestamp), now: Timestamp) {
+        let (phase, says) = match task.failure {
+            Some(_) => {
+                let left = words::span(due.since(now));
+                (Phase::Before, format!("attempt {} of {} starts in {left}", task.attempt + 1, task.max_attempts))
+            }
+            None => (Phase::Later, format!("is due at {}", words::near(due, now))),
+        };
+        self.add(phase, at, Some(due), says);
+    }
+
+    fn in_line(&mut self, task: &Task, at: Timestamp, names: &Names, now: Timestamp) {
+        let paused = names.paused(task, now).map(|since| since.max(at));
+        if paused.is_none_or(|since| since > at) {
+            self.add(Phase::InLine, at, paused, "in line".to_owned());
+        }
+        if let Some(since) = paused {
+            self.add(Phase::Paused, since, None, "its queue is paused".to_owned());
         }
     }
 

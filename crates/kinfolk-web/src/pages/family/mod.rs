@@ -137,6 +137,10 @@ async fn family(visit: &Visit, address: &Address, id: &str) -> Result<Response, 
         axis: (shown == "timeline").then_some(&axis),
         now: frame.now,
     };
+    let graph = match shown {
+        "graph" => Some(graph::of(view, (&root, &walk.history), &walk.lines, &visit.links).await?),
+        _ => None,
+    };
     let reasons = if root.state.is_terminal() { Vec::new() } else { view.explain(id).await?.reasons };
     let around = Around { links: &visit.links, now: frame.now, here: &address.here, may_act: visit.may_act() };
     let page = Page {
@@ -171,7 +175,7 @@ async fn family(visit: &Visit, address: &Address, id: &str) -> Result<Response, 
         } else {
             Scale::default()
         },
-        graph: (shown == "graph").then(|| graph::of(&root, &walk.history, &walk.lines, &visit.links)),
+        graph,
         rows: if shown == "graph" { Vec::new() } else { drawing.rows(&walk.lines) },
         window,
         large: walk.lines.iter().any(|line| matches!(line.what, What::More { .. })),

@@ -71,7 +71,7 @@ impl Drawing<'_> {
                 row.name = Some(Named::task(task));
                 let keys = if task.label().is_some() { Vec::new() } else { keys(task) };
                 row.what = words::listed(&keys);
-                row.attempt = format!("{} of {}", task.attempt, task.max_attempts);
+                row.attempt = format!("{} of {}", task.present_attempt(), task.max_attempts);
                 let going = Going::of(task, self.names, self.now);
                 row.going = Some(going);
                 row.bar = (tally.total > 0).then(|| Bar::tally(tally));
@@ -85,7 +85,7 @@ impl Drawing<'_> {
                 let note = failure.map(|failure| failure.message.clone());
                 row.timeline = self.axis.map(|axis| Timeline::of(course, axis, note));
                 if task.state == State::Pending {
-                    row.took_words = pending_words(task);
+                    row.took_words = self.pending_words(task);
                 }
                 if matches!(line.what, What::After { .. }) {
                     row.tag = "follow-up".to_owned();
@@ -159,14 +159,14 @@ impl Drawing<'_> {
 
     /// The row of one command.
     fn by_command(&self, children: &ByCommand) -> Row {
-        let many = |state: State| children.states.iter().find(|(one, _)| *one == state).map_or(0, |(_, tasks)| *tasks);
+        let many = |state: State| children.states.get(&state).copied().unwrap_or_default();
         let state = LOUDEST.into_iter().find(|state| many(*state) > 0).unwrap_or(State::Completed);
         let mut row = self.blank(format!("c{}-{}", children.parent, children.command), Badge::state(state));
-        let total: u64 = children.states.iter().map(|(_, tasks)| *tasks).sum();
+        let total: u64 = children.states.values().sum();
         let command = words::encoded(children.command.as_str());
         row.href = self.links.to(&format!("/tasks?parent={}&command={command}", children.parent));
         row.name = Some(Named::command(&children.command));
-        row.what = format!("× {}", words::count(total));
+        row.what = format!("× {}{}", words::count(total), if children.at_least { " or more" } else { "" });
         row.is_fan = true;
         let ended = many(State::Completed) + many(State::Failed) + many(State::Cancelled);
         row.needed = format!("{} of {}", words::count(ended), words::count(total));
@@ -236,6 +236,20 @@ impl Drawing<'_> {
         Fold { href: with_open.with("close", text(&closed).as_deref()), open }
     }
 
+    /// What a pending task waits for, in two words.
+    fn pending_words(&self, task: &Task) -> String {
+        if self.names.paused(task, self.now).is_some() {
+            return "paused".to_owned();
+        }
+        match task.gate {
+            Some(Gate::Time) if task.failure.is_some() => format!("{} of {}", task.attempt, task.max_attempts),
+            Some(Gate::Time) => "not due".to_owned(),
+            Some(Gate::Limit) => "held up".to_owned(),
+            Some(Gate::After) => "after others".to_owned(),
+            _ => "in line".to_owned(),
+        }
+    }
+
     fn lasted(&self, fan_out: &FanOut, courses: &[Course]) -> Moment {
         let ended = courses.iter().flat_map(|course| course.stretches.iter().filter_map(|stretch| stretch.to)).max();
         match (fan_out.verdict, ended) {
@@ -265,26 +279,18 @@ fn keys(task: &Task) -> Vec<String> {
     task.keys.0.values().map(|key| words::short(key, 40)).collect()
 }
 
-/// What a pending task waits for, in two words.
-fn pending_words(task: &Task) -> String {
-    match task.gate {
-        Some(Gate::Time) if task.failure.is_some() => format!("{} of {}", task.attempt, task.max_attempts),
-        Some(Gate::Time) => "not due".to_owned(),
-        Some(Gate::Limit) => "held up".to_owned(),
-        Some(Gate::After) => "after others".to_owned(),
-        _ => "in line".to_owned(),
-    }
-}
-
-fn badge_of(fan_out: Option<&FanOut>, tally: &Tally) -> Badge {
-    match (fan_out.and_then(|fan_out| fan_out.verdict), tally.open()) {
-        (Some(Verdict::Completed), _) => Badge::state(State::Completed),
-        (Some(Verdict::Failed), _) => Badge::state(State::Failed),
-        (Some(Verdict::TimedOut), _) => Badge::state(State::Failed).says("Timed out"),
-        (None, 0) if tally.failed > 0 => Badge::state(State::Failed),
-        (None, 0) => Badge::state(State::Completed),
-        _ => Badge::state(State::Waiting).says("Open"),
-    }
+/// How a fan-out has ended. What was cancelled and did not fail is neither a success nor a failure.
+pub(crate) fn badge_of(fan_out: Option<&FanOut>, tally: &Tally) -> Badge {
+    let state = match fan_out.and_then(|fan_out| fan_out.verdict) {
+        Some(Verdict::TimedOut) => return Badge::state(State::Failed).says("Timed out"),
+        Some(Verdict::Failed) if tally.failed == 0 && tally.cancelled > 0 => State::Cancelled,
+        Some(Verdict::Failed) => State::Failed,
+        None if tally.open() > 0 => return Badge::state(State::Waiting).says("Open"),
+        None if tally.failed > 0 => State::Failed,
+        Some(Verdict::Completed) | None if tally.completed + tally.failed + tally.open() == 0 => State::Cancelled,
+        Some(Verdict::Completed) | None => State::Completed,
+    };
+    Badge::state(state)
 }
 
 /// The bar of a fan-out; what runs is told apart where the tasks are at hand.
@@ -367,4 +373,33 @@ pub(crate) fn median(took: &[u128]) -> Option<Duration> {
     took.sort_unstable();
     let middle = took.get(took.len() / 2)?;
     Some(Duration::from_micros(u64::try_from(*middle).unwrap_or(u64::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use kinfolk_core::{FanOutId, TaskId};
+
+    use super::*;
+
+    fn sign(verdict: Option<Verdict>, [completed, failed, cancelled]: [u64; 3]) -> (&'static str, &'static str) {
+        let tally = Tally { total: 3, completed, failed, cancelled };
+        let (id, task, created_at) = (FanOutId(7), TaskId(1), Timestamp::default());
+        let (rule, decided_at, settled_at, deadline) = (Rule::FailFast, None, None, None);
+        let fan_out = FanOut { id, task, rule, tally, verdict, decided_at, settled_at, deadline, created_at };
+        let badge = badge_of(Some(&fan_out), &tally);
+        (badge.shape, badge.word)
+    }
+
+    #[test]
+    fn the_sign_of_a_fan_out_is_that_of_its_outcome() {
+        assert_eq!(sign(Some(Verdict::Completed), [3, 0, 0]), ("s-completed", "Completed"));
+        assert_eq!(sign(Some(Verdict::Completed), [2, 1, 0]), ("s-completed", "Completed"), "its rule allows that");
+        assert_eq!(sign(Some(Verdict::Failed), [1, 1, 1]), ("s-failed", "Failed"));
+        assert_eq!(sign(Some(Verdict::Failed), [1, 0, 2]), ("s-cancelled", "Cancelled"));
+        assert_eq!(sign(Some(Verdict::Completed), [0, 0, 3]), ("s-cancelled", "Cancelled"), "collect all of nothing");
+        assert_eq!(sign(Some(Verdict::TimedOut), [1, 0, 2]), ("s-failed", "Timed out"));
+        assert_eq!(sign(None, [1, 0, 0]), ("s-waiting", "Open"));
+        assert_eq!(sign(None, [0, 0, 3]), ("s-cancelled", "Cancelled"), "spawned children have no verdict");
+        assert_eq!(sign(None, [2, 1, 0]), ("s-failed", "Failed"));
+    }
 }

@@ -227,6 +227,7 @@ impl Shape {
 fn drawn(phase: Phase) -> (&'static str, &'static str) {
     match phase {
         Phase::InLine => ("line", "pending"),
+        Phase::Paused => ("pause", "held"),
         Phase::Later => ("after", "pending"),
         Phase::Held => ("hold", "held"),
         Phase::Before => ("dots", "held"),

@@ -1,6 +1,6 @@
 //! A family, from its root down: at most so many rows, whatever its size. What went well is folded into one row.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::pin::Pin;
 
 use kinfolk_core::durable::StepKind;
@@ -9,8 +9,8 @@ use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::task::Run;
 use kinfolk_core::{CommandName, FanOut, FanOutId, History, State, Tally, Task, TaskId, Timestamp};
 
-use super::course::Course;
-use crate::graph::{LOUDEST, made_by};
+use super::course::{Course, Phase};
+use crate::graph::{Counted, LOUDEST, counted, made_by};
 use crate::pages::frame::ROWS_MAX;
 use crate::pages::going::Names;
 use crate::problem::Problem;
@@ -73,8 +73,10 @@ pub(crate) enum What {
 pub(crate) struct ByCommand {
     pub(crate) parent: TaskId,
     pub(crate) command: CommandName,
-    /// How many are in each state, as far as they were counted.
-    pub(crate) states: Vec<(State, u64)>,
+    /// How many are in each state.
+    pub(crate) states: BTreeMap<State, u64>,
+    /// There may be more than were counted.
+    pub(crate) at_least: bool,
     /// From the start of the first to the end of the one made last.
     pub(crate) course: Course,
 }
@@ -234,9 +236,7 @@ impl<'a> Walk<'a> {
         let key = group.key(parent);
         let well = group.tally.completed == group.tally.total;
         let is_open = self.is_open(&key, !well && !self.shallow);
-        let mut ends = self.view.children(parent.id, group.from, 1).await?;
-        ends.extend(self.view.children(parent.id, group.from + group.tally.total - 1, 1).await?);
-        let command = common_command(&ends);
+        let command = self.only_command(parent, &group).await?;
         let ended_by = match &group.fan_out {
             Some(fan_out) => self.view.ended_by(fan_out, SHARES).await?,
             None => Vec::new(),
@@ -246,10 +246,19 @@ impl<'a> Walk<'a> {
         if let Some(TreeRow { what: What::Fan { failed_at: at, .. }, .. }) = self.lines.last_mut() {
             *at = failed_at;
         }
-        if is_open && !(group.fan_out.is_none() && self.by_command(parent, depth + 1).await?) {
+        if is_open && !(group.fan_out.is_none() && self.by_command(parent, &group.tally, depth + 1).await?) {
             self.large(parent, &group, depth + 1).await?;
         }
         Ok(())
+    }
+
+    /// The command that all of a large group run; empty if they run several.
+    async fn only_command(&self, parent: &Task, group: &Group) -> Result<String, Problem> {
+        let all = Filter { fan_out: Some(group.id(parent)), ..Filter::default() };
+        Ok(match self.view.count_by_command(&all).await?.counts.as_slice() {
+            [(only, _)] => only.to_string(),
+            _ => String::new(),
+        })
     }
 
     /// When the children of an awaited fan-out failed, unless too many did.
@@ -263,33 +272,40 @@ impl<'a> Walk<'a> {
     }
 
     /// A row for each command of the children that a task spawned; `false` if they all run the same.
-    async fn by_command(&mut self, parent: &Task, depth: usize) -> Result<bool, Problem> {
+    async fn by_command(&mut self, parent: &Task, tally: &Tally, depth: usize) -> Result<bool, Problem> {
         let all = Filter { fan_out: Some(FanOutId(parent.id.0)), limit: 1, ..Filter::default() };
-        let found = self.view.count_by_command(&all).await?;
-        if found.counts.len() < 2 {
+        let counted = counted(&self.view, &all, tally).await?;
+        if counted.len() < 2 {
             return Ok(false);
         }
-        let mut by_state = Vec::new();
-        for state in State::ALL {
-            let counts = self.view.count_by_command(&Filter { state: vec![state], ..all.clone() }).await?.counts;
-            by_state.push((state, counts));
-        }
-        for (command, _) in found.counts {
+        for Counted { command, states, at_least } in counted {
             if self.is_full() {
                 break;
             }
             let one = |order| Filter { command: Some(command.clone()), order, ..all.clone() };
             let first = self.view.list(&one(Order::Oldest)).await?.tasks.pop();
             let last = self.view.list(&one(Order::Newest)).await?.tasks.pop();
-            let course = first.zip(last).map(|(first, last)| Course::spanning(&first, &last)).unwrap_or_default();
-            let of = |counts: &[(CommandName, u64)]| {
-                counts.iter().find(|(name, _)| *name == command).map_or(0, |(_, tasks)| *tasks)
-            };
-            let states = by_state.iter().map(|(state, counts)| (*state, of(counts))).collect();
-            let children = ByCommand { parent: parent.id, command, states, course };
+            let open = self.open_phase(&one(Order::Oldest), &states).await?;
+            let course = first.zip(last).map(|(first, last)| Course::spanning(&first, &last, open)).unwrap_or_default();
+            let children = ByCommand { parent: parent.id, command, states, at_least, course };
             self.lines.push(TreeRow { depth, what: What::ByCommand(Box::new(children)), fold: None });
         }
         Ok(true)
+    }
+
+    /// What those of many do that have not ended: they run or wait, or else what the first that pends does.
+    async fn open_phase(&self, which: &Filter, states: &BTreeMap<State, u64>) -> Result<Option<Phase>, Problem> {
+        if states.contains_key(&State::Running) {
+            return Ok(Some(Phase::Running));
+        }
+        if states.contains_key(&State::Waiting) {
+            return Ok(Some(Phase::Waiting));
+        }
+        if !states.contains_key(&State::Pending) {
+            return Ok(None);
+        }
+        let pending = self.view.list(&Filter { state: vec![State::Pending], ..which.clone() }).await?.tasks;
+        Ok(self.courses(&pending).await?.pop().and_then(|course| course.phase()))
     }
 
     async fn small(&mut self, parent: &Task, group: Group, depth: usize) -> Result<(), Problem> {
@@ -390,6 +406,11 @@ impl<'a> Walk<'a> {
 }
 
 impl Group {
+    /// The fan-out; of children that a task spawned it has the number of that task.
+    fn id(&self, parent: &Task) -> FanOutId {
+        self.fan_out.as_ref().map_or(FanOutId(parent.id.0), |fan_out| fan_out.id)
+    }
+
     fn key(&self, parent: &Task) -> String {
         match &self.fan_out {
             Some(fan_out) => format!("f{}", fan_out.id),

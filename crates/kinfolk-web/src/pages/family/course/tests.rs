@@ -5,7 +5,7 @@ use kinfolk_core::{Failure, FailureKind, SignalName, WorkerId};
 use uuid::Uuid;
 
 use super::*;
-use Phase::{After, Before, Failed, InLine, Ran, Running, Stopped, Tried, Waiting};
+use Phase::{After, Before, Failed, Held, InLine, Later, Paused, Ran, Running, Stopped, Tried, Waiting};
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros(seconds * 1_000_000)
@@ -86,4 +86,37 @@ fn a_task_that_never_ran_tells_what_it_waits_for() {
     after.gate = Some(Gate::After);
     assert_eq!(phases(&after, &[]), [(After, 10, None)]);
     assert_eq!(phases(&task("cancelled", Some(14)), &[]), [(InLine, 10, Some(14)), (Stopped, 14, Some(14))]);
+}
+
+#[test]
+fn each_wait_of_a_pending_task_has_a_phase_of_its_own() {
+    let pending = |gate: Gate, due: i64, failed: bool| {
+        let mut task = task("pending", None);
+        (task.gate, task.due) = (Some(gate), at(due));
+        task.failure = failed.then(|| Failure::new(FailureKind::Error, "out of stock"));
+        task
+    };
+    assert_eq!(phases(&pending(Gate::Open, 10, false), &[]), [(InLine, 10, None)]);
+    assert_eq!(phases(&pending(Gate::Limit, 10, false), &[]), [(Held, 10, None)]);
+    assert_eq!(phases(&pending(Gate::Time, 120, false), &[]), [(Later, 10, Some(120))]);
+    let tried = run(1, 12, Some(15), Some(Ending::Retried));
+    let before = phases(&pending(Gate::Time, 120, true), std::slice::from_ref(&tried));
+    assert_eq!(before[2..], [(Before, 15, Some(120))]);
+    let due = phases(&pending(Gate::Time, 60, true), &[tried]);
+    assert_eq!(due[2..], [(Before, 15, Some(60)), (InLine, 60, None)], "it is due, and no claim has looked yet");
+}
+
+#[test]
+fn a_task_on_a_paused_queue_is_in_no_line_unless_something_else_holds_it() {
+    let names = Names { paused: [("default".parse().unwrap(), at(40))].into(), ..Names::default() };
+    let phases = |task: &Task| {
+        let course = Course::of(task, &[], &names, at(100));
+        course.stretches.iter().map(|one| (one.phase, one.from, one.to)).collect::<Vec<_>>()
+    };
+    let mut task = task("pending", None);
+    assert_eq!(phases(&task), [(InLine, at(10), Some(at(40))), (Paused, at(40), None)]);
+    task.position = at(50);
+    assert_eq!(phases(&task), [(Paused, at(50), None)], "it was made after the pause");
+    task.gate = Some(Gate::After);
+    assert_eq!(phases(&task), [(After, at(50), None)]);
 }
