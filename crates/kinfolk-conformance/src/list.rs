@@ -402,7 +402,7 @@ macro_rules! every_contract {
                 nothing_of_a_family_without_room_opens, a_removed_limit_lets_repaired_families_work,
                 a_family_without_room_can_be_cancelled, old_tokens_do_no_harm_after_a_repair,
                 a_child_is_retried_while_its_parent_waits, a_parent_is_retried_with_what_is_below_it,
-                a_child_of_an_ended_parent_is_not_retried_alone,
+                a_child_of_an_ended_parent_is_not_retried_alone, a_refused_retry_changes_nothing,
             ]
             retry_policy: [
                 delays_double_up_to_the_cap, the_jitter_is_the_formulas_to_the_microsecond,
