@@ -165,7 +165,8 @@ macro_rules! every_contract {
                 open_children_end_with_an_owner_that_failed, an_owner_whose_children_all_end_with_it_ends_at_once,
                 a_success_leaves_the_children_at_work, fan_outs_nest, a_child_that_waits_for_its_own_has_not_ended,
                 fan_outs_follow_one_another, a_yield_with_open_children_is_a_snooze,
-                an_owner_and_its_child_end_in_one_call, a_wide_fan_out_is_settled,
+                an_owner_and_its_child_end_in_one_call, a_grandchild_ends_in_the_call_in_which_an_owner_fails,
+                a_wide_fan_out_is_settled,
                 only_spawned_children_fail_their_parent, a_child_is_counted_when_it_ends_for_good,
                 a_fan_out_is_awaited_over_several_suspensions,
             ]

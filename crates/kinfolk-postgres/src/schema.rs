@@ -120,7 +120,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         lock_settled lock_maker hold_maker make_all made_tasks resolve_made sort_made why_not inherited_keys
         make_spawned make_siblings make_children make_unique_children insert_children make_follow_up join_follow_up
         count_children end_of_root open_follow_ups skip_follow_ups ended append_ends verdict_of settle_owners root_ended
-        open_next open_held skip_rest gate_in_family end_pending members_below cancel_members;
+        open_next open_held skip_rest gate_in_family end_pending members_below cancel_members cancel_below;
     durable:
         record write_checkpoints write_checkpoint require_checkpoints refuse_checkpoint require_steps step_name
         suspend require_suspend require_awaits require_awaited write_suspended suspend_task await_again expire
