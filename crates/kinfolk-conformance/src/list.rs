@@ -165,7 +165,8 @@ macro_rules! every_contract {
                 open_children_end_with_an_owner_that_failed, an_owner_whose_children_all_end_with_it_ends_at_once,
                 a_success_leaves_the_children_at_work, fan_outs_nest, a_child_that_waits_for_its_own_has_not_ended,
                 fan_outs_follow_one_another, a_yield_with_open_children_is_a_snooze,
-                an_owner_and_its_child_end_in_one_call, a_wide_fan_out_is_settled,
+                an_owner_and_its_child_end_in_one_call, a_grandchild_ends_in_the_call_in_which_an_owner_fails,
+                a_wide_fan_out_is_settled,
                 only_spawned_children_fail_their_parent, a_child_is_counted_when_it_ends_for_good,
                 a_fan_out_is_awaited_over_several_suspensions,
             ]
@@ -402,7 +403,7 @@ macro_rules! every_contract {
                 nothing_of_a_family_without_room_opens, a_removed_limit_lets_repaired_families_work,
                 a_family_without_room_can_be_cancelled, old_tokens_do_no_harm_after_a_repair,
                 a_child_is_retried_while_its_parent_waits, a_parent_is_retried_with_what_is_below_it,
-                a_child_of_an_ended_parent_is_not_retried_alone,
+                a_child_of_an_ended_parent_is_not_retried_alone, a_refused_retry_changes_nothing,
             ]
             retry_policy: [
                 delays_double_up_to_the_cap, the_jitter_is_the_formulas_to_the_microsecond,

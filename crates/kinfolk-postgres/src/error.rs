@@ -37,6 +37,7 @@ const REMEDIES: &[&str] = &[
     "a task that has ended gets no signals",
     "a task that has ended is no suspect; retry it to run it again",
     "only a pending task can be told to run now",
+    "its failed tasks have been removed by retention, enqueue it anew",
 ];
 
 /// What there is too much of, and how much of it there may be: the messages of KF008.

@@ -166,6 +166,27 @@ pub async fn an_owner_whose_children_all_end_with_it_ends_at_once(w: &World) {
     assert_eq!((w.state(flow.id()).await, w.tally(flow.id()).await), (State::Failed, counts(3, 0, 1, 2)));
 }
 
+/// An owner fails in the call in which the last child of one of its open children completes. That child has completed or is
+/// cancelled as its own child is, whichever came first, and the family can be repaired.
+pub async fn a_grandchild_ends_in_the_call_in_which_an_owner_fails(w: &World) {
+    for owner_first in [true, false] {
+        let flow = resumed_early(w, 2, true).await;
+        let parent = w.start(flow.kids[1]).await;
+        w.leave_behind(&parent, children(1)).await;
+        let grandchild = w.start(w.kids(parent.id).await[0]).await;
+        let mut settles = [settle_of(&flow.task, failed(Retry::Never)), settle_of(&grandchild, Outcome::Done(None))];
+        if !owner_first {
+            settles.reverse();
+        }
+        w.store.settle(&settles).await.unwrap();
+        assert_eq!(w.state(flow.id()).await, State::Failed);
+        assert_eq!(w.state(parent.id).await, w.state(grandchild.id).await, "owner first: {owner_first}");
+        w.store.retry_family(flow.id()).await.unwrap();
+        w.sound().await;
+        w.store.cancel(flow.id()).await.unwrap();
+    }
+}
+
 /// Success leaves them at work, whatever was said about failure.
 pub async fn a_success_leaves_the_children_at_work(w: &World) {
     let flow = resumed_early(w, 2, true).await;

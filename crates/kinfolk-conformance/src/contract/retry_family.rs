@@ -1,10 +1,15 @@
 //! Repair: what failed in a family runs again, and those above it wait again, as if it had never failed.
 
+use kinfolk_core::filter::Filter;
+use kinfolk_core::limits::SWEEP_PAGE;
+use kinfolk_core::operate::{Action, BulkPage};
 use kinfolk_core::task::Ending;
-use kinfolk_core::{ChildOrder, Failure, Gate, Outcome, Policy, Retried, Retry, Settled, State, StoreError, TaskId};
+use kinfolk_core::{
+    ChildOrder, Failure, Gate, Outcome, Policy, Retention, Retried, Retry, Settled, State, StoreError, TaskId,
+};
 
 use crate::family::{children, counts, in_order};
-use crate::world::{World, failed, json};
+use crate::world::{World, failed, json, secs, settle_of};
 
 fn wrong_state<T: std::fmt::Debug>(answer: Result<T, StoreError>, wanted: TaskId, its: State, remedy: &str) {
     match answer {
@@ -320,4 +325,26 @@ pub async fn a_child_of_an_ended_parent_is_not_retried_alone(w: &World) {
     wrong_state(w.store.retry(child).await, child, State::Failed, "retry its family instead");
     w.store.retry(root).await.unwrap();
     wrong_state(w.store.retry(root).await, root, State::Waiting, "only failed and cancelled tasks can be retried");
+}
+
+/// A family whose failed tasks have gone by retention, while its root has not, is refused. A refused retry changes nothing, alone
+/// and within a bulk.
+pub async fn a_refused_retry_changes_nothing(w: &World) {
+    const REMEDY: &str = "its failed tasks have been removed by retention, enqueue it anew";
+    w.limit("default", Policy::keeping(Retention { failed: Some(secs(0)), ..Retention::default() })).await;
+    let (line, parent) = w.chain(1).await;
+    w.leave_behind(&parent, children(SWEEP_PAGE)).await;
+    let worker = w.worker().await;
+    let leaves = w.claim(worker, SWEEP_PAGE).await;
+    let settles: Vec<_> = leaves.iter().map(|leaf| settle_of(leaf, failed(Retry::Never))).collect();
+    w.store.settle(&settles).await.unwrap();
+    assert_eq!(w.state(line[0]).await, State::Failed);
+    assert_eq!(w.store.prune().await.unwrap(), SWEEP_PAGE as u64, "the root and its child are left");
+
+    let before = w.everything().await;
+    wrong_state(w.store.retry_family(line[1]).await, line[0], State::Failed, REMEDY);
+    wrong_state(w.store.retry(line[0]).await, line[0], State::Failed, REMEDY);
+    let page = w.store.bulk(Action::Retry, &Filter { limit: 10, ..Filter::default() }).await.unwrap();
+    assert_eq!(page, BulkPage { skipped: 2, ..BulkPage::default() });
+    assert_eq!(w.everything().await, before);
 }

@@ -214,3 +214,43 @@ impl Pair for RetryAndJoin {
 async fn retry_of_a_family_and_join() {
     every_schedule_is_sound(RetryAndJoin).await;
 }
+
+/// Two follow-ups are cancelled by their numbers, while a family joins them in the opposite order.
+struct CancelAndJoin;
+
+impl Pair for CancelAndJoin {
+    type Scene = (Asking, ClaimedTask);
+    const NAME: &'static str = "bulk cancel of follow-ups × settle that joins them";
+
+    async fn set_up(&self, store: &PgStore) -> Self::Scene {
+        commands(store).await;
+        let asked = asking(store, "work", &["a", "b"]).await;
+        enqueue(store, task("other")).await;
+        (asked, claimed(store, "other").await)
+    }
+
+    fn calls(&self, (_, maker): &Self::Scene) -> [Call; 2] {
+        let filter = Filter { command: Some("after".parse().unwrap()), limit: 100, ..Filter::default() };
+        let made = Made { children: vec![task("other")], follow_ups: follow_ups(&["b", "a"]), ..Made::default() };
+        let cancelled = call(move |store| async move { store.bulk(Action::Cancel, &filter).await.map(drop) });
+        [cancelled, settled(making(maker, made))]
+    }
+
+    async fn judge(&self, store: &PgStore, (asked, maker): &Self::Scene) -> Result<(), String> {
+        let filter = Filter { command: Some("after".parse().unwrap()), limit: 10, ..Filter::default() };
+        let open = store.list(&filter).await.unwrap().tasks.into_iter().filter(|task| !task.state.is_terminal());
+        for task in open {
+            let why = store.explain(task.id).await.unwrap().reasons;
+            match why.first() {
+                Some(Reason::Families { roots }) if roots[..] == [maker.id] => {}
+                _ => return Err(format!("follow-up {} of {maker:?} or {}: {why:?}", task.id, asked.root)),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bulk_cancel_of_follow_ups_and_join() {
+    every_schedule_is_sound(CancelAndJoin).await;
+}

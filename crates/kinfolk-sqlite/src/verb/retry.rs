@@ -18,9 +18,11 @@ pub(crate) fn retry(session: &mut Session<'_>, id: TaskId) -> Result<Task> {
     if !matches!(task.state, State::Failed | State::Cancelled) {
         return refuse("only failed and cancelled tasks can be retried");
     }
-    if !uncount(session, &task)? {
+    if !may_run_alone(session, &task)? {
         return refuse("retry its family instead");
     }
+    retry_family::require_work(session, &task)?;
+    uncount(session, &task)?;
     match task.parent_id {
         None => drop(retry_family::revive_root(session, &task)?),
         Some(_) => {
@@ -45,20 +47,23 @@ pub(crate) fn has_children(session: &Session<'_>, id: i64) -> Result<bool> {
     Ok(session.sql(include_str!("../../sql/family/fan_outs.sql"))?.exists([id])?)
 }
 
-/// Takes an ended child out of its parent's counts. False when it can't be: its parent has ended, or has been told how it
-/// ended.
-fn uncount(session: &mut Session<'_>, task: &Whereabouts) -> Result<bool> {
+/// Whether a task that has ended may run again without its family: its parent has not ended, and was not told how it ended.
+fn may_run_alone(session: &mut Session<'_>, task: &Whereabouts) -> Result<bool> {
     let (Some(fan_out_id), Some(parent)) = (task.member.fan_out_id, task.parent_id) else { return Ok(true) };
     let parent = whereabouts::of(session, TaskId(parent))?;
+    Ok(!parent.state.is_terminal() && session.fan_out(fan_out_id)?.awaited.is_none())
+}
+
+/// Takes an ended child out of its parent's counts.
+fn uncount(session: &mut Session<'_>, task: &Whereabouts) -> Result<()> {
+    let (Some(fan_out_id), Some(parent)) = (task.member.fan_out_id, task.parent_id) else { return Ok(()) };
+    let parent = whereabouts::of(session, TaskId(parent))?;
     let mut fan_out = session.fan_out(fan_out_id)?;
-    if parent.state.is_terminal() || fan_out.awaited.is_some() {
-        return Ok(false);
-    }
     match task.state {
         State::Failed => fan_out.tally.failed -= 1,
         _ => fan_out.tally.cancelled -= 1,
     }
     fan_out.waits = parent.state == State::Waiting && parent.outcome.is_some();
     session.fan_outs.put(fan_out_id, fan_out);
-    Ok(true)
+    Ok(())
 }

@@ -6,6 +6,7 @@
 
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::{Gate, Retried, State, StoreError, TaskId};
+use rusqlite::Row;
 
 use crate::durable::reopen;
 use crate::error::Result;
@@ -27,11 +28,61 @@ pub(crate) fn retry_family(session: &mut Session<'_>, id: TaskId) -> Result<Retr
     if !matches!(root.state, State::Failed | State::Cancelled) {
         return refuse("only a failed or cancelled family can be retried");
     }
-    let retried = revive_root(session, &root)?;
-    if retried.pending == 0 {
-        return refuse("its failed tasks have been removed by retention, enqueue it anew");
+    require_work(session, &root)?;
+    revive_root(session, &root)
+}
+
+/// Refuses, before anything is written, to revive a task if it, or one below it, would wait for nothing, because retention has
+/// removed what could run again.
+pub(crate) fn require_work(session: &Session<'_>, task: &Whereabouts) -> Result<()> {
+    if has_work(session, task)? {
+        return Ok(());
     }
-    Ok(retried)
+    let remedy = "its failed tasks have been removed by retention, enqueue it anew";
+    Err(StoreError::WrongState { task: TaskId(task.member.id), state: task.state, remedy }.into())
+}
+
+/// Whether a task that is to be revived runs again itself or waits for a child that is revived, and so does each below it.
+fn has_work(session: &Session<'_>, task: &Whereabouts) -> Result<bool> {
+    let (mut found, mut fan_outs) = (false, vec![task.member.id]);
+    match fate(session, task)? {
+        Fate::Runs => found = true,
+        Fate::Joins => {}
+        Fate::Awaits(_, reopened) => fan_outs.extend(reopened),
+    }
+    for fan_out_id in fan_outs {
+        found |= leaves(session, fan_out_id)?.first.is_some();
+        let mut page = parents(session, fan_out_id, -1)?;
+        while let Some(&(_, behind)) = page.last() {
+            for &(child, _) in &page {
+                if !has_work(session, &whereabouts::of(session, TaskId(child))?)? {
+                    return Ok(false);
+                }
+            }
+            found = true;
+            page = parents(session, fan_out_id, behind)?;
+        }
+    }
+    Ok(found)
+}
+
+/// What becomes of a task that is revived.
+enum Fate {
+    /// It runs again, from what it has recorded.
+    Runs,
+    /// Its own work was done, and need not be done again: it waits for its children.
+    Joins,
+    /// It is suspended again, from this step on, and waits for these fan-outs, which did not end well.
+    Awaits(u32, Vec<i64>),
+}
+
+fn fate(session: &Session<'_>, task: &Whereabouts) -> Result<Fate> {
+    let (id, cancelled) = (task.member.id, task.state == State::Cancelled);
+    if task.outcome.is_some() || (cancelled && !task.was_suspended && retry::has_children(session, id)?) {
+        return Ok(Fate::Joins);
+    }
+    let reopened = if task.was_suspended { reopen::what_failed(session, id, cancelled)? } else { None };
+    Ok(reopened.map_or(Fate::Runs, |(cut, fan_outs)| Fate::Awaits(cut, fan_outs)))
 }
 
 /// Revives a root that has ended, and what is below it. A family that the queue has to let in again waits outside until a
@@ -60,16 +111,13 @@ impl Repair {
     /// Revives a task that did not end well, and what is below it. Whether it is pending now.
     fn revive(&mut self, session: &mut Session<'_>, task: &Whereabouts, gate: Gate, bucket: &str) -> Result<bool> {
         let id = task.member.id;
-        let cancelled = task.state == State::Cancelled;
-        // Its own work was done, and need not be done again.
-        let was_done = task.outcome.is_some() || (cancelled && !task.was_suspended);
-        let is_parent = retry::has_children(session, id)?;
-        let pending = if was_done && is_parent {
-            session.sql(include_str!("../../sql/retry/wait_again.sql"))?.execute((id, bucket))?;
-            false
-        } else {
-            self.begin_again(session, task, gate, bucket)?
-        };
+        let fate = fate(session, task)?;
+        let (joins, pending) = (matches!(fate, Fate::Joins), matches!(fate, Fate::Runs));
+        match fate {
+            Fate::Runs => retry::revive(session, task, gate)?,
+            Fate::Joins => drop(session.sql(include_str!("../../sql/retry/wait_again.sql"))?.execute((id, bucket))?),
+            Fate::Awaits(cut, fan_outs) => self.await_again(session, id, (cut, fan_outs), bucket)?,
+        }
         match pending {
             true => self.retried.pending += 1,
             false => self.retried.waiting += 1,
@@ -77,22 +125,20 @@ impl Repair {
         if session.fan_outs.find(session.conn, id)?.is_some() {
             self.children(session, id)?;
             let mut fan_out = session.fan_out(id)?;
-            fan_out.waits = was_done && is_parent;
+            fan_out.waits = joins;
             session.fan_outs.put(id, fan_out);
         }
         Ok(pending)
     }
 
-    /// Lets a task whose own work failed begin again: suspended, from the first of its fan-outs that did not end well, or
-    /// else from what it has recorded. Whether it is pending now.
-    fn begin_again(&mut self, session: &mut Session<'_>, task: &Whereabouts, gate: Gate, bucket: &str) -> Result<bool> {
-        let id = task.member.id;
-        let Some((cut, fan_outs)) =
-            reopen::what_failed(session, id, task.state == State::Cancelled)?.filter(|_| task.was_suspended)
-        else {
-            retry::revive(session, task, gate)?;
-            return Ok(true);
-        };
+    /// Lets a task begin again, suspended, from the first of its fan-outs that did not end well.
+    fn await_again(
+        &mut self,
+        session: &mut Session<'_>,
+        id: i64,
+        (cut, fan_outs): (u32, Vec<i64>),
+        bucket: &str,
+    ) -> Result<()> {
         let steps = reopen::forget(session, id, cut)?;
         let mut statement = session.sql(include_str!("../../sql/retry/suspend_again.sql"))?;
         statement.execute((id, session.micros(), steps, bucket))?;
@@ -100,7 +146,7 @@ impl Repair {
             self.children(session, fan_out_id)?;
             reopen::reopen(session, fan_out_id)?;
         }
-        Ok(false)
+        Ok(())
     }
 
     /// Revives the children of a fan-out that failed or were cancelled.
@@ -130,9 +176,7 @@ impl Repair {
     /// Children without children of their own are in line again. Of those in order only the first is open,
     /// unless one before it is a parent. Which child is the first of all that are revived.
     fn leaves(&mut self, session: &mut Session<'_>, fan_out_id: i64, first_parent: Option<i64>) -> Result<Option<i64>> {
-        let mut statement = session.sql(include_str!("../../sql/retry/revivable.sql"))?;
-        let (failed, ended_otherwise, first): (u64, u64, Option<i64>) =
-            statement.query_row([fan_out_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let Leaves { failed, cancelled, first } = leaves(session, fan_out_id)?;
         let Some(first) = first else { return Ok(first_parent) };
         let mut fan_out = session.fan_out(fan_out_id)?;
         let leads = first_parent.is_none_or(|parent| first < parent);
@@ -144,10 +188,10 @@ impl Repair {
         let mut statement = session.sql(include_str!("../../sql/retry/children.sql"))?;
         statement.execute((fan_out_id, session.micros(), gate.as_str(), others.as_str(), first))?;
         fan_out.tally.failed -= failed;
-        fan_out.tally.cancelled -= ended_otherwise;
-        fan_out.held = if fan_out.in_order() { failed + ended_otherwise - u64::from(leads) } else { 0 };
+        fan_out.tally.cancelled -= cancelled;
+        fan_out.held = if fan_out.in_order() { failed + cancelled - u64::from(leads) } else { 0 };
         session.fan_outs.put(fan_out_id, fan_out);
-        self.retried.pending += failed + ended_otherwise;
+        self.retried.pending += failed + cancelled;
         let mut statement = session.sql(include_str!("../../sql/retry/queues.sql"))?;
         let queues = statement.query_map([fan_out_id], |row| row.get(0))?;
         session.news.queues.extend(queues.collect::<rusqlite::Result<Vec<i64>>>()?);
@@ -162,4 +206,18 @@ fn parents(session: &Session<'_>, fan_out_id: i64, behind: i64) -> Result<Vec<(i
     let page = (fan_out_id, behind, SWEEP_PAGE);
     let rows = statement.query_map(page, |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The children of a fan-out that have none of their own and are to be revived.
+struct Leaves {
+    failed: u64,
+    cancelled: u64,
+    /// The how-many-eth the first of them is.
+    first: Option<i64>,
+}
+
+fn leaves(session: &Session<'_>, fan_out_id: i64) -> Result<Leaves> {
+    let mut statement = session.sql(include_str!("../../sql/retry/revivable.sql"))?;
+    let read = |row: &Row<'_>| Ok(Leaves { failed: row.get(0)?, cancelled: row.get(1)?, first: row.get(2)? });
+    Ok(statement.query_row([fan_out_id], read)?)
 }

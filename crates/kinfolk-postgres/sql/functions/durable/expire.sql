@@ -18,7 +18,6 @@ as $$
 declare
     v_now timestamptz;
     v_steps integer;
-    v_gone record;
 begin
     if num_nulls(p_task, p_token, p_fan_out) > 0 then
         raise exception using errcode = 'KF001', message = 'p_task, p_token or p_fan_out is null',
@@ -60,13 +59,7 @@ begin
         and f.deadline <= v_now;
     -- point: expire.decided
     if found then
-        select c.fan_outs, c.children, c.was_after
-        into v_gone
-        from kinfolk.cancel_members(kinfolk.members_below(array[p_fan_out]), v_now) c;
-        if v_gone.fan_outs is not null then
-            perform kinfolk.ended(v_gone.fan_outs, v_gone.children,
-                array_fill('cancelled'::kinfolk.state, array[cardinality(v_gone.fan_outs)]), v_gone.was_after, v_now);
-        end if;
+        perform kinfolk.cancel_below(array[p_fan_out], v_now);
     end if;
     return query
     select f.id, f.task_id, f.rule, f.parts, f.total::bigint, f.completed::bigint, f.failed::bigint, f.cancelled::bigint,

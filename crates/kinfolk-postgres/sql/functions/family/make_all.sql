@@ -2,8 +2,8 @@
 -- children. `p_ends`: the task's own work ends with this, and it waits for its children, if any. Awaited children come behind
 -- these, and are not made here.
 --
--- The caller has locked the family, the keys of follow-ups and the task. Locks the fan-outs that grow, then what
--- `make_follow_up` locks.
+-- The caller has locked the family, the keys of follow-ups and the task. Locks what several follow-ups join (`lock_joined`), then
+-- the fan-outs that grow, then what `make_follow_up` locks.
 
 create or replace function kinfolk.make_all(p_maker kinfolk.maker, p_made kinfolk.made, p_order text, p_ends boolean)
 returns integer
@@ -18,6 +18,9 @@ declare
     v_made integer := 0;
     v_ended kinfolk.state;
 begin
+    if v_follow_up > v_child + 1 then
+        perform kinfolk.lock_joined(p_maker, p_made, v_child + 1, v_follow_up);
+    end if;
     if v_sibling > 0 then
         perform kinfolk.make_siblings(p_maker, v_sibling, p_made);
     end if;

@@ -2,7 +2,8 @@
 -- come to its end become pending with fresh attempts, at their old position; parents whose own work was done wait again; a
 -- task whose handler did not end well because of fan-outs that it awaited waits for those again, from before it heard of
 -- their end. Answers how many pend and how many wait. `p_first`: the gate of the task, `p_rest`: of those below it. What follows
--- the family of a root waits for it again; a follow-up that is retried by itself waits for nobody.
+-- the family of a root waits for it again; a follow-up that is retried by itself waits for nobody. Refuses before it writes (KF003,
+-- detail: the state of the task) if one of them would wait for nothing.
 --
 -- The caller has locked the family as a whole, its follow-ups (`lock_follow_ups`) and the task. Locks the other tasks, then their
 -- fan-outs, then entries of follow-ups. Reads `fan_out_task` and `task_fan_out`, and of each fan-out that is set going again all
@@ -17,6 +18,7 @@ set enable_seqscan = off
 as $$
 declare
     v_revived record;
+    v_state kinfolk.state;
 begin
     select array_agg(g.id order by g.id) filter (where not g.joins) as afresh,
         array_agg(g.gate order by g.id) filter (where not g.joins) as gates,
@@ -25,9 +27,15 @@ begin
         array_agg(g.cut) filter (where g.cut is not null) as cuts,
         array_agg(distinct g.queue_id) filter (where g.gate is not null or g.id = p_task) as queues,
         count(*) filter (where g.gate is not null) as pending,
-        count(*) filter (where g.gate is null) as waiting
+        count(*) filter (where g.gate is null) as waiting,
+        bool_or(g.is_lost) as is_lost
     into v_revived
     from kinfolk.revived_with(p_task, p_first, p_rest) g;
+    if v_revived.is_lost then
+        select t.state into v_state from kinfolk.task t where t.id = p_task;
+        raise exception using errcode = 'KF003', message = format('task %s is %s', p_task, v_state),
+            hint = 'its failed tasks have been removed by retention, enqueue it anew', detail = v_state::text;
+    end if;
     pending := v_revived.pending;
     waiting := v_revived.waiting;
     perform kinfolk.reopen(v_revived.suspended, v_revived.cuts);

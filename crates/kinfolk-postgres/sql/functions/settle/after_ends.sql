@@ -2,7 +2,11 @@
 -- failed are cancelled with it, parents and follow-ups are told, slots are given back, and hooks are told of errors.
 -- `p_fan_outs`, `p_children`: of children that the caller has completed by itself, to be counted with the rest.
 --
--- The caller has locked the families and the tasks. Locks what `cancel_members` and `ended` lock, upwards.
+-- What has ended is counted before anything is cancelled: a parent below a task that failed, whose last child has completed in this
+-- call, has completed too. Cancelled it would be a parent that has nothing left to run again.
+--
+-- The caller has locked the families and the tasks. Locks what `ended` locks, upwards, then what `cancel_with` locks, in families
+-- that are locked whole.
 
 create or replace function kinfolk.after_ends(
     p_ends kinfolk.attempt_end[], p_fan_outs bigint[], p_children integer[], p_now timestamptz
@@ -11,7 +15,6 @@ language plpgsql volatile
 as $$
 declare
     v_ended record;
-    v_gone record;
 begin
     select array_agg(e.task_id) as ids,
         array_agg(e.fan_out_id) filter (where e.fan_out_id is not null and e.state >= 'completed') as fan_outs,
@@ -31,12 +34,12 @@ begin
     if v_ended.waiting is not null then
         perform kinfolk.wait_for_family(v_ended.waiting);
     end if;
-    select c.fan_outs, c.children, c.was_after into v_gone from kinfolk.cancel_with(v_ended.failed, p_now) c;
-    if p_fan_outs is not null or v_ended.fan_outs is not null or v_gone.fan_outs is not null then
-        perform kinfolk.ended(v_gone.fan_outs || v_ended.fan_outs || p_fan_outs, v_gone.children || v_ended.children || p_children,
-            array_fill('cancelled'::kinfolk.state, array[coalesce(cardinality(v_gone.fan_outs), 0)]) || v_ended.states
-                || array_fill('completed'::kinfolk.state, array[coalesce(cardinality(p_fan_outs), 0)]),
-            v_gone.was_after, p_now);
+    if p_fan_outs is not null or v_ended.fan_outs is not null then
+        perform kinfolk.ended(v_ended.fan_outs || p_fan_outs, v_ended.children || p_children,
+            v_ended.states || array_fill('completed'::kinfolk.state, array[coalesce(cardinality(p_fan_outs), 0)]), '{}', p_now);
+    end if;
+    if v_ended.failed is not null then
+        perform kinfolk.cancel_with(v_ended.failed, p_now);
     end if;
     if v_ended.roots is not null then
         perform kinfolk.root_ended(v_ended.roots, v_ended.root_states);
