@@ -1,8 +1,8 @@
 //! The graph of a family: who made whom, small enough to draw. Children of one parent that run the same command become one node
 //! when there are many of them.
 
+mod children;
 mod dot;
-mod kin;
 mod mermaid;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -11,7 +11,7 @@ use kinfolk_core::filter::{Filter, Order};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{State, Store, StoreError, Task, TaskId};
 
-pub(crate) use self::kin::{Counted, FamilySource, counted, nodes_of};
+pub(crate) use self::children::{Counted, FamilySource, counted, nodes_of};
 
 /// Follow-ups of a family that are drawn.
 const FOLLOW_UPS_MAX: usize = 20;
@@ -119,7 +119,7 @@ impl Graph {
         let mut graph = Self { nodes: vec![Node::one(root)], ..Self::default() };
         let mut open = VecDeque::from([0]);
         while let Some(parent) = open.pop_front() {
-            for node in kin::nodes(source, graph.nodes[parent].task).await? {
+            for node in children::nodes(source, graph.nodes[parent].task).await? {
                 if graph.nodes.len() >= NODES_MAX {
                     graph.cut = true;
                     return Ok(graph);

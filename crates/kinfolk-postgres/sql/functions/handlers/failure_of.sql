@@ -1,5 +1,5 @@
 -- What an error that a handler raised means for its task: the outcome, the failure to be kept, the delay, and what is to be slowed
--- down until when. What failed because a sub-task did is told apart from what failed by itself.
+-- down until when.
 create or replace function kinfolk.failure_of(
     p_code text, p_message text, p_detail text, p_hint text, p_context text, p_schema text, p_table text, p_column text,
     p_constraint text, out outcome text, out failure jsonb, out delay_us bigint, out slow_down jsonb
@@ -33,13 +33,7 @@ begin
         outcome := 'never';
     end if;
     failure := coalesce(failure, jsonb_build_object(
-        'kind', case
-            when p_code = 'KF022' then 'validation'
-            when p_code in ('KF009', 'KF011') then 'refused'
-            when p_code = '57014' then 'timeout'
-            when p_code = 'KF025' and kinfolk.failed_by_child(p_detail::jsonb) then 'children'
-            else 'error'
-        end,
+        'kind', kinfolk.kind_of_failure(p_code, p_detail),
         'message', v_message,
         'detail', case p_code when 'KF025' then p_detail::jsonb else jsonb_strip_nulls(jsonb_build_object(
             'sqlstate', p_code, 'detail', nullif(p_detail, ''), 'hint', nullif(p_hint, ''),
