@@ -117,8 +117,8 @@ async fn main() -> ExitCode {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("error"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     match run(&args).await {
-        Ok(Ended::Measured) => ExitCode::SUCCESS,
-        Ok(Ended::Interrupted) => ExitCode::from(INTERRUPTED),
+        Ok(RunEnd::Measured) => ExitCode::SUCCESS,
+        Ok(RunEnd::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(fault) => {
             eprintln!("kinfolk-bench: {fault:#}");
             ExitCode::FAILURE
@@ -127,21 +127,21 @@ async fn main() -> ExitCode {
 }
 
 /// How a run without a fault ended.
-enum Ended {
+enum RunEnd {
     Measured,
     Interrupted,
 }
 
-async fn run(args: &BenchArgs) -> anyhow::Result<Ended> {
+async fn run(args: &BenchArgs) -> anyhow::Result<RunEnd> {
     let sites = Sites::new(Target::parse(&args.database)?);
     let mut output = Output::new(args.json, args.verbose);
     let measured = tokio::select! {
-        measured = measure(args, &sites, &mut output) => measured.map(|()| Ended::Measured),
-        _ = tokio::signal::ctrl_c() => Ok(Ended::Interrupted),
+        measured = measure(args, &sites, &mut output) => measured.map(|()| RunEnd::Measured),
+        _ = tokio::signal::ctrl_c() => Ok(RunEnd::Interrupted),
     };
     sites.remove().await?;
     let ended = measured?;
-    if let Ended::Measured = ended {
+    if let RunEnd::Measured = ended {
         output.finish()?;
     }
     Ok(ended)
