@@ -1,4 +1,4 @@
--- What the steps of an end in a family pass on to each other. See `ended`.
+-- What the steps of an end in a family pass on to each other. See `ended` and `open_follow_ups`.
 
 -- New ends by fan-out, one array a property. `depths`: the depth of each fan-out. `held`: how many of its ends had the gate
 -- `after` until now.
@@ -35,4 +35,12 @@ create type kinfolk.ended_owners as (
     states kinfolk.state[],
     resumed integer[],
     holders bigint[]
+);
+
+-- Follow-ups that no family keeps waiting. `opened`: those that may start. `skipped`: those that a family spoiled, each with that
+-- family in `spoilers`.
+create type kinfolk.judged_follow_ups as (
+    opened bigint[],
+    skipped bigint[],
+    spoilers bigint[]
 );
