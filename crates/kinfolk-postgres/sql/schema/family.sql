@@ -1,4 +1,4 @@
--- What the steps of an end in a family pass on to each other. See `ended` and `open_follow_ups`.
+-- What the steps of an end in a family pass on to each other. See `ended`, `cancel_members` and `open_follow_ups`.
 
 -- New ends by fan-out, one array a property. `depths`: the depth of each fan-out. `held`: how many of its ends had the gate
 -- `after` until now.
@@ -35,6 +35,20 @@ create type kinfolk.ended_owners as (
     states kinfolk.state[],
     resumed integer[],
     holders bigint[]
+);
+
+-- Locked members of a family whose end is asked for. `many`: how many have not ended. `over`: those that end at once. `fan_outs` to
+-- `was_after`: as `cancel_members` returns them. `asked`: those that end later. `waiting`: those of them that neither run nor have
+-- an outcome. `workers`: those that run one.
+create type kinfolk.held_members as (
+    many integer,
+    over bigint[],
+    fan_outs bigint[],
+    children integer[],
+    was_after boolean[],
+    asked bigint[],
+    waiting bigint[],
+    workers uuid[]
 );
 
 -- Follow-ups that no family keeps waiting. `opened`: those that may start. `skipped`: those that a family spoiled, each with that
