@@ -13,6 +13,7 @@ pub(crate) const SCHEMA: &[(&str, &str)] = files![
     "schema/made.sql",
     "schema/settle.sql",
     "schema/suspend.sql",
+    "schema/family.sql",
     "schema/migration.sql",
     "schema/queue.sql",
     "schema/command.sql",
@@ -119,8 +120,10 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         lock_families family_keys try_lock_families try_lock_family lock_family_of lock_follow_up_keys lock_joined lock_suspended
         lock_settled lock_maker hold_maker make_all made_tasks resolve_made sort_made why_not inherited_keys
         make_spawned make_siblings make_children make_unique_children insert_children make_follow_up join_follow_up
-        count_children end_of_root open_follow_ups skip_follow_ups ended append_ends verdict_of settle_owners root_ended
-        open_next open_held skip_rest gate_in_family end_pending members_below cancel_members cancel_below;
+        count_children end_of_root open_follow_ups ended_follow_ups forget_families judge_follow_ups skip_follow_ups
+        ended first_level next_level count_ends decide_fan_outs go_on_in_order append_ends verdict_of settle_owners
+        waiting_owners write_owners joined_failure root_ended open_next open_held skip_rest gate_in_family end_pending
+        members_below cancel_members hold_members cancel_below;
     durable:
         record write_checkpoints write_checkpoint require_checkpoints refuse_checkpoint require_steps step_name
         suspend require_suspend require_awaits require_awaited write_suspended suspend_task await_again expire

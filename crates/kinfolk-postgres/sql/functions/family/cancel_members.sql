@@ -12,38 +12,9 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 declare
-    v_held record;
+    v_held kinfolk.held_members;
 begin
-    with held as materialized (
-        select t.*
-        from unnest(p_ids) as g(id)
-        cross join lateral (
-            select t.id, t.state, t.fan_out_id, t.nth, t.gate = 'after' as was_after, t.worker_id, t.was_suspended,
-                t.state = 'pending' or (t.state = 'waiting' and t.outcome is null) as is_idle
-            from kinfolk.task t
-            where t.id = g.id
-                and t.state < 'completed'
-            for update
-        ) t
-    ),
-    known as (
-        select h.*, h.is_idle and not (h.was_suspended and exists (
-                select
-                from kinfolk.fan_out f
-                where f.task_id = h.id
-                    and f.completed + f.failed + f.cancelled < f.total)) as is_over
-        from held h
-    )
-    select count(*)::integer as many,
-        array_agg(k.id) filter (where k.is_over) as over,
-        array_agg(k.fan_out_id) filter (where k.is_over and k.fan_out_id is not null) as fan_outs,
-        array_agg(k.nth) filter (where k.is_over and k.fan_out_id is not null) as children,
-        array_agg(k.was_after) filter (where k.is_over and k.fan_out_id is not null) as was_after,
-        array_agg(k.id) filter (where k.state <> 'pending' or not k.is_over) as asked,
-        array_agg(k.id) filter (where k.is_idle and not k.is_over) as waiting,
-        array_agg(distinct k.worker_id) filter (where k.state = 'running') as workers
-    into v_held
-    from known k;
+    v_held := kinfolk.hold_members(p_ids);
     -- point: cancel.rows_locked
     p_now := coalesce(p_now, kinfolk.clock());
     many := v_held.many;
