@@ -72,6 +72,7 @@ const CALLED_BY_VIEWS: &[(&str, &str)] = functions! {
 const VIEWS: &[(&str, &str)] = files![
     "views/open_task.sql",
     "views/open_suspect.sql",
+    "views/held_task.sql",
     "views/tasks.sql",
     "views/errors.sql",
     "views/registration.sql",
@@ -107,7 +108,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         slot_page key_number take_slots slot_writes_max spread_slots release_slots free_slots add_freed take_freed
         drop_slots drop_reservations holders_of holds_key holds_slot has_slot;
     turns:
-        pick_turns may_take_suspect open_lines next_turns turn_heads next_values next_level value_behind first_value sort_in
+        pick_turns may_take_suspect open_lines next_turns turn_heads next_values next_level next_value sort_in sort_out
         turn_lines;
     limits:
         rooms admit admit_all open_limited notify_limited set_queue set_limits sort_lanes require_limits;

@@ -235,13 +235,13 @@ async fn explaining_costs_the_same_however_many_stand_in_the_lines_of_a_fair_que
     let explain = "select * from kinfolk.explain(3)";
     let before = pages_of(&database, explain).await;
 
-    // As a claim has lined them up, half of them before that task and half behind it.
+    // As a claim has sorted them in, half of them before that task and half behind it.
     testing::execute(
         &store,
         "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, \
-            payload, keys, blocked_group, blocked_key) \
-         select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', n % 2 * 2 - 1, t.max_attempts, t.position, \
-            t.due, t.created_at, t.payload, t.keys, t.blocked_group, t.blocked_key \
+            payload, keys, fair_value) \
+         select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'turn', n % 2 * 2 - 1, t.max_attempts, t.position, \
+            t.due, t.created_at, t.payload, t.keys, t.fair_value \
          from kinfolk.task t, generate_series(1, 20000) n \
          where t.id = 3; \
          analyze kinfolk.task",

@@ -9,8 +9,7 @@ as $$
         (
             select t.blocked_group as group_id, t.blocked_key as key
             from kinfolk.task t
-            where t.blocked_group > 0
-                and t.gate = 'limit'
+            where t.gate = 'limit'
             order by t.blocked_group, t.blocked_key
             limit 1
         )
@@ -20,8 +19,7 @@ as $$
         cross join lateral (
             select t.blocked_group as group_id, t.blocked_key as key
             from kinfolk.task t
-            where t.blocked_group is not null
-                and (t.blocked_group, t.blocked_key) > (a.group_id, a.key)
+            where (t.blocked_group, t.blocked_key) > (a.group_id, a.key)
                 and t.gate = 'limit'
             order by t.blocked_group, t.blocked_key
             limit 1
