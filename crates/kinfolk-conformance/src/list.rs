@@ -292,6 +292,7 @@ macro_rules! every_contract {
             blocked: [
                 priority_and_age_decide_within_a_key, a_full_key_holds_up_no_other,
                 one_that_just_missed_the_last_slot_is_not_forgotten, a_cancelled_waiter_passes_its_turn_on,
+                a_cancelled_waiter_on_another_queue_passes_its_turn_on, a_waiter_that_moves_on_makes_way_for_the_next_waiter,
                 waiters_on_a_paused_queue_hold_up_nobody, room_made_during_a_pause_is_not_forgotten,
                 waiters_without_a_worker_hold_up_nobody, a_raised_limit_lets_waiters_start,
                 a_removed_group_lets_waiters_start, a_recovery_lets_a_waiter_start, a_suspension_lets_a_waiter_start,

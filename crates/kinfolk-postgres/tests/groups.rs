@@ -55,8 +55,7 @@ async fn a_claim_of_commands_without_groups_reads_nothing_of_groups() {
     }
     let worker = worker(&store).await;
     let claim = format!("select * from kinfolk.claim('{}', gen_random_uuid(), 'default', '{{work}}', 10)", worker.0);
-    let tables =
-        ["slot_holder", "slot_group", "command_group", "freed", "ready_key", "spent", "reserved", "slot_setting"];
+    let tables = ["slot_holder", "slot_group", "command_group", "freed", "spent", "reserved", "slot_setting"];
     assert_eq!(reads_of(&database, &claim, &tables).await, vec![0; tables.len()]);
     assert_ne!(reads_of(&database, &claim, &["task"]).await, [0]);
 }
@@ -235,13 +234,13 @@ async fn explaining_costs_the_same_however_many_stand_in_the_lines_of_a_fair_que
     let explain = "select * from kinfolk.explain(3)";
     let before = pages_of(&database, explain).await;
 
-    // As a claim has lined them up, half of them before that task and half behind it.
+    // As a claim has sorted them in, half of them before that task and half behind it.
     testing::execute(
         &store,
         "insert into kinfolk.task (id, queue_id, command_id, state, gate, priority, max_attempts, position, due, created_at, \
-            payload, keys, blocked_group, blocked_key) \
-         select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'limit', n % 2 * 2 - 1, t.max_attempts, t.position, \
-            t.due, t.created_at, t.payload, t.keys, t.blocked_group, t.blocked_key \
+            payload, keys, fair_value) \
+         select nextval('kinfolk.task_id'), t.queue_id, t.command_id, 'pending', 'turn', n % 2 * 2 - 1, t.max_attempts, t.position, \
+            t.due, t.created_at, t.payload, t.keys, t.fair_value \
          from kinfolk.task t, generate_series(1, 20000) n \
          where t.id = 3; \
          analyze kinfolk.task",
@@ -286,7 +285,7 @@ async fn setting_one_key_has_claims_look_at_that_key_alone() {
     for key in ["t7", "nobody's"] {
         store.set_group(&group, Some(key), &one).await.unwrap();
     }
-    let rows = database.client().await.query("select m.key from kinfolk.ready_key m", &[]).await.unwrap();
+    let rows = database.client().await.query("select unnest(f.keys) from kinfolk.freed f", &[]).await.unwrap();
     assert_eq!(rows.iter().map(|row| row.get(0)).collect::<Vec<String>>(), ["t7"]);
     assert_eq!(store.claim(&claim_of(worker, &["work"], 100)).await.unwrap().tasks.len(), 1);
     sound(&store).await;
@@ -445,7 +444,7 @@ async fn a_claim_of_one_passes_over_a_task_in_other_hands_whose_turn_it_is() {
 }
 
 #[tokio::test]
-async fn ready_keys_that_nobody_can_use_hide_none_behind_them() {
+async fn waiters_that_nobody_can_start_hide_none_behind_them() {
     let (_database, store) = fresh().await;
     let groups = Groups::new().and(name("message"), GroupSpec::limit(1));
     store.register(&[Command { groups: Some(groups), ..Command::new(command("work")) }]).await.unwrap();

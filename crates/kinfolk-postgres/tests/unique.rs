@@ -159,7 +159,7 @@ async fn a_duplicate_that_waits_for_room_is_cancelled_without_a_trace() {
         if wait != "turn" {
             assert_eq!(stage.claim_alone().await, [], "{wait}");
         }
-        assert_eq!(stage.database.texts("select count(blocked_group)::text from kinfolk.task").await, ["2"], "{wait}");
+        assert_eq!(stage.database.texts("select count(*)::text from kinfolk.held_task").await, ["2"], "{wait}");
         if wait == "kept room" {
             // As a claim leaves it that has sent the younger one from key to key for long.
             stage

@@ -77,6 +77,33 @@ pub async fn a_cancelled_waiter_passes_its_turn_on(w: &World) {
     assert_eq!(w.claimable().await, [waiting[3]]);
 }
 
+/// The same on a queue that was not claimed from since the slot is free.
+pub async fn a_cancelled_waiter_on_another_queue_passes_its_turn_on(w: &World) {
+    let (holder, _) = waiters(w, 0).await;
+    let far = || NewTask { queue: Some(queue_name("bulk")), ..task_of("mail", &ACME) };
+    let made = [w.create(far()).await, w.create(far()).await];
+    let worker = w.worker().await;
+    assert!(w.claim_on("bulk", worker, 9).await.is_empty());
+    w.done(&holder).await;
+    assert!(w.claim(worker, 9).await.is_empty());
+    w.store.cancel(made[0]).await.unwrap();
+    assert_eq!(ids(&w.claim_on("bulk", worker, 9).await), made[1..]);
+}
+
+/// One that goes on waiting behind its other key leaves the room to the next waiter, and not to a younger task.
+pub async fn a_waiter_that_moves_on_makes_way_for_the_next_waiter(w: &World) {
+    w.groups([("a", 1), ("b", 1)]).await;
+    let holder = w.start(w.under(&[("a", "1")]).await).await;
+    w.start(w.under(&[("b", "1")]).await).await;
+    w.under(&[("a", "1"), ("b", "1")]).await;
+    let next = w.under(&[("a", "1")]).await;
+    assert_eq!(w.claimable().await, []);
+    w.advance(1).await;
+    w.under(&[("a", "1")]).await;
+    w.done(&holder).await;
+    assert_eq!(ids(&w.look(1).await.tasks), [next]);
+}
+
 /// Waiters on a paused queue keep their turn, and hold up nobody on another.
 pub async fn waiters_on_a_paused_queue_hold_up_nobody(w: &World) {
     let (holder, waiting) = waiters(w, 1).await;

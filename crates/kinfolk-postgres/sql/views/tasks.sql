@@ -7,8 +7,7 @@ select
     c.name as command,
     q.name as queue,
     t.state::text as state,
-    -- One that waits for its turn, and for nothing else, is open.
-    case when t.blocked_group < 0 then 'open' else t.gate::text end as gate,
+    case when t.gate = 'turn' then 'open' when t.gate in ('family', 'ready') then 'limit' else t.gate::text end as gate,
     t.priority,
     t.due,
     t.position,

@@ -164,8 +164,7 @@ as $$
     from kinfolk.task t
     left join kinfolk.task r on r.id = t.root_id
     left join kinfolk.queue q on q.id = r.queue_id
-    where t.gate = 'limit'
-        and t.blocked_group is null
+    where t.gate = 'family'
         and (coalesce(r.state not in ('pending', 'waiting'), true) or r.lane <> 'top' or q.family_limit is null)
     union all
     select f.invariant, f.detail, f.task from kinfolk.check_follow_ups() f

@@ -74,8 +74,8 @@ as $$
     union all
     select 'a task behind a key pends, and its command declares the group', coalesce(t.gate::text, t.state::text), t.id
     from kinfolk.task t
-    where t.blocked_group > 0
-        and (t.state <> 'pending' or t.gate <> 'limit' or not exists (
+    where (t.gate in ('limit', 'ready') or t.blocked_group is not null)
+        and (t.state <> 'pending' or coalesce(t.gate not in ('limit', 'ready'), true) or not exists (
             select
             from kinfolk.command_group cg
             where cg.command_id = t.command_id
@@ -84,8 +84,8 @@ as $$
     select 'a task that waits for its turn is on a queue where tasks do', coalesce(t.gate::text, t.state::text), t.id
     from kinfolk.task t
     join kinfolk.queue q on q.id = t.queue_id
-    where t.blocked_group < 0
-        and (t.gate is distinct from 'limit' or t.blocked_group <> -q.id or q.fair is null)
+    where t.gate = 'turn'
+        and coalesce(t.fair_value <> coalesce(t.keys ->> q.fair, ''), true)
     union all
     select 'no key has room and someone who waits, unless there is a hint of that or the key is ready',
         format('group %s, key %s', l.group_id, l.key), null

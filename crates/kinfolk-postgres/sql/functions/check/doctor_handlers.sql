@@ -20,10 +20,8 @@ begin
             and t.due <= kinfolk.clock()
         union
         select t.command_id, t.queue_id
-        from kinfolk.task t
-        where t.gate in ('limit', 'after')
-            and t.gate = 'limit'
-            and t.state = 'pending'
+        from kinfolk.held_task t
+        where t.gate <> 'after'
     ),
     waiting as (
         select c.name as command, q.name as queue

@@ -35,15 +35,18 @@ as $$
         cross join lateral (
             select
             from kinfolk.task t
-            where t.blocked_group = -p_task.queue_id
-                and t.blocked_key = l.value
-                and t.queue_id = p_task.queue_id
+            where t.queue_id = p_task.queue_id
                 and t.command_id = l.command_id
                 and t.lane = l.lane
-                and t.gate = 'limit'
-                and (t.priority, t.position, t.id) < (p_task.priority, p_task.position, p_task.id)
+                and t.suspect = l.suspect
+                and t.priority = l.priority
+                and t.fair_value = l.value
+                and t.gate = 'turn'
+                and (t.position, t.id)
+                    < (case when l.priority < p_task.priority then 'infinity' else p_task.position end, p_task.id)
             limit kinfolk.page_max()
         ) before
+        where l.priority <= p_task.priority
         limit kinfolk.page_max()
     ) counted
 $$;

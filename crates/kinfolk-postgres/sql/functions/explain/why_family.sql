@@ -16,5 +16,5 @@ as $$
     where r.id = coalesce(p_task.root_id, p_task.id)
         and q.family_limit is not null
         and ((p_task.root_id is null and p_task.lane = 'top' and coalesce(cardinality(w.ids), 0) >= q.family_limit)
-            or (p_task.gate = 'limit' and p_task.blocked_group is null))
+            or p_task.gate = 'family')
 $$;

@@ -1,4 +1,4 @@
--- The gate of a family member that nothing else holds back: `limit` while its root waits for admission to its queue.
+-- The gate of a family member that nothing else holds back: `family` while its root waits for admission to its queue.
 create or replace function kinfolk.gate_in_family(p_root bigint, p_due timestamptz, p_now timestamptz) returns kinfolk.gate
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -14,7 +14,7 @@ begin
                     and r.state < 'completed'
                     and r.lane = 'top'
                     and q.family_limit is not null)
-            then 'limit'
+            then 'family'
             when p_due > p_now then 'time'
             else 'open'
         end::kinfolk.gate);

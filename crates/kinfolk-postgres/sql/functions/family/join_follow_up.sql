@@ -14,6 +14,7 @@ begin
     on conflict (task_id, root_id) do update set
         needs_completed = f.needs_completed or excluded.needs_completed,
         ended = excluded.ended;
+    perform kinfolk.give_up_room(array[p_holder]);
     update kinfolk.task t
     set
         gate = 'after',
@@ -21,7 +22,7 @@ begin
         blocked_key = null
     where t.id = p_holder
         -- A test in one transaction may hold it back behind `limit`.
-        and t.gate in ('open', 'time', 'limit');
+        and t.gate <> 'after';
     -- point: join_follow_up.joined
     if p_on_duplicate <> 'keep' then
         perform kinfolk.add_duplicate(p_newcomer, p_holder, p_on_duplicate, p_payload);

@@ -43,8 +43,8 @@ begin
             ) d
             union all
             select t.id
-            from kinfolk.task t
-            where (p_command is null or t.command_id = p_command) and t.gate in ('limit', 'after') and t.state = 'pending'
+            from kinfolk.held_task t
+            where p_command is null or t.command_id = p_command
         ) p
         limit p_page);
 end

@@ -31,9 +31,8 @@ begin
             (select from kinfolk.task t
             where t.queue_id = q.id and t.command_id = c.id and t.gate = 'time' and t.state = 'pending' limit p_page)
             union all
-            (select from kinfolk.task t
-            where t.command_id = c.id and t.queue_id = q.id and t.gate in ('limit', 'after') and t.state = 'pending'
-            limit p_page)
+            (select from kinfolk.held_task t
+            where t.command_id = c.id and t.queue_id = q.id limit p_page)
         ) p
         union all
         select 'waiting', count(*)

@@ -1,4 +1,4 @@
--- How many pending tasks are held behind the gates `after` and `limit`, by queue, and by key where one holds them; those that
+-- How many pending tasks are held behind all gates but `time`, by queue, and by key where one holds them; those that
 -- take turns count as open. All of them together are counted so far; `cut`: there are more. Reads `task_held`.
 
 create or replace function kinfolk.held_facts(p_page integer)
@@ -11,18 +11,14 @@ as $$
 begin
     return query
     select h.queue_id,
-        case when h.blocked_group < 0 then 'open' else h.gate::text end,
-        case when h.blocked_group < 0 then h.command_id end,
-        case when h.blocked_group >= 0 then h.blocked_group end,
-        case when h.blocked_group >= 0 then h.blocked_key end,
+        case when h.gate = 'turn' then 'open' when h.gate in ('family', 'ready') then 'limit' else h.gate::text end,
+        case when h.gate = 'turn' then h.command_id end, h.blocked_group, h.blocked_key,
         count(*), bool_or(h.many >= p_page)
     from (
         select l.*, count(*) over () as many
         from (
             select t.queue_id, t.command_id, t.gate, t.blocked_group, t.blocked_key
-            from kinfolk.task t
-            where t.gate in ('limit', 'after')
-                and t.state = 'pending'
+            from kinfolk.held_task t
             limit p_page
         ) l
     ) h

@@ -45,20 +45,21 @@ as $$
             )
         ) h
         union all
-        -- On a queue with a fair key open tasks are lined up behind their values.
+        -- On a queue with a fair key open tasks are sorted in by their values.
         select q.id, q.name, h.priority, h.position, h.id
         from kinfolk.queue q
         cross join lateral kinfolk.turn_lines(q.id) l
         cross join lateral (
             select t.priority, t.position, t.id
             from kinfolk.task t
-            where t.blocked_group = -q.id
-                and t.blocked_key = l.value
-                and t.queue_id = q.id
+            where t.queue_id = q.id
                 and t.command_id = l.command_id
                 and t.lane = l.lane
-                and t.gate = 'limit'
-            order by t.priority, t.position, t.id
+                and t.suspect = l.suspect
+                and t.priority = l.priority
+                and t.fair_value = l.value
+                and t.gate = 'turn'
+            order by t.position, t.id
             limit 1
         ) h
         where q.fair is not null

@@ -21,8 +21,7 @@ begin
         select distinct t.root_id
         from kinfolk.task t
         join kinfolk.task r on r.id = t.root_id
-        where t.gate = 'limit'
-            and t.blocked_group is null
+        where t.gate = 'family'
             and r.queue_id = p_queue), kinfolk.clock());
 end
 $$;

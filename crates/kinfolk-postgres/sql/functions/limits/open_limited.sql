@@ -1,4 +1,4 @@
--- Opens the tasks behind the gate `limit` in admitted families, on every queue. Skips rows that another call has locked: only
+-- Opens the tasks behind the gate `family` in admitted families, on every queue. Skips rows that another call has locked: only
 -- a cancel locks them. Reads `task_limited`.
 create or replace function kinfolk.open_limited(p_roots bigint[], p_now timestamptz) returns void
 language plpgsql volatile
@@ -14,8 +14,7 @@ begin
             select t.id
             from kinfolk.task t
             where t.root_id = r.id
-                and t.gate = 'limit'
-                and t.blocked_group is null
+                and t.gate = 'family'
             for update skip locked
         ) t
     ),

@@ -57,8 +57,7 @@ begin
             perform kinfolk.admit_all(v_old.id);
         end if;
         if v_locked and v_old.fair is distinct from p_fair then
-            -- They are lined up anew by the next claim.
-            perform kinfolk.open_blocked(-v_old.id, null);
+            perform kinfolk.sort_out(v_old.id);
         end if;
         if v_locked then
             perform kinfolk.sort_lanes(v_old.id, v_old.family_limit is null and p_family_limit is not null,

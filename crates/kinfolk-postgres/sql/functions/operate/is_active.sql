@@ -19,7 +19,7 @@ begin
                 select
                 from watched w
                 where exists (select from kinfolk.task t where t.command_id = w.id and t.state = 'waiting')
-                    or exists (select from kinfolk.task t where t.command_id = w.id and t.gate in ('limit', 'after') and t.state = 'pending')
+                    or exists (select from kinfolk.held_task t where t.command_id = w.id)
                     or exists (select from kinfolk.task t where t.command_id = w.id and t.gate = 'time' and t.runs > 0))
             or exists (
                 select

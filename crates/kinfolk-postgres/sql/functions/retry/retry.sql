@@ -44,7 +44,7 @@ begin
     v_now := kinfolk.clock();
     v_gate := kinfolk.gate_in_family(coalesce(v_task.root_id, p_task), v_now, v_now);
     perform from kinfolk.revive(p_task, v_gate,
-        case when v_task.parent_id is null and v_task.is_limited then 'limit' else v_gate end, v_now);
+        case when v_task.parent_id is null and v_task.is_limited then 'family' else v_gate end, v_now);
     update kinfolk.fan_out f
     set
         failed = f.failed - (v_task.state = 'failed')::integer,

@@ -25,7 +25,7 @@ begin
     perform kinfolk.lock_family_of(p_task);
     perform kinfolk.lock_follow_ups(array(select coalesce(t.root_id, t.id) from kinfolk.task t where t.id = p_task));
     -- Whoever removes the family by retention holds the root's row.
-    select r.id, r.state, case when q.family_limit is null then 'open' else 'limit' end::kinfolk.gate as gate
+    select r.id, r.state, case when q.family_limit is null then 'open' else 'family' end::kinfolk.gate as gate
     into v_root
     from kinfolk.task t
     join kinfolk.task r on r.id = coalesce(t.root_id, t.id)

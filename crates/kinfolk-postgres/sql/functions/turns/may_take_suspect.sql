@@ -19,8 +19,7 @@ begin
             and t.command_id = c.id
             and t.lane = l.lane
             and t.suspect
-            and t.gate = 'limit'
-            and t.blocked_group < 0
+            and t.gate = 'turn'
         limit 1
     ) t
     limit 1;

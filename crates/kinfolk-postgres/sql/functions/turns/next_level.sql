@@ -14,10 +14,9 @@ as $$
             and t.lane = l.lane
             and t.suspect = l.suspect
             and t.priority > p_behind
-            and t.gate = 'limit'
-            and t.blocked_group < 0
+            and t.gate = 'turn'
             and t.id <> all (p_passed)
-        order by t.priority, t.blocked_key, t.position, t.id
+        order by t.priority, t.fair_value, t.position, t.id
         limit 1
     ) t
     order by t.priority

@@ -63,7 +63,7 @@ begin
             from kinfolk.task t
             where t.id = c.id
                 and t.state::text = 'pending'
-                and t.blocked_group = -p_queue
+                and t.gate::text = 'turn'
             for update skip locked
         ) t on true
     )

@@ -1,5 +1,6 @@
 -- The next values in the order of turns, as many as asked for: in each priority the values behind `p_turn`, then the others.
--- Leaves out values whose tasks were all skipped. Steps from one value to the next in `task_turn`.
+-- Leaves out values whose tasks were all skipped. Steps from one value to the next in `task_turn`: the next text behind a value, in
+-- the order of bytes, is that value with the byte 1 behind it.
 create or replace function kinfolk.next_values(
     p_queue integer, p_lines kinfolk.line[], p_many integer, p_passed bigint[], p_turn text
 ) returns table (priority integer, value text)
@@ -13,30 +14,21 @@ begin
         (
             select l.priority, v.value, v.is_late
             from kinfolk.next_level(p_queue, p_lines, p_passed, -2147483649) l
-            cross join lateral kinfolk.first_value(p_queue, p_lines, p_passed, p_turn, l.priority) v
+            cross join lateral kinfolk.next_value(p_queue, p_lines, p_passed, p_turn, l.priority, coalesce(p_turn || e'\x01', ''), false) v
         )
         union all
         select n.priority, n.value, n.is_late
         from turn t
         cross join lateral (
             (
-                select t.priority, v.value, t.is_late
-                from kinfolk.value_behind(p_queue, p_lines, p_passed, t.priority, t.value) v
-                where not t.is_late
-                    or v.value collate "C" <= p_turn
-            )
-            union all
-            (
-                select t.priority, v.value, true
-                from kinfolk.value_behind(p_queue, p_lines, p_passed, t.priority, null) v
-                where not t.is_late
-                    and v.value collate "C" <= p_turn
+                select t.priority, v.value, v.is_late
+                from kinfolk.next_value(p_queue, p_lines, p_passed, p_turn, t.priority, t.value || e'\x01', t.is_late) v
             )
             union all
             (
                 select l.priority, v.value, v.is_late
                 from kinfolk.next_level(p_queue, p_lines, p_passed, t.priority) l
-                cross join lateral kinfolk.first_value(p_queue, p_lines, p_passed, p_turn, l.priority) v
+                cross join lateral kinfolk.next_value(p_queue, p_lines, p_passed, p_turn, l.priority, coalesce(p_turn || e'\x01', ''), false) v
             )
             limit 1
         ) n

@@ -1,9 +1,8 @@
 -- Locks the tasks of a claim on a queue with a fair key, and takes their slots. Inside a priority the values of the fair key
 -- take turns, so a value with many tasks does not hold up a value with few.
 --
--- The open tasks of such a queue are moved behind their values: their gate is `limit`, `blocked_group` is the negative queue
--- number, `blocked_key` the value. Each line is a range of `task_turn`. These tasks are shown as open. Claims on such a queue
--- run one after another, by the queue's admission lock.
+-- The open tasks of such a queue are sorted in by their values (`sort_in`): their gate is `turn`. Each line is a range of
+-- `task_turn`. These tasks are shown as open. Claims on such a queue run one after another, by the queue's admission lock.
 --
 -- Takes one task of each value, beginning after the queue's last turn, then the second of each. A task that is blocked behind
 -- a full key has had its turn. A lane without room is not read. Suspects are not read while the worker may take none, and
@@ -55,7 +54,7 @@ begin
         end if;
         v_size := kinfolk.next_size(v_size, v_so_far.most, v_had.most - v_so_far.most);
     end loop;
-    perform kinfolk.end_admission(p_scope.queue_id, v_commands, v_so_far, null, p_picked.at);
+    perform kinfolk.end_admission(p_scope.queue_id, v_so_far, p_picked.at);
     if v_last is distinct from v_turn then
         update kinfolk.queue q set turn = v_last where q.id = p_scope.queue_id;
     end if;

@@ -1,5 +1,5 @@
--- Moves the open tasks of these commands behind the values of their fair key, suspects too. This is the first step of a claim
--- on a queue with a fair key (`pick_turns`). Answers whether there may be more of them.
+-- Lets the open tasks of these commands take turns by their values of the fair key, suspects too: their gate becomes `turn`. This is
+-- the first step of a claim on a queue with a fair key (`pick_turns`). Answers whether there may be more of them.
 --
 -- Reads `task_ready` and `task_suspect`; skips rows that another call has locked.
 create or replace function kinfolk.sort_in(p_queue integer, p_commands text[], p_fair text) returns boolean
@@ -46,9 +46,8 @@ begin
     )
     update kinfolk.task t
     set
-        gate = 'limit',
-        blocked_group = -p_queue,
-        blocked_key = coalesce(t.keys ->> p_fair, '')
+        gate = 'turn',
+        fair_value = coalesce(t.keys ->> p_fair, '')
     from (select a.id from arrived a union all select s.id from suspected s) a
     where t.id = a.id;
     get diagnostics v_many = row_count;

@@ -28,9 +28,8 @@ begin
             and t.lane = s.lane
             and t.suspect = s.suspect
             and t.priority = s.priority
-            and t.blocked_key = s.value
-            and t.gate = 'limit'
-            and t.blocked_group < 0
+            and t.fair_value = s.value
+            and t.gate = 'turn'
             and t.id <> all (p_passed)
         order by t.position, t.id
         limit p_depth
