@@ -51,7 +51,7 @@ fn an_email_fails_once_and_goes_out_once_by_three_runs_of_its_supervisor() {
     assert!(db.ok(&["errors"]).contains("the outbox"));
     assert_eq!(db.one(&["module", "list"])["installed"], 1);
     assert_eq!(db.one(&["module", "install", "comms"])["installed"], false);
-    assert!(db.ok(&["module", "new", "refund"]).contains("create table refund.refund_task ("));
+    assert!(db.ok(&["module", "new", "refund"]).contains("create table \"refund\".refund_task ("));
     let refused = sqlite().run(&["demo", "email"]);
     assert!(refused.code == 2 && refused.stderr.contains("PostgreSQL"), "{refused:?}");
     let refused = sqlite().run(&["module", "install", "comms"]);

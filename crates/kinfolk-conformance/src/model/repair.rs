@@ -21,8 +21,7 @@ impl Engine {
         if parent_ended || awaited {
             return refused("retry its family instead");
         }
-        self.revive(id, &mut Retried::default());
-        self.follow_again(id);
+        self.revive_all(id)?;
         self.task(id).ok_or_else(|| StoreError::not_found("task", id))
     }
 
@@ -52,9 +51,23 @@ impl Engine {
             let remedy = "only a failed or cancelled family can be retried";
             return Err(StoreError::WrongState { task: root, state, remedy });
         }
+        self.revive_all(root)
+    }
+
+    /// Revives a task, what is below it, and what follows it. Refuses, and changes nothing, if one of them would wait for nothing,
+    /// because retention has removed what could run again.
+    fn revive_all(&mut self, id: TaskId) -> Answer<Retried> {
+        let before = self.clone();
         let mut done = Retried::default();
-        self.revive(root, &mut done);
-        self.follow_again(root);
+        self.revive(id, &mut done);
+        let waits = |id: &TaskId| self.tasks[id].task.state == State::Waiting;
+        let is_lost = |id: &TaskId| waits(id) && !self.children_of(*id).into_iter().any(|child| self.is_open(child));
+        if self.subtree(id).iter().any(is_lost) {
+            *self = before;
+            let remedy = "its failed tasks have been removed by retention, enqueue it anew";
+            return Err(StoreError::WrongState { task: id, state: self.tasks[&id].task.state, remedy });
+        }
+        self.follow_again(id);
         Ok(done)
     }
 
