@@ -50,6 +50,14 @@ const SHARE: &str = "
     from (select sum(self_time)::numeric as whole, (sum(self_time) filter (where schemaname = 'kinfolk'))::numeric as own
           from pg_stat_user_functions) as f";
 
+/// The functions of the engine that took most of it.
+const MOST: &str = "
+    select format('  %s: %s calls, %s s', funcname, calls, round(self_time::numeric / 1000, 2))
+    from pg_stat_user_functions
+    where schemaname = 'kinfolk'
+    order by self_time desc
+    limit 8";
+
 /// Runs all sizes.
 pub(crate) fn run(root: &Path, sizes: &[&str]) -> Result<bool> {
     let built =
@@ -111,7 +119,7 @@ impl Bench {
         );
         self.cluster.psql("select pg_stat_reset()")?;
         let full = self.round("all units", 0, "select 1")?;
-        println!("{}", self.cluster.psql(SHARE)?);
+        println!("{}\n{}", self.cluster.psql(SHARE)?, self.cluster.psql(MOST)?);
         for (title, change) in [
             ("1 % changed", "select register.report_figures(0.01, 2)"),
             ("one unit changed", "select register.report_one()"),
