@@ -8,7 +8,7 @@ as $$
         when p_code = 'KF022' then 'validation'
         when p_code in ('KF009', 'KF011') then 'refused'
         when p_code = '57014' then 'timeout'
-        when p_code <> 'KF025' then 'error'
+        when p_code is distinct from 'KF025' then 'error'
         when p_detail::jsonb ->> 'verdict' = 'failed'
             and jsonb_path_exists(p_detail::jsonb, '$.failures[*].failure.kind ? (@ != "cancelled" && @ != "skipped")')
         then 'children'
