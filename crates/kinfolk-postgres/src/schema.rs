@@ -74,8 +74,6 @@ const VIEWS: &[(&str, &str)] = files![
     "views/open_task.sql",
     "views/open_suspect.sql",
     "views/held_task.sql",
-    "views/startable_task.sql",
-    "views/startable_suspect.sql",
     "views/tasks.sql",
     "views/errors.sql",
     "views/registration.sql",
@@ -104,12 +102,12 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         unify_picked tell_statuses end_claim next_due next_wake put_idle flush;
     admission:
         lock_admission try_lock_groups wait_for_groups declared_by has_open has_work_with_keys without_groups pick_with_keys
-        begin_admission admit_pages end_admission line_up line_heads one_line cursors_for next_size admit_page
+        begin_admission admit_pages end_admission line_up claim_lines line_heads reserved_heads one_line next_ready_keys ready_keys_behind cursors_for go_on_behind next_size admit_page
         find_needs contested_rooms start_needs admit_one_by_one needs_of block_tasks reserve unkept_keys
-        take_hints open_waiters awaited_rooms foremost_waiters awaited_groups waiting_lines key_rooms keeps_room rate_interval rate_starts spend_starts;
+        add_ready_keys update_ready_keys awaited_groups waiting_lines key_rooms keeps_room rate_interval rate_starts spend_starts;
     slots:
         slot_page key_number take_slots slot_writes_max spread_slots release_slots free_slots add_freed take_freed
-        drop_slots give_up_room holders_of holds_key holds_slot has_slot;
+        drop_slots drop_reservations holders_of holds_key holds_slot has_slot;
     turns:
         pick_turns may_take_suspect open_lines next_turns turn_heads next_values next_level next_value sort_in sort_out
         turn_lines;

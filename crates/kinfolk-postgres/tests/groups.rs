@@ -55,7 +55,8 @@ async fn a_claim_of_commands_without_groups_reads_nothing_of_groups() {
     }
     let worker = worker(&store).await;
     let claim = format!("select * from kinfolk.claim('{}', gen_random_uuid(), 'default', '{{work}}', 10)", worker.0);
-    let tables = ["slot_holder", "slot_group", "command_group", "freed", "spent", "reserved", "slot_setting"];
+    let tables =
+        ["slot_holder", "slot_group", "command_group", "freed", "ready_key", "spent", "reserved", "slot_setting"];
     assert_eq!(reads_of(&database, &claim, &tables).await, vec![0; tables.len()]);
     assert_ne!(reads_of(&database, &claim, &["task"]).await, [0]);
 }
@@ -285,7 +286,7 @@ async fn setting_one_key_has_claims_look_at_that_key_alone() {
     for key in ["t7", "nobody's"] {
         store.set_group(&group, Some(key), &one).await.unwrap();
     }
-    let rows = database.client().await.query("select unnest(f.keys) from kinfolk.freed f", &[]).await.unwrap();
+    let rows = database.client().await.query("select m.key from kinfolk.ready_key m", &[]).await.unwrap();
     assert_eq!(rows.iter().map(|row| row.get(0)).collect::<Vec<String>>(), ["t7"]);
     assert_eq!(store.claim(&claim_of(worker, &["work"], 100)).await.unwrap().tasks.len(), 1);
     sound(&store).await;
@@ -444,7 +445,7 @@ async fn a_claim_of_one_passes_over_a_task_in_other_hands_whose_turn_it_is() {
 }
 
 #[tokio::test]
-async fn waiters_that_nobody_can_start_hide_none_behind_them() {
+async fn ready_keys_that_nobody_can_use_hide_none_behind_them() {
     let (_database, store) = fresh().await;
     let groups = Groups::new().and(name("message"), GroupSpec::limit(1));
     store.register(&[Command { groups: Some(groups), ..Command::new(command("work")) }]).await.unwrap();

@@ -111,17 +111,41 @@ create type kinfolk.stand as (
     id bigint
 );
 
--- A page of candidates, locked, in the order of the claim, one array a property. `edges`: see `line_up`. `behind_*`: the key behind
--- which a ready waiter stands. `turns`: the values of the fair key. `starts_unique`, `suspects`: one of them starts under a unique key, is a
+-- Ready keys that a claim looks at, one array a property. `is_full`: there may be more behind them. `is_later`: the worker's last claim
+-- ended at a ready key. `has_reserved`: a group of the claim has a reservation.
+create type kinfolk.claim_ready as (
+    commands integer[],
+    groups integer[],
+    keys text[],
+    is_full boolean,
+    is_later boolean,
+    has_reserved boolean
+);
+
+-- A line from which a claim takes candidates: the open tasks or the suspects of a command in a lane, or, with a group, the tasks behind
+-- a key. `most`: how many to read of it. `priority` to `id`: the stand behind which to read.
+create type kinfolk.claim_line as (
+    command_id integer,
+    lane kinfolk.lane,
+    suspect boolean,
+    group_id integer,
+    key text,
+    most integer,
+    priority integer,
+    position timestamptz,
+    id bigint
+);
+
+-- A page of candidates, locked, in the order of the claim, one array a property. `ranks`, `edges`: see `line_up`; null where candidates
+-- come from one line. `turns`: the values of the fair key. `starts_unique`, `suspects`: one of them starts under a unique key, is a
 -- suspect. `skipped`: tasks that other calls have locked; `left_out`: there are some. `is_last`: there are no candidates behind these.
 -- `last`: the task behind which to go on, if other calls have locked all of them.
 create type kinfolk.claim_page as (
     ids bigint[],
     commands integer[],
     keys jsonb[],
+    ranks integer[],
     edges integer[],
-    behind_groups integer[],
-    behind_keys text[],
     turns text[],
     starts_unique boolean,
     suspects boolean,
@@ -154,7 +178,7 @@ create type kinfolk.claim_rooms as (
 
 -- The decisions of a claim with keys so far. `ids` to `more`: see `claim_picked`. `most`, `top_room`, `child_room`, `may_suspect`: how
 -- many it may still start, in all and by lane, and whether one may be a suspect. `behind_*`: the keys behind which it has blocked
--- candidates. `ready_*`: the keys whose ready waiters it saw. `starved`: candidates with too many failed tries. `last`: the candidate that was decided last; `is_whole`: it was the
+-- candidates. `starved`: candidates with too many failed tries. `last`: the candidate that was decided last; `is_whole`: it was the
 -- last of its page.
 create type kinfolk.claim_admission as (
     ids bigint[],
@@ -168,8 +192,6 @@ create type kinfolk.claim_admission as (
     may_suspect boolean,
     behind_groups integer[],
     behind_keys text[],
-    ready_groups integer[],
-    ready_keys text[],
     starved bigint[],
     last bigint,
     is_whole boolean

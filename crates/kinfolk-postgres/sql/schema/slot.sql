@@ -7,8 +7,9 @@
 -- the holders of one key stand. `writes`: how often a page was written under its number. A
 -- row of `freed` says that tasks have given back their slots of these keys: written in the transaction that frees them,
 -- without a look at who waits, and taken by the next claim that has the admission lock: so it can't miss one that is
--- blocked at that moment. Usage is the count of those who stand on a page and in no hint. A row of `freed` without
--- tasks says only that the key may have room, or may have to let another of its waiters go first. `spent`: how much of a
+-- blocked at that moment. Usage is the count of those who stand on a page and in no hint. A row of
+-- `ready_key` says that the key may have room, and tasks of this command on this queue may wait behind it. It stays
+-- until a claim has seen, with the lock in hand, that there is no room or that nobody waits. `spent`: how much of a
 -- rate is used up, until when a key is paused, and when its waiters are to be looked at. What has passed says nothing,
 -- and is removed by `prune`. `reserved`: the task for which a unit of a key's room is kept; one task a group.
 
@@ -69,6 +70,14 @@ create table kinfolk.freed (
     tasks bigint[] not null,
     primary key (group_id, id)
 ) with (toast_tuple_target = 8160);
+
+create table kinfolk.ready_key (
+    queue_id integer not null,
+    command_id integer not null,
+    group_id integer not null,
+    key text collate "C" not null,
+    primary key (queue_id, command_id, group_id, key)
+);
 
 create table kinfolk.spent (
     group_id integer not null,

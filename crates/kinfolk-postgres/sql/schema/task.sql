@@ -11,7 +11,7 @@
 -- outcome; one with a timer has the gate `time`, and is opened by a claim as others are. `ran_us`: how long its handler
 -- had run when it was last suspended, null for one that never was. `keys`: its keys by the names
 -- of groups, null: none. `holds_slots`: it took slots when it was last claimed, and may hold some of them. `blocked_group`,
--- `blocked_key`: behind which key it waits while its gate is `limit` or `ready`. `fair_value`: with which value of its queue's fair key it takes
+-- `blocked_key`: behind which key it waits while its gate is `limit`. `fair_value`: with which value of its queue's fair key it takes
 -- turns while its gate is `turn`. `failed_tries`: how often a claim has blocked it behind a key since it last ran. `maker_id`,
 -- `follows_id`: of a follow-up, the task whose handler made it, and the root of its family. A task without
 -- parent and children is in none of the indexes below `task_finished`, unless it is held back, has a unique key or does not complete.
@@ -76,10 +76,10 @@ create table kinfolk.task (
 ) with (fillfactor = 70);
 
 create index task_ready on kinfolk.task (queue_id, lane, command_id, priority, position, id)
-    where state = 'pending' and gate in ('open', 'ready') and not suspect;
+    where state = 'pending' and gate = 'open' and not suspect;
 
 create index task_suspect on kinfolk.task (queue_id, lane, command_id, priority, position, id)
-    where state = 'pending' and gate in ('open', 'ready') and suspect;
+    where state = 'pending' and gate = 'open' and suspect;
 
 -- Those that waited, or wait, on account of strikes, and those that failed by them: a few.
 create index task_struck on kinfolk.task (id) where strikes > 0;
@@ -120,10 +120,10 @@ create index task_revived on kinfolk.task (queue_id, priority, position, id) whe
 
 create index task_limited on kinfolk.task (root_id) where gate = 'family';
 
--- What waits behind a key, in the order in which a claim opens it.
+-- What waits behind a key, in the order in which a claim takes it.
 create index task_blocked on kinfolk.task
-    (blocked_group, blocked_key, queue_id, command_id, lane, suspect, priority, position, id)
-    where blocked_group is not null;
+    (blocked_group, blocked_key, queue_id, command_id, lane, priority, position, id)
+    where gate = 'limit';
 
 -- What waits for its turn, by the values of the fair key.
 create index task_turn on kinfolk.task (queue_id, command_id, lane, suspect, priority, fair_value, position, id)

@@ -2,10 +2,10 @@
 
 create type kinfolk.state as enum ('pending', 'running', 'waiting', 'completed', 'failed', 'cancelled');
 
--- Why a pending task may be taken or not. Three gates are finer than what people see. `turn`: it waits for its turn on a queue with a
--- fair key; shown as `open`. `family`: its family waits to be let in by its queue; `ready`: it waits behind a key that has room for it,
--- so that a claim looks at it as at an open one; both are shown as `limit`. `limit` itself: it waits behind a key.
-create type kinfolk.gate as enum ('open', 'time', 'limit', 'after', 'turn', 'family', 'ready');
+-- Why a pending task may be taken or not. Two gates are finer than what people see: `turn`, it waits for its turn on a queue with a
+-- fair key, is shown as `open`; `family`, its family waits to be let in by its queue, is shown as `limit`. So `limit` itself means
+-- that it waits behind a key.
+create type kinfolk.gate as enum ('open', 'time', 'limit', 'after', 'turn', 'family');
 
 -- How long a unique key is held. A task that has given its key up has none.
 create type kinfolk.unique_scope as enum ('pending', 'active', 'window');

@@ -16,11 +16,15 @@ create table kinfolk.worker (
 ) with (fillfactor = 50);
 
 -- Which worker claims from which queue, and whether its last claim there left it with room to spare. Claims keep it;
--- an enqueue looks here to see whether anybody sleeps.
+-- an enqueue looks here to see whether anybody sleeps. `cursor_*`: the ready key behind which its next claim goes on,
+-- where there are more than a claim reads; null: at the first one.
 create table kinfolk.worker_queue (
     queue_id integer not null references kinfolk.queue on delete cascade,
     worker_id uuid not null references kinfolk.worker on delete cascade,
     idle boolean not null,
+    cursor_command integer,
+    cursor_group integer,
+    cursor_key text collate "C",
     primary key (queue_id, worker_id)
 ) with (fillfactor = 50);
 

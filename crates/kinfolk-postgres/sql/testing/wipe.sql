@@ -2,6 +2,7 @@
 
 delete from kinfolk.reserved;
 delete from kinfolk.spent;
+delete from kinfolk.ready_key;
 delete from kinfolk.freed;
 delete from kinfolk.slot_holder;
 delete from kinfolk.slot_setting;

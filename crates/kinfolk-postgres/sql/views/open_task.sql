@@ -1,4 +1,4 @@
--- The open tasks that are no suspects. A claim reads them by `task_ready`. A view, and no function: rows of
+-- The open tasks that are no suspects. A claim reads them by `task_ready`, whose condition this is. A view, and no function: rows of
 -- a view can be locked.
 create view kinfolk.open_task as
 select t.*

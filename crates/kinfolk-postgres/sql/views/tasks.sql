@@ -7,7 +7,7 @@ select
     c.name as command,
     q.name as queue,
     t.state::text as state,
-    case when t.gate = 'turn' then 'open' when t.gate in ('family', 'ready') then 'limit' else t.gate::text end as gate,
+    case t.gate when 'turn' then 'open' when 'family' then 'limit' else t.gate::text end as gate,
     t.priority,
     t.due,
     t.position,

@@ -17,6 +17,7 @@ declare
     v_starts bigint[] := p_rooms.starts;
     v_kept bigint[] := p_rooms.kept;
     v_keys text[] := p_rooms.keys;
+    v_ranks integer[] := coalesce(p_page.ranks, array(select generate_series(1, cardinality(p_page.ids))));
     v_is_taken boolean[] := array_fill(not p_all, array[cardinality(p_page.ids)]);
     v_taken bigint[];
     v_cut integer := 2147483647;
@@ -39,30 +40,30 @@ begin
         cross join lateral (select t.* from kinfolk.task t where t.id = p_page.ids[g.nth] offset 0) t
         order by g.nth
     loop
-        exit when v_task.nth > v_cut;
+        exit when v_ranks[v_task.nth] > v_cut;
         v_is_taken[v_task.nth] := false;
         v_from := v_at;
         v_full := 0;
         while v_need.candidates[v_at] = v_task.nth loop
             v_room := v_need.rooms[v_at];
             v_keeps := case when v_kept[v_room] in (0, v_task.id) then 0 else 1 end;
-            -- Its own key comes first: one that stays where it was has not been sent from one key to the next.
-            if (v_full = 0 or (v_task.blocked_group = p_rooms.groups[v_room] and v_task.blocked_key = v_keys[v_room])) and ((v_need.takes[v_at] and v_free[v_room] <= v_keeps) or v_starts[v_room] <= v_keeps) then
+            if v_full = 0 and ((v_need.takes[v_at] and v_free[v_room] <= v_keeps) or v_starts[v_room] <= v_keeps) then
                 v_full := v_room;
             end if;
             v_at := v_at + 1;
         end loop;
         if v_task.suspect and not p_admission.may_suspect then
+            v_cut := least(v_cut, p_page.edges[v_task.nth]);
             continue;
         elsif (v_task.lane = 'top' and p_admission.top_room <= 0) or (v_task.lane = 'child' and p_admission.child_room <= 0) then
             continue;
         elsif v_full > 0 then
             v_behind := v_behind || v_full;
-            v_blocked := v_blocked || v_task.id;
-            v_blocked_behind := v_blocked_behind || v_full;
-            -- That key is full for all behind it in that line, too.
+            -- One that stays where it was has not been sent from one key to the next, and so do all behind it in that line.
             continue when v_task.blocked_group = p_rooms.groups[v_full] and v_task.blocked_key = v_keys[v_full];
             v_cut := least(v_cut, p_page.edges[v_task.nth]);
+            v_blocked := v_blocked || v_task.id;
+            v_blocked_behind := v_blocked_behind || v_full;
             if v_task.failed_tries + 1 >= kinfolk.failed_tries_max() then
                 p_admission.starved := p_admission.starved || v_task.id;
             end if;
@@ -83,7 +84,7 @@ begin
         v_is_taken[v_task.nth] := true;
         v_left := v_left - 1;
         if v_left = 0 then
-            v_cut := least(v_cut, v_task.nth);
+            v_cut := least(v_cut, v_ranks[v_task.nth]);
         end if;
         if v_task.lane = 'top' then
             p_admission.tops := p_admission.tops || v_task.id;
@@ -96,8 +97,8 @@ begin
     select array_agg(c.is_taken order by c.nth), coalesce(array_agg(c.id order by c.nth) filter (where c.is_taken), '{}'),
         (array_agg(c.id order by c.nth desc))[1]
     into v_is_taken, v_taken, p_admission.last
-    from unnest(p_page.ids, v_is_taken) with ordinality as c(id, is_taken, nth)
-    where c.nth <= v_cut;
+    from unnest(p_page.ids, v_ranks, v_is_taken) with ordinality as c(id, rank, is_taken, nth)
+    where c.rank <= v_cut;
     p_admission.is_whole := p_admission.last = p_page.ids[cardinality(p_page.ids)];
     p_admission.ids := p_admission.ids || v_taken;
     p_admission.most := p_admission.most - cardinality(v_taken);

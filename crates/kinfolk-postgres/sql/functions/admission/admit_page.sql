@@ -17,9 +17,7 @@ declare
     v_overfull bigint[];
 begin
     -- Not before the candidates are locked: how they ran before is over, and so is noted by now.
-    perform kinfolk.take_hints(0, array(select distinct g from unnest(v_needs.groups) g), p_now);
-    p_admission.ready_groups := p_admission.ready_groups || array_remove(p_page.behind_groups, null);
-    p_admission.ready_keys := p_admission.ready_keys || array_remove(p_page.behind_keys, null);
+    perform kinfolk.add_ready_keys(0, array(select distinct g from unnest(v_needs.groups) g), p_now);
     p_admission.starts_unique := p_admission.starts_unique or p_page.starts_unique;
     p_one_by_one := p_one_by_one or v_many > p_admission.most;
     if v_needs.all_plain and not p_one_by_one then

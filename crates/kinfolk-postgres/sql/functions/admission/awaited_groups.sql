@@ -11,6 +11,7 @@ begin
             select
             from kinfolk.task t
             where t.blocked_group = g.id
+                and t.gate = 'limit'
             -- Said so that no other index on the gate is thought of.
             order by t.blocked_group, t.blocked_key
             limit 1

@@ -6,6 +6,6 @@ language plpgsql immutable
 as $$
 begin
     return row('{}', '{}', false, false, false, p_most, coalesce(p_rooms[array_position(p_lanes, 'top')], 0),
-        coalesce(p_rooms[array_position(p_lanes, 'child')], 0), p_may_suspect, '{}', '{}', '{}', '{}', '{}', null, null)::kinfolk.claim_admission;
+        coalesce(p_rooms[array_position(p_lanes, 'child')], 0), p_may_suspect, '{}', '{}', '{}', null, null)::kinfolk.claim_admission;
 end
 $$;

@@ -1,5 +1,5 @@
 -- Blocks tasks, which the caller has locked, each behind the key of the room given for it: its gate becomes `limit`, and the try is
--- counted, unless it stays behind the key where it was. Runs under the settings of the claim.
+-- counted. Runs under the settings of the claim.
 create or replace function kinfolk.block_tasks(p_tasks bigint[], p_behind integer[], p_rooms kinfolk.claim_rooms) returns void
 language plpgsql volatile
 as $$
@@ -13,7 +13,7 @@ begin
         gate = 'limit',
         blocked_group = p_rooms.groups[g.room],
         blocked_key = v_keys[g.room],
-        failed_tries = least(t.failed_tries + ((t.blocked_group, t.blocked_key) is distinct from (p_rooms.groups[g.room], v_keys[g.room]))::integer, 32767)
+        failed_tries = least(t.failed_tries + 1, 32767)
     from unnest(p_tasks, p_behind) as g(id, room)
     where t.id = g.id;
 end

@@ -1,4 +1,4 @@
--- Whether one of these commands has an open task or a ready waiter on a queue. Reads the heads of their lines.
+-- Whether one of these commands has an open task on a queue. Reads the heads of their lines.
 create or replace function kinfolk.has_open(p_queue integer, p_commands text[]) returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -10,7 +10,7 @@ begin
         cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
         cross join lateral (
             select
-            from kinfolk.startable_task t
+            from kinfolk.open_task t
             where t.queue_id = p_queue
                 and t.lane = l.lane
                 and t.command_id = c.id

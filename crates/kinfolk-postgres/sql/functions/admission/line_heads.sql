@@ -1,56 +1,62 @@
--- The foremost tasks of the lines of a claim behind a stand, each with the number of its line: open tasks and ready waiters of its
--- commands, and suspects, in lanes with room.
+-- The foremost tasks of the lines of a claim, and tasks with a reservation, each with the number of its line and how many were to be
+-- read of that. A task with a reservation is a line of its own: others may stand before it, and are not for the room that is kept.
 --
--- Locks nothing. Reads `task_ready` and `task_suspect`. Stable, so that it sees what the statement sees that locks these tasks. Runs
--- under the settings of the claim.
+-- Locks nothing. Reads `task_ready`, `task_suspect` and `task_blocked`. Stable, so that it sees what the statement sees that locks
+-- these tasks. Runs under the settings of the claim.
 create or replace function kinfolk.line_heads(
-    p_scope kinfolk.claim_scope, p_admission kinfolk.claim_admission, p_lanes kinfolk.lane[], p_behind kinfolk.stand, p_depth integer
-) returns table (nth bigint, id bigint, priority integer, "position" timestamptz)
+    p_scope kinfolk.claim_scope, p_lines kinfolk.claim_line[], p_lanes kinfolk.lane[], p_behind kinfolk.stand, p_has_reserved boolean
+) returns table (nth bigint, most integer, id bigint, priority integer, "position" timestamptz)
 language plpgsql stable
 as $$
 begin
     return query
-    with line as materialized (
-        select row_number() over () as nth, c.id as command_id, l.lane, s.suspect,
-            case when b.is_low then g.priority else p_behind.priority end as priority,
-            case when b.is_low then g.position else p_behind.position end as position,
-            case when b.is_low then g.id else p_behind.id end as id
-        from unnest(p_lanes) as l(lane)
-        cross join lateral kinfolk.begin_at(p_scope.commands, l.lane, p_scope.low_priority, p_scope.low_position, p_scope.low_id) g
-        join kinfolk.command c on c.name = g.name
-        cross join (values (false), (true)) as s(suspect)
-        cross join lateral (
-            select not s.suspect and (g.priority, g.position, g.id) > (p_behind.priority, p_behind.position, p_behind.id) as is_low
-        ) b
-        where case l.lane when 'top' then p_admission.top_room > 0 when 'child' then p_admission.child_room > 0 else true end
-            and (p_admission.may_suspect or not s.suspect)
-    )
-    select s.nth, t.id, t.priority, t.position
-    from line s
+    select s.nth, s.most, t.id, t.priority, t.position
+    from unnest(p_lines) with ordinality as s(command_id, lane, suspect, group_id, key, most, priority, position, id, nth)
     cross join lateral (
         (
             select t.id, t.priority, t.position
-            from kinfolk.startable_task t
-            where not s.suspect
+            from kinfolk.open_task t
+            where s.group_id is null
+                and not s.suspect
                 and t.queue_id = p_scope.queue_id
                 and t.lane = s.lane
                 and t.command_id = s.command_id
                 and (t.priority, t.position, t.id) > (s.priority, s.position, s.id)
             order by t.priority, t.position, t.id
-            limit p_depth
+            limit s.most
         )
         union all
         (
             select t.id, t.priority, t.position
-            from kinfolk.startable_suspect t
+            from kinfolk.open_suspect t
             where s.suspect
                 and t.queue_id = p_scope.queue_id
                 and t.lane = s.lane
                 and t.command_id = s.command_id
                 and (t.priority, t.position, t.id) > (s.priority, s.position, s.id)
             order by t.priority, t.position, t.id
-            limit p_depth
+            limit s.most
+        )
+        union all
+        (
+            select t.id, t.priority, t.position
+            from kinfolk.task t
+            where s.group_id is not null
+                and t.blocked_group = s.group_id
+                and t.blocked_key = s.key
+                and t.queue_id = p_scope.queue_id
+                and t.command_id = s.command_id
+                and t.lane = s.lane
+                and t.gate = 'limit'
+                and (t.priority, t.position, t.id) > (s.priority, s.position, s.id)
+            order by t.priority, t.position, t.id
+            limit s.most
         )
     ) t;
+    if p_has_reserved then
+        return query
+        select -r.id, 0, r.id, r.priority, r.position
+        from kinfolk.reserved_heads(p_scope, p_lanes, p_behind) r;
+    end if;
 end
 $$;

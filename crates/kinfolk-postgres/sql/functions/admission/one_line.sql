@@ -1,5 +1,5 @@
--- `line_up` for a claim that has one line: nothing to merge. Locks tasks, never waiting. Reads `task_ready`. Runs under the settings of
--- the claim.
+-- Locks and returns the next candidates of a claim that has one line of open tasks: nothing to merge. Locks tasks, never waiting. Reads
+-- `task_ready`. Runs under the settings of the claim.
 create or replace function kinfolk.one_line(
     p_queue integer, p_lane kinfolk.lane, p_command integer, p_behind kinfolk.stand, p_size integer
 ) returns kinfolk.claim_page
@@ -9,8 +9,8 @@ declare
     v_page kinfolk.claim_page;
 begin
     with line as materialized (
-        select t.id, t.command_id, t.keys, t.unique_held and t.runs = 0 as starts_unique, t.blocked_group, t.blocked_key
-        from kinfolk.startable_task t
+        select t.id, t.command_id, t.keys, t.unique_held and t.runs = 0 as starts_unique
+        from kinfolk.open_task t
         where t.queue_id = p_queue
             and t.lane = p_lane
             and t.command_id = p_command
@@ -19,15 +19,9 @@ begin
         limit p_size
         for update skip locked
     )
-    select array_agg(l.id), array_agg(l.command_id), array_agg(l.keys), array_agg(l.blocked_group), array_agg(l.blocked_key),
-        bool_or(l.starts_unique), false, false, count(*) < p_size
-    into v_page.ids, v_page.commands, v_page.keys, v_page.behind_groups, v_page.behind_keys, v_page.starts_unique, v_page.suspects,
-        v_page.left_out, v_page.is_last
+    select array_agg(l.id), array_agg(l.command_id), array_agg(l.keys), bool_or(l.starts_unique), false, false, count(*) < p_size
+    into v_page.ids, v_page.commands, v_page.keys, v_page.starts_unique, v_page.suspects, v_page.left_out, v_page.is_last
     from line l;
-    v_page.edges := array(
-        select case when b.group_id is not null then max(b.nth) over (partition by b.group_id, b.key) end
-        from unnest(v_page.behind_groups, v_page.behind_keys) with ordinality as b(group_id, key, nth)
-        order by b.nth);
     return v_page;
 end
 $$;

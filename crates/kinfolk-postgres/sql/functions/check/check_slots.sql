@@ -74,8 +74,8 @@ as $$
     union all
     select 'a task behind a key pends, and its command declares the group', coalesce(t.gate::text, t.state::text), t.id
     from kinfolk.task t
-    where (t.gate in ('limit', 'ready') or t.blocked_group is not null)
-        and (t.state <> 'pending' or coalesce(t.gate not in ('limit', 'ready'), true) or not exists (
+    where (t.gate = 'limit' or t.blocked_group is not null)
+        and (t.state <> 'pending' or t.gate is distinct from 'limit' or not exists (
             select
             from kinfolk.command_group cg
             where cg.command_id = t.command_id

@@ -1,5 +1,5 @@
--- Keys that have room, though the first task of a line behind them is not ready, and nothing would have a claim look at them: a
--- wake-up was lost. Reads `task_blocked` from line to line.
+-- Keys that have room, and behind which tasks of a command wait on a queue, though nothing would have a claim look at
+-- them: a wake-up was lost. Reads `task_blocked` from line to line.
 create or replace function kinfolk.lost_keys()
 returns table (group_id integer, key text, queue_id integer, command_id integer)
 language sql stable
@@ -9,7 +9,7 @@ as $$
         (
             select t.blocked_group as group_id, t.blocked_key as key
             from kinfolk.task t
-            where t.blocked_group is not null
+            where t.gate = 'limit'
             order by t.blocked_group, t.blocked_key
             limit 1
         )
@@ -19,8 +19,8 @@ as $$
         cross join lateral (
             select t.blocked_group as group_id, t.blocked_key as key
             from kinfolk.task t
-            where t.blocked_group is not null
-                and (t.blocked_group, t.blocked_key) > (a.group_id, a.key)
+            where (t.blocked_group, t.blocked_key) > (a.group_id, a.key)
+                and t.gate = 'limit'
             order by t.blocked_group, t.blocked_key
             limit 1
         ) n
@@ -42,19 +42,11 @@ as $$
             where s.group_id = r.group_id
                 and s.key = r.key
                 and s.wakes_at is not null)
-        and exists (
+        and not exists (
             select
-            from (
-                select t.gate
-                from kinfolk.task t
-                where t.blocked_group = r.group_id
-                    and t.blocked_key = r.key
-                    and t.queue_id = w.queue_id
-                    and t.command_id = w.command_id
-                    and t.lane = w.lane
-                    and t.suspect = w.suspect
-                order by t.priority, t.position, t.id
-                limit 1
-            ) first
-            where first.gate = 'limit')
+            from kinfolk.ready_key m
+            where m.queue_id = w.queue_id
+                and m.command_id = w.command_id
+                and m.group_id = r.group_id
+                and m.key = r.key)
 $$;

@@ -42,6 +42,7 @@ begin
                             and t.blocked_key = s.key
                             and t.queue_id = p_queue
                             and t.command_id = c.id
+                            and t.gate = 'limit'
                         -- Said so that no other index on the gate is thought of.
                         order by t.blocked_group, t.blocked_key, t.queue_id, t.command_id
                         limit 1

@@ -2,7 +2,7 @@
 -- `p_picked`: what is known of the claim so far. See `pick_with_keys` and `pick_turns`.
 
 create or replace function kinfolk.pick_grouped(
-    p_call kinfolk.claim_call, p_scope kinfolk.claim_scope, p_picked kinfolk.claim_picked,
+    p_call kinfolk.claim_call, p_scope kinfolk.claim_scope, p_work kinfolk.claim_work, p_picked kinfolk.claim_picked,
     p_lanes kinfolk.lane[], p_rooms integer[]
 ) returns kinfolk.claim_picked
 language plpgsql volatile
@@ -13,9 +13,10 @@ begin
         p_scope.low_priority := '{}';
         p_scope.low_position := '{}';
         p_scope.low_id := '{}';
+        p_work.has_suspects := false;
     end if;
     p_scope.groups := coalesce(p_scope.groups, '{}');
-    p_picked := kinfolk.pick_with_keys(p_call, p_scope, p_picked, p_lanes, p_rooms);
+    p_picked := kinfolk.pick_with_keys(p_call, p_scope, p_work, p_picked, p_lanes, p_rooms);
     -- What is taken now begins after the end of whatever has freed its slots.
     p_picked.at := kinfolk.clock();
     if p_scope.fair is not null and not p_picked.more then

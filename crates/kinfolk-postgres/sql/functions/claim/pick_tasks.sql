@@ -23,7 +23,7 @@ begin
         v_picked.at := kinfolk.clock();
     end if;
     if p_scope.groups is not null or p_scope.fair is not null then
-        v_picked := kinfolk.pick_grouped(p_call, p_scope, v_picked, v_lanes, v_rooms);
+        v_picked := kinfolk.pick_grouped(p_call, p_scope, p_work, v_picked, v_lanes, v_rooms);
     elsif p_work.beside or cardinality(p_scope.commands) > 1 then
         select p.ids, p.tops, p.starts_unique, p.short
         into v_picked.ids, v_picked.tops, v_picked.starts_unique, v_picked.short

@@ -22,8 +22,6 @@ begin
     children := v_held.children;
     was_after := v_held.was_after;
 
-    -- What waits for its children from now on starts no more: nothing is kept for it.
-    perform kinfolk.give_up_room(v_held.asked);
     update kinfolk.task t
     set
         state = case when t.state = 'pending' then 'waiting'::kinfolk.state else t.state end,
@@ -43,6 +41,8 @@ begin
         from unnest(v_held.waiting) as g(id)
         where f.task_id = g.id;
     end if;
+    -- What waits for its children from now on starts no more: nothing is kept for it.
+    perform kinfolk.drop_reservations(v_held.waiting);
     perform pg_notify('kinfolk', 'c:' || w) from unnest(v_held.workers) w;
     if v_held.over is not null then
         perform kinfolk.end_pending(v_held.over, kinfolk.failure_cancelled(), p_now);

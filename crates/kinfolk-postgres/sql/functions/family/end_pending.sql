@@ -28,7 +28,6 @@ begin
         from kinfolk.task t
         where t.id = any (v_unique);
     end if;
-    perform kinfolk.give_up_room(p_ids);
     with cancelled as (
         update kinfolk.task t
         set
@@ -51,6 +50,7 @@ begin
     if v_slotted is not null then
         perform kinfolk.release_slots(v_slotted);
     end if;
+    perform kinfolk.drop_reservations(p_ids);
     perform kinfolk.tell_handlers(p_ids);
 end
 $$;

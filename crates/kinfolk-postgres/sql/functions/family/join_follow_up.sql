@@ -14,7 +14,6 @@ begin
     on conflict (task_id, root_id) do update set
         needs_completed = f.needs_completed or excluded.needs_completed,
         ended = excluded.ended;
-    perform kinfolk.give_up_room(array[p_holder]);
     update kinfolk.task t
     set
         gate = 'after',

@@ -11,6 +11,7 @@ begin
             select t.blocked_key as key
             from kinfolk.task t
             where t.blocked_group = p_group
+                and t.gate = 'limit'
             order by t.blocked_group, t.blocked_key
             limit 1
         )
@@ -22,6 +23,7 @@ begin
             from kinfolk.task t
             where t.blocked_group = p_group
                 and t.blocked_key > a.key
+                and t.gate = 'limit'
             order by t.blocked_group, t.blocked_key
             limit 1
         ) n

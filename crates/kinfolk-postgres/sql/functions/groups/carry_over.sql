@@ -5,7 +5,7 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    perform kinfolk.take_hints(0, array[p_from, p_to], kinfolk.clock());
+    perform kinfolk.add_ready_keys(0, array[p_from, p_to], kinfolk.clock());
     perform kinfolk.take_slots(array_agg(p_to), array_agg(h.key), array_agg(h.task_id), false)
     from kinfolk.slot_holder s
     cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)

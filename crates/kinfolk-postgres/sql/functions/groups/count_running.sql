@@ -11,7 +11,7 @@ declare
     v_need record;
 begin
     -- An old hint would take them off again.
-    perform kinfolk.take_hints(0, p_groups, kinfolk.clock());
+    perform kinfolk.add_ready_keys(0, p_groups, kinfolk.clock());
     select array_agg(n.group_id) as groups, array_agg(n.key) as keys, array_agg(n.id) as tasks
     into v_need
     from (

@@ -4,9 +4,10 @@ language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    perform kinfolk.give_up_room(array(select r.task_id from kinfolk.reserved r where r.group_id = p_group));
+    perform kinfolk.drop_reservations(array(select r.task_id from kinfolk.reserved r where r.group_id = p_group));
     delete from kinfolk.spent s where s.group_id = p_group;
     delete from kinfolk.slot_setting s where s.group_id = p_group;
+    delete from kinfolk.ready_key m where m.group_id = p_group;
     delete from kinfolk.freed f where f.group_id = p_group;
     delete from kinfolk.slot_holder s where s.group_id = p_group;
     delete from kinfolk.slot_group g where g.id = p_group;

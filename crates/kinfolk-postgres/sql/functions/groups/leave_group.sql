@@ -18,12 +18,15 @@ begin
     join kinfolk.task t on t.id = h.task_id
     where s.group_id = p_group
         and t.command_id = p_command;
-    perform kinfolk.give_up_room(array(
+    perform kinfolk.drop_reservations(array(
         select r.task_id
         from kinfolk.reserved r
         join kinfolk.task t on t.id = r.task_id
         where r.group_id = p_group
             and t.command_id = p_command));
+    delete from kinfolk.ready_key m
+    where m.group_id = p_group
+        and m.command_id = p_command;
     perform kinfolk.open_blocked(p_group, p_command);
 end
 $$;

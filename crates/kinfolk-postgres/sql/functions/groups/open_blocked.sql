@@ -8,6 +8,7 @@ declare
         select t.id
         from kinfolk.task t
         where t.blocked_group = p_group
+            and t.gate = 'limit'
             and (p_command is null or t.command_id = p_command)
         order by t.id
         for update);

@@ -11,7 +11,7 @@ as $$
 begin
     return query
     select h.queue_id,
-        case when h.gate = 'turn' then 'open' when h.gate in ('family', 'ready') then 'limit' else h.gate::text end,
+        case h.gate when 'turn' then 'open' when 'family' then 'limit' else h.gate::text end,
         case when h.gate = 'turn' then h.command_id end, h.blocked_group, h.blocked_key,
         count(*), bool_or(h.many >= p_page)
     from (

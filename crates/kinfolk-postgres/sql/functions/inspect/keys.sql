@@ -55,6 +55,7 @@ begin
                 from kinfolk.task t
                 where t.blocked_group = v_group.id
                     and t.blocked_key = v_key
+                    and t.gate = 'limit'
             ) w;
             if v_row.waiters > 0 or (not keys.blocking and (v_row.held > 0 or v_row.opens_at is not null)) then
                 return query select v_group.name, v_group.owner, v_key, v_row.slots, v_row.held,

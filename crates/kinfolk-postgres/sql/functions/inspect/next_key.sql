@@ -14,6 +14,7 @@ begin
                 select t.blocked_key as key
                 from kinfolk.task t
                 where t.blocked_group = p_group
+                    and t.gate = 'limit'
                     and (v_first or t.blocked_key > p_after)
                 order by t.blocked_key
                 limit 1

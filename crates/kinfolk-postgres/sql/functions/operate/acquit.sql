@@ -31,11 +31,6 @@ begin
             gate = case when t.gate = 'time' then 'open' else t.gate end,
             due = case when t.gate = 'time' then v_now else t.due end
         where t.id = p_task;
-        -- Behind its key it stands in another line now.
-        perform kinfolk.add_freed(array_agg(t.blocked_group), array_agg(t.blocked_key), null)
-        from kinfolk.task t
-        where t.id = p_task
-            and t.blocked_group is not null;
         perform kinfolk.notify_queues(array[v_task.queue_id], false);
     end if;
     return query select v.* from kinfolk.tasks v where v.id = p_task;

@@ -41,6 +41,7 @@ begin
             from kinfolk.task t
             where t.blocked_group = n.group_id
                 and t.blocked_key = k.key
+                and t.gate = 'limit'
             order by t.blocked_group, t.blocked_key, t.queue_id
             limit 1
         ) first

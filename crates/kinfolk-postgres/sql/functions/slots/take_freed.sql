@@ -1,22 +1,17 @@
--- Takes the hints of groups: removes the named holders from the pages. Returns the freed keys, if the caller asks for them; then it
--- takes only the first hints that name no holder (a changed limit may leave many), and says whether there are more.
+-- Takes the hints of groups: removes the named holders from the pages. Returns the freed keys, if the caller asks for them.
 --
 -- The caller has the admission locks. Reads `freed` and `slot_holder` by their keys.
 create or replace function kinfolk.take_freed(
-    p_groups integer[], p_with_keys boolean, out groups integer[], out keys text[], out has_more boolean
+    p_groups integer[], p_with_keys boolean, out groups integer[], out keys text[]
 )
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_hashjoin = on
 as $$
-declare
-    v_first bigint[] := array(select f.id from kinfolk.freed f where f.group_id = any (p_groups) and f.tasks = '{}' order by f.id limit 5);
 begin
-    has_more := cardinality(v_first) = 5 and p_with_keys;
     with freed_now as materialized (
         delete from kinfolk.freed f
         where f.group_id = any (p_groups)
-            and (f.tasks <> '{}' or not p_with_keys or f.id = any (v_first[:4]))
         returning f.group_id, f.keys, f.tasks
     ),
     freed as materialized (

@@ -54,7 +54,7 @@ begin
         end if;
         v_size := kinfolk.next_size(v_size, v_so_far.most, v_had.most - v_so_far.most);
     end loop;
-    perform kinfolk.end_admission(p_scope.queue_id, v_so_far, p_picked.at);
+    perform kinfolk.end_admission(p_scope.queue_id, v_commands, v_so_far, null, p_picked.at);
     if v_last is distinct from v_turn then
         update kinfolk.queue q set turn = v_last where q.id = p_scope.queue_id;
     end if;

@@ -9,7 +9,6 @@ begin
     select t.queue_id, t.id
     from kinfolk.task t
     where t.id = any (p_tasks);
-    perform kinfolk.give_up_room(p_tasks);
     update kinfolk.task t
     set
         state = 'cancelled',
@@ -21,5 +20,6 @@ begin
         blocked_key = null,
         failed_tries = 0
     where t.id = any (p_tasks);
+    perform kinfolk.drop_reservations(p_tasks);
 end
 $$;

@@ -51,7 +51,7 @@ begin
             and s.parent_id is null
             and kinfolk.holds(s, p_now);
         with locked as materialized (
-            select s.id, s.gate in ('open', 'turn', 'limit', 'ready') as is_open
+            select s.id, s.gate in ('open', 'turn', 'limit') as is_open
             from kinfolk.task s
             where s.id = any (v_siblings)
                 and s.state = 'pending'

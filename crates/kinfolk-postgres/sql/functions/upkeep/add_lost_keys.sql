@@ -1,20 +1,23 @@
--- Leaves hints about the keys whose wake-up was lost, and answers how many lines wait behind them.
+-- Adds the keys whose wake-up was lost to the ready keys, and answers how many there were.
 create or replace function kinfolk.add_lost_keys() returns bigint
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_lost record;
-    v_many bigint := 0;
+    v_added record;
 begin
-    for v_lost in
-        select l.group_id, array_agg(distinct l.key) as keys, count(*) as many
-        from (select l.* from kinfolk.lost_keys() l limit kinfolk.sweep_page()) l
-        group by l.group_id
-    loop
-        perform kinfolk.add_awaited_keys(v_lost.group_id, v_lost.keys);
-        v_many := v_many + v_lost.many;
-    end loop;
-    return v_many;
+    with added as (
+        insert into kinfolk.ready_key (queue_id, command_id, group_id, key)
+        select l.queue_id, l.command_id, l.group_id, l.key
+        from kinfolk.lost_keys() l
+        limit kinfolk.sweep_page()
+        on conflict do nothing
+        returning queue_id
+    )
+    select count(*) as many, array_agg(distinct m.queue_id) as queues into v_added from added m;
+    if v_added.many > 0 then
+        perform kinfolk.notify_queues(v_added.queues, false);
+    end if;
+    return v_added.many;
 end
 $$;

@@ -1,4 +1,4 @@
--- Removes what is left of rates that have passed, one page, takes hints, and gives up pages of slots that are
+-- Removes what is left of rates that have passed, one page, turns hints into ready keys, and gives up pages of slots that are
 -- hardly used, in all groups that nobody claims from at this moment. Answers whether that page was full. Reads `spent_passed`.
 create or replace function kinfolk.prune_keys(p_now timestamptz) returns boolean
 language plpgsql volatile
@@ -14,7 +14,7 @@ begin
     if v_groups = '{}' then
         return false;
     end if;
-    perform kinfolk.take_hints(0, v_groups, p_now);
+    perform kinfolk.add_ready_keys(0, v_groups, p_now);
     perform kinfolk.spread_slots(s.group_id)
     from (
         select s.group_id
