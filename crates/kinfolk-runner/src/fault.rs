@@ -91,12 +91,22 @@ fn answer(db: &DbError) -> Result<Done<Json>, TaskError> {
         }
         "KF012" => Err(unrecorded(db)),
         "KF025" => {
-            let failure = Failure::new(FailureKind::Error, db.message());
-            Err(TaskError::of(failure, Retry::Never).detail(&told(db)))
+            let told = told(db);
+            let failure = Failure::new(kind_of_fan_out(&told), db.message());
+            Err(TaskError::of(failure, Retry::Never).detail(&told))
         }
         "57014" => Err(TaskError::of(failure(db, FailureKind::Timeout), Retry::Policy)),
         _ => Err(TaskError::of(failure(db, FailureKind::Error), Retry::Policy)),
     }
+}
+
+/// What sort of failure a fan-out is that did not end as its rule demands: that of its children where a sub-task failed, not where
+/// it took too long, nor where someone cancelled a sub-task. In SQL it is `kinfolk.kind_of_failure`.
+fn kind_of_fan_out(told: &Value) -> FailureKind {
+    let failed = |sub: &Value| !matches!(sub["failure"]["kind"].as_str(), None | Some("cancelled" | "skipped"));
+    let is_of_children =
+        told["verdict"] == "failed" && told["failures"].as_array().is_some_and(|all| all.iter().any(failed));
+    if is_of_children { FailureKind::Children } else { FailureKind::Error }
 }
 
 /// The settle decided something else than that the task is done, and was undone with everything else.

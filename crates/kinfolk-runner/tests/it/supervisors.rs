@@ -64,7 +64,7 @@ async fn a_process_ends_at_its_limits() {
     assert_eq!(stuck.health, Health::Bad);
     assert!(stuck.found.contains("send_email_task 2 after 1 runs"), "{stuck:?}");
     // One that is resumed may run as often again.
-    assert!(stuck.remedy.contains("comms.resume_send_email_task(ID)"), "{stuck:?}");
+    assert!(stuck.remedy.contains("\"comms\".resume_send_email_task(ID)"), "{stuck:?}");
     assert_eq!(office.lab.database.texts("select comms.resume_send_email_task(2)::text").await, ["true"]);
     assert_eq!(office.lab.database.texts("select comms.resume_send_email_task(2)::text").await, ["false"]);
     office.lab.until("select count(*)::text from kinfolk.tasks where state in ('pending', 'running')", "0").await;

@@ -2,7 +2,7 @@
 -- is furthest back first. `behind`: so many transactions have begun since. `remedy`: what to type to end it.
 --
 -- One that has written but holds no snapshot now (idle in transaction) has a number of its own, and holds the horizon by that.
--- Sessions on other databases don't, nor does a vacuum; a standby's feedback is of no database. What a session runs is not told:
+-- Sessions on other databases don't, nor does a vacuum, and an autovacuum that analyses ends by itself; a standby's feedback is of no database. What a session runs is not told:
 -- there may be secrets in it. Locks nothing, reads no table.
 
 create or replace function kinfolk.horizon_holders()
@@ -22,6 +22,7 @@ as $$
         where (a.backend_xmin is not null or a.backend_xid is not null)
             and (a.datname = current_database() or a.datname is null)
             and a.pid <> pg_backend_pid()
+            and a.backend_type <> 'autovacuum worker'
             and not exists (select from pg_stat_progress_vacuum v where v.pid = a.pid)
         union all
         select format('prepared transaction %L of %s, since %s', x.gid, x.owner, date_trunc('second', x.prepared)),
