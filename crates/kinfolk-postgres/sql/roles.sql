@@ -30,7 +30,7 @@ begin
     then
         execute format('grant kinfolk_owner to %I', current_user);
     end if;
-    -- The doctor looks at other sessions. Whoever migrates may not be able to allow that; then it sees less.
+    -- The doctor looks at other sessions. The role that migrates may not be able to allow that; then the doctor sees less.
     if not pg_has_role('kinfolk_owner', 'pg_read_all_stats', 'member') then
         begin
             grant pg_read_all_stats to kinfolk_owner;

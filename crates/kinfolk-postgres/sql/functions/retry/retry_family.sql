@@ -24,7 +24,7 @@ begin
     perform kinfolk.require_read_committed();
     perform kinfolk.lock_family_of(p_task);
     perform kinfolk.lock_follow_ups(array(select coalesce(t.root_id, t.id) from kinfolk.task t where t.id = p_task));
-    -- Whoever removes the family by retention holds the root's row.
+    -- A prune that removes the family holds the root's row.
     select r.id, r.state, case when q.family_limit is null then 'open' else 'family' end::kinfolk.gate as gate
     into v_root
     from kinfolk.task t
