@@ -176,8 +176,12 @@ impl Shared {
         }
     }
 
-    /// Something has ended: on queues with limits there may be room for something else.
+    /// Attempts have ended: on queues with limits there may be room for something else. The store tells which ones, if it can: a
+    /// claim on each of them here, and another one after the store's word, would find nothing three times of four.
     pub(crate) fn wake_limited(&self) {
+        if self.is_told.load(Ordering::Relaxed) {
+            return;
+        }
         for share in self.shares.iter().filter(|share| share.limited.load(Ordering::Relaxed)) {
             share.wake.notify_one();
         }
