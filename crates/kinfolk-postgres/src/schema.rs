@@ -115,7 +115,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         rooms admit admit_all open_limited notify_limited set_queue set_limits sort_lanes require_limits;
     settle:
         settle families_of settle_rest decide_settles own_state joined_state write_ends after_ends settle_made
-        settle_maker settle_refused require_settles require_outcomes require_made require_locked wait_for_children
+        settle_given settle_maker settle_refused require_settles require_outcomes require_made require_locked wait_for_children
         wait_for_family cancel_with retry_delay tell_errors tell_handlers failing_function queue_hook;
     family:
         lock_families family_keys try_lock_families try_lock_family lock_family_of lock_follow_up_keys lock_joined lock_suspended
@@ -137,7 +137,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         has_pending_children intend require_makeable spawn spawn_sibling follow_up in_order hasten hasten_all snooze
         retry_after give_up end_handler kind_of_failure failure_of run_task run_function begin_procedure end_procedure call_handler
         call_function open_envelope finish finish_made finish_fan_out fan_out carry_out_fan_out find_continuation
-        require_terms require_subs sub_tasks sub_results continuation_of go_on await_more refuse_fan_out complete require_done begin_send end_send send_key log_error
+        require_terms require_subs sub_tasks fan_out_of sub_results continuation_of go_on await_more refuse_fan_out complete require_done begin_send end_send send_key log_error
         process_tasks process_round process_task skip_ahead due_next begin_round claimable claim_chosen;
     operate:
         pause resume acquit cancel run_now bulk bulk_one bulk_delete lock_bulk audit put_status remove_status

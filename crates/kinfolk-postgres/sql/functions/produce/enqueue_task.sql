@@ -11,7 +11,7 @@ as $$
 declare
     v_id bigint := nextval('kinfolk.task_id');
     v_is_sound boolean := kinfolk.require_given(p_task.payload, p_task.due);
-    v_tasks kinfolk.made;
+    v_tasks kinfolk.given_tasks;
     v_answer record;
 begin
     if p_task.due is not null and p_task.delay_us is not null then
