@@ -83,11 +83,11 @@ const VIEWS: &[(&str, &str)] = files![
 const FUNCTIONS: &[(&str, &str)] = functions! {
     produce:
         enqueue enqueue_many try_enqueue try_enqueue_many refuse_insert enqueue_task enqueue_short enqueue_items
-        enqueue_rows enqueue_given insert_tasks enqueue_rest notify_commands made_of reject require_items require_tasks
+        enqueue_rows enqueue_tasks enqueue_given insert_tasks enqueue_rest notify_commands made_of reject require_items require_tasks
         require_payloads require_properties refuse_properties require_given require_dues require_keys require_our_words
         keys_given unknown_group unknown_groups take_ids in_use wake;
     schedule:
-        put_schedule declare_schedules pause_schedule remove_schedule due_schedules fire;
+        put_schedule require_schedule keep_schedule task_of declare_schedules pause_schedule remove_schedule due_schedules fire;
     register:
         register_command register_commands carry_out_registration keep_commands asked_commands require_commands
         require_label changed_command find_own_handler;

@@ -38,9 +38,7 @@ begin
         v_is_sound := kinfolk.require_tasks(v_tasks, v_tasks.ids, 1) is not null and kinfolk.require_keys(v_tasks.slot_keys);
         select r.outcome, r.id, r.name
         into v_answer
-        from kinfolk.enqueue_rows(v_tasks.ids, v_tasks.commands, v_tasks.payloads, v_tasks.queues, v_tasks.priorities, v_tasks.dues,
-            v_tasks.delays_us, v_tasks.keys, v_tasks.scopes, v_tasks.windows_us, v_tasks.on_duplicates, v_tasks.max_attempts,
-            v_tasks.timeouts_us, v_tasks.traces, p_slot_keys => v_tasks.slot_keys) r;
+        from kinfolk.enqueue_tasks(v_tasks) r;
     end if;
     if v_answer.outcome is null then
         outcome := 'created';

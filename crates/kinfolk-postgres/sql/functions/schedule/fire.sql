@@ -46,11 +46,7 @@ begin
         v_id := nextval('kinfolk.task_id');
         select r.outcome, r.id, r.name
         into v_answer
-        from kinfolk.enqueue_rows(array[v_id], array[v_schedule.command], array[v_schedule.payload],
-            array[v_schedule.queue], array[v_schedule.priority], array[v_schedule.due], array[v_schedule.delay_us],
-            array[v_schedule.unique_key], array[v_schedule.unique_scope], array[v_schedule.unique_window_us],
-            array[v_schedule.on_duplicate], array[v_schedule.max_attempts], array[v_schedule.timeout_us],
-            array[v_schedule.trace], true, array[v_schedule.keys]) r;
+        from kinfolk.enqueue_tasks(kinfolk.made_of(v_id, kinfolk.task_of(v_schedule))) r;
         if not found then
             tasks := tasks || v_id;
             v_last := v_id;
