@@ -21,8 +21,9 @@ use crate::settle::{emptied, kinds};
 use crate::store::{PgStore, begin};
 use crate::values::{JsonIn, JsonOut, Moment, micros};
 
-const RECORD: &str = "select nth, answer from kinfolk.record($1, $2, $3, $4, $5, $6, $7, $8, $9)";
-/// Built of composite types in its text, so that their encoding is the server's.
+// Rows are built in the text of a statement, so that their encoding is the server's.
+const RECORD: &str =
+    "select nth, answer from kinfolk.record($1, $2, $3, row($4, $5, $6, $7, $8, $9)::kinfolk.checkpoints)";
 const SUSPEND: &str = "select 1, answer, state from kinfolk.suspend($1, $2, \
     p_awaits => row($3, $4, $5, $6)::kinfolk.awaits, \
     p_steps => row($7, $8, $9, $10, $11, $12)::kinfolk.checkpoints, \

@@ -126,7 +126,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         waiting_owners write_owners joined_failure root_ended open_next open_held skip_rest gate_in_family end_pending
         members_below cancel_members hold_members cancel_below;
     durable:
-        record write_checkpoints write_checkpoint require_checkpoints refuse_checkpoint require_steps step_name
+        record lock_attempt write_checkpoints write_checkpoint require_checkpoints refuse_checkpoint require_steps step_name
         suspend require_suspend require_awaits require_awaited write_suspended suspend_task await_again expire
         signal take_signal report history results results_by_index;
     worker:

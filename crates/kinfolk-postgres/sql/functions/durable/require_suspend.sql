@@ -24,12 +24,11 @@ begin
     if coalesce(cardinality(p_steps.branches) + cardinality(p_steps.names) + cardinality(p_steps.occurrences)
         + cardinality(p_steps.kinds) + cardinality(p_steps.digests) + cardinality(p_steps.values), 1) > 0
     then
-        perform kinfolk.require_checkpoints(p_steps.branches, p_steps.names, p_steps.occurrences, p_steps.kinds, p_steps.digests,
-            p_steps.values);
+        perform kinfolk.require_checkpoints(p_steps);
     end if;
     if v_fans > 0 then
-        perform kinfolk.require_checkpoints(p_fans.branches, p_fans.names, p_fans.occurrences,
-            array_fill('fan_out'::text, array[v_fans]), p_fans.digests, array_fill('0'::jsonb, array[v_fans]));
+        perform kinfolk.require_checkpoints(row(p_fans.branches, p_fans.names, p_fans.occurrences,
+            array_fill('fan_out'::text, array[v_fans]), p_fans.digests, array_fill('0'::jsonb, array[v_fans]))::kinfolk.checkpoints);
     end if;
 end
 $$;

@@ -24,10 +24,10 @@ begin
     end if;
     if cardinality(p_steps.names) + v_fans > 0 then
         perform kinfolk.write_checkpoints(
-            array_fill(p_maker.task_id, array[cardinality(p_steps.names) + v_fans]), p_steps.branches || p_fans.branches,
+            array_fill(p_maker.task_id, array[cardinality(p_steps.names) + v_fans]), row(p_steps.branches || p_fans.branches,
             p_steps.names || p_fans.names, p_steps.occurrences || p_fans.occurrences,
             p_steps.kinds || array_fill('fan_out'::text, array[v_fans]), p_steps.digests || p_fans.digests,
-            p_steps.values || array(select to_jsonb(n) from unnest(v_fan_outs) n));
+            p_steps.values || array(select to_jsonb(n) from unnest(v_fan_outs) n))::kinfolk.checkpoints);
     end if;
     if p_maker.was_suspended then
         perform kinfolk.await_again(p_maker.task_id, p_awaits.fan_outs, p_awaits.wakes);
