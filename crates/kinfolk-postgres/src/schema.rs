@@ -94,7 +94,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     groups:
         declarations declared_groups groups_given group_given require_groups require_setting is_whole
         lock_declarations shape_of changed_declarations hold_still tasks_using declare_groups leave_group erase_group open_blocked
-        free_idle count_running carry_over rein_in group_of set_group remove_group slow_down slow_down_for slow_downs
+        free_idle count_running carry_over rein_in group_of set_group keep_setting remove_group slow_down slow_down_for slow_downs
         slow_down_all lock_groups add_ready_group add_awaited_keys;
     claim:
         claim lock_claim lock_claim_groups wait_for_admission claimed_before closed_claim open_work open_due pick_tasks
