@@ -89,7 +89,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     schedule:
         put_schedule require_schedule keep_schedule task_of declare_schedules pause_schedule remove_schedule due_schedules fire;
     register:
-        register_command register_commands carry_out_registration keep_commands asked_commands require_commands
+        register_command register_commands carry_out_registration keep_commands asked_commands require_commands require_functions
         require_label changed_command find_own_handler;
     groups:
         declarations declared_groups groups_given group_given require_groups require_setting is_whole
@@ -154,7 +154,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     inspect:
         get_task get_tasks get_attempts runs require_task children tally progress failed_tasks errors audit_log
         minutes change_number stats count_tasks count_open ended_tasks more_than_counted active_fan_outs pending_facts open_facts
-        open_commands held_facts queues commands workers schedules statuses groups keys held_keys next_key slots_of setting_shown;
+        open_commands held_facts queues commands workers schedules statuses groups keys key_facts held_keys next_key slots_of setting_shown;
     explain:
         explain why_waiting why_pending why_family why_keys count_before shown;
     check:

@@ -37,9 +37,7 @@ begin
     end if;
     v_last := v_schedule.last_task;
     for i in 1 .. cardinality(p_ticks) loop
-        if v_schedule.overlap = 'skip'
-            and exists (select from kinfolk.task t where t.id = v_last and t.state < 'completed')
-        then
+        if v_schedule.overlap = 'skip' and exists (select from kinfolk.task t where t.id = v_last and t.state < 'completed') then
             overlapped := overlapped + 1;
             continue;
         end if;
