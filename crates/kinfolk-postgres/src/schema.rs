@@ -67,7 +67,7 @@ const CALLED_BY_VIEWS: &[(&str, &str)] = functions! {
         put_off_wakes wakes_put_off wake_queues is_full;
     unique:
         holds payload_of merged merged_all payload_with_newer payload_with_duplicates add_duplicate enqueue_unique apply_duplicates apply_sibling cancel_duplicates
-        unify_duplicates lock_starts promote promote_orphans;
+        unify_duplicates unify_key lock_starts promote promote_each promote_orphans forget_released;
 };
 
 const VIEWS: &[(&str, &str)] = files![
