@@ -103,10 +103,10 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     admission:
         lock_admission try_lock_groups wait_for_groups declared_by has_open has_work_with_keys without_groups pick_with_keys
         begin_admission admit_pages end_admission line_up claim_lines line_heads reserved_heads one_line next_ready_keys ready_keys_behind cursors_for go_on_behind next_size admit_page
-        find_needs contested_rooms start_needs admit_one_by_one needs_of block_tasks reserve unkept_keys
+        find_needs contested_rooms start_needs admit_one_by_one start_taken needs_of block_tasks reserve unkept_keys
         add_ready_keys update_ready_keys awaited_groups waiting_lines key_rooms keeps_room rate_interval rate_starts spend_starts;
     slots:
-        slot_page key_number take_slots slot_writes_max spread_slots release_slots free_slots add_freed take_freed
+        slot_page slot_pages key_number overfull_keys take_slots slot_writes_max spread_slots release_slots free_slots add_freed take_freed
         drop_slots drop_reservations holders_of holds_key holds_slot has_slot;
     turns:
         pick_turns may_take_suspect open_lines next_turns turn_heads next_values next_level next_value sort_in sort_out
