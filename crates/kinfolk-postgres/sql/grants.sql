@@ -6,6 +6,23 @@ revoke all on all tables in schema kinfolk from public, kinfolk_producer, kinfol
 revoke all on all sequences in schema kinfolk from public;
 revoke all on all routines in schema kinfolk from public;
 
+-- A value of a type needs no right in a call; what is built upon the type, and would stop a migration, does.
+do $$
+declare
+    v_type record;
+begin
+    for v_type in
+        select t.oid::regtype as name
+        from pg_catalog.pg_type t
+        left join pg_catalog.pg_class c on c.oid = t.typrelid
+        where t.typnamespace = 'kinfolk'::regnamespace
+            and (t.typtype = 'e' or c.relkind = 'c')
+    loop
+        execute format('revoke all on type %s from public', v_type.name);
+    end loop;
+end
+$$;
+
 grant usage on schema kinfolk to kinfolk_producer, kinfolk_worker, kinfolk_viewer, kinfolk_operator, kinfolk_handler;
 
 grant execute on function kinfolk.schema_version(), kinfolk.clock()

@@ -21,10 +21,16 @@ use crate::settle::{emptied, kinds};
 use crate::store::{PgStore, begin};
 use crate::values::{JsonIn, JsonOut, Moment, micros};
 
-const RECORD: &str = "select nth, answer from kinfolk.record($1, $2, $3, $4, $5, $6, $7, $8, $9)";
-const SUSPEND: &str = "select 1, answer, state from kinfolk.suspend($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, \
-    $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, \
-    $38, $39, $40)";
+// Rows are built in the text of a statement, so that their encoding is the server's.
+const RECORD: &str =
+    "select nth, answer from kinfolk.record($1, $2, $3, row($4, $5, $6, $7, $8, $9)::kinfolk.checkpoints)";
+const SUSPEND: &str = "select 1, answer, state from kinfolk.suspend($1, $2, \
+    p_awaits => row($3, $4, $5, $6)::kinfolk.awaits, \
+    p_steps => row($7, $8, $9, $10, $11, $12)::kinfolk.checkpoints, \
+    p_made => row($13, '{}', $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)\
+    ::kinfolk.given_tasks, \
+    p_order => $30, \
+    p_fans => row($31, $32, $33, $34, $35, $36, $37, $38, $39, $40)::kinfolk.begun_fan_outs)";
 const LOCK_SUSPENDED: &str = "select kinfolk.lock_suspended($1, $2, $3, $4)";
 const EXPIRE: &str = "select id, task, rule, parts, total, completed, failed, cancelled, verdict, decided_at, deadline, \
     created_at, settled_at from kinfolk.expire($1, $2, $3)";
@@ -376,19 +382,21 @@ impl<'a> Call<'a> {
 
     /// The parameters of [`SUSPEND`].
     fn params(&self) -> Vec<Param<'_>> {
-        let mut params: Vec<Param<'_>> = vec![(&self.task, Type::INT8), (&self.token, Type::UUID)];
+        let mut params: Vec<Param<'_>> = vec![
+            (&self.task, Type::INT8),
+            (&self.token, Type::UUID),
+            (&self.awaits, Type::INT8_ARRAY),
+            (&self.wakes, Type::INT4_ARRAY),
+            (&self.until, Type::TIMESTAMPTZ),
+            (&self.signals, Type::TEXT_ARRAY),
+        ];
         params.extend(self.steps.params());
-        params.extend([(&self.order as _, Type::TEXT), (&self.kinds as _, Type::TEXT_ARRAY)]);
+        params.push((&self.kinds, Type::TEXT_ARRAY));
         params.extend(self.columns.properties());
         params.push((&self.whens, Type::TEXT_ARRAY));
-        params.extend(self.fan_outs.params());
-        params.extend([
-            (&self.awaits as _, Type::INT8_ARRAY),
-            (&self.wakes as _, Type::INT4_ARRAY),
-            (&self.until as _, Type::TIMESTAMPTZ),
-            (&self.signals as _, Type::TEXT_ARRAY),
-        ]);
         params.extend(self.columns.keys());
+        params.push((&self.order, Type::TEXT));
+        params.extend(self.fan_outs.params());
         params
     }
 }

@@ -33,8 +33,8 @@ const SET_GROUP: &str = "select kinfolk.set_group($1, $2, $3, $4, $5, $6, $7)";
 const REMOVE_GROUP: &str = "select kinfolk.remove_group($1, $2)";
 const PUT_STATUS: &str = "select kinfolk.put_status($1, $2)";
 const REMOVE_STATUS: &str = "select kinfolk.remove_status($1)";
-const PUT_SCHEDULE: &str = "select * from kinfolk.put_schedule($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, \
-    $14, $15, $16, $17, $18, $19, $20, $21)";
+const PUT_SCHEDULE: &str = "select * from kinfolk.put_schedule($1, $2, $3, $4, $5, $6, $7, \
+    row($8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)::kinfolk.given_task)";
 const DECLARE_SCHEDULES: &str = "select kinfolk.declare_schedules($1)";
 const PAUSE_SCHEDULE: &str = "select kinfolk.pause_schedule($1, $2, $3)";
 const AUDIT: &str = "select kinfolk.audit($1, $2, $3, $4)";

@@ -67,7 +67,7 @@ const CALLED_BY_VIEWS: &[(&str, &str)] = functions! {
         put_off_wakes wakes_put_off wake_queues is_full;
     unique:
         holds payload_of merged merged_all payload_with_newer payload_with_duplicates add_duplicate enqueue_unique apply_duplicates apply_sibling cancel_duplicates
-        unify_duplicates lock_starts promote promote_orphans;
+        unify_duplicates unify_key lock_starts promote promote_each promote_orphans forget_released;
 };
 
 const VIEWS: &[(&str, &str)] = files![
@@ -83,18 +83,18 @@ const VIEWS: &[(&str, &str)] = files![
 const FUNCTIONS: &[(&str, &str)] = functions! {
     produce:
         enqueue enqueue_many try_enqueue try_enqueue_many refuse_insert enqueue_task enqueue_short enqueue_items
-        enqueue_rows enqueue_given insert_tasks enqueue_rest notify_commands made_of reject require_items require_tasks
+        enqueue_rows enqueue_tasks enqueue_given insert_tasks enqueue_rest notify_commands made_of reject require_items require_tasks
         require_payloads require_properties refuse_properties require_given require_dues require_keys require_our_words
         keys_given unknown_group unknown_groups take_ids in_use wake;
     schedule:
-        put_schedule declare_schedules pause_schedule remove_schedule due_schedules fire;
+        put_schedule require_schedule keep_schedule task_of declare_schedules pause_schedule remove_schedule due_schedules fire;
     register:
-        register_command register_commands carry_out_registration keep_commands asked_commands require_commands
+        register_command register_commands carry_out_registration keep_commands asked_commands require_commands require_functions
         require_label changed_command find_own_handler;
     groups:
         declarations declared_groups groups_given group_given require_groups require_setting is_whole
-        lock_declarations shape_of changed_declarations hold_still declare_groups leave_group erase_group open_blocked
-        free_idle count_running carry_over rein_in group_of set_group remove_group slow_down slow_down_for slow_downs
+        lock_declarations shape_of changed_declarations hold_still tasks_using declare_groups leave_group erase_group open_blocked
+        free_idle count_running carry_over rein_in group_of set_group keep_setting remove_group slow_down slow_down_for slow_downs
         slow_down_all lock_groups add_ready_group add_awaited_keys;
     claim:
         claim lock_claim lock_claim_groups wait_for_admission claimed_before closed_claim open_work open_due pick_tasks
@@ -103,10 +103,10 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     admission:
         lock_admission try_lock_groups wait_for_groups declared_by has_open has_work_with_keys without_groups pick_with_keys
         begin_admission admit_pages end_admission line_up claim_lines line_heads reserved_heads one_line next_ready_keys ready_keys_behind cursors_for go_on_behind next_size admit_page
-        find_needs contested_rooms start_needs admit_one_by_one needs_of block_tasks reserve unkept_keys
+        find_needs contested_rooms start_needs admit_one_by_one start_taken needs_of block_tasks reserve unkept_keys
         add_ready_keys update_ready_keys awaited_groups waiting_lines key_rooms keeps_room rate_interval rate_starts spend_starts;
     slots:
-        slot_page key_number take_slots slot_writes_max spread_slots release_slots free_slots add_freed take_freed
+        slot_page slot_pages key_number overfull_keys take_slots slot_writes_max spread_slots release_slots free_slots add_freed take_freed
         drop_slots drop_reservations holders_of holds_key holds_slot has_slot;
     turns:
         pick_turns may_take_suspect open_lines next_turns turn_heads next_values next_level next_value sort_in sort_out
@@ -115,7 +115,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         rooms admit admit_all open_limited notify_limited set_queue set_limits sort_lanes require_limits;
     settle:
         settle families_of settle_rest decide_settles own_state joined_state write_ends after_ends settle_made
-        settle_maker settle_refused require_settles require_outcomes require_made require_locked wait_for_children
+        settle_given settle_maker settle_refused require_settles require_outcomes require_made require_locked wait_for_children
         wait_for_family cancel_with retry_delay tell_errors tell_handlers failing_function queue_hook;
     family:
         lock_families family_keys try_lock_families try_lock_family lock_family_of lock_follow_up_keys lock_joined lock_suspended
@@ -126,7 +126,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         waiting_owners write_owners joined_failure root_ended open_next open_held skip_rest gate_in_family end_pending
         members_below cancel_members hold_members cancel_below;
     durable:
-        record write_checkpoints write_checkpoint require_checkpoints refuse_checkpoint require_steps step_name
+        record lock_attempt write_checkpoints write_checkpoint require_checkpoints refuse_checkpoint require_steps step_name
         suspend require_suspend require_awaits require_awaited write_suspended suspend_task await_again expire
         signal take_signal report history results results_by_index;
     worker:
@@ -137,7 +137,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         has_pending_children intend require_makeable spawn spawn_sibling follow_up in_order hasten hasten_all snooze
         retry_after give_up end_handler kind_of_failure failure_of run_task run_function begin_procedure end_procedure call_handler
         call_function open_envelope finish finish_made finish_fan_out fan_out carry_out_fan_out find_continuation
-        require_terms require_subs sub_tasks sub_results continuation_of go_on await_more refuse_fan_out complete require_done begin_send end_send send_key log_error
+        require_terms require_subs sub_tasks fan_out_of sub_results continuation_of go_on await_more refuse_fan_out complete require_done begin_send end_send send_key log_error
         process_tasks process_round process_task skip_ahead due_next begin_round claimable claim_chosen;
     operate:
         pause resume acquit cancel run_now bulk bulk_one bulk_delete lock_bulk audit put_status remove_status
@@ -154,7 +154,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     inspect:
         get_task get_tasks get_attempts runs require_task children tally progress failed_tasks errors audit_log
         minutes change_number stats count_tasks count_open ended_tasks more_than_counted active_fan_outs pending_facts open_facts
-        open_commands held_facts queues commands workers schedules statuses groups keys held_keys next_key slots_of setting_shown;
+        open_commands held_facts queues commands workers schedules statuses groups keys key_facts held_keys next_key slots_of setting_shown;
     explain:
         explain why_waiting why_pending why_family why_keys count_before shown;
     check:

@@ -70,6 +70,10 @@ async fn each_role_may_call_what_is_listed_here_and_nothing_else() {
         where p.pronamespace = 'kinfolk'::regnamespace and a.grantee <> p.proowner
         and a.grantee::regrole::text !~ '^kinfolk_(producer|worker|viewer|operator|handler)$'";
     assert_eq!(database.texts(others).await, [""; 0]);
+    let types = "select t.typname::text from pg_type t, aclexplode(coalesce(t.typacl, acldefault('T', t.typowner))) a
+        where t.typnamespace = 'kinfolk'::regnamespace and a.grantee <> t.typowner
+        and (t.typtype = 'e' or exists (select from pg_class c where c.oid = t.typrelid and c.relkind = 'c'))";
+    assert_eq!(database.texts(types).await, [""; 0], "nothing may be built upon a type of the engine");
 }
 
 /// Roles of one test, which belong to the whole cluster.

@@ -27,9 +27,7 @@ select kinfolk.set_limits('maintenance', family_limit => 1, child_limit => 0);
 
 -- Every night at three and at half past three.
 select kinfolk.put_schedule(p_name => s.command, p_cron => s.cron, p_zone => 'UTC', p_missed => 'once', p_overlap => 'skip', p_paused => false,
-    p_next_at => (date_trunc('day', now() at time zone 'UTC') + interval '1 day' + s.first) at time zone 'UTC', p_command => s.command,
-    p_payload => '{}', p_queue => null, p_priority => null, p_due => null, p_delay_us => null, p_unique_key => null,
-    p_unique_scope => null, p_unique_window_us => null, p_on_duplicate => null, p_max_attempts => null, p_timeout_us => null,
-    p_trace => null)
+    p_next_at => (date_trunc('day', now() at time zone 'UTC') + interval '1 day' + s.first) at time zone 'UTC',
+    p_task => jsonb_populate_record(null::kinfolk.given_task, jsonb_build_object('command', s.command, 'payload', '{}'::jsonb)))
 from (values ('task_cleanup', '0 3 * * *', interval '3 hours'), ('import_job_cleanup', '30 3 * * *', interval '3 hours 30 minutes'))
     as s(command, cron, first);

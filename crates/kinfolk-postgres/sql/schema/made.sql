@@ -24,12 +24,34 @@ create type kinfolk.maker as (
     now timestamptz
 );
 
--- Tasks that are to be made, one array a property: arrays are unnested side by side, which is faster than an array of rows. An
+-- Tasks as a call gives them, one array a property: arrays are unnested side by side, which is faster than an array of rows. An
 -- array that is empty says nothing of any of them. `kinds`, `whens`: of what a handler made; a child that it awaits has no kind.
--- `slot_keys`: keys in the groups of their commands; `inherits`: whether they take those of their maker too.
--- `largest`: how large the largest payload is in memory. `command_ids` to `refused`: what `resolve_made` found of them.
--- `all_keys`: their keys with what they take of their maker's, null if none has any; `notify`: the queues they go to; `refused`:
--- the first that can't be made.
+-- `ids`: numbers taken before. `keys` to `on_duplicates` are of unique keys. `slot_keys`: keys in the groups of their commands;
+-- `inherits`: whether they take those of their maker too.
+create type kinfolk.given_tasks as (
+    kinds text[],
+    ids bigint[],
+    commands text[],
+    payloads jsonb[],
+    queues text[],
+    priorities integer[],
+    dues timestamptz[],
+    delays_us bigint[],
+    keys text[],
+    scopes text[],
+    windows_us bigint[],
+    on_duplicates text[],
+    max_attempts integer[],
+    timeouts_us bigint[],
+    traces text[],
+    whens text[],
+    slot_keys jsonb[],
+    inherits boolean[]
+);
+
+-- Tasks that a handler made: as they were given, and behind that what `resolve_made` found of them. `largest`: how large the
+-- largest payload is in memory. `all_keys`: their keys with what they take of their maker's, null if none has any; `notify`: the
+-- queues they go to; `refused`: the first that can't be made.
 create type kinfolk.made as (
     kinds text[],
     ids bigint[],

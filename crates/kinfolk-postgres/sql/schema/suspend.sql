@@ -1,4 +1,4 @@
--- What the steps of a suspension pass on to each other. See `suspend`.
+-- What a suspension is given, and its steps pass on to each other. See `suspend`.
 
 -- Checkpoints, one array a property.
 create type kinfolk.checkpoints as (
@@ -10,11 +10,9 @@ create type kinfolk.checkpoints as (
     values jsonb[]
 );
 
--- The fan-outs that a suspension begins, one array a property. `ids`: their numbers, once they have some. `sizes`: how many
--- children each has. `branches` to `digests`: under which checkpoints they are known. `wakes`: how many children must have ended
--- to resume.
+-- The fan-outs that a suspension begins, one array a property. `sizes`: how many children each has. `branches` to `digests`: under
+-- which checkpoints they are known. `wakes`: how many children must have ended to resume.
 create type kinfolk.begun_fan_outs as (
-    ids bigint[],
     sizes integer[],
     branches text[],
     names text[],
@@ -25,4 +23,14 @@ create type kinfolk.begun_fan_outs as (
     timeouts_us bigint[],
     cancels boolean[],
     wakes integer[]
+);
+
+-- What a suspended task waits for, beside the fan-outs that the suspension begins. `fan_outs`: earlier ones that are still awaited;
+-- `wakes`: how many children of each must have ended to resume. `until`: the latest moment to resume. `signals`: the names of the
+-- signals to resume for.
+create type kinfolk.awaits as (
+    fan_outs bigint[],
+    wakes integer[],
+    until timestamptz,
+    signals text[]
 );

@@ -2,8 +2,8 @@
 -- the given rooms, while the others start. A candidate that does not take the room its line was read for ends the page at its edge.
 -- Rooms of lanes, and how many may start, count only where it decides over all.
 --
--- The caller has the admission locks, and has locked the candidates. Reads them by their numbers. Writes pages, `spent`, the blocked
--- tasks and `reserved`. Runs under the settings of the claim.
+-- The caller has the admission locks, and has locked the candidates. Reads them by their numbers. Writes the blocked tasks,
+-- and what `start_taken` writes. Runs under the settings of the claim.
 create or replace function kinfolk.admit_one_by_one(
     p_admission kinfolk.claim_admission, p_page kinfolk.claim_page, p_needs kinfolk.claim_needs, p_rooms kinfolk.claim_rooms,
     p_all boolean, p_now timestamptz
@@ -19,7 +19,6 @@ declare
     v_keys text[] := p_rooms.keys;
     v_ranks integer[] := coalesce(p_page.ranks, array(select generate_series(1, cardinality(p_page.ids))));
     v_is_taken boolean[] := array_fill(not p_all, array[cardinality(p_page.ids)]);
-    v_taken bigint[];
     v_cut integer := 2147483647;
     v_left integer := p_admission.most;
     v_at integer := 1;
@@ -94,23 +93,13 @@ begin
         end if;
         p_admission.may_suspect := p_admission.may_suspect and not v_task.suspect;
     end loop;
-    select array_agg(c.is_taken order by c.nth), coalesce(array_agg(c.id order by c.nth) filter (where c.is_taken), '{}'),
-        (array_agg(c.id order by c.nth desc))[1]
-    into v_is_taken, v_taken, p_admission.last
-    from unnest(p_page.ids, v_ranks, v_is_taken) with ordinality as c(id, rank, is_taken, nth)
-    where c.rank <= v_cut;
-    p_admission.is_whole := p_admission.last = p_page.ids[cardinality(p_page.ids)];
-    p_admission.ids := p_admission.ids || v_taken;
-    p_admission.most := p_admission.most - cardinality(v_taken);
     p_admission.behind_groups := p_admission.behind_groups || array(select p_rooms.groups[b] from unnest(v_behind) b);
     p_admission.behind_keys := p_admission.behind_keys || array(select v_keys[b] from unnest(v_behind) b);
-    perform kinfolk.start_needs(p_needs, v_is_taken, p_rooms.is_rated, p_now);
+    p_admission := kinfolk.start_taken(p_admission, p_page, p_needs, p_rooms.is_rated, v_ranks, v_is_taken, v_cut, p_now);
     if v_blocked <> '{}' then
         perform kinfolk.block_tasks(v_blocked, v_blocked_behind, p_rooms);
     end if;
     -- point: claim.blocked
-    delete from kinfolk.reserved r
-    where r.task_id = any (v_taken);
     return p_admission;
 end
 $$;

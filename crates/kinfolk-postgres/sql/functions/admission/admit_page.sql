@@ -21,7 +21,10 @@ begin
     p_admission.starts_unique := p_admission.starts_unique or p_page.starts_unique;
     p_one_by_one := p_one_by_one or v_many > p_admission.most;
     if v_needs.all_plain and not p_one_by_one then
-        v_overfull := (select s.overfull from kinfolk.take_slots(v_needs.groups, v_needs.keys, v_needs.tasks, true) s);
+        v_overfull := kinfolk.overfull_keys(v_needs.groups, v_needs.keys, v_needs.tasks);
+        if v_overfull = '{}' then
+            perform kinfolk.take_slots(v_needs.groups, v_needs.keys, v_needs.tasks);
+        end if;
     end if;
     if p_one_by_one or (v_needs.groups is not null and v_overfull is distinct from '{}') then
         v_rooms := kinfolk.contested_rooms(v_needs, v_overfull, p_one_by_one, p_page.edges is not null, p_now);

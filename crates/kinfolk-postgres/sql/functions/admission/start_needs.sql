@@ -6,7 +6,7 @@ create or replace function kinfolk.start_needs(
 language plpgsql volatile
 as $$
 begin
-    perform kinfolk.take_slots(array_agg(n.group_id), array_agg(n.key), array_agg(n.task_id), false)
+    perform kinfolk.take_slots(array_agg(n.group_id), array_agg(n.key), array_agg(n.task_id))
     from unnest(p_needs.candidates, p_needs.groups, p_needs.keys, p_needs.tasks, p_needs.takes) as n(candidate, group_id, key, task_id, takes)
     where n.takes
         and p_starts[n.candidate];

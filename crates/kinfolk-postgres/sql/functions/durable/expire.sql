@@ -28,14 +28,8 @@ begin
     from kinfolk.task t
     where t.id = p_task;
     -- point: expire.begun
-    select t.steps
-    into v_steps
-    from kinfolk.task t
-    where t.id = p_task
-        and t.token = p_token
-        and t.worker_id is not null
-    for update;
-    if not found then
+    v_steps := kinfolk.lock_attempt(p_task, p_token);
+    if v_steps is null then
         return;
     end if;
     if not exists (

@@ -1,20 +1,11 @@
--- Writes checkpoints of running attempts, given as one array a property; `p_of` is the number of the attempt of each, from 1.
+-- Writes checkpoints of running attempts; `p_of` is the number of the attempt of each, from 1.
 -- Returns `written` or `stale` for each attempt: each is fenced by task and token, and a stale one does not affect the rest.
 -- The same checkpoint again changes nothing. Another one under the same key refuses the whole call.
 --
 -- Locks the tasks by number, and waits for nothing after that. Reads `checkpoint` by its keys.
 
-create or replace function kinfolk.record(
-    p_ids bigint[],
-    p_tokens uuid[],
-    p_of integer[],
-    p_branches text[],
-    p_names text[],
-    p_occurrences integer[],
-    p_kinds text[],
-    p_digests text[],
-    p_values jsonb[]
-) returns table (nth integer, answer text)
+create or replace function kinfolk.record(p_ids bigint[], p_tokens uuid[], p_of integer[], p_steps kinfolk.checkpoints)
+returns table (nth integer, answer text)
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -29,9 +20,9 @@ declare
     v_held integer[];
 begin
     perform kinfolk.require_read_committed();
-    perform kinfolk.require_checkpoints(p_branches, p_names, p_occurrences, p_kinds, p_digests, p_values);
+    perform kinfolk.require_checkpoints(p_steps);
     if not (kinfolk.is_full(p_ids, cardinality(p_ids)) and kinfolk.is_full(p_tokens, cardinality(p_ids))
-        and kinfolk.is_full(p_of, cardinality(p_names))
+        and kinfolk.is_full(p_of, cardinality(p_steps.names))
         and coalesce((select bool_and(o between 1 and cardinality(p_ids)) from unnest(p_of) o), true))
     then
         raise exception using errcode = 'KF001', message = 'each checkpoint must say which of the attempts it is of';
@@ -55,10 +46,10 @@ begin
     )
     select array_agg(h.nth::integer) into v_held from held h;
     -- point: record.locked
-    perform kinfolk.write_checkpoints(array_agg(p_ids[g.of] order by g.nth), array_agg(g.branch order by g.nth),
+    perform kinfolk.write_checkpoints(array_agg(p_ids[g.of] order by g.nth), row(array_agg(g.branch order by g.nth),
         array_agg(g.name order by g.nth), array_agg(g.occurrence order by g.nth), array_agg(g.kind order by g.nth),
-        array_agg(g.digest order by g.nth), array_agg(g.value order by g.nth))
-    from unnest(p_of, p_branches, p_names, p_occurrences, p_kinds, p_digests, p_values)
+        array_agg(g.digest order by g.nth), array_agg(g.value order by g.nth))::kinfolk.checkpoints)
+    from unnest(p_of, p_steps.branches, p_steps.names, p_steps.occurrences, p_steps.kinds, p_steps.digests, p_steps.values)
         with ordinality as g(of, branch, name, occurrence, kind, digest, value, nth)
     where g.of = any (v_held)
     having count(*) > 0;

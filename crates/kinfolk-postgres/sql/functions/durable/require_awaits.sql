@@ -1,26 +1,24 @@
--- Refuses a suspension that waits for nothing, or for fan-outs, a moment or signals that no store would keep. `p_awaits`,
--- `p_wakes`: fan-outs that began before.
+-- Refuses a suspension that waits for nothing, or for fan-outs, a moment or signals that no store would keep.
 
-create or replace function kinfolk.require_awaits(
-    p_fans kinfolk.begun_fan_outs, p_awaits bigint[], p_wakes integer[], p_until timestamptz, p_signals text[]
-) returns void
+create or replace function kinfolk.require_awaits(p_fans kinfolk.begun_fan_outs, p_awaits kinfolk.awaits) returns void
 language plpgsql
 as $$
 declare
     v_fans integer := cardinality(p_fans.sizes);
-    v_signals integer := cardinality(p_signals);
+    v_earlier integer := cardinality(p_awaits.fan_outs);
+    v_signals integer := cardinality(p_awaits.signals);
 begin
     if not (kinfolk.is_full(p_fans.sizes, v_fans) and kinfolk.is_full(p_fans.rules, v_fans)
         and kinfolk.is_full(p_fans.cancels, v_fans) and kinfolk.is_full(p_fans.wakes, v_fans)
-        and kinfolk.is_full(p_awaits, cardinality(p_awaits))
-        and kinfolk.is_full(p_wakes, cardinality(p_awaits)) and kinfolk.is_full(p_signals, v_signals)
+        and kinfolk.is_full(p_awaits.fan_outs, v_earlier) and kinfolk.is_full(p_awaits.wakes, v_earlier)
+        and kinfolk.is_full(p_awaits.signals, v_signals)
         and coalesce(cardinality(p_fans.parts) <= v_fans and cardinality(p_fans.timeouts_us) <= v_fans, false))
     then
         raise exception using errcode = 'KF001',
             message = 'what a suspension is given as arrays must be as many, and all there';
-    elsif v_fans + cardinality(p_awaits) + v_signals = 0 and p_until is null then
+    elsif v_fans + v_earlier + v_signals = 0 and p_awaits.until is null then
         raise exception using errcode = 'KF001', message = 'a suspended task must wait for something';
-    elsif not isfinite(p_until) then
+    elsif not isfinite(p_awaits.until) then
         raise exception using errcode = 'KF001', message = 'a timer must end some day',
             hint = 'leave it out to wait for good';
     elsif v_signals > kinfolk.signals_awaited_max() then
@@ -41,7 +39,7 @@ begin
             hint = 'there are: fail_fast, collect_all, and threshold with its parts of a million';
     end if;
     if v_signals > 0 then
-        perform kinfolk.require_name('signal', n) from unnest(p_signals) n;
+        perform kinfolk.require_name('signal', n) from unnest(p_awaits.signals) n;
     end if;
 end
 $$;

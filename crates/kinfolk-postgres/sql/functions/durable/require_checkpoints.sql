@@ -1,26 +1,25 @@
 -- Refuses a whole call if no store would keep one of its checkpoints.
-create or replace function kinfolk.require_checkpoints(
-    p_branches text[], p_names text[], p_occurrences integer[], p_kinds text[], p_digests text[], p_values jsonb[]
-) returns void
+create or replace function kinfolk.require_checkpoints(p_steps kinfolk.checkpoints) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_many integer := cardinality(p_names);
+    v_many integer := cardinality(p_steps.names);
     v_name integer := kinfolk.name_bytes_max();
     v_result bigint := kinfolk.result_bytes_max();
     v_bytes bigint;
 begin
-    if not (kinfolk.is_full(p_names, v_many) and kinfolk.is_full(p_branches, v_many)
-        and kinfolk.is_full(p_occurrences, v_many) and kinfolk.is_full(p_kinds, v_many)
-        and kinfolk.is_full(p_digests, v_many) and kinfolk.is_full(p_values, v_many))
+    if not (kinfolk.is_full(p_steps.names, v_many) and kinfolk.is_full(p_steps.branches, v_many)
+        and kinfolk.is_full(p_steps.occurrences, v_many) and kinfolk.is_full(p_steps.kinds, v_many)
+        and kinfolk.is_full(p_steps.digests, v_many) and kinfolk.is_full(p_steps.values, v_many))
     then
         raise exception using errcode = 'KF001',
             message = 'what checkpoints are given as arrays must be as many, and all there';
     end if;
     if exists (
         select
-        from unnest(p_branches, p_names, p_occurrences, p_kinds, p_digests) as g(branch, name, occurrence, kind, digest)
+        from unnest(p_steps.branches, p_steps.names, p_steps.occurrences, p_steps.kinds, p_steps.digests)
+            as g(branch, name, occurrence, kind, digest)
         where octet_length(g.branch) > v_name
             or octet_length(g.name) not between 1 and v_name
             or octet_length(g.digest) > v_name
@@ -33,7 +32,7 @@ begin
     end if;
     select kinfolk.json_bytes(v)
     into v_bytes
-    from unnest(p_values) v
+    from unnest(p_steps.values) v
     where pg_column_size(v) * 8::bigint > v_result
         and kinfolk.json_longer_than(v, v_result)
     limit 1;

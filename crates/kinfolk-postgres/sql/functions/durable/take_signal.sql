@@ -20,15 +20,9 @@ begin
             hint = 'give the number of the task, the token of its claim and the name of the signal';
     end if;
     perform kinfolk.require_read_committed();
-    perform kinfolk.require_checkpoints(array[p_branch], array[p_name], array[p_occurrence], array['signal'], array[''],
-        array['[]'::jsonb]);
-    perform
-    from kinfolk.task t
-    where t.id = p_task
-        and t.token = p_token
-        and t.worker_id is not null
-    for update;
-    if not found then
+    perform kinfolk.require_checkpoints(row(array[p_branch], array[p_name], array[p_occurrence], array['signal'], array[''],
+        array['[]'::jsonb])::kinfolk.checkpoints);
+    if kinfolk.lock_attempt(p_task, p_token) is null then
         answer := 'stale';
         return;
     end if;
@@ -59,8 +53,7 @@ begin
         return;
     end if;
     delete from kinfolk.signal s where s.task_id = p_task and s.arrival = v_signal.arrival;
-    perform kinfolk.write_checkpoints(array[p_task], array[p_branch], array[p_name], array[p_occurrence],
-        array['signal'], array[''], array[jsonb_build_array(v_signal.value)]);
+    perform kinfolk.write_checkpoint(p_task, p_branch, p_name, p_occurrence, 'signal', '', jsonb_build_array(v_signal.value));
     answer := 'taken';
     value := v_signal.value;
 end

@@ -1,42 +1,34 @@
--- Writes checkpoints of tasks that the caller has locked, one array a property, each task's in the order given, and adds them
--- to its `steps`.
-create or replace function kinfolk.write_checkpoints(
-    p_tasks bigint[], p_branches text[], p_names text[], p_occurrences integer[], p_kinds text[], p_digests text[],
-    p_values jsonb[]
-) returns void
+-- Writes checkpoints of tasks that the caller has locked, each task's in the order given, and adds them to its `steps`. `p_tasks`:
+-- the task of each.
+create or replace function kinfolk.write_checkpoints(p_tasks bigint[], p_steps kinfolk.checkpoints) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_written record;
 begin
-    if cardinality(p_names) = 1 then
-        perform kinfolk.write_checkpoint(p_tasks[1], p_branches[1], p_names[1], p_occurrences[1], p_kinds[1], p_digests[1],
-            p_values[1]);
+    if cardinality(p_tasks) = 1 then
+        perform kinfolk.write_checkpoint(p_tasks[1], p_steps.branches[1], p_steps.names[1], p_steps.occurrences[1], p_steps.kinds[1],
+            p_steps.digests[1], p_steps.values[1]);
         return;
     end if;
+    -- `kept_*`: what was there before, or else is given first under the same key.
     with given as materialized (
-        select g.*, c.kind as old_kind, c.digest as old_digest, c.value as old_value,
-            row_number() over same as copy, first_value(g.kind) over same as first_kind,
-            first_value(g.digest) over same as first_digest, first_value(g.value) over same as first_value
-        from unnest(p_tasks, p_branches, p_names, p_occurrences, p_kinds, p_digests, p_values)
+        select g.*, c.kind is null and row_number() over same = 1 as is_new, coalesce(c.kind, first_value(g.kind) over same) as kept_kind,
+            coalesce(c.digest, first_value(g.digest) over same) as kept_digest,
+            coalesce(c.value, first_value(g.value) over same) as kept_value
+        from unnest(p_tasks, p_steps.branches, p_steps.names, p_steps.occurrences, p_steps.kinds, p_steps.digests, p_steps.values)
             with ordinality as g(task_id, branch, name, occurrence, kind, digest, value, nth)
         left join lateral (
             select c.kind, c.digest, c.value
             from kinfolk.checkpoint c
-            where c.task_id = g.task_id
-                and c.branch = g.branch
-                and c.name = g.name
-                and c.occurrence = g.occurrence
+            where (c.task_id, c.branch, c.name, c.occurrence) = (g.task_id, g.branch, g.name, g.occurrence)
             offset 0
         ) c on true
         window same as (partition by g.task_id, g.branch, g.name, g.occurrence order by g.nth)
     ),
     fresh as materialized (
-        select g.*, row_number() over (partition by g.task_id order by g.nth) as step
-        from given g
-        where g.old_kind is null
-            and g.copy = 1
+        select g.*, row_number() over (partition by g.task_id order by g.nth) as step from given g where g.is_new
     ),
     counted as (
         update kinfolk.task t
@@ -56,10 +48,9 @@ begin
     into v_written
     from (select) always
     left join lateral (
-        select g.task_id, g.branch, g.name, g.occurrence
+        select g.*
         from given g
-        where (g.old_kind is not null and (g.old_kind, g.old_digest, g.old_value) <> (g.kind, g.digest, g.value))
-            or (g.copy > 1 and (g.first_kind, g.first_digest, g.first_value) <> (g.kind, g.digest, g.value))
+        where (g.kept_kind, g.kept_digest, g.kept_value) <> (g.kind, g.digest, g.value)
         order by g.nth
         limit 1
     ) c on true;

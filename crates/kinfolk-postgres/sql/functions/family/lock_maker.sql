@@ -1,7 +1,7 @@
 -- Locks the family of a maker before any row: shared, or exclusively if the task was suspended before, so that no child of it
 -- ends meanwhile. Then locks the unique keys of its follow-ups. Returns the task, which is not locked yet (`hold_maker`).
 
-create or replace function kinfolk.lock_maker(p_task bigint, p_token uuid, p_kinds text[], p_commands text[], p_keys text[])
+create or replace function kinfolk.lock_maker(p_task bigint, p_token uuid, p_made kinfolk.given_tasks)
 returns kinfolk.maker
 language plpgsql volatile
 as $$
@@ -17,8 +17,8 @@ begin
     join kinfolk.queue q on q.id = r.queue_id
     where t.id = p_task;
     perform kinfolk.lock_families(array[v_maker.root_id], v_maker.was_suspended);
-    if cardinality(p_kinds) > 0 then
-        perform kinfolk.lock_follow_up_keys(p_kinds, p_commands, p_keys);
+    if cardinality(p_made.kinds) > 0 then
+        perform kinfolk.lock_follow_up_keys(p_made.kinds, p_made.commands, p_made.keys);
     end if;
     return v_maker;
 end

@@ -1,22 +1,24 @@
--- Finds the properties of each made task (`command_ids` to `timeouts`, `all_keys`, `notify`), and the first one that this
--- task can't make (`refused`). A task without a kind is a child that the handler awaits. Tasks that are made together are
--- mostly alike: then one look-up serves all. Leaves `ids` as they are.
-create or replace function kinfolk.resolve_made(p_made kinfolk.made, p_maker kinfolk.maker) returns kinfolk.made
+-- What a handler made, with the properties of each task (`command_ids` to `timeouts`, `all_keys`, `notify`), and the first one
+-- that this task can't make (`refused`). A task without a kind is a child that the handler awaits. Tasks that are made together
+-- are mostly alike: then one look-up serves all. `p_largest`: how large the largest payload is in memory.
+create or replace function kinfolk.resolve_made(p_given kinfolk.given_tasks, p_largest integer, p_maker kinfolk.maker)
+returns kinfolk.made
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    v_many integer := cardinality(p_made.commands);
+    v_made kinfolk.made := row((p_given).*, p_largest, null, null, null, null, null, null, null);
+    v_many integer := cardinality(p_given.commands);
     -- An array that is empty says nothing of any of them.
-    v_attempts boolean := cardinality(p_made.max_attempts) > 0;
-    v_timeouts boolean := cardinality(p_made.timeouts_us) > 0;
-    v_alike boolean := v_many > 0 and p_made.commands[1] = all (p_made.commands)
-        and p_made.kinds[1] = all (p_made.kinds) and cardinality(p_made.kinds) in (0, v_many)
-        and p_made.queues[1] = all (p_made.queues) and cardinality(p_made.queues) in (0, v_many)
-        and (not v_attempts or kinfolk.is_full(p_made.max_attempts, v_many))
-        and (not v_timeouts or kinfolk.is_full(p_made.timeouts_us, v_many))
-        and cardinality(p_made.slot_keys) = 0
-        and (cardinality(p_made.inherits) = 0 or p_maker.keys is null);
+    v_attempts boolean := cardinality(p_given.max_attempts) > 0;
+    v_timeouts boolean := cardinality(p_given.timeouts_us) > 0;
+    v_alike boolean := v_many > 0 and p_given.commands[1] = all (p_given.commands)
+        and p_given.kinds[1] = all (p_given.kinds) and cardinality(p_given.kinds) in (0, v_many)
+        and p_given.queues[1] = all (p_given.queues) and cardinality(p_given.queues) in (0, v_many)
+        and (not v_attempts or kinfolk.is_full(p_given.max_attempts, v_many))
+        and (not v_timeouts or kinfolk.is_full(p_given.timeouts_us, v_many))
+        and cardinality(p_given.slot_keys) = 0
+        and (cardinality(p_given.inherits) = 0 or p_maker.keys is null);
     v_sort record;
 begin
     if v_alike is not true then
@@ -25,7 +27,7 @@ begin
             array_agg(i.max_attempts order by i.nth), array_agg(i.timeout_us order by i.nth),
             min(i.nth) filter (where i.why is not null), array_agg(distinct i.queue_id),
             case when count(i.keys) > 0 then array_agg(i.keys order by i.nth) end
-        into p_made.command_ids, p_made.queue_ids, p_made.attempts, p_made.timeouts, p_made.refused, p_made.notify, p_made.all_keys
+        into v_made.command_ids, v_made.queue_ids, v_made.attempts, v_made.timeouts, v_made.refused, v_made.notify, v_made.all_keys
         from (
             select g.nth::integer, s.command_id, s.queue_id, coalesce(g.max_attempts, s.max_attempts) as max_attempts,
                 coalesce(g.timeout_us, s.timeout_us) as timeout_us, s.why,
@@ -34,24 +36,24 @@ begin
                     then kinfolk.inherited_keys(s.command_id, g.keys, p_maker.keys)
                     else nullif(g.keys, '{}')
                 end as keys
-            from unnest(p_made.commands, p_made.kinds, p_made.queues, p_made.max_attempts, p_made.timeouts_us, p_made.slot_keys,
-                p_made.inherits)
+            from unnest(p_given.commands, p_given.kinds, p_given.queues, p_given.max_attempts, p_given.timeouts_us, p_given.slot_keys,
+                p_given.inherits)
                     with ordinality as g(command, kind, queue, max_attempts, timeout_us, keys, inherits, nth)
             cross join lateral kinfolk.sort_made(p_maker, g.kind, g.command, g.queue, g.keys) s
         ) i;
-        return p_made;
+        return v_made;
     end if;
     select s.*
     into v_sort
-    from kinfolk.sort_made(p_maker, p_made.kinds[1], p_made.commands[1], p_made.queues[1], null) s;
+    from kinfolk.sort_made(p_maker, p_given.kinds[1], p_given.commands[1], p_given.queues[1], null) s;
     if v_sort.why is not null then
-        p_made.refused := 1;
+        v_made.refused := 1;
     end if;
-    p_made.command_ids := array_fill(v_sort.command_id, array[v_many]);
-    p_made.queue_ids := array_fill(v_sort.queue_id, array[v_many]);
-    p_made.attempts := case when v_attempts then p_made.max_attempts else array_fill(v_sort.max_attempts, array[v_many]) end;
-    p_made.timeouts := case when v_timeouts then p_made.timeouts_us else array_fill(v_sort.timeout_us, array[v_many]) end;
-    p_made.notify := array[v_sort.queue_id];
-    return p_made;
+    v_made.command_ids := array_fill(v_sort.command_id, array[v_many]);
+    v_made.queue_ids := array_fill(v_sort.queue_id, array[v_many]);
+    v_made.attempts := case when v_attempts then p_given.max_attempts else array_fill(v_sort.max_attempts, array[v_many]) end;
+    v_made.timeouts := case when v_timeouts then p_given.timeouts_us else array_fill(v_sort.timeout_us, array[v_many]) end;
+    v_made.notify := array[v_sort.queue_id];
+    return v_made;
 end
 $$;

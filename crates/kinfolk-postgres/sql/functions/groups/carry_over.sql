@@ -6,7 +6,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     perform kinfolk.add_ready_keys(0, array[p_from, p_to], kinfolk.clock());
-    perform kinfolk.take_slots(array_agg(p_to), array_agg(h.key), array_agg(h.task_id), false)
+    perform kinfolk.take_slots(array_agg(p_to), array_agg(h.key), array_agg(h.task_id))
     from kinfolk.slot_holder s
     cross join lateral unnest(s.keys, s.tasks) as h(key, task_id)
     join kinfolk.task t on t.id = h.task_id

@@ -34,6 +34,6 @@ begin
     set holds_slots = true
     where t.id = any (v_need.tasks)
         and not t.holds_slots;
-    perform kinfolk.take_slots(v_need.groups, v_need.keys, v_need.tasks, false);
+    perform kinfolk.take_slots(v_need.groups, v_need.keys, v_need.tasks);
 end
 $$;

@@ -3,8 +3,7 @@
 -- follows the old declaration, and every later one the new declaration. The caller has the admission locks, so no task
 -- starts.
 --
--- Waits for one task at a time, and holds no other while it waits: the other call may need one of them. Reads all of
--- `task_running`.
+-- Waits for one task at a time, and holds no other while it waits: the other call may need one of them.
 create or replace function kinfolk.hold_still(p_names text[], p_groups integer[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -25,18 +24,7 @@ declare
     v_other bigint;
 begin
     for v_try in 1..1000 loop
-        v_tasks := array(
-            select t.id
-            from kinfolk.task t
-            where t.state = 'running'
-                and t.command_id = any (v_commands)
-            union
-            select h.task_id
-            from kinfolk.slot_group g
-            join kinfolk.slot_holder s on s.group_id = g.id
-            cross join lateral unnest(s.tasks) as h(task_id)
-            where g.id = any (p_groups)
-                and g.hold);
+        v_tasks := kinfolk.tasks_using(v_commands, p_groups);
         begin
             v_locked := array(
                 select t.id

@@ -31,27 +31,7 @@ begin
     if not exists (select from kinfolk.slot_group g where g.id = v_group) then
         return false;
     end if;
-    if p_key is null then
-        update kinfolk.slot_group g
-        set
-            set_slots = p_slots,
-            set_rate_count = p_rate_count,
-            set_rate_per_us = p_rate_per_us,
-            set_rate_burst = p_rate_burst
-        where g.id = v_group;
-    elsif num_nonnulls(p_slots, p_rate_count) = 0 then
-        delete from kinfolk.slot_setting s
-        where s.group_id = v_group
-            and s.key = p_key;
-    else
-        insert into kinfolk.slot_setting (group_id, key, slots, rate_count, rate_per_us, rate_burst)
-        values (v_group, p_key, p_slots, p_rate_count, p_rate_per_us, p_rate_burst)
-        on conflict (group_id, key) do update set
-            slots = excluded.slots,
-            rate_count = excluded.rate_count,
-            rate_per_us = excluded.rate_per_us,
-            rate_burst = excluded.rate_burst;
-    end if;
+    perform kinfolk.keep_setting(v_group, p_key, p_slots, p_rate_count, p_rate_per_us, p_rate_burst);
     perform kinfolk.rein_in(v_group, v_now, p_key);
     -- The operator's word goes before that of a handler that asked to slow down. Until now: `prune` removes what has passed.
     update kinfolk.spent s

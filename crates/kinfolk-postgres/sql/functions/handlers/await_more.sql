@@ -13,14 +13,7 @@ begin
     perform from kinfolk.expire(p_task, p_token, p_fan_out);
     select s.*
     into v_end
-    from kinfolk.suspend(
-        p_task, p_token, p_branches => '{}', p_names => '{}', p_occurrences => '{}', p_step_kinds => '{}', p_digests => '{}',
-        p_values => '{}', p_order => 'together', p_kinds => '{}', p_commands => '{}', p_payloads => '{}', p_queues => '{}',
-        p_priorities => '{}', p_dues => '{}', p_delays_us => '{}', p_keys => '{}', p_scopes => '{}', p_windows_us => '{}',
-        p_on_duplicates => '{}', p_max_attempts => '{}', p_timeouts_us => '{}', p_traces => '{}', p_whens => '{}', p_sizes => '{}',
-        p_fan_branches => '{}', p_fan_names => '{}', p_fan_occurrences => '{}', p_fan_digests => '{}', p_fan_rules => '{}',
-        p_fan_parts => '{}', p_fan_timeouts_us => '{}', p_fan_cancels => '{}', p_fan_wakes => '{}',
-        p_awaits => array[p_fan_out], p_wakes => array[p_total], p_until => null, p_signals => '{}') s;
+    from kinfolk.suspend(p_task, p_token, row(array[p_fan_out], array[p_total], null, '{}')::kinfolk.awaits) s;
     if v_end.answer <> 'recorded' or v_end.state not in ('waiting', 'pending') then
         perform kinfolk.require_done(p_task, v_end.answer, v_end.state);
     end if;

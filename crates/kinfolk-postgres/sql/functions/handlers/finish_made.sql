@@ -8,7 +8,7 @@ set enable_seqscan = off
 set jit = off
 as $$
 declare
-    v_made record;
+    v_made kinfolk.given_tasks;
     v_order text;
 begin
     select i.child_order
@@ -28,29 +28,23 @@ begin
             and i.token = p_token
             and i.kind in ('sibling', 'child', 'follow_up')
     )
-    select count(*) as many, array_agg(m.kind order by m.nth) as kinds, array_agg(m.id order by m.nth) as ids,
-        array_agg(m.command order by m.nth) as commands, array_agg(m.payload order by m.nth) as payloads,
-        array_agg(m.queue order by m.nth) as queues, array_agg(m.priority order by m.nth) as priorities,
-        array_agg(m.due order by m.nth) as dues, array_agg(m.delay_us order by m.nth) as delays,
-        array_agg(m.unique_key order by m.nth) as keys, array_agg(m.unique_scope order by m.nth) as scopes,
-        array_agg(m.unique_window_us order by m.nth) as windows, array_agg(m.on_duplicate order by m.nth) as on_duplicates,
-        array_agg(m.max_attempts order by m.nth) as attempts, array_agg(m.timeout_us order by m.nth) as timeouts,
-        array_agg(m.trace order by m.nth) as traces, array_agg(m.starts_when order by m.nth) as whens,
-        case when bool_or(m.slot_keys is not null) then array_agg(m.slot_keys order by m.nth) else '{}' end as slot_keys,
-        case when bool_or(m.inherits) then array_agg(m.inherits order by m.nth) else '{}' end as inherits
+    select coalesce(array_agg(m.kind order by m.nth), '{}'), array_agg(m.id order by m.nth), array_agg(m.command order by m.nth),
+        array_agg(m.payload order by m.nth), array_agg(m.queue order by m.nth), array_agg(m.priority order by m.nth),
+        array_agg(m.due order by m.nth), array_agg(m.delay_us order by m.nth), array_agg(m.unique_key order by m.nth),
+        array_agg(m.unique_scope order by m.nth), array_agg(m.unique_window_us order by m.nth),
+        array_agg(m.on_duplicate order by m.nth), array_agg(m.max_attempts order by m.nth), array_agg(m.timeout_us order by m.nth),
+        array_agg(m.trace order by m.nth), array_agg(m.starts_when order by m.nth),
+        case when bool_or(m.slot_keys is not null) then array_agg(m.slot_keys order by m.nth) else '{}' end,
+        case when bool_or(m.inherits) then array_agg(m.inherits order by m.nth) else '{}' end
     into v_made
     from made m;
-    if v_made.many > kinfolk.made_max() then
-        raise exception using errcode = 'KF001', message = format('%s tasks made by one handler', v_made.many),
+    if cardinality(v_made.kinds) > kinfolk.made_max() then
+        raise exception using errcode = 'KF001', message = format('%s tasks made by one handler', cardinality(v_made.kinds)),
             hint = format('make at most %s in one attempt; let children make more', kinfolk.made_max());
     end if;
     delete from kinfolk.intent i where i.task_id = p_task;
-
     select s.answer, s.state
     into answer, state
-    from kinfolk.settle_made(p_task, p_token, p_result, coalesce(v_order, 'together'), coalesce(v_made.kinds, '{}'),
-        v_made.commands, v_made.payloads, v_made.queues, v_made.priorities, v_made.dues, v_made.delays, v_made.keys,
-        v_made.scopes, v_made.windows, v_made.on_duplicates, v_made.attempts, v_made.timeouts, v_made.traces,
-        v_made.whens, v_made.ids, p_slot_keys => v_made.slot_keys, p_inherits => v_made.inherits) s;
+    from kinfolk.settle_given(p_task, p_token, p_result, coalesce(v_order, 'together'), v_made) s;
 end
 $$;

@@ -14,7 +14,7 @@ as $$
 declare
     v_task kinfolk.task := kinfolk.handled();
     v_id bigint := nextval('kinfolk.task_id');
-    v_given kinfolk.made;
+    v_given kinfolk.given_tasks;
     v_is_sound boolean;
 begin
     if p_given.due is not null and p_given.delay_us is not null then

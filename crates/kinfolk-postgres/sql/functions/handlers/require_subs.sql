@@ -6,7 +6,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_strange text;
-    v_subs record;
+    v_subs kinfolk.given_tasks;
 begin
     if jsonb_typeof(p_subs) is distinct from 'array' or p_subs @? 'strict $[*] ? (@.type() != "object")' then
         raise exception using errcode = 'KF001', message = 'subs is not an array of objects',
@@ -27,7 +27,7 @@ begin
                 else 'the keys are the arguments of kinfolk.spawn'
             end;
     end if;
-    select s.* into v_subs from kinfolk.sub_tasks(p_subs, null) s;
+    v_subs := kinfolk.sub_tasks(p_subs, null);
     if array_position(v_subs.commands, null) is not null then
         raise exception using errcode = 'KF001', message = 'a sub-task has no command', hint = 'name the command of each sub-task';
     end if;

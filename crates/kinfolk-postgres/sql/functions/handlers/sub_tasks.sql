@@ -1,25 +1,24 @@
 -- The sub-tasks of a fan-out, given as an array of objects, as one array a property. Those that say no trace have this one. What is
 -- not of its type is refused in the words of the server.
 
-create or replace function kinfolk.sub_tasks(
-    p_subs jsonb, p_trace text, out many integer, out commands text[], out payloads jsonb[], out queues text[],
-    out priorities integer[], out dues timestamptz[], out delays_us bigint[], out attempts integer[], out timeouts_us bigint[],
-    out traces text[], out slot_keys jsonb[], out inherits boolean[]
-)
+create or replace function kinfolk.sub_tasks(p_subs jsonb, p_trace text) returns kinfolk.given_tasks
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+    v_subs kinfolk.given_tasks := row('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',
+        '{}', '{}');
     v_is_sound boolean;
 begin
-    select count(*), coalesce(array_agg(i.command), '{}'), coalesce(array_agg(coalesce(i.item -> 'payload', '{}')), '{}'),
+    select coalesce(array_agg(i.command), '{}'), coalesce(array_agg(coalesce(i.item -> 'payload', '{}')), '{}'),
         coalesce(array_agg(i.queue), '{}'), coalesce(array_agg(i.priority), '{}'), coalesce(array_agg(i.due), '{}'),
         coalesce(array_agg(kinfolk.micros(i.delay)), '{}'), coalesce(array_agg(i.max_attempts), '{}'),
         coalesce(array_agg(kinfolk.micros(i.timeout)), '{}'), coalesce(array_agg(coalesce(i.trace, p_trace)), '{}'),
         case when bool_or(i.keys is not null) then array_agg(kinfolk.keys_given(i.keys)) else '{}' end,
         case when bool_or(i.inherit_keys) then array_agg(coalesce(i.inherit_keys, false)) else '{}' end,
         bool_and(kinfolk.require_given(i.item -> 'payload', i.due) and num_nonnulls(i.due, i.delay) < 2)
-    into many, commands, payloads, queues, priorities, dues, delays_us, attempts, timeouts_us, traces, slot_keys, inherits, v_is_sound
+    into v_subs.commands, v_subs.payloads, v_subs.queues, v_subs.priorities, v_subs.dues, v_subs.delays_us, v_subs.max_attempts,
+        v_subs.timeouts_us, v_subs.traces, v_subs.slot_keys, v_subs.inherits, v_is_sound
     from rows from (
         jsonb_to_recordset(p_subs) as (command text, queue text, priority integer, due timestamptz, delay interval,
             max_attempts integer, timeout interval, trace text, keys jsonb, inherit_keys boolean),
@@ -29,6 +28,7 @@ begin
     if not v_is_sound then
         raise exception using errcode = 'KF001', message = 'both due and delay are given', hint = 'give one of them';
     end if;
+    return v_subs;
 exception
     when data_exception then
         raise exception using errcode = 'KF001', message = format('a sub-task has %s', sqlerrm),

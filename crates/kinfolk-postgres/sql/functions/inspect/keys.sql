@@ -43,23 +43,10 @@ begin
             if v_key = v_held[1] then
                 v_held := nullif(v_held[2:], '{}');
             end if;
-            select h.held, h.holders, w.waiters, r.opens_at, kinfolk.slots_of(v_group.id, v_key) as slots
-            into v_row
-            from kinfolk.key_rooms(array[v_group.id], array[v_key], v_now) r
-            cross join lateral (
-                select count(*) as held, (array_agg(h.task_id order by h.task_id))[:kinfolk.holders_shown_max()] as holders
-                from kinfolk.holders_of(v_group.id, v_key) h
-            ) h
-            cross join lateral (
-                select count(*) as waiters
-                from kinfolk.task t
-                where t.blocked_group = v_group.id
-                    and t.blocked_key = v_key
-                    and t.gate = 'limit'
-            ) w;
+            v_row := kinfolk.key_facts(v_group.id, v_key, v_now);
             if v_row.waiters > 0 or (not keys.blocking and (v_row.held > 0 or v_row.opens_at is not null)) then
-                return query select v_group.name, v_group.owner, v_key, v_row.slots, v_row.held,
-                    coalesce(v_row.holders, '{}'), v_row.waiters, v_row.opens_at;
+                return query select v_group.name, v_group.owner, v_key, v_row.slots, v_row.held, v_row.holders, v_row.waiters,
+                    v_row.opens_at;
                 v_left := v_left - 1;
             end if;
         end loop;

@@ -10,23 +10,23 @@ as $$
 #variable_conflict use_column
 declare
     v_is_sound boolean := kinfolk.require_items(p_tasks);
-    v_ids bigint[] := kinfolk.take_ids(jsonb_array_length(p_tasks));
-    g record;
+    v_tasks kinfolk.given_tasks;
 begin
     if jsonb_array_length(p_tasks) > kinfolk.enqueue_batch_max() then
         raise exception using errcode = 'KF001', message = format('%s tasks in one call', jsonb_array_length(p_tasks)),
             hint = format('send at most %s at once', kinfolk.enqueue_batch_max());
     end if;
+    v_tasks.ids := kinfolk.take_ids(jsonb_array_length(p_tasks));
     begin
-        select array_agg(coalesce(i.command, '')) as commands, array_agg(coalesce(i.item -> 'payload', '{}')) as payloads,
-            array_agg(i.queue) as queues, array_agg(i.priority) as priorities, array_agg(i.due) as dues,
-            array_agg(kinfolk.micros(i.delay)) as delays, array_agg(i.unique_key) as keys,
-            array_agg(i.unique_scope) as scopes, array_agg(kinfolk.micros(i.unique_window)) as windows,
-            array_agg(i.on_duplicate) as on_duplicates, array_agg(i.max_attempts) as attempts,
-            array_agg(kinfolk.micros(i.timeout)) as timeouts, array_agg(i.trace) as traces,
-            case when bool_or(i.keys is not null) then array_agg(kinfolk.keys_given(i.keys)) else '{}' end as slot_keys,
-            bool_and(kinfolk.require_given(i.item -> 'payload', i.due)) as is_sound
-        into g
+        select array_agg(coalesce(i.command, '')), array_agg(coalesce(i.item -> 'payload', '{}')), array_agg(i.queue),
+            array_agg(i.priority), array_agg(i.due), array_agg(kinfolk.micros(i.delay)), array_agg(i.unique_key),
+            array_agg(i.unique_scope), array_agg(kinfolk.micros(i.unique_window)), array_agg(i.on_duplicate),
+            array_agg(i.max_attempts), array_agg(kinfolk.micros(i.timeout)), array_agg(i.trace),
+            case when bool_or(i.keys is not null) then array_agg(kinfolk.keys_given(i.keys)) else '{}' end,
+            bool_and(kinfolk.require_given(i.item -> 'payload', i.due))
+        into v_tasks.commands, v_tasks.payloads, v_tasks.queues, v_tasks.priorities, v_tasks.dues, v_tasks.delays_us, v_tasks.keys,
+            v_tasks.scopes, v_tasks.windows_us, v_tasks.on_duplicates, v_tasks.max_attempts, v_tasks.timeouts_us, v_tasks.traces,
+            v_tasks.slot_keys, v_is_sound
         from rows from (
             jsonb_to_recordset(p_tasks) as (command text, queue text, priority integer, due timestamptz, delay interval,
                 unique_key text, unique_scope text, unique_window interval, on_duplicate text, max_attempts integer,
@@ -43,10 +43,9 @@ begin
     return query
     select case when a.nth is null then 'created' when a.id is null then 'rejected' else a.outcome end,
         case when a.nth is null then i.id else a.id end, case when a.nth is not null and a.id is null then a.outcome end, a.name
-    from unnest(v_ids) with ordinality as i(id, nth)
-    left join kinfolk.enqueue_rows(v_ids, g.commands, g.payloads, g.queues, g.priorities, g.dues, g.delays, g.keys, g.scopes,
-        g.windows, g.on_duplicates, g.attempts, g.timeouts, g.traces, p_slot_keys => g.slot_keys) a on a.nth = i.nth
-    where v_ids <> '{}'
+    from unnest(v_tasks.ids) with ordinality as i(id, nth)
+    left join kinfolk.enqueue_tasks(v_tasks) a on a.nth = i.nth
+    where v_tasks.ids <> '{}'
     order by i.nth;
 end
 $$;

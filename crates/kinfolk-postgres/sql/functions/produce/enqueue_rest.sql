@@ -3,8 +3,9 @@
 -- `p_unknown`: those that name a group which their command does not have. Locks nothing that exists: a holder of a key is looked
 -- for by `task_unique`.
 
-create or replace function kinfolk.enqueue_rest(p_tasks kinfolk.made, p_unknown integer[], p_strict boolean, p_now timestamptz)
-returns table (nth integer, outcome text, id bigint, name text)
+create or replace function kinfolk.enqueue_rest(
+    p_tasks kinfolk.given_tasks, p_unknown integer[], p_strict boolean, p_now timestamptz
+) returns table (nth integer, outcome text, id bigint, name text)
 language plpgsql volatile
 as $$
 #variable_conflict use_column

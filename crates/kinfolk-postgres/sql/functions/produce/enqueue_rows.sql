@@ -8,7 +8,7 @@
 -- `p_keys` to `p_on_duplicates` are of unique keys; `p_slot_keys` are the tasks' keys in the groups of their commands.
 --
 -- Locks nothing that exists. Where no task differs from its command's defaults, all go in by the short statement that is here: it
--- is the fastest, and needs no `made` with a copy of the arrays. All else is for `enqueue_given`.
+-- is the fastest, and needs no `given_tasks` with a copy of the arrays. All else is for `enqueue_given`.
 
 create or replace function kinfolk.enqueue_rows(
     p_ids bigint[], p_commands text[], p_payloads jsonb[], p_queues text[] default '{}', p_priorities integer[] default '{}',
@@ -56,8 +56,8 @@ begin
         return query
         select g.*
         from kinfolk.enqueue_given(row(null, p_ids, p_commands, p_payloads, p_queues, p_priorities, p_dues, p_delays_us, p_keys,
-            p_scopes, p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces, null, p_slot_keys, null, v_largest, null,
-            null, null, null, null, null, null)::kinfolk.made, p_strict, v_now) g;
+            p_scopes, p_windows_us, p_on_duplicates, p_max_attempts, p_timeouts_us, p_traces, null, p_slot_keys,
+            null)::kinfolk.given_tasks, v_largest, p_strict, v_now) g;
     end if;
     if p_notify then
         perform kinfolk.notify_commands(p_commands, p_queues);

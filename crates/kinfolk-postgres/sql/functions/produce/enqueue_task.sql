@@ -11,7 +11,7 @@ as $$
 declare
     v_id bigint := nextval('kinfolk.task_id');
     v_is_sound boolean := kinfolk.require_given(p_task.payload, p_task.due);
-    v_tasks kinfolk.made;
+    v_tasks kinfolk.given_tasks;
     v_answer record;
 begin
     if p_task.due is not null and p_task.delay_us is not null then
@@ -38,9 +38,7 @@ begin
         v_is_sound := kinfolk.require_tasks(v_tasks, v_tasks.ids, 1) is not null and kinfolk.require_keys(v_tasks.slot_keys);
         select r.outcome, r.id, r.name
         into v_answer
-        from kinfolk.enqueue_rows(v_tasks.ids, v_tasks.commands, v_tasks.payloads, v_tasks.queues, v_tasks.priorities, v_tasks.dues,
-            v_tasks.delays_us, v_tasks.keys, v_tasks.scopes, v_tasks.windows_us, v_tasks.on_duplicates, v_tasks.max_attempts,
-            v_tasks.timeouts_us, v_tasks.traces, p_slot_keys => v_tasks.slot_keys) r;
+        from kinfolk.enqueue_tasks(v_tasks) r;
     end if;
     if v_answer.outcome is null then
         outcome := 'created';

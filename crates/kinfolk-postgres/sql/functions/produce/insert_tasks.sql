@@ -1,8 +1,10 @@
 -- Writes those of these tasks that have no unique key and can be made, by one statement, and answers how many. One whose number
--- exists already was made by the same call before. `p_unknown`: those that name a group which their command does not have. Locks
--- nothing that exists.
+-- exists already was made by the same call before. `p_largest`: how large the largest payload is in memory. `p_unknown`: those that name
+-- a group which their command does not have. Locks nothing that exists.
 
-create or replace function kinfolk.insert_tasks(p_tasks kinfolk.made, p_unknown integer[], p_now timestamptz) returns integer
+create or replace function kinfolk.insert_tasks(
+    p_tasks kinfolk.given_tasks, p_largest integer, p_unknown integer[], p_now timestamptz
+) returns integer
 language plpgsql volatile
 as $$
 declare
@@ -33,7 +35,7 @@ begin
         and g.nth <> all (p_unknown)
         and not (v_repeated and exists (select from kinfolk.task t where t.id = g.id));
     get diagnostics v_made = row_count;
-    if p_tasks.largest > 256 then
+    if p_largest > 256 then
         insert into kinfolk.body (task_id, payload)
         select g.id, g.payload
         from unnest(p_tasks.ids, p_tasks.commands, p_tasks.payloads, p_tasks.queues, p_tasks.keys)

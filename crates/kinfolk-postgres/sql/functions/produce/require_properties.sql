@@ -1,6 +1,6 @@
 -- Refuses a whole call if any of the tasks it makes has a property that no store would keep.
 
-create or replace function kinfolk.require_properties(p_tasks kinfolk.made) returns boolean
+create or replace function kinfolk.require_properties(p_tasks kinfolk.given_tasks) returns boolean
 language plpgsql
 as $$
 declare

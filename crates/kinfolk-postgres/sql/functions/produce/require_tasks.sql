@@ -1,7 +1,7 @@
 -- Refuses a whole call if any of the tasks it makes is one that no store would keep, or if there are more than `p_most`.
 -- `p_each`: something that there is of each task, such as its number. Answers how large the largest payload is in memory.
 
-create or replace function kinfolk.require_tasks(p_tasks kinfolk.made, p_each anyarray, p_most integer) returns integer
+create or replace function kinfolk.require_tasks(p_tasks kinfolk.given_tasks, p_each anyarray, p_most integer) returns integer
 language plpgsql
 as $$
 declare

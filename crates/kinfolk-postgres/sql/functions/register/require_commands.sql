@@ -7,6 +7,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_bad record;
+    v_is_told boolean;
 begin
     for v_bad in
         select g.*
@@ -36,31 +37,14 @@ begin
             raise exception using errcode = 'KF001',
                 message = format('a backoff of %s up to %s ms is out of range', v_bad.base_ms, v_bad.cap_ms),
                 hint = 'backoff_base and backoff_cap must be 0 to 49 days';
-        elsif num_nonnulls(v_bad.handler, v_bad.before, v_bad.after, v_bad.statement_timeout_us, v_bad.envelope,
-            v_bad.on_success, v_bad.on_error) = 0 then
-            continue;
-        -- It will run with the rights of the worker, which are more than a producer's.
-        elsif not pg_has_role(p_asked.caller, 'kinfolk_operator', 'usage') then
-            raise exception using errcode = '42501',
-                message = format('%I may not say which function handles command %s', p_asked.caller, v_bad.name),
-                hint = 'have it registered by a member of kinfolk_operator';
-        elsif coalesce(nullif(v_bad.before, ''), nullif(v_bad.after, ''), nullif(v_bad.statement_timeout_us, 0)::text,
-                nullif(v_bad.envelope, true)::text, nullif(v_bad.on_success, ''), nullif(v_bad.on_error, '')) is not null
-            and coalesce(v_bad.handler, (select c.handler from kinfolk.command c where c.name = v_bad.name), '') = ''
+        end if;
+        if num_nonnulls(v_bad.handler, v_bad.before, v_bad.after, v_bad.statement_timeout_us, v_bad.envelope, v_bad.on_success,
+            v_bad.on_error) > 0
         then
-            raise exception using errcode = 'KF001',
-                message = format('command %s has hooks, a statement_timeout or no envelope, but no handler', v_bad.name),
-                hint = 'name the handler with them';
-        elsif v_bad.name = 'db_function' and coalesce(nullif(v_bad.on_success, ''), nullif(v_bad.on_error, '')) is not null then
-            raise exception using errcode = 'KF001',
-                message = 'command db_function can''t have on_success or on_error: it is what runs them',
-                hint = 'give them to the commands whose ends are to be told';
-        elsif coalesce(nullif(v_bad.on_success, ''), nullif(v_bad.on_error, '')) is not null
-            and not exists (select from kinfolk.command c where c.name = 'db_function' and c.handler = 'db_function')
-        then
-            raise exception using errcode = 'KF001',
-                message = format('command %s has on_success or on_error, but nothing would run it', v_bad.name),
-                hint = 'register the command that does first: kinfolk.register_command(''db_function'', handler => ''db_function'')';
+            v_is_told := coalesce(nullif(v_bad.on_success, ''), nullif(v_bad.on_error, '')) is not null;
+            perform kinfolk.require_functions(p_asked.caller, v_bad.name, v_bad.handler,
+                v_is_told or coalesce(nullif(v_bad.before, ''), nullif(v_bad.after, ''), nullif(v_bad.statement_timeout_us, 0)::text,
+                    nullif(v_bad.envelope, true)::text) is not null, v_is_told);
         end if;
     end loop;
 end

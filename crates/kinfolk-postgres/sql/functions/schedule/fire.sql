@@ -37,20 +37,14 @@ begin
     end if;
     v_last := v_schedule.last_task;
     for i in 1 .. cardinality(p_ticks) loop
-        if v_schedule.overlap = 'skip'
-            and exists (select from kinfolk.task t where t.id = v_last and t.state < 'completed')
-        then
+        if v_schedule.overlap = 'skip' and exists (select from kinfolk.task t where t.id = v_last and t.state < 'completed') then
             overlapped := overlapped + 1;
             continue;
         end if;
         v_id := nextval('kinfolk.task_id');
         select r.outcome, r.id, r.name
         into v_answer
-        from kinfolk.enqueue_rows(array[v_id], array[v_schedule.command], array[v_schedule.payload],
-            array[v_schedule.queue], array[v_schedule.priority], array[v_schedule.due], array[v_schedule.delay_us],
-            array[v_schedule.unique_key], array[v_schedule.unique_scope], array[v_schedule.unique_window_us],
-            array[v_schedule.on_duplicate], array[v_schedule.max_attempts], array[v_schedule.timeout_us],
-            array[v_schedule.trace], true, array[v_schedule.keys]) r;
+        from kinfolk.enqueue_tasks(kinfolk.made_of(v_id, kinfolk.task_of(v_schedule))) r;
         if not found then
             tasks := tasks || v_id;
             v_last := v_id;

@@ -1,6 +1,6 @@
 -- Refuses a whole settle if what it makes is given in a way that no store would keep. `p_each`: something that there is of each
 -- task. Answers how large the largest payload is in memory.
-create or replace function kinfolk.require_made(p_made kinfolk.made, p_order text, p_each text[]) returns integer
+create or replace function kinfolk.require_made(p_made kinfolk.given_tasks, p_order text, p_each text[]) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$

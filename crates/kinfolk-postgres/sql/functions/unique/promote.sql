@@ -16,7 +16,6 @@ declare
     v_new tid[] := '{}';
     v_ended xid8;
     v_orphaned bigint[];
-    v_task bigint;
 begin
     left_out := false;
     made := false;
@@ -45,47 +44,12 @@ begin
         for update skip locked
     )
     select coalesce(array_agg(distinct o.task_id order by o.task_id), '{}') into v_orphaned from orphaned o;
-    for v_task in
-        -- While the task holds its key, though it has started, they wait.
-        select t.id
-        from kinfolk.task t
-        where t.id = any (v_orphaned)
-            and (t.runs > 0 or t.state <> 'pending')
-            and not kinfolk.holds(t, p_now)
-        order by t.id
-    loop
-        begin
-            perform kinfolk.promote_orphans(v_task, p_now);
-            made := true;
-        exception
-            -- One bad payload must not keep a queue from being claimed: it stays where it is.
-            when program_limit_exceeded or data_exception then
-                raise warning 'kinfolk: what was enqueued behind task % can not be made a task: %', v_task, sqlerrm;
-        end;
-    end loop;
+    made := kinfolk.promote_each(v_orphaned, p_now);
     if made then
         -- Its command may be one that this worker does not handle.
         perform kinfolk.notify_queues(array[p_queue], true);
     end if;
-
-    delete from kinfolk.released_key l
-    where l.ctid = any (array(
-        select e.ctid
-        from kinfolk.released_key e
-        where e.queue_id = p_queue
-            and e.horizon <= v_ended
-            and not exists (select from kinfolk.duplicate d where d.task_id = e.task_id)
-        limit kinfolk.sweep_page()
-        for update skip locked));
-    update kinfolk.released_key l
-    set horizon = pg_current_xact_id()
-    where l.ctid = any (array(
-        select e.ctid
-        from kinfolk.released_key e
-        where e.ctid = any (v_new)
-            and e.queue_id = p_queue
-            and e.horizon is null
-        for update skip locked));
+    perform kinfolk.forget_released(p_queue, v_new, v_ended);
     left_out := cardinality(v_orphaned) = 0
         and exists (
             select

@@ -1,7 +1,6 @@
 -- Prepares tasks that a claim has locked and that start under a unique key. Applies their duplicates. Where
--- several roots were made under one key at the same moment, they become one: the others that are open are applied to the
--- lowest by each one's own rule and cancelled; or all are cancelled, where one has started and still holds the key.
--- A child is never cancelled for that, nor is what waits behind a gate, such as a follow-up. Answers which of the tasks are to
+-- several roots were made under one key at the same moment, they become one (`unify_key`).
+-- Answers which of the tasks are to
 -- be started, and whether some were left for later because another claim holds their sibling, or the lock of their key.
 -- `p_made`: this transaction may have made some of the tasks itself.
 --
@@ -16,10 +15,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_key record;
-    v_siblings bigint[];
-    v_busy integer;
-    v_locked bigint[];
-    v_holder bigint;
+    v_unified record;
     v_gone bigint[];
 begin
     v_gone := kinfolk.lock_starts(p_ids, p_made);
@@ -42,43 +38,10 @@ begin
                     and s.id <> t.id)
         group by t.command_id, t.unique_key
     loop
-        select array_agg(s.id) filter (where s.state = 'pending' and s.runs = 0),
-            min(s.id) filter (where s.state <> 'pending' or s.runs > 0)
-        into v_siblings, v_holder
-        from kinfolk.task s
-        where s.unique_key = v_key.unique_key
-            and s.command_id = v_key.command_id
-            and s.parent_id is null
-            and kinfolk.holds(s, p_now);
-        with locked as materialized (
-            select s.id, s.gate in ('open', 'turn', 'limit') as is_open
-            from kinfolk.task s
-            where s.id = any (v_siblings)
-                and s.state = 'pending'
-                and s.runs = 0
-            order by s.id
-            for update skip locked
-        )
-        select cardinality(v_siblings) - count(*), array_agg(l.id order by l.id) filter (where l.is_open)
-        into v_busy, v_locked
-        from locked l;
-
-        if v_busy > 0 then
-            v_gone := v_key.picked;
-            left_out := true;
-        elsif v_holder is not null then
-            v_gone := v_locked;
-            perform kinfolk.cancel_duplicates(v_gone, v_holder, p_now);
-        else
-            v_holder := v_locked[1];
-            v_gone := v_locked[2:];
-            perform kinfolk.apply_duplicates(v_holder);
-            perform kinfolk.apply_sibling(v_holder, s.id) from unnest(v_gone) as s(id);
-            perform kinfolk.cancel_duplicates(v_gone, v_holder, p_now);
-            -- The lowest may wait for room that was taken for another one, and is given back.
-            left_out := left_out or v_holder <> all (ids);
-        end if;
-        ids := array(select i from unnest(ids) i where i <> all (v_gone));
+        v_unified := kinfolk.unify_key(v_key.command_id, v_key.unique_key, v_key.picked, p_now);
+        -- The lowest may wait for room that was taken for another one, and is given back.
+        left_out := left_out or v_unified.is_busy or coalesce(v_unified.lowest <> all (ids), false);
+        ids := array(select i from unnest(ids) i where i <> all (v_unified.gone));
     end loop;
 
     -- What hangs on a task that has run before is for the next one.
