@@ -259,7 +259,8 @@ pub trait Inspect: Send + Sync {
 /// The calls of an operator: cancel, retry, pause, change limits, schedules and statuses.
 #[async_trait]
 pub trait Operate: Send + Sync {
-    /// Ask for the end of a task and of all its descendants.
+    /// Ask for the end of a task and of all its descendants. Refused for a task that has ended, as a repetition is after the
+    /// call has ended it.
     async fn cancel(&self, id: TaskId) -> Answer<Cancelled>;
 
     /// Let a failed or cancelled task run again, with fresh attempts, at its old position, and with it all below it that failed

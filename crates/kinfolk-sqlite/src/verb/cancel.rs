@@ -21,7 +21,7 @@ use crate::session::Session;
 pub(crate) fn cancel(session: &mut Session<'_>, id: TaskId) -> Result<Cancelled> {
     let task = whereabouts::of(session, id)?;
     if task.state.is_terminal() {
-        return Ok(Cancelled::TooLate(task.state));
+        return Err(Cancelled::too_late(id, task.state).into());
     }
     member(session, &task)?;
     let now = whereabouts::of(session, id)?.state;
