@@ -144,7 +144,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         refresh_statuses is_active put_finder remove_finder;
     retry:
         retry retry_family lock_follow_ups revive revived_with revivable begin_afresh joins_again reopening reopen
-        recount reorder follow_again;
+        recount reorder decide_again follow_again;
     upkeep:
         sweep is_stuck has_open_child resume_signalled add_lost_keys prune prune_keys prune_rates remove_family
         remove_tasks prune_audit prune_errors prune_minutes;
