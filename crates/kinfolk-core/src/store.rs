@@ -68,6 +68,8 @@ pub trait Work: Send + Sync {
     async fn claim(&self, claim: &Claim) -> Answer<Claimed>;
 
     /// Record the outcomes of attempts and all their consequences. One answer each; a stale settle does not affect the rest.
+    /// Those that made something are recorded first, in their order. Of the others all ends count before anything is cancelled
+    /// because an owner has failed.
     async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>>;
 
     /// Register a worker with a lease.

@@ -64,6 +64,14 @@ fn member(session: &mut Session<'_>, task: &Whereabouts) -> Result<()> {
     family::join_task(session, id)
 }
 
+/// Asks for the end of all children of the fan-outs whose owners have failed in this call; whether there were any. What this call
+/// has ended otherwise is counted already.
+pub(crate) fn doomed(session: &mut Session<'_>) -> Result<bool> {
+    let doomed = std::mem::take(&mut session.doomed);
+    doomed.iter().try_for_each(|&fan_out_id| children(session, fan_out_id))?;
+    Ok(!doomed.is_empty())
+}
+
 /// Asks for the end of all children of a fan-out.
 pub(crate) fn children(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
     in_line(session, fan_out_id)?;
