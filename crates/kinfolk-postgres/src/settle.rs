@@ -186,7 +186,7 @@ fn check(settles: &[Settle]) -> Answer<()> {
     Ok(())
 }
 
-/// One call of a function, and the places of its settles among those given.
+/// One call of a function, and the indices of its settles among those given.
 enum Call<'a> {
     Plain(Vec<usize>, Box<Plain<'a>>),
     Made(usize, Box<MadeBy<'a>>),
@@ -224,14 +224,14 @@ impl Call<'_> {
         }
     }
 
-    /// Puts the answers into their places.
+    /// Puts the answers at the indices of their settles.
     fn answers(&self, rows: &[Row], answers: &mut [Settled]) -> Answer<()> {
-        let places = match self {
-            Self::Plain(places, _) => &places[..],
-            Self::Made(place, _) => std::slice::from_ref(place),
+        let indices = match self {
+            Self::Plain(indices, _) => &indices[..],
+            Self::Made(index, _) => std::slice::from_ref(index),
         };
-        for (place, answer) in places.iter().zip(rows::settled(places.len(), rows)?) {
-            answers[*place] = answer;
+        for (index, answer) in indices.iter().zip(rows::settled(indices.len(), rows)?) {
+            answers[*index] = answer;
         }
         Ok(())
     }

@@ -94,9 +94,8 @@ fn answer(db: &DbError) -> Result<Done<Json>, TaskError> {
     let plain = || Err(TaskError::of(failure(db, FailureKind::Error), Retry::Policy));
     match db.code().code() {
         "KF020" => own_end(db).map_or_else(plain, |end| Ok(Done::snooze(end.delay()))),
-        "KF021" => own_end(db).map_or_else(plain, |end| {
-            Err(TaskError::of(failure(db, FailureKind::Error), Retry::After(end.delay())))
-        }),
+        "KF021" => own_end(db)
+            .map_or_else(plain, |end| Err(TaskError::of(failure(db, FailureKind::Error), Retry::After(end.delay())))),
         "KF022" => Err(TaskError::of(failure(db, FailureKind::Validation), Retry::Never)),
         "KF009" => Err(TaskError::of(failure(db, FailureKind::Refused), Retry::Policy)),
         "KF011" => {

@@ -268,10 +268,9 @@ pub async fn a_cancel_and_a_completion_agree(w: &World) {
     for task in &*tasks {
         let (cancel, settle, state) = (&heard[&(task.id, 0)], &heard[&(task.id, 1)], w.state(task.id).await);
         let wants = match state {
-            State::Completed => (
-                Err(Cancelled::too_late(task.id, State::Completed).to_string()),
-                Settled::Recorded(State::Completed),
-            ),
+            State::Completed => {
+                (Err(Cancelled::too_late(task.id, State::Completed).to_string()), Settled::Recorded(State::Completed))
+            }
             _ => (Ok(Cancelled::Requested), Settled::Recorded(State::Cancelled)),
         };
         assert_eq!((cancel, settle), (&format!("{:?}", wants.0), &format!("{:?}", wants.1)));

@@ -2,8 +2,8 @@
 
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::{
-    Checkpoint, Claim, ClaimedTask, Failure, Gate, NewFanOut, Outcome, Policy, Retention, Retried, Retry, Rule, Settled,
-    State, StepKind, StoreError, Suspend, Verdict,
+    Checkpoint, Claim, ClaimedTask, Failure, Gate, NewFanOut, Outcome, Policy, Retention, Retried, Retry, Rule,
+    Settled, State, StepKind, StoreError, Suspend, Verdict,
 };
 
 use crate::family::{children, counts};
@@ -351,7 +351,8 @@ pub async fn a_handler_goes_on_when_nothing_is_left_of_what_it_awaits_again(w: &
     let (few, many) = (w.children_in(begun[0]).await[0], w.children_in(begun[1]).await);
     let worker = w.worker().await;
     for _ in 0..2 {
-        let tasks = w.store.claim(&Claim { commands: vec![command("report")], ..claim_of(worker, 1_000) }).await.unwrap();
+        let tasks =
+            w.store.claim(&Claim { commands: vec![command("report")], ..claim_of(worker, 1_000) }).await.unwrap();
         let end = |task: &ClaimedTask| {
             let fails = [few, many[1]].contains(&task.id);
             settle_of(task, if fails { failed(Retry::Never) } else { Outcome::Done(None) })
@@ -369,4 +370,23 @@ pub async fn a_handler_goes_on_when_nothing_is_left_of_what_it_awaits_again(w: &
     let task = w.start(root.id).await;
     w.complete(few).await;
     assert_eq!(w.done(&task).await, Settled::Recorded(State::Completed));
+}
+
+/// A handler below the root of a family that waits for room is resumed, and starts when there is room.
+pub async fn a_handler_of_a_family_without_room_is_resumed_when_there_is_room(w: &World) {
+    w.serial(1).await;
+    let flow = w.flow(1, Rule::FailFast).await;
+    let child = w.start(flow.kids[0]).await;
+    let inner = w.await_in(child, fan_out("inner", 1, Rule::FailFast)).await;
+    w.let_fail(inner.kids[0]).await;
+    for owner in [inner.id(), flow.id()] {
+        let task = w.start(owner).await;
+        assert_eq!(w.fail(&task, Retry::Never).await, Settled::Recorded(State::Failed));
+    }
+    let busy = w.root().await;
+    assert_eq!(w.store.retry_family(flow.id()).await.unwrap(), Retried { pending: 1, waiting: 2 });
+    w.store.cancel(inner.kids[0]).await.unwrap();
+    assert_eq!((w.gate(inner.id()).await, w.claimable().await), (Some(Gate::Limit), vec![]));
+    w.done(&busy).await;
+    assert_eq!(w.claimable().await, [inner.id()]);
 }

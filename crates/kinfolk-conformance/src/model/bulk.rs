@@ -42,9 +42,7 @@ impl Engine {
             answer => answer.map(|()| true),
         };
         match action {
-            Action::Cancel => {
-                Ok(refused(self.cancel(id).map(drop))? || self.row(id)?.task.state == State::Cancelled)
-            }
+            Action::Cancel => Ok(refused(self.cancel(id).map(drop))? || self.row(id)?.task.state == State::Cancelled),
             Action::RunNow => refused(self.run_now(id).map(drop)),
             _ => {
                 if refused(self.retry(id).map(drop))? || refused(self.retry_family(id).map(drop))? {

@@ -79,7 +79,8 @@ impl Engine {
         let is_over = |fan_out: &FanOutId| {
             self.fan_outs[fan_out].wake_at.is_some() && !self.children_in(*fan_out).iter().any(|id| self.is_open(*id))
         };
-        let over = suspended.iter().flat_map(|id| self.fan_outs_of(*id)).filter(is_over).map(|id| (id, BTreeSet::new()));
+        let over =
+            suspended.iter().flat_map(|id| self.fan_outs_of(*id)).filter(is_over).map(|id| (id, BTreeSet::new()));
         self.just_ended.extend(over.collect::<Vec<_>>());
         self.decide_fan_outs();
         let resumed = suspended.iter().filter(|id| !self.tasks[id].is_suspended()).count() as u64;

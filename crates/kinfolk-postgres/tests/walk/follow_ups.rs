@@ -5,6 +5,7 @@ use kinfolk_core::operate::Action;
 use kinfolk_core::*;
 use kinfolk_postgres::PgStore;
 
+use super::bulk::ONE_BY_ONE;
 use super::common::{claim_of, enqueue, task, worker};
 use super::families::making;
 use super::pairs::settled;
@@ -293,4 +294,10 @@ impl Pair for EnqueueAndJoin {
 #[tokio::test(flavor = "multi_thread")]
 async fn enqueue_and_join() {
     every_schedule_is_sound(EnqueueAndJoin).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bulk_action_that_holds_a_joined_task_while_it_waits_for_another_locks_up() {
+    let wrong = wrong_schedules(EnqueueAndJoin, ONE_BY_ONE).await;
+    assert!(wrong.iter().any(|fault| fault.contains("deadlock detected")), "{wrong:?}");
 }

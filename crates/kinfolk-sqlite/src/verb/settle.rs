@@ -8,8 +8,8 @@ use rusqlite::CachedStatement;
 
 use crate::error::Result;
 use crate::family::ended::TaskFacts;
-use crate::family::{follow_up, whereabouts};
 use crate::family::make::{self, Maker};
+use crate::family::{follow_up, whereabouts};
 use crate::rows::failure_text;
 use crate::session::Session;
 use crate::verb::cancel;
