@@ -392,7 +392,8 @@ macro_rules! every_contract {
                 cancelled_children_of_a_reopened_fan_out_go_on, a_failure_that_the_handler_heard_of_stays,
                 failed_spawned_children_run_again_with_their_parent, a_reopened_family_waits_for_room,
                 a_cancelled_handler_goes_on_from_its_history, a_cancelled_handler_waits_for_its_children_again,
-                taken_signals_are_not_forgotten,
+                taken_signals_are_not_forgotten, a_handler_goes_on_when_nothing_is_left_of_what_it_awaits_again,
+                a_handler_of_a_family_without_room_is_resumed_when_there_is_room,
             ]
             retry_family: [
                 failed_leaves_run_again_and_their_parents_wait, a_repaired_family_settles_as_if_it_had_never_failed,

@@ -230,6 +230,13 @@ impl World {
         self.store.task(id).await.unwrap().expect("the task is there")
     }
 
+    /// Asks for the end of a task, unless it has ended.
+    pub async fn cancel_if_open(&self, id: TaskId) {
+        if !self.state(id).await.is_terminal() {
+            self.store.cancel(id).await.unwrap();
+        }
+    }
+
     /// The task's state.
     pub async fn state(&self, id: TaskId) -> State {
         self.get(id).await.state

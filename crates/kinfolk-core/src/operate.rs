@@ -17,20 +17,13 @@ pub enum Cancelled {
     Now,
     /// It runs; its worker has been asked to stop it.
     Requested,
-    /// It had already ended, in this state.
-    TooLate(State),
 }
 
 impl Cancelled {
-    /// Whether the task is cancelled now, or was asked to stop. For a caller to whom it is an error that there was nothing left to
-    /// cancel.
-    pub fn at_once(self, task: TaskId) -> Result<bool, StoreError> {
+    /// The error of every store about a task that has already ended, in this state.
+    pub const fn too_late(task: TaskId, state: State) -> StoreError {
         let remedy = "nothing was changed: a task that has ended can't be cancelled";
-        match self {
-            Self::Now => Ok(true),
-            Self::Requested => Ok(false),
-            Self::TooLate(state) => Err(StoreError::WrongState { task, state, remedy }),
-        }
+        StoreError::WrongState { task, state, remedy }
     }
 }
 

@@ -117,6 +117,11 @@ impl Settle {
         Self { task, token, outcome, made: None }
     }
 
+    /// What the attempt made, if it made anything.
+    pub fn made(&self) -> Option<&Made> {
+        self.made.as_deref().filter(|made| !made.is_empty())
+    }
+
     /// Refuses what no store would keep.
     pub fn check(&self) -> Result<(), InputError> {
         if let Some(made) = &self.made {

@@ -68,6 +68,8 @@ pub trait Work: Send + Sync {
     async fn claim(&self, claim: &Claim) -> Answer<Claimed>;
 
     /// Record the outcomes of attempts and all their consequences. One answer each; a stale settle does not affect the rest.
+    /// Those that made something are recorded first, in their order. Of the others all ends count before anything is cancelled
+    /// because an owner has failed.
     async fn settle(&self, settles: &[Settle]) -> Answer<Vec<Settled>>;
 
     /// Register a worker with a lease.
@@ -259,7 +261,8 @@ pub trait Inspect: Send + Sync {
 /// The calls of an operator: cancel, retry, pause, change limits, schedules and statuses.
 #[async_trait]
 pub trait Operate: Send + Sync {
-    /// Ask for the end of a task and of all its descendants.
+    /// Ask for the end of a task and of all its descendants. Refused for a task that has ended, as a repetition is after the
+    /// call has ended it.
     async fn cancel(&self, id: TaskId) -> Answer<Cancelled>;
 
     /// Let a failed or cancelled task run again, with fresh attempts, at its old position, and with it all below it that failed

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail, ensure};
 use kinfolk_core::inspect::Filter;
 use kinfolk_core::task::Ending;
-use kinfolk_core::{Attempt, FailureKind, State, Store, Task, TaskId};
+use kinfolk_core::{Attempt, FailureKind, State, Store, StoreError, Task, TaskId};
 
 use crate::ledger::Ledger;
 use crate::victim::{EFFECT, FAMILY, Plan};
@@ -40,6 +40,14 @@ pub async fn wait_drained(store: &dyn Store, limit: Duration) -> Result<()> {
             bail!("not drained within {limit:?}; {} or more tasks are open, such as {:?}", open.len(), open[0]);
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Asks for the end of a task, which may have ended by now.
+pub async fn cancel_if_open(store: &dyn Store, id: TaskId) -> Result<()> {
+    match store.cancel(id).await {
+        Err(StoreError::WrongState { .. }) => Ok(()),
+        answer => Ok(answer.map(drop)?),
     }
 }
 

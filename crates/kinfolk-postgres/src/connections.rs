@@ -59,9 +59,9 @@ impl Connections {
     }
 
     /// Asks for rows once, with a limit for the answer.
-    pub async fn ask(&self, sql: &str) -> Answer<Vec<Row>> {
+    pub async fn ask(&self, sql: &str, params: &[(&(dyn ToSql + Sync), Type)]) -> Answer<Vec<Row>> {
         let line = self.line().await?;
-        match tokio::time::timeout(self.limit, line.client().query_typed(sql, &[])).await {
+        match tokio::time::timeout(self.limit, line.client().query_typed(sql, params)).await {
             Ok(rows) => {
                 line.give_back();
                 rows.map_err(|fault| store_error(&fault))

@@ -77,7 +77,7 @@ impl Operate for PgStore {
             "now" => Ok(Cancelled::Now),
             "requested" => Ok(Cancelled::Requested),
             "not_found" => Err(StoreError::not_found("task", id)),
-            state => Ok(Cancelled::TooLate(state.parse()?)),
+            state => Err(Cancelled::too_late(id, state.parse()?)),
         }
     }
 

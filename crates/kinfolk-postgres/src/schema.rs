@@ -135,16 +135,16 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     handlers:
         find_handler begin_handling handling end_handling drop_intents named_in handled current_task current_keys has_failed_siblings
         has_pending_children intend require_makeable spawn spawn_sibling follow_up in_order hasten hasten_all snooze
-        retry_after give_up end_handler kind_of_failure failure_of run_task run_function begin_procedure end_procedure call_handler
+        retry_after give_up end_handler told_by kind_of_fan_out kind_of_failure failure_of run_task run_function begin_procedure end_procedure call_handler
         call_function open_envelope finish finish_made finish_fan_out fan_out carry_out_fan_out find_continuation
         require_terms require_subs sub_tasks fan_out_of sub_results continuation_of go_on await_more refuse_fan_out complete require_done begin_send end_send send_key log_error
         process_tasks process_round process_task skip_ahead due_next begin_round claimable claim_chosen;
     operate:
-        pause resume acquit cancel run_now bulk bulk_one bulk_delete lock_bulk audit put_status remove_status
+        pause resume acquit cancel run_now bulk bulk_one bulk_delete lock_bulk hold_all hold_open audit put_status remove_status
         refresh_statuses is_active put_finder remove_finder;
     retry:
         retry retry_family lock_follow_ups revive revived_with revivable begin_afresh joins_again reopening reopen
-        recount reorder follow_again;
+        recount reorder decide_again follow_again;
     upkeep:
         sweep is_stuck has_open_child resume_signalled add_lost_keys prune prune_keys prune_rates remove_family
         remove_tasks prune_audit prune_errors prune_minutes;

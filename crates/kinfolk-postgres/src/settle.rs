@@ -1,6 +1,7 @@
-//! How settles are sent: those that made nothing together, as one array a property; one that made tasks by a call of its own.
+//! How settles are sent: those that made nothing together, as one array a property; one that made tasks by a call of its own, before
+//! the others.
 //!
-//! What was settled in one call of the store is one transaction, in the order given. Several calls in one transaction lock
+//! What was settled in one call of the store is one transaction. Several calls in one transaction lock
 //! ahead what they need, since each by itself takes its locks in order, but not the second after the first.
 
 use std::collections::HashMap;
@@ -81,7 +82,7 @@ impl OpenClaims {
     }
 
     /// The families of these tasks; `None` when a claim of theirs is not known.
-    fn families(&self, settles: &[Settle]) -> Option<Families> {
+    fn families(&self, settles: &[&Settle]) -> Option<Families> {
         let known = self.known();
         let (mut shared, mut whole) = (Vec::new(), Vec::new());
         for of_claim in settles.chunk_by(|a, b| a.token == b.token) {
@@ -124,7 +125,11 @@ impl PgStore {
         point("settle.before");
         let answers = match &calls[..] {
             [] => return Ok(Vec::new()),
-            [only] => only.answers(&self.rows(only.sql(), &only.params()).await?)?,
+            [only] => {
+                let mut answers = vec![Settled::Stale; settles.len()];
+                only.answers(&self.rows(only.sql(), &only.params()).await?, &mut answers)?;
+                answers
+            }
             several => self.send_together(settles, several).await?,
         };
         point("settle.after");
@@ -162,10 +167,10 @@ async fn send(client: &impl GenericClient, settles: &[Settle], calls: &[Call<'_>
             [(&tasks, Type::INT8_ARRAY), (&commands, Type::TEXT_ARRAY), (&keys, Type::TEXT_ARRAY)];
         client.query_typed(LOCK_SETTLED, &params).await.map_err(|fault| store_error(&fault))?;
     }
-    let mut answers = Vec::with_capacity(settles.len());
+    let mut answers = vec![Settled::Stale; settles.len()];
     for call in calls {
         let rows = client.query_typed(call.sql(), &call.params()).await.map_err(|fault| store_error(&fault))?;
-        answers.extend(call.answers(&rows)?);
+        call.answers(&rows, &mut answers)?;
     }
     Ok(answers)
 }
@@ -181,54 +186,54 @@ fn check(settles: &[Settle]) -> Answer<()> {
     Ok(())
 }
 
-/// One call of a function: settles that follow each other.
+/// One call of a function, and the indices of its settles among those given.
 enum Call<'a> {
     Plain(Vec<usize>, Box<Plain<'a>>),
-    Made(Box<MadeBy<'a>>),
+    Made(usize, Box<MadeBy<'a>>),
 }
 
-fn calls<'a>(settles: &'a [Settle], families: impl Fn(&[Settle]) -> Option<Families>) -> Answer<Vec<Call<'a>>> {
-    fn made(settle: &Settle) -> Option<&Made> {
-        settle.made.as_deref().filter(|made| !made.is_empty())
+fn calls<'a>(settles: &'a [Settle], families: impl Fn(&[&Settle]) -> Option<Families>) -> Answer<Vec<Call<'a>>> {
+    let (mut calls, mut plain) = (Vec::new(), Vec::with_capacity(settles.len()));
+    for (n, settle) in settles.iter().enumerate() {
+        match settle.made() {
+            Some(made) => calls.push(Call::Made(n, Box::new(MadeBy::of(settle, made)?))),
+            None => plain.push(n),
+        }
     }
-    let parts = settles.chunk_by(|a, b| made(a).is_none() && made(b).is_none());
-    parts
-        .map(|part| match made(&part[0]) {
-            Some(made) => Ok(Call::Made(Box::new(MadeBy::of(&part[0], made)?))),
-            None => {
-                let (order, columns) = Plain::sorted(part, families(part));
-                Ok(Call::Plain(order, Box::new(columns)))
-            }
-        })
-        .collect()
+    if !plain.is_empty() {
+        let known = families(&plain.iter().map(|n| &settles[*n]).collect::<Vec<_>>());
+        plain.sort_by_key(|n| settles[*n].task);
+        let columns = Plain::of(plain.iter().map(|n| &settles[*n]), known);
+        calls.push(Call::Plain(plain, Box::new(columns)));
+    }
+    Ok(calls)
 }
 
 impl Call<'_> {
     fn sql(&self) -> &'static str {
         match self {
             Self::Plain(..) => SETTLE,
-            Self::Made(_) => SETTLE_MADE,
+            Self::Made(..) => SETTLE_MADE,
         }
     }
 
     fn params(&self) -> Vec<Param<'_>> {
         match self {
             Self::Plain(_, columns) => columns.params(),
-            Self::Made(columns) => columns.params(),
+            Self::Made(_, columns) => columns.params(),
         }
     }
 
-    /// The answers in the order of the settles.
-    fn answers(&self, rows: &[Row]) -> Answer<Vec<Settled>> {
-        let Self::Plain(order, _) = self else {
-            return rows::settled(1, rows);
+    /// Puts the answers at the indices of their settles.
+    fn answers(&self, rows: &[Row], answers: &mut [Settled]) -> Answer<()> {
+        let indices = match self {
+            Self::Plain(indices, _) => &indices[..],
+            Self::Made(index, _) => std::slice::from_ref(index),
         };
-        let sorted = rows::settled(order.len(), rows)?;
-        let mut answers = sorted.clone();
-        for (index, answer) in order.iter().zip(sorted) {
+        for (index, answer) in indices.iter().zip(rows::settled(indices.len(), rows)?) {
             answers[*index] = answer;
         }
-        Ok(answers)
+        Ok(())
     }
 }
 
@@ -245,13 +250,10 @@ struct Plain<'a> {
 }
 
 impl<'a> Plain<'a> {
-    /// The columns, and for each of their rows the place of its settle in the call.
-    fn sorted(settles: &'a [Settle], families: Option<Families>) -> (Vec<usize>, Self) {
+    fn of(settles: impl Iterator<Item = &'a Settle> + Clone, families: Option<Families>) -> Self {
         let (families, suspended) = families.unzip();
-        let mut order: Vec<usize> = (0..settles.len()).collect();
-        order.sort_by_key(|index| settles[*index].task);
-        let sorted = || order.iter().map(|index| &settles[*index]);
-        let columns = Self {
+        let sorted = || settles.clone();
+        Self {
             ids: sorted().map(|s| s.task.0).collect(),
             tokens: sorted().map(|s| s.token.0).collect(),
             outcomes: sorted().map(|s| word(&s.outcome)).collect(),
@@ -268,8 +270,7 @@ impl<'a> Plain<'a> {
             })),
             families,
             suspended,
-        };
-        (order, columns)
+        }
     }
 
     /// The parameters of [`SETTLE`].

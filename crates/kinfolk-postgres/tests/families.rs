@@ -180,7 +180,8 @@ async fn a_cancel_that_waited_for_the_end_of_a_task_comes_too_late() {
     });
     someone_waits(&database).await;
     transaction.commit().await.unwrap();
-    assert_eq!(cancelling.await.unwrap().unwrap(), operate::Cancelled::TooLate(State::Completed));
+    let fault = cancelling.await.unwrap().unwrap_err();
+    assert!(matches!(fault, StoreError::WrongState { state: State::Completed, .. }), "{fault}");
     assert_eq!(store.task(alone.id).await.unwrap().unwrap().cancel_requested_at, None);
 }
 

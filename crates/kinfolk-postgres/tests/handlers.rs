@@ -429,3 +429,17 @@ async fn process_tasks_never_waits_and_says_that_it_is_busy() {
     ));
     sound(&store).await;
 }
+
+/// The kind of failure of a handler whose fan-out went wrong is that of the core, case by case.
+#[tokio::test]
+async fn a_fan_out_that_went_wrong_is_the_kind_of_failure_that_the_core_says() {
+    let (database, _store) = fresh().await;
+    let cases = durable::vectors::kinds();
+    let client = database.client().await;
+    for (verdict, sub_tasks, kind) in cases {
+        let words: Vec<&str> = sub_tasks.iter().map(|kind| kind.as_str()).collect();
+        let sql = "select kinfolk.kind_of_fan_out($1, $2)";
+        let found: String = client.query_one(sql, &[&verdict.as_str(), &words]).await.unwrap().get(0);
+        assert_eq!(found, kind.as_str(), "{verdict:?} {words:?}");
+    }
+}

@@ -243,15 +243,16 @@ as $$
         case
             when count(*) = 0 then 'none is stuck'
             else format('%s stuck, such as %s', count(*),
-                (select string_agg(format('{root} %s after %s runs', s.id, s.runs), ', ')
-                from (select * from stuck order by id limit 3) s))
+                (select string_agg(format('{root} %s after %s runs', f.id, f.runs), ', ')
+                from (select * from stuck order by id limit 3) f))
         end,
         case
             when count(*) > 0
-            then 'find out why in kinfolk errors; then select "{schema}".resume_{root}(ID) lets one go on'
+            then format('find out why in `kinfolk errors`; then let it go on, in psql: select %I.resume_{root}(%s);', '{schema}',
+                min(s.id))
             else ''
         end
-    from stuck
+    from stuck s
 $$;
 
 -- 5. Grants: each function by itself, the worker what it must call.

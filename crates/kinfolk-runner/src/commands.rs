@@ -184,7 +184,7 @@ impl SqlCommands {
 #[async_trait]
 impl CommandSource for SqlCommands {
     async fn commands(&self) -> Result<Vec<CommandName>, StoreError> {
-        let rows = self.connections.ask(COMMANDS).await?;
+        let rows = self.connections.ask(COMMANDS, &[]).await?;
         let mut known = HashMap::with_capacity(rows.len());
         for row in rows {
             let Some(kind) = self.kind(row.get(1), row.get(2)) else { continue };

@@ -7,7 +7,10 @@ use std::time::Duration;
 use kinfolk::core::Retry;
 use kinfolk::{Done, Failure, FailureKind, GroupName, Json, State, TaskError, Timestamp};
 use kinfolk_core::StoreError;
+use kinfolk_core::limits::DELAY_MAX;
 use kinfolk_postgres::store_error;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, Severity};
@@ -62,8 +65,7 @@ impl Fault {
     pub(crate) fn slow_downs(&self) -> BTreeMap<GroupName, Timestamp> {
         let Self::Database(fault) = self else { return BTreeMap::new() };
         let own = |db: &&DbError| matches!(db.code().code(), "KF020" | "KF021" | "KF022" | "KF023");
-        let wanted = fault.as_db_error().filter(own).map(|db| told(db)["slow_down"].take());
-        wanted.and_then(|wanted| serde_json::from_value(wanted).ok()).unwrap_or_default()
+        fault.as_db_error().filter(own).and_then(own_end).map(|end| end.slow_down).unwrap_or_default()
     }
 
     /// What the worker is to record.
@@ -79,54 +81,76 @@ impl Fault {
     }
 }
 
+/// What `kinfolk.end_handler` tells.
+#[derive(Deserialize)]
+struct OwnEnd {
+    delay_us: u64,
+    #[serde(default)]
+    slow_down: BTreeMap<GroupName, Timestamp>,
+}
+
+/// An error of the engine's own, with a detail that the engine would not have written, is like any other: a handler may raise it too.
 fn answer(db: &DbError) -> Result<Done<Json>, TaskError> {
+    let plain = || Err(TaskError::of(failure(db, FailureKind::Error), Retry::Policy));
     match db.code().code() {
-        "KF020" => Ok(Done::snooze(span(db))),
-        "KF021" => Err(TaskError::of(failure(db, FailureKind::Error), Retry::After(span(db)))),
+        "KF020" => own_end(db).map_or_else(plain, |end| Ok(Done::snooze(end.delay()))),
+        "KF021" => own_end(db)
+            .map_or_else(plain, |end| Err(TaskError::of(failure(db, FailureKind::Error), Retry::After(end.delay())))),
         "KF022" => Err(TaskError::of(failure(db, FailureKind::Validation), Retry::Never)),
+        "KF009" => Err(TaskError::of(failure(db, FailureKind::Refused), Retry::Policy)),
         "KF011" => {
             let may_pass = db.detail().is_some_and(|why| why.starts_with("unknown"));
             let retry = if may_pass { Retry::Policy } else { Retry::Never };
             Err(TaskError::of(failure(db, FailureKind::Refused), retry))
         }
         "KF012" => Err(unrecorded(db)),
-        "KF025" => {
-            let told = told(db);
-            let failure = Failure::new(kind_of_fan_out(&told), db.message());
-            Err(TaskError::of(failure, Retry::Never).detail(&told))
-        }
+        "KF025" => of_fan_out(db).map_or_else(plain, Err),
         "57014" => Err(TaskError::of(failure(db, FailureKind::Timeout), Retry::Policy)),
-        _ => Err(TaskError::of(failure(db, FailureKind::Error), Retry::Policy)),
+        _ => plain(),
     }
 }
 
-/// What sort of failure a fan-out is that did not end as its rule demands: that of its children where a sub-task failed, not where
-/// it took too long, nor where someone cancelled a sub-task. In SQL it is `kinfolk.kind_of_failure`.
-fn kind_of_fan_out(told: &Value) -> FailureKind {
-    let failed = |sub: &Value| !matches!(sub["failure"]["kind"].as_str(), None | Some("cancelled" | "skipped"));
-    let is_of_children =
-        told["verdict"] == "failed" && told["failures"].as_array().is_some_and(|all| all.iter().any(failed));
-    if is_of_children { FailureKind::Children } else { FailureKind::Error }
+/// A fan-out that did not end as its rule demands. `kinfolk.refuse_fan_out` has said which kind of failure that is.
+fn of_fan_out(db: &DbError) -> Option<TaskError> {
+    let mut told: Map<String, Value> = told(db)?;
+    let kind = match told.remove("kind")?.as_str()? {
+        "children" => FailureKind::Children,
+        "error" => FailureKind::Error,
+        _ => return None,
+    };
+    Some(TaskError::of(Failure::new(kind, db.message()), Retry::Never).detail(&told))
 }
 
 /// The settle decided something else than that the task is done, and was undone with everything else.
 fn unrecorded(db: &DbError) -> TaskError {
-    let told = told(db);
-    if told["state"] == State::Cancelled.as_str() {
+    let Unrecorded { state, failure: refused } = told(db).unwrap_or_default();
+    if state == Some(State::Cancelled) {
         return TaskError::of(Failure::cancelled(), Retry::Never);
     }
-    let refused: Option<Failure> = serde_json::from_value(told["failure"].clone()).ok();
-    let retry = if told["state"] == State::Failed.as_str() { Retry::Never } else { Retry::Policy };
+    let retry = if state == Some(State::Failed) { Retry::Never } else { Retry::Policy };
     TaskError::of(refused.unwrap_or_else(|| failure(db, FailureKind::Error)), retry)
 }
 
-fn span(db: &DbError) -> Duration {
-    Duration::from_micros(told(db)["delay_us"].as_u64().unwrap_or_default())
+/// What `kinfolk.require_done` tells: where the task is, and the failure that was not kept.
+#[derive(Default, Deserialize)]
+struct Unrecorded {
+    state: Option<State>,
+    failure: Option<Failure>,
 }
 
-/// The detail of an error that is one of the engine's own.
-fn told(db: &DbError) -> Value {
-    db.detail().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+impl OwnEnd {
+    const fn delay(&self) -> Duration {
+        Duration::from_micros(self.delay_us)
+    }
+}
+
+fn own_end(db: &DbError) -> Option<OwnEnd> {
+    told(db).filter(|end: &OwnEnd| end.delay() <= DELAY_MAX)
+}
+
+/// The detail of an error, where it is what the engine writes. In SQL it is `kinfolk.told_by`.
+fn told<T: DeserializeOwned>(db: &DbError) -> Option<T> {
+    serde_json::from_str(db.detail()?).ok()
 }
 
 /// Everything the database said, for those who have to find out what went wrong.

@@ -70,10 +70,10 @@ impl Module {
     pub async fn installed(&self, connections: &Connections) -> Result<Option<i32>, StoreError> {
         // The name is one of ours.
         let there = format!("select to_regclass('{}.module_version') is not null", self.name);
-        if !connections.ask(&there).await?.first().is_some_and(|row| row.get(0)) {
+        if !connections.ask(&there, &[]).await?.first().is_some_and(|row| row.get(0)) {
             return Ok(None);
         }
-        let rows = connections.ask(&format!("select max(version) from {}.module_version", self.name)).await?;
+        let rows = connections.ask(&format!("select max(version) from {}.module_version", self.name), &[]).await?;
         Ok(rows.first().and_then(|row| row.get(0)))
     }
 

@@ -52,6 +52,7 @@ fn enqueue_all(connection: &Connection, tasks: &[NewTask]) -> Result<Vec<Enqueue
         last_task: &mut last_task,
         fan_outs: FanOuts::default(),
         freed: BTreeMap::new(),
+        doomed: Vec::new(),
         give_back: None,
         news: News::default(),
     };

@@ -27,6 +27,8 @@ pub(crate) struct Session<'a> {
     pub(crate) fan_outs: FanOuts,
     /// The keys, by group, that may have room since this call: those that wait behind them are to be looked at.
     pub(crate) freed: BTreeMap<i64, BTreeSet<String>>,
+    /// The fan-outs that are to end with their owners, which have failed in this call.
+    pub(crate) doomed: Vec<i64>,
     /// What gives slots back, once it is needed: a settle asks for it again and again.
     pub(crate) give_back: Option<CachedStatement<'a>>,
     /// What others should hear of once this is committed.

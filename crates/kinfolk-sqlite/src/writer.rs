@@ -222,6 +222,7 @@ impl Writer {
                 last_task: &mut self.last_task,
                 fan_outs: FanOuts::default(),
                 freed: BTreeMap::new(),
+                doomed: Vec::new(),
                 give_back: None,
                 news: News::default(),
             };

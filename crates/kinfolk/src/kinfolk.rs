@@ -134,7 +134,7 @@ impl Kinfolk {
     }
 
     /// Asks for the end of a task and of all its descendants. Pending ones are cancelled at once, running ones when their
-    /// handlers give way; a parent ends with its last child.
+    /// handlers give way; a parent ends with its last child. Refused for a task that has ended.
     pub async fn cancel(&self, id: TaskId) -> Result<Cancelled, StoreError> {
         self.store.cancel(id).await
     }

@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::time::Duration;
 
-use kinfolk_core::{Failure, FailureKind, Json, Outcome, Retry, Verdict};
+use kinfolk_core::{Failure, FailureKind, Json, Outcome, Retry};
 use serde::Serialize;
 
 use crate::durable::{CallError, FanOutError};
@@ -63,14 +63,12 @@ enum Cause {
 }
 
 impl Cause {
-    /// Whether a sub-task failed. One that took too long or was cancelled did not: then the handler that gave up is what failed.
-    fn is_a_child(&self) -> bool {
-        let (verdict, failures): (Verdict, Vec<&Failure>) = match self {
-            Self::FanOut(fault) => (fault.verdict, fault.failures.iter().map(|failed| &failed.failure).collect()),
-            Self::Call(fault) => (fault.verdict, fault.failure.iter().collect()),
-        };
-        let by_itself = |failure: &&Failure| !matches!(failure.kind, FailureKind::Cancelled | FailureKind::Skipped);
-        verdict == Verdict::Failed && failures.iter().any(by_itself)
+    /// The kind of failure of a handler that gives up.
+    fn kind(&self) -> FailureKind {
+        match self {
+            Self::FanOut(fault) => fault.verdict.failure_kind(fault.failures.iter().map(|failed| failed.failure.kind)),
+            Self::Call(fault) => fault.verdict.failure_kind(fault.failure.iter().map(|failure| failure.kind)),
+        }
     }
 }
 
@@ -223,8 +221,7 @@ impl TaskError {
 
     /// What sub-tasks did not do, they would not do the next time either: they have had their attempts.
     fn of_cause(words: String, detail: &impl Serialize, cause: Cause) -> Self {
-        let kind = if cause.is_a_child() { FailureKind::Children } else { FailureKind::Error };
-        let mut error = Self::of_kind(kind, words).do_not_retry().detail(detail);
+        let mut error = Self::of_kind(cause.kind(), words).do_not_retry().detail(detail);
         error.0.cause = Some(cause);
         error
     }

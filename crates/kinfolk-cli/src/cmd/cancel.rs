@@ -1,6 +1,6 @@
 //! `kinfolk cancel`: ask for the end of tasks and of all their descendants, or of the whole families they belong to. One that has already ended is a no, and the others are still asked.
 
-use kinfolk_core::operate::Action;
+use kinfolk_core::operate::{Action, Cancelled};
 use kinfolk_core::{Store, StoreError, TaskId};
 use serde_json::json;
 
@@ -33,7 +33,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let (store, out) = (store.as_ref(), session.out);
     each(&args.ids, session, |id| async move {
         let id = if args.family { root_of(store, id).await? } else { id };
-        if store.cancel(id).await?.at_once(id)? {
+        if store.cancel(id).await? == Cancelled::Now {
             return out.say(&json!({"task": id, "cancel": "now"}), format!("task {id} is cancelled"));
         }
         let words = "was asked to stop, with all that came of it; it ends when nothing of that runs any more";

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use kinfolk::{Kinfolk, State, Task as _, Timestamp};
+use kinfolk_core::StoreError;
 use owo_colors::OwoColorize as _;
 
 use super::look::Family;
@@ -33,7 +34,11 @@ pub(super) async fn attend(family: &Family, now: Timestamp, kinfolk: &Kinfolk, s
     let packing = family.children.iter().any(|child| child.command.as_str() == PackItem::COMMAND);
     let regrets = packing && order.items.iter().any(|item| item.shelf == Shelf::High);
     if regrets && task.cancel_requested_at.is_none() {
-        kinfolk.cancel(task.id).await?;
+        match kinfolk.cancel(task.id).await {
+            // It has ended meanwhile.
+            Err(StoreError::WrongState { .. }) => return Ok(()),
+            answer => drop(answer?),
+        }
         screen.event(&format!(
             "{} order {}: cancelled, the customer changed their mind",
             "■".magenta(),

@@ -12,6 +12,7 @@ use kinfolk_providers::{Outbox, Providers};
 use kinfolk_runner::{Module, SqlCommands};
 use owo_colors::OwoColorize as _;
 use serde_json::json;
+use tokio_postgres::types::{ToSql, Type};
 
 use crate::database::{self, Target};
 use crate::fault::Fault;
@@ -50,7 +51,7 @@ pub(crate) async fn run(session: &Session) -> Result<(), Fault> {
 
 /// Follows the facts to the end of the process, and checks them.
 async fn tell(session: &Session, connections: &Connections, outbox: &Path) -> Result<(), Fault> {
-    let id: i64 = one(connections, KICKOFF).await?;
+    let id: i64 = one(connections, KICKOFF, &[]).await?;
     session.out.hint(format_args!("an email for ann@example.org: send_email_task {id}"));
     let mut seen = 0;
     loop {
@@ -77,10 +78,9 @@ async fn check(
     facts: &[String],
     outbox: &Path,
 ) -> Result<(), Fault> {
-    let runs = format!(
-        "select count(*) from kinfolk.tasks where command = 'db_function' and payload ->> 'send_email_task_id' = '{id}'"
-    );
-    let runs = one(connections, &runs).await?;
+    let runs = "select count(*) from kinfolk.tasks \
+        where command = 'db_function' and payload ->> 'send_email_task_id' = $1::text";
+    let runs = one(connections, runs, &[(&id, Type::INT8)]).await?;
     let words: Vec<&str> = facts.iter().filter_map(|fact| fact.split(':').next()).collect();
     let files = std::fs::read_dir(outbox).map_or(0, Iterator::count);
     if words != ["scheduled attempt 1", "failed attempt 1", "scheduled attempt 2", "succeeded"]
@@ -99,29 +99,26 @@ async fn check(
 
 /// What has happened so far, in order.
 async fn facts(connections: &Connections, id: i64) -> Result<Vec<String>, Fault> {
-    let sql = format!(
-        "select f.fact from (
-            select at, 1 as nth, format('scheduled attempt %s', attempt) as fact from comms.send_email_task_scheduled where send_email_task_id = {id}
+    let sql = "select f.fact from (
+            select at, 1 as nth, format('scheduled attempt %s', attempt) as fact from comms.send_email_task_scheduled where send_email_task_id = $1
             union all
-            select at, 2, format('failed attempt %s: %s', attempt, error) from comms.send_email_task_failed where send_email_task_id = {id}
+            select at, 2, format('failed attempt %s: %s', attempt, error) from comms.send_email_task_failed where send_email_task_id = $1
             union all
-            select at, 3, 'succeeded' from comms.send_email_task_succeeded where send_email_task_id = {id}
+            select at, 3, 'succeeded' from comms.send_email_task_succeeded where send_email_task_id = $1
             union all
-            select at, 4, 'stuck' from comms.send_email_task_stuck where send_email_task_id = {id}
-        ) f order by f.at, f.nth"
-    );
-    Ok(connections.ask(&sql).await?.iter().map(|row| row.get(0)).collect())
+            select at, 4, 'stuck' from comms.send_email_task_stuck where send_email_task_id = $1
+        ) f order by f.at, f.nth";
+    Ok(connections.ask(sql, &[(&id, Type::INT8)]).await?.iter().map(|row| row.get(0)).collect())
 }
 
 /// How many tasks of the process have not ended.
 async fn open(connections: &Connections, id: i64) -> Result<i64, Fault> {
-    let sql = format!(
-        "select count(*) from kinfolk.tasks where state in ('pending', 'running') and payload ->> 'send_email_task_id' = '{id}'"
-    );
-    one(connections, &sql).await
+    let sql = "select count(*) from kinfolk.tasks \
+        where state in ('pending', 'running') and payload ->> 'send_email_task_id' = $1::text";
+    one(connections, sql, &[(&id, Type::INT8)]).await
 }
 
-async fn one(connections: &Connections, sql: &str) -> Result<i64, Fault> {
-    let rows = connections.ask(sql).await?;
+async fn one(connections: &Connections, sql: &str, params: &[(&(dyn ToSql + Sync), Type)]) -> Result<i64, Fault> {
+    let rows = connections.ask(sql, params).await?;
     rows.first().map(|row| row.get(0)).ok_or_else(|| Fault::no("wrong", "no answer"))
 }

@@ -6,6 +6,7 @@ use kinfolk_core::limits::DEPTH_MAX;
 use kinfolk_core::operate::Cancelled;
 use kinfolk_core::{ChildOrder, Failure, Outcome, Retry, Settled, State};
 
+use super::cancel::too_late;
 use crate::family::{children, counts, in_order, these};
 use crate::world::{World, failed, new_task};
 
@@ -130,7 +131,7 @@ pub async fn asking_twice_changes_nothing(w: &World) {
     assert_eq!(w.store.cancel(root).await.unwrap(), Cancelled::Requested);
     assert_eq!(w.all().await, before);
     w.done(&child).await;
-    assert_eq!(w.store.cancel(root).await.unwrap(), Cancelled::TooLate(State::Cancelled));
+    too_late(w, root, State::Cancelled).await;
 }
 
 /// A cancelled family whose worker is lost ends with the recovery.

@@ -254,7 +254,7 @@ pub async fn a_cancel_and_a_completion_agree(w: &World) {
             let mut heard = BTreeMap::new();
             for task in tasks.iter().filter(|_| n < 2) {
                 let word = if n == 0 {
-                    format!("{:?}", store.cancel(task.id).await.unwrap())
+                    format!("{:?}", store.cancel(task.id).await.map_err(|fault| fault.to_string()))
                 } else {
                     format!("{:?}", store.settle(&[settle_of(task, Outcome::Done(None))]).await.unwrap()[0])
                 };
@@ -268,8 +268,10 @@ pub async fn a_cancel_and_a_completion_agree(w: &World) {
     for task in &*tasks {
         let (cancel, settle, state) = (&heard[&(task.id, 0)], &heard[&(task.id, 1)], w.state(task.id).await);
         let wants = match state {
-            State::Completed => (Cancelled::TooLate(State::Completed), Settled::Recorded(State::Completed)),
-            _ => (Cancelled::Requested, Settled::Recorded(State::Cancelled)),
+            State::Completed => {
+                (Err(Cancelled::too_late(task.id, State::Completed).to_string()), Settled::Recorded(State::Completed))
+            }
+            _ => (Ok(Cancelled::Requested), Settled::Recorded(State::Cancelled)),
         };
         assert_eq!((cancel, settle), (&format!("{:?}", wants.0), &format!("{:?}", wants.1)));
     }

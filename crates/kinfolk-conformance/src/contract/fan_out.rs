@@ -1,7 +1,7 @@
 //! Fan-outs: how they are decided, and what becomes of an owner whose children are still at work.
 
 use kinfolk_core::{
-    FailureKind, NewFanOut, NewTask, Outcome, ReadBy, Retry, Rule, Settle, Settled, State, Suspend, Verdict,
+    FailureKind, Made, NewFanOut, NewTask, Outcome, ReadBy, Retry, Rule, Settle, Settled, State, Suspend, Verdict,
 };
 
 use crate::family::{children, counts};
@@ -166,24 +166,35 @@ pub async fn an_owner_whose_children_all_end_with_it_ends_at_once(w: &World) {
     assert_eq!((w.state(flow.id()).await, w.tally(flow.id()).await), (State::Failed, counts(3, 0, 1, 2)));
 }
 
-/// An owner fails in the call in which the last child of one of its open children completes. That child has completed or is
-/// cancelled as its own child is, whichever came first, and the family can be repaired.
+/// An owner fails in the call in which the last child of one of its open children ends: that end counts as its handler told it,
+/// whichever comes first and whether it made something, and the family can be repaired.
 pub async fn a_grandchild_ends_in_the_call_in_which_an_owner_fails(w: &World) {
+    let made = Made { tasks: vec![new_task("export")], ..Made::default() };
     for owner_first in [true, false] {
-        let flow = resumed_early(w, 2, true).await;
-        let parent = w.start(flow.kids[1]).await;
-        w.leave_behind(&parent, children(1)).await;
-        let grandchild = w.start(w.kids(parent.id).await[0]).await;
-        let mut settles = [settle_of(&flow.task, failed(Retry::Never)), settle_of(&grandchild, Outcome::Done(None))];
-        if !owner_first {
-            settles.reverse();
+        for (outcome, made, state) in [
+            (Outcome::Done(None), None, State::Completed),
+            (Outcome::Done(None), Some(Box::new(made.clone())), State::Completed),
+            (failed(Retry::Never), None, State::Failed),
+        ] {
+            let flow = resumed_early(w, 2, true).await;
+            let parent = w.start(flow.kids[1]).await;
+            w.leave_behind(&parent, children(1)).await;
+            let grandchild = w.start(w.kids(parent.id).await[0]).await;
+            let owner = settle_of(&flow.task, failed(Retry::Never));
+            let mut settles = [owner, Settle { made, ..settle_of(&grandchild, outcome) }];
+            let mut wants = [Settled::Recorded(State::Failed), Settled::Recorded(state)];
+            if !owner_first {
+                settles.reverse();
+                wants.reverse();
+            }
+            assert_eq!(w.store.settle(&settles).await.unwrap(), wants, "owner first: {owner_first}");
+            let ended = [flow.id(), parent.id, grandchild.id].map(|id| w.state(id));
+            let [owner, parent, grandchild] = ended;
+            assert_eq!((owner.await, parent.await, grandchild.await), (State::Failed, state, state));
+            w.store.retry_family(flow.id()).await.unwrap();
+            w.sound().await;
+            w.store.cancel(flow.id()).await.unwrap();
         }
-        w.store.settle(&settles).await.unwrap();
-        assert_eq!(w.state(flow.id()).await, State::Failed);
-        assert_eq!(w.state(parent.id).await, w.state(grandchild.id).await, "owner first: {owner_first}");
-        w.store.retry_family(flow.id()).await.unwrap();
-        w.sound().await;
-        w.store.cancel(flow.id()).await.unwrap();
     }
 }
 

@@ -5,6 +5,7 @@ use kinfolk_core::schedule::Fired;
 use kinfolk_core::{Claim, Outcome, Retry, Schedule, Settled, State, StoreError, Token, WorkerId};
 use uuid::Uuid;
 
+use super::cancel::too_late;
 use crate::world::{LEASE, World, claim_of, failed, ids, json, new_task, schedule_name, secs, settle_of, worker_spec};
 
 /// A repeated claim gives back exactly what the first one took, in the same order, and takes nothing more.
@@ -136,11 +137,11 @@ pub async fn a_fire_sent_twice_is_fired_once(w: &World) {
     assert_eq!(w.all().await.len(), 1);
 }
 
-/// A repeated cancel says that it is done; a repeated manual retry is refused, since the task waits already.
+/// A repeated cancel is refused, since the task is cancelled; a repeated manual retry, since the task waits already.
 pub async fn a_repeated_cancel_and_retry_do_nothing_more(w: &World) {
     let id = w.enqueue("mail").await;
     assert_eq!(w.store.cancel(id).await.unwrap(), Cancelled::Now);
-    assert_eq!(w.store.cancel(id).await.unwrap(), Cancelled::TooLate(State::Cancelled));
+    too_late(w, id, State::Cancelled).await;
     w.store.retry(id).await.unwrap();
     let before = w.everything().await;
     let fault = w.store.retry(id).await.unwrap_err();

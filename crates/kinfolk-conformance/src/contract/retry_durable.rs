@@ -1,13 +1,14 @@
 //! Setting durable handlers going again: what completed is never run again, what failed is.
 
+use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::{
-    Checkpoint, ClaimedTask, Failure, Gate, NewFanOut, Outcome, Retried, Retry, Rule, Settled, State, StepKind,
-    StoreError, Suspend, Verdict,
+    Checkpoint, Claim, ClaimedTask, Failure, Gate, NewFanOut, Outcome, Policy, Retention, Retried, Retry, Rule,
+    Settled, State, StepKind, StoreError, Suspend, Verdict,
 };
 
 use crate::family::{children, counts};
-use crate::flow::{Flow, begun, fan_out, having_made, key, listening, sleeping, step, waiting_for};
-use crate::world::{World, json, secs};
+use crate::flow::{Flow, begun, fan_out, having_made, key, listening, sleeping, step, suspend_of, waiting_for};
+use crate::world::{World, claim_of, command, failed, json, secs, settle_of};
 
 /// A flow of three of which the middle one failed: its owner has failed because of that.
 async fn failed_flow(w: &World) -> Flow {
@@ -337,4 +338,55 @@ pub async fn taken_signals_are_not_forgotten(w: &World) {
     w.complete(flow.kids[0]).await;
     let task = w.start(flow.id()).await;
     assert_eq!(w.take_signal(&task, "1", "go").await, kinfolk_core::TakenSignal::Signal(json("1")));
+}
+
+/// Of two fan-outs that are awaited again retention has removed what could run again in one: the handler goes on at once, and what
+/// runs again in the other does not disturb it.
+pub async fn a_handler_goes_on_when_nothing_is_left_of_what_it_awaits_again(w: &World) {
+    w.limit("default", Policy::keeping(Retention { failed: Some(secs(0)), ..Retention::default() })).await;
+    let root = w.root().await;
+    let fan_outs = vec![fan_out("few", 1, Rule::FailFast), fan_out("many", SWEEP_PAGE + 1, Rule::FailFast)];
+    w.suspend_and_wait(Suspend { fan_outs, ..suspend_of(&root) }).await;
+    let begun: Vec<_> = w.history(root.id).await.fan_outs.iter().map(|fan_out| fan_out.id).collect();
+    let (few, many) = (w.children_in(begun[0]).await[0], w.children_in(begun[1]).await);
+    let worker = w.worker().await;
+    for _ in 0..2 {
+        let tasks =
+            w.store.claim(&Claim { commands: vec![command("report")], ..claim_of(worker, 1_000) }).await.unwrap();
+        let end = |task: &ClaimedTask| {
+            let fails = [few, many[1]].contains(&task.id);
+            settle_of(task, if fails { failed(Retry::Never) } else { Outcome::Done(None) })
+        };
+        w.store.settle(&tasks.tasks.iter().map(end).collect::<Vec<_>>()).await.unwrap();
+    }
+    let task = w.start(root.id).await;
+    assert_eq!(w.fail(&task, Retry::Never).await, Settled::Recorded(State::Failed));
+    assert_eq!(w.store.prune().await.unwrap(), SWEEP_PAGE as u64, "one child is left of each");
+
+    assert_eq!(w.store.retry_family(root.id).await.unwrap(), Retried { pending: 2, waiting: 0 });
+    let verdicts: Vec<_> = w.history(root.id).await.fan_outs.iter().map(|found| (found.verdict, found.tally)).collect();
+    assert_eq!(verdicts, [(None, counts(1, 0, 0, 0)), (Some(Verdict::Completed), counts(1, 1, 0, 0))]);
+    assert_eq!((w.state(root.id).await, w.store.sweep().await.unwrap()), (State::Pending, 0));
+    let task = w.start(root.id).await;
+    w.complete(few).await;
+    assert_eq!(w.done(&task).await, Settled::Recorded(State::Completed));
+}
+
+/// A handler below the root of a family that waits for room is resumed, and starts when there is room.
+pub async fn a_handler_of_a_family_without_room_is_resumed_when_there_is_room(w: &World) {
+    w.serial(1).await;
+    let flow = w.flow(1, Rule::FailFast).await;
+    let child = w.start(flow.kids[0]).await;
+    let inner = w.await_in(child, fan_out("inner", 1, Rule::FailFast)).await;
+    w.let_fail(inner.kids[0]).await;
+    for owner in [inner.id(), flow.id()] {
+        let task = w.start(owner).await;
+        assert_eq!(w.fail(&task, Retry::Never).await, Settled::Recorded(State::Failed));
+    }
+    let busy = w.root().await;
+    assert_eq!(w.store.retry_family(flow.id()).await.unwrap(), Retried { pending: 1, waiting: 2 });
+    w.store.cancel(inner.kids[0]).await.unwrap();
+    assert_eq!((w.gate(inner.id()).await, w.claimable().await), (Some(Gate::Limit), vec![]));
+    w.done(&busy).await;
+    assert_eq!(w.claimable().await, [inner.id()]);
 }

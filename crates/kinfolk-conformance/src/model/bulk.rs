@@ -1,7 +1,7 @@
 //! One thing done to many tasks, and telling a task to run now.
 
 use kinfolk_core::filter::Filter;
-use kinfolk_core::operate::{Action, BulkPage, Cancelled};
+use kinfolk_core::operate::{Action, BulkPage};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{Gate, State, StoreError, Task, TaskId};
 
@@ -42,7 +42,7 @@ impl Engine {
             answer => answer.map(|()| true),
         };
         match action {
-            Action::Cancel => Ok(!matches!(self.cancel(id)?, Cancelled::TooLate(State::Completed | State::Failed))),
+            Action::Cancel => Ok(refused(self.cancel(id).map(drop))? || self.row(id)?.task.state == State::Cancelled),
             Action::RunNow => refused(self.run_now(id).map(drop)),
             _ => {
                 if refused(self.retry(id).map(drop))? || refused(self.retry_family(id).map(drop))? {

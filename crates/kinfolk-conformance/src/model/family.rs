@@ -47,7 +47,7 @@ impl Engine {
         }
         self.row_mut(id).go_waiting(own, result, failure);
         if own == State::Failed {
-            self.cancel_with_owner(id);
+            self.just_failed.push(id);
         }
         self.join(id);
     }

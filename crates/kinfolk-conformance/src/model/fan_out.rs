@@ -147,9 +147,11 @@ impl Engine {
         Ok(Some(self.fan_out_shown(id)))
     }
 
-    /// Cancels the open children of those fan-outs that end with their owner.
-    pub(super) fn cancel_with_owner(&mut self, owner: TaskId) {
-        let all = self.fan_outs_of(owner).into_iter().filter(|id| self.fan_outs[id].cancel_on_failure);
+    /// Cancels the open children of those fan-outs that end with their owners, which have just failed.
+    pub(super) fn cancel_with_owners(&mut self) {
+        let owners = std::mem::take(&mut self.just_failed);
+        let all = owners.into_iter().flat_map(|owner| self.fan_outs_of(owner));
+        let all = all.filter(|id| self.fan_outs[id].cancel_on_failure);
         let open: Vec<_> = all.flat_map(|id| self.children_in(id)).filter(|id| self.is_open(*id)).collect();
         if !self.has(Bug::OwnersFailureIsNotPassedOn) {
             self.cancel_from(&open);

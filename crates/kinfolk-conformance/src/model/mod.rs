@@ -71,6 +71,8 @@ struct Engine {
     fan_outs: BTreeMap<FanOutId, fan_out::FanRow>,
     /// The children of awaited fan-outs that the call at hand has ended.
     just_ended: BTreeMap<FanOutId, BTreeSet<u32>>,
+    /// The tasks that have failed in the call at hand, and with which what they own is to end.
+    just_failed: Vec<TaskId>,
     groups: BTreeMap<GroupRef, group::GroupRow>,
     /// The groups of each command, by name.
     declared: BTreeMap<CommandName, BTreeMap<GroupName, GroupRef>>,

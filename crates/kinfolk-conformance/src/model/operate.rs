@@ -12,7 +12,7 @@ impl Engine {
     pub(super) fn cancel(&mut self, id: TaskId) -> Answer<Cancelled> {
         let state = self.row(id)?.task.state;
         if state.is_terminal() {
-            return Ok(Cancelled::TooLate(state));
+            return Err(Cancelled::too_late(id, state));
         }
         self.cancel_from(&[id]);
         self.decide_fan_outs();

@@ -67,8 +67,25 @@ impl Engine {
             let remedy = "its failed tasks have been removed by retention, enqueue it anew";
             return Err(StoreError::WrongState { task: id, state: self.tasks[&id].task.state, remedy });
         }
+        self.decide_again(id, &mut done);
         self.follow_again(id);
         Ok(done)
+    }
+
+    /// Decides reopened fan-outs in which nothing is open, because retention has removed what could run again: their handlers go
+    /// on at once.
+    fn decide_again(&mut self, top: TaskId, done: &mut Retried) {
+        let suspended: Vec<_> = self.subtree(top).into_iter().filter(|id| self.tasks[id].is_suspended()).collect();
+        let is_over = |fan_out: &FanOutId| {
+            self.fan_outs[fan_out].wake_at.is_some() && !self.children_in(*fan_out).iter().any(|id| self.is_open(*id))
+        };
+        let over =
+            suspended.iter().flat_map(|id| self.fan_outs_of(*id)).filter(is_over).map(|id| (id, BTreeSet::new()));
+        self.just_ended.extend(over.collect::<Vec<_>>());
+        self.decide_fan_outs();
+        let resumed = suspended.iter().filter(|id| !self.tasks[id].is_suspended()).count() as u64;
+        done.pending += resumed;
+        done.waiting -= resumed;
     }
 
     /// Revives a task that failed or was cancelled, and whatever did so below it.

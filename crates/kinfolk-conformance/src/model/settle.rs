@@ -16,10 +16,32 @@ impl Engine {
         }
         settles.iter().try_for_each(Settle::check)?;
         self.whole(|engine| {
-            let answers = settles.iter().map(|settle| engine.settle_one(settle)).collect();
+            let mut answers = vec![Settled::Stale; settles.len()];
+            let (made, plain): (Vec<_>, Vec<_>) = (0..settles.len()).partition(|n| settles[*n].made().is_some());
+            for n in made {
+                answers[n] = engine.settle_one(&settles[n])?;
+                engine.cancel_with_owners_of(&[n], settles, &mut answers);
+            }
+            for &n in &plain {
+                answers[n] = engine.settle_one(&settles[n])?;
+            }
+            engine.cancel_with_owners_of(&plain, settles, &mut answers);
             engine.decide_fan_outs();
-            answers
+            Ok(answers)
         })
+    }
+
+    /// Cancels what ends with owners that have failed, once all these settles count. The answers say where that leads.
+    fn cancel_with_owners_of(&mut self, settled: &[usize], settles: &[Settle], answers: &mut [Settled]) {
+        if self.just_failed.is_empty() {
+            return;
+        }
+        self.cancel_with_owners();
+        for &n in settled {
+            if let Settled::Recorded(state) | Settled::Repeated(state) = &mut answers[n] {
+                *state = self.tasks[&settles[n].task].task.state;
+            }
+        }
     }
 
     pub(super) fn facts(&self, id: TaskId) -> Facts {
@@ -47,7 +69,7 @@ impl Engine {
             }
             return Ok(Settled::Stale);
         }
-        let made = settle.made.as_deref();
+        let made = settle.made();
         if state != State::Running {
             if let Some(made) = made.filter(|_| self.has(Bug::RepeatMakesTwice) && state == State::Waiting) {
                 self.make(settle.task, made)?;

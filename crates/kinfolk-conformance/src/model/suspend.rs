@@ -50,6 +50,7 @@ impl Engine {
             self.await_all(suspend)?;
             self.go_suspended(suspend);
         }
+        self.cancel_with_owners();
         Ok(Settled::Recorded(self.tasks[&id].task.state))
     }
 

@@ -89,6 +89,7 @@ impl Engine {
                 _ => done.returned += 1,
             }
         }
+        self.cancel_with_owners();
         self.decide_fan_outs();
         for worker in lost {
             if self.running_on(worker).is_empty() {

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::family::Tally;
+use crate::settle::FailureKind;
 
 /// When a fan-out is settled, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -78,6 +79,14 @@ impl Verdict {
     /// Reads the word back.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|verdict| verdict.as_str() == word)
+    }
+
+    /// What sort of failure it is of a handler that gives up because of this verdict, where those sub-tasks that did not complete
+    /// failed so: that of its children where one failed, not where it took too long, nor where someone cancelled one.
+    pub fn failure_kind(self, sub_tasks: impl IntoIterator<Item = FailureKind>) -> FailureKind {
+        let by_itself = |kind| !matches!(kind, FailureKind::Cancelled | FailureKind::Skipped);
+        let is_of_children = self == Self::Failed && sub_tasks.into_iter().any(by_itself);
+        if is_of_children { FailureKind::Children } else { FailureKind::Error }
     }
 }
 

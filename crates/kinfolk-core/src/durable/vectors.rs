@@ -1,7 +1,8 @@
-//! Verdicts that every store must come to.
+//! Verdicts that every store must come to, and what they make of a handler that gives up because of them.
 
 use super::{Rule, Verdict};
 use crate::family::Tally;
+use crate::settle::FailureKind;
 
 /// Every way in which up to five children can end, under every rule and at the edges of rounding, with its verdict.
 pub fn all() -> Vec<(Rule, Tally, Option<Verdict>)> {
@@ -33,4 +34,15 @@ pub fn all() -> Vec<(Rule, Tally, Option<Verdict>)> {
         }
     }
     cases
+}
+
+/// Every verdict over sub-tasks that failed in none, one or two ways, with the kind of failure of the handler that gives up.
+pub fn kinds() -> Vec<(Verdict, Vec<FailureKind>, FailureKind)> {
+    let mut ways = vec![vec![]];
+    for one in FailureKind::ALL {
+        ways.push(vec![one]);
+        ways.extend(FailureKind::ALL.map(|other| vec![one, other]));
+    }
+    let of = |verdict: Verdict| ways.iter().map(move |way| (verdict, way.clone(), verdict.failure_kind(way.clone())));
+    Verdict::ALL.into_iter().flat_map(of).collect()
 }

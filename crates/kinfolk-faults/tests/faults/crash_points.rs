@@ -10,7 +10,7 @@ use kinfolk_faults::bed::{Bed, Kind};
 use kinfolk_faults::families::assert_whole;
 use kinfolk_faults::journal;
 use kinfolk_faults::ledger::Ledger;
-use kinfolk_faults::sound::{all_tasks, assert_sound, wait_drained};
+use kinfolk_faults::sound::{all_tasks, assert_sound, cancel_if_open, wait_drained};
 use kinfolk_faults::victim::{FAMILY, MENDED, Mode, Orders, Plan, made as enqueued};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -71,7 +71,7 @@ async fn repair_and_put_away(bed: &Bed, store: &dyn Store) -> Result<()> {
     for task in all_tasks(store).await?.values() {
         match task.state {
             State::Failed if task.parent.is_none() => drop(store.retry_family(task.id).await?),
-            State::Pending => drop(store.cancel(task.root).await?),
+            State::Pending => cancel_if_open(store, task.root).await?,
             _ => {}
         }
     }

@@ -9,7 +9,7 @@ use kinfolk_faults::bed::{Bed, Kind};
 use kinfolk_faults::families::assert_whole;
 use kinfolk_faults::journal::{self, JournalLine};
 use kinfolk_faults::process::Process;
-use kinfolk_faults::sound::{all_tasks, assert_unbroken, wait_drained};
+use kinfolk_faults::sound::{all_tasks, assert_unbroken, cancel_if_open, wait_drained};
 use kinfolk_faults::victim::{FollowUp, MENDED, Orders, Plan, made};
 
 use crate::kill_loop::{losses, wait_running};
@@ -133,7 +133,7 @@ async fn kill_among_families(kind: Kind) -> Result<()> {
         let roots = shapes.enqueue(&*store, FAMILIES_A_ROUND).await?;
         wait_running(&*store).await?;
         tokio::time::sleep(Duration::from_millis(shapes.chance.below(40))).await;
-        store.cancel(roots[usize::try_from(shapes.chance.below(roots.len() as u64))?]).await?;
+        cancel_if_open(&*store, roots[usize::try_from(shapes.chance.below(roots.len() as u64))?]).await?;
         fleet.replace(&mut shapes.chance)?;
         let broken = store.check().await?;
         ensure!(broken.is_empty(), "the store is not sound while it is at work: {broken:#?}");

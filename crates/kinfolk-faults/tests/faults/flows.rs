@@ -8,7 +8,7 @@ use kinfolk_core::durable::Rule;
 use kinfolk_core::{Json, SignalName, State, Store, TaskId};
 use kinfolk_faults::bed::{Bed, Kind};
 use kinfolk_faults::flows::{Flow, Op, assert_flows, notes, signal_value, wait_over};
-use kinfolk_faults::sound::{all_tasks, assert_unbroken};
+use kinfolk_faults::sound::{all_tasks, assert_unbroken, cancel_if_open};
 use kinfolk_faults::victim::{MENDED, Orders, made};
 
 use crate::families::Fleet;
@@ -195,7 +195,7 @@ async fn kill_rounds(kind: Kind) -> Result<bool> {
         wait_running(&*store).await?;
         tokio::time::sleep(Duration::from_millis(shapes.chance.below(60))).await;
         if round % 3 == 0 {
-            store.cancel(new[0].root).await?;
+            cancel_if_open(&*store, new[0].root).await?;
         }
         fleet.replace(&mut shapes.chance)?;
         let broken = store.check().await?;

@@ -10,7 +10,7 @@ use kinfolk_core::{State, TaskId, Timestamp};
 use kinfolk_faults::bed::{Bed, Kind};
 use kinfolk_faults::journal;
 use kinfolk_faults::process::Process;
-use kinfolk_faults::sound::{all_tasks, wait_drained};
+use kinfolk_faults::sound::{all_tasks, cancel_if_open, wait_drained};
 use kinfolk_faults::victim::{Orders, Room, WITH_KEYS, WithKeys, command_with_keys, enter_rooms, made, passed_file};
 use kinfolk_faults::with_keys::{Stay, Stays, assert_limits, judge_seen, most_at_once, never_passed};
 
@@ -194,7 +194,7 @@ async fn keys_under_fire(kind: Kind) -> Result<()> {
         store.set_group(&shut, None, &Setting { limit: Some(0), rate: None }).await?;
         wait_running(&*store).await?;
         tokio::time::sleep(Duration::from_millis(load.chance.below(40))).await;
-        store.cancel(ids[usize::try_from(load.chance.below(ids.len() as u64))?]).await?;
+        cancel_if_open(&*store, ids[usize::try_from(load.chance.below(ids.len() as u64))?]).await?;
         match round {
             LONG_PAUSE => crew.pause_long(&mut load.chance).await?,
             1 | 4 | 7 => crew.pause(&mut load.chance).await?,

@@ -1,5 +1,7 @@
 //! Bulk actions beside each other and beside what goes on in the families they touch: one order of locks, whatever page they have.
 
+use std::time::Duration;
+
 use kinfolk_core::filter::Filter;
 use kinfolk_core::operate::Action;
 use kinfolk_core::*;
@@ -10,7 +12,7 @@ use super::common::{claim_of, done, enqueue, task, worker};
 use super::families::{Family, family, making, tasks};
 use super::pairs::{cancelled, command, state};
 use super::walker::{Call, call};
-use super::{Pair, every_schedule_is_sound};
+use super::{Pair, every_schedule_is_sound, wrong_schedules};
 
 /// A page of a bulk action on all tasks that match.
 fn bulk(action: Action, filter: Filter) -> Call {
@@ -207,4 +209,112 @@ impl Pair for DeleteAndCancel {
 #[tokio::test(flavor = "multi_thread")]
 async fn bulk_delete_and_bulk_cancel() {
     every_schedule_is_sound(DeleteAndCancel).await;
+}
+
+/// Two families whose first children run, and whose second ones wait for them in order. The children of the older family have the higher
+/// numbers.
+async fn two_in_order(store: &PgStore) -> [Vec<ClaimedTask>; 2] {
+    command(store).await;
+    for _ in 0..2 {
+        enqueue(store, task("work")).await;
+    }
+    let worker = worker(store).await;
+    let roots = store.claim(&claim_of(worker, &["work"], 2)).await.unwrap().tasks;
+    for root in roots.iter().rev() {
+        let made = Made { children: tasks(2), order: ChildOrder::InOrder, ..Made::default() };
+        store.settle(&[making(root, made)]).await.unwrap();
+    }
+    let first = store.claim(&claim_of(worker, &["work"], 2)).await.unwrap().tasks;
+    assert_eq!(first.len(), 2);
+    [roots, first]
+}
+
+/// A settle opens the next children in the order of their parents, which is not that of their numbers.
+struct RunNowAndSettle;
+
+impl Pair for RunNowAndSettle {
+    type Scene = [Vec<ClaimedTask>; 2];
+    const NAME: &'static str = "bulk run now × settle that opens the next children";
+
+    async fn set_up(&self, store: &PgStore) -> Self::Scene {
+        two_in_order(store).await
+    }
+
+    fn calls(&self, [_, first]: &Self::Scene) -> [Call; 2] {
+        let settles: Vec<_> = first.iter().map(done).collect();
+        let settled = call(move |store| async move { store.settle(&settles).await.map(drop) });
+        [bulk(Action::RunNow, all()), settled]
+    }
+
+    async fn judge(&self, store: &PgStore, [roots, _]: &Self::Scene) -> Result<(), String> {
+        for root in roots {
+            let next = store.children(root.id, 1, 1).await.unwrap().remove(0);
+            if (next.state, next.gate) != (State::Pending, Some(Gate::Open)) {
+                return Err(format!("{next:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bulk_run_now_and_settle() {
+    every_schedule_is_sound(RunNowAndSettle).await;
+}
+
+/// A settle locks plain completions before the others, which is not the order of numbers, and roots without a family lock none.
+struct CancelAndMixedSettle;
+
+impl Pair for CancelAndMixedSettle {
+    type Scene = Vec<ClaimedTask>;
+    const NAME: &'static str = "bulk cancel × settle of two roots that end differently";
+
+    async fn set_up(&self, store: &PgStore) -> Self::Scene {
+        command(store).await;
+        for _ in 0..2 {
+            enqueue(store, task("work")).await;
+        }
+        let worker = worker(store).await;
+        store.claim(&claim_of(worker, &["work"], 2)).await.unwrap().tasks
+    }
+
+    fn calls(&self, roots: &Self::Scene) -> [Call; 2] {
+        let snoozed = Settle { outcome: Outcome::Snooze(Duration::from_secs(3_600)), ..done(&roots[0]) };
+        let settles = [snoozed, done(&roots[1])];
+        let settled = call(move |store| async move { store.settle(&settles).await.map(drop) });
+        [bulk(Action::Cancel, all()), settled]
+    }
+
+    async fn judge(&self, store: &PgStore, roots: &Self::Scene) -> Result<(), String> {
+        match (state(store, roots[0].id).await, state(store, roots[1].id).await) {
+            (State::Cancelled, State::Cancelled | State::Completed) => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bulk_cancel_and_mixed_settle() {
+    every_schedule_is_sound(CancelAndMixedSettle).await;
+}
+
+/// A page of a bulk action locks its tasks one after another, by number.
+pub(crate) const ONE_BY_ONE: &str =
+    "create or replace function kinfolk.hold_all(p_tasks bigint[]) returns boolean language plpgsql as $$
+    declare v_task bigint;
+    begin
+        foreach v_task in array p_tasks loop
+            perform from kinfolk.task t where t.id = v_task for update;
+            perform kinfolk.point('hold_all.one');
+        end loop;
+        return true;
+    end $$";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bulk_action_that_waits_for_one_task_while_it_holds_another_locks_up() {
+    for wrong in
+        [wrong_schedules(RunNowAndSettle, ONE_BY_ONE).await, wrong_schedules(CancelAndMixedSettle, ONE_BY_ONE).await]
+    {
+        assert!(wrong.iter().any(|fault| fault.contains("deadlock detected")), "{wrong:?}");
+    }
 }

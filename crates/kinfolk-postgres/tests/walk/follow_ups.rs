@@ -5,6 +5,7 @@ use kinfolk_core::operate::Action;
 use kinfolk_core::*;
 use kinfolk_postgres::PgStore;
 
+use super::bulk::ONE_BY_ONE;
 use super::common::{claim_of, enqueue, task, worker};
 use super::families::making;
 use super::pairs::settled;
@@ -236,21 +237,67 @@ impl Pair for CancelAndJoin {
         [cancelled, settled(making(maker, made))]
     }
 
-    async fn judge(&self, store: &PgStore, (asked, maker): &Self::Scene) -> Result<(), String> {
-        let filter = Filter { command: Some("after".parse().unwrap()), limit: 10, ..Filter::default() };
-        let open = store.list(&filter).await.unwrap().tasks.into_iter().filter(|task| !task.state.is_terminal());
-        for task in open {
-            let why = store.explain(task.id).await.unwrap().reasons;
-            match why.first() {
-                Some(Reason::Families { roots }) if roots[..] == [maker.id] => {}
-                _ => return Err(format!("follow-up {} of {maker:?} or {}: {why:?}", task.id, asked.root)),
-            }
-        }
-        Ok(())
+    async fn judge(&self, store: &PgStore, (_, maker): &Self::Scene) -> Result<(), String> {
+        open_ones_wait_for(store, maker.id).await
     }
+}
+
+/// Follow-ups that have not ended wait for this family alone.
+async fn open_ones_wait_for(store: &PgStore, maker: TaskId) -> Result<(), String> {
+    let filter = Filter { command: Some("after".parse().unwrap()), limit: 10, ..Filter::default() };
+    let open = store.list(&filter).await.unwrap().tasks.into_iter().filter(|task| !task.state.is_terminal());
+    for task in open {
+        let why = store.explain(task.id).await.unwrap().reasons;
+        match why.first() {
+            Some(Reason::Families { roots }) if roots[..] == [maker] => {}
+            _ => return Err(format!("follow-up {}: {why:?}", task.id)),
+        }
+    }
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bulk_cancel_of_follow_ups_and_join() {
     every_schedule_is_sound(CancelAndJoin).await;
+}
+
+/// A family joins tasks under its keys that were enqueued only after it had looked for such tasks, in the opposite order of their numbers;
+/// they are cancelled at that moment.
+struct EnqueueAndJoin;
+
+impl Pair for EnqueueAndJoin {
+    type Scene = ClaimedTask;
+    const NAME: &'static str = "enqueue and bulk cancel under two keys × settle that joins them";
+
+    async fn set_up(&self, store: &PgStore) -> Self::Scene {
+        commands(store).await;
+        enqueue(store, task("other")).await;
+        claimed(store, "other").await
+    }
+
+    fn calls(&self, maker: &Self::Scene) -> [Call; 2] {
+        let filter = Filter { command: Some("after".parse().unwrap()), limit: 100, ..Filter::default() };
+        let holders: Vec<_> = follow_ups(&["a", "b"]).into_iter().map(|follow_up| follow_up.task).collect();
+        let made = Made { children: vec![task("other")], follow_ups: follow_ups(&["b", "a"]), ..Made::default() };
+        let cancelled = call(move |store| async move {
+            store.enqueue(&holders).await?;
+            store.bulk(Action::Cancel, &filter).await.map(drop)
+        });
+        [cancelled, settled(making(maker, made))]
+    }
+
+    async fn judge(&self, store: &PgStore, maker: &Self::Scene) -> Result<(), String> {
+        open_ones_wait_for(store, maker.id).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn enqueue_and_join() {
+    every_schedule_is_sound(EnqueueAndJoin).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bulk_action_that_holds_a_joined_task_while_it_waits_for_another_locks_up() {
+    let wrong = wrong_schedules(EnqueueAndJoin, ONE_BY_ONE).await;
+    assert!(wrong.iter().any(|fault| fault.contains("deadlock detected")), "{wrong:?}");
 }

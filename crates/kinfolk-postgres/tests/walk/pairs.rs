@@ -39,8 +39,14 @@ pub(crate) fn settled(settle: Settle) -> Call {
     call(|store| async move { store.settle(&[settle]).await.map(drop) })
 }
 
+/// A cancel, of a task that may have ended.
 pub(crate) fn cancelled(id: TaskId) -> Call {
-    call(move |store| async move { store.cancel(id).await.map(drop) })
+    call(move |store| async move {
+        match store.cancel(id).await {
+            Err(StoreError::WrongState { .. }) => Ok(()),
+            answer => answer.map(drop),
+        }
+    })
 }
 
 struct ClaimAndCancel;

@@ -1,6 +1,7 @@
 //! Handlers in the database, run by a worker.
 
 mod catalogue;
+mod codes;
 mod cut_off;
 mod effects;
 mod envelope;

@@ -33,8 +33,8 @@ pub(crate) fn forget(session: &Session<'_>, task_id: i64, cut: u32) -> Result<u3
     Ok(steps)
 }
 
-/// Opens a fan-out again whose children have been revived: its task is resumed when all have ended. Those that are still
-/// ended keep their order.
+/// Opens a fan-out again whose children have been revived: its task is to be resumed when all have ended. Those that are
+/// still ended keep their order.
 pub(crate) fn reopen(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
     let mut fan_out = session.fan_out(fan_out_id)?;
     if let Some(awaited) = &mut fan_out.awaited {
@@ -44,10 +44,17 @@ pub(crate) fn reopen(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
     }
     session.fan_outs.put(fan_out_id, fan_out);
     set_order_right(session, fan_out_id)?;
-    if fan_out.tally.open() == 0 {
-        // Retention has taken what could run again.
-        session.fan_outs.flush(session.conn)?;
-        verdict::look(session, fan_out_id)?;
+    Ok(())
+}
+
+/// Decides those of these reopened fan-outs of which nothing is open, because retention has removed what could run again: their
+/// task goes on at once.
+pub(crate) fn decide_again(session: &mut Session<'_>, fan_outs: &[i64]) -> Result<()> {
+    session.fan_outs.flush(session.conn)?;
+    for &fan_out_id in fan_outs {
+        if session.fan_out(fan_out_id)?.tally.open() == 0 {
+            verdict::look(session, fan_out_id)?;
+        }
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::family::{self, Lane, Member};
 use crate::rows::worker_from;
 use crate::session::Session;
 use crate::slots;
-use crate::verb::{cancel, errors};
+use crate::verb::errors;
 
 /// A task whose attempt has ended.
 pub(crate) struct TaskFacts {
@@ -187,7 +187,7 @@ impl TaskFacts {
         Ok(next.state)
     }
 
-    /// The own work of a task is over that may have children.
+    /// The own work of a task is over that may have children. Those that are to end with it are noted down (`cancel::doomed`).
     pub(crate) fn end_with_family(
         &self,
         session: &mut Session<'_>,
@@ -215,7 +215,7 @@ impl TaskFacts {
             fan_out.waits = true;
             session.fan_outs.put(fan_out_id, fan_out);
             if next.state == State::Failed && fan_out.awaited.is_some_and(|awaited| awaited.cancel_on_failure) {
-                cancel::children(session, fan_out_id)?;
+                session.doomed.push(fan_out_id);
             }
         }
         family::join_task(session, self.id.0)?;

@@ -2,7 +2,7 @@
 
 use kinfolk_core::filter::Filter;
 use kinfolk_core::limits::LOOK_MAX;
-use kinfolk_core::operate::{Action, BulkPage, Cancelled};
+use kinfolk_core::operate::{Action, BulkPage};
 use kinfolk_core::task::Task;
 use kinfolk_core::{State, StoreError, TaskId};
 
@@ -40,10 +40,10 @@ pub(crate) fn bulk(session: &mut Session<'_>, action: Action, filter: &Filter) -
 /// Does it to one task; false when it can't be done.
 fn act(session: &mut Session<'_>, action: Action, id: TaskId) -> Result<bool> {
     match action {
-        Action::Cancel => Ok(matches!(
-            cancel::cancel(session, id)?,
-            Cancelled::Now | Cancelled::Requested | Cancelled::TooLate(State::Cancelled)
-        )),
+        // It may have been cancelled by this very page, with its parent.
+        Action::Cancel => {
+            Ok(refused(cancel::cancel(session, id))? || whereabouts::of(session, id)?.state == State::Cancelled)
+        }
         Action::RunNow => refused(run_now(session, id)),
         Action::Retry => {
             if refused(retry::retry(session, id))? || refused(retry_family::retry_family(session, id))? {

@@ -21,7 +21,7 @@ use crate::session::Session;
 pub(crate) fn cancel(session: &mut Session<'_>, id: TaskId) -> Result<Cancelled> {
     let task = whereabouts::of(session, id)?;
     if task.state.is_terminal() {
-        return Ok(Cancelled::TooLate(task.state));
+        return Err(Cancelled::too_late(id, task.state).into());
     }
     member(session, &task)?;
     let now = whereabouts::of(session, id)?.state;
@@ -62,6 +62,14 @@ fn member(session: &mut Session<'_>, task: &Whereabouts) -> Result<()> {
         children(session, fan_out_id)?;
     }
     family::join_task(session, id)
+}
+
+/// Asks for the end of all children of the fan-outs whose owners have failed in this call; whether there were any. What this call
+/// has ended otherwise is counted already.
+pub(crate) fn doomed(session: &mut Session<'_>) -> Result<bool> {
+    let doomed = std::mem::take(&mut session.doomed);
+    doomed.iter().try_for_each(|&fan_out_id| children(session, fan_out_id))?;
+    Ok(!doomed.is_empty())
 }
 
 /// Asks for the end of all children of a fan-out.

@@ -7,7 +7,7 @@ use rusqlite::OptionalExtension;
 use crate::error::Result;
 use crate::rows::worker_from;
 use crate::session::Session;
-use crate::verb::{settle, worker};
+use crate::verb::{cancel, settle, worker};
 
 /// Recovers one page of the tasks of lost workers. A lease is judged only by a worker that is itself steady; a dead
 /// process needs no judge.
@@ -51,5 +51,6 @@ fn sweep(session: &mut Session<'_>, lost: impl Iterator<Item = WorkerId>) -> Res
         }
         left -= tasks.len().min(left);
     }
+    cancel::doomed(session)?;
     Ok(recovered)
 }

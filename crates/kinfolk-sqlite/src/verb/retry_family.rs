@@ -108,17 +108,17 @@ struct Repair {
 }
 
 impl Repair {
-    /// Revives a task that did not end well, and what is below it. Whether it is pending now.
+    /// Revives a task that did not end well, and what is below it. Whether it runs again itself.
     fn revive(&mut self, session: &mut Session<'_>, task: &Whereabouts, gate: Gate, bucket: &str) -> Result<bool> {
         let id = task.member.id;
         let fate = fate(session, task)?;
-        let (joins, pending) = (matches!(fate, Fate::Joins), matches!(fate, Fate::Runs));
+        let (joins, runs) = (matches!(fate, Fate::Joins), matches!(fate, Fate::Runs));
         match fate {
             Fate::Runs => retry::revive(session, task, gate)?,
             Fate::Joins => drop(session.sql(include_str!("../../sql/retry/wait_again.sql"))?.execute((id, bucket))?),
             Fate::Awaits(cut, fan_outs) => self.await_again(session, id, (cut, fan_outs), bucket)?,
         }
-        match pending {
+        match whereabouts::of(session, TaskId(id))?.state == State::Pending {
             true => self.retried.pending += 1,
             false => self.retried.waiting += 1,
         }
@@ -128,7 +128,7 @@ impl Repair {
             fan_out.waits = joins;
             session.fan_outs.put(id, fan_out);
         }
-        Ok(pending)
+        Ok(runs)
     }
 
     /// Lets a task begin again, suspended, from the first of its fan-outs that did not end well.
@@ -142,11 +142,11 @@ impl Repair {
         let steps = reopen::forget(session, id, cut)?;
         let mut statement = session.sql(include_str!("../../sql/retry/suspend_again.sql"))?;
         statement.execute((id, session.micros(), steps, bucket))?;
-        for fan_out_id in fan_outs {
+        for &fan_out_id in &fan_outs {
             self.children(session, fan_out_id)?;
             reopen::reopen(session, fan_out_id)?;
         }
-        Ok(())
+        reopen::decide_again(session, &fan_outs)
     }
 
     /// Revives the children of a fan-out that failed or were cancelled.
@@ -159,13 +159,13 @@ impl Repair {
                 let task = whereabouts::of(session, TaskId(child))?;
                 let in_order = session.fan_out(fan_out_id)?.in_order();
                 let held = in_order && first.is_some_and(|first| nth > first);
-                let pending = self.revive(session, &task, if held { Gate::After } else { self.gate }, WAITING)?;
+                let runs = self.revive(session, &task, if held { Gate::After } else { self.gate }, WAITING)?;
                 let mut fan_out = session.fan_out(fan_out_id)?;
                 match task.state {
                     State::Failed => fan_out.tally.failed -= 1,
                     _ => fan_out.tally.cancelled -= 1,
                 }
-                fan_out.held += u64::from(held && pending);
+                fan_out.held += u64::from(held && runs);
                 session.fan_outs.put(fan_out_id, fan_out);
             }
             page = parents(session, fan_out_id, behind)?;

@@ -8,15 +8,46 @@ use rusqlite::CachedStatement;
 
 use crate::error::Result;
 use crate::family::ended::TaskFacts;
-use crate::family::follow_up;
 use crate::family::make::{self, Maker};
+use crate::family::{follow_up, whereabouts};
 use crate::rows::failure_text;
 use crate::session::Session;
+use crate::verb::cancel;
 
-/// Records how attempts ended; one answer each, and a stale one does not disturb the rest.
+/// Records how attempts ended; one answer each, and a stale one does not disturb the rest. Those that made something come first,
+/// one by one. Of the others all ends count before anything is cancelled because an owner has failed.
 pub(crate) fn settle(session: &mut Session<'_>, settles: &[Settle]) -> Result<Vec<Settled>> {
     let mut facts = session.sql(include_str!("../../sql/settle/facts.sql"))?;
-    settles.iter().map(|settle| one(session, &mut facts, settle)).collect()
+    let mut answers = vec![Settled::Stale; settles.len()];
+    let (made, plain): (Vec<_>, Vec<_>) = (0..settles.len()).partition(|&n| settles[n].made().is_some());
+    for n in made {
+        answers[n] = one(session, &mut facts, &settles[n])?;
+        cancel_with_owners(session, &[n], settles, &mut answers)?;
+    }
+    for &n in &plain {
+        answers[n] = one(session, &mut facts, &settles[n])?;
+    }
+    cancel_with_owners(session, &plain, settles, &mut answers)?;
+    Ok(answers)
+}
+
+/// Cancels what ends with owners that have failed. Of those that were settled meanwhile, and may have ended with that, the answers
+/// say it.
+fn cancel_with_owners(
+    session: &mut Session<'_>,
+    settled: &[usize],
+    settles: &[Settle],
+    answers: &mut [Settled],
+) -> Result<()> {
+    if !cancel::doomed(session)? {
+        return Ok(());
+    }
+    for &n in settled {
+        if let Settled::Recorded(state) | Settled::Repeated(state) = &mut answers[n] {
+            *state = whereabouts::of(session, settles[n].task)?.state;
+        }
+    }
+    Ok(())
 }
 
 fn one(session: &mut Session<'_>, facts: &mut CachedStatement<'_>, settle: &Settle) -> Result<Settled> {
@@ -26,7 +57,7 @@ fn one(session: &mut Session<'_>, facts: &mut CachedStatement<'_>, settle: &Sett
     if task.state != State::Running {
         return Ok(Settled::Repeated(task.state));
     }
-    let state = match settle.made.as_deref().filter(|made| !made.is_empty()) {
+    let state = match settle.made() {
         None => follow(session, &task, &settle.outcome)?,
         Some(made) => follow_made(session, &task, &settle.outcome, made)?,
     };
@@ -71,7 +102,7 @@ pub(crate) fn refused(why: &Rejection) -> Outcome {
     Outcome::Failed { failure: Failure::refused(why), retry }
 }
 
-/// Records the end of an attempt that made nothing; where the task goes.
+/// Records the end of an attempt that made nothing; where the task goes. The caller cancels what ends with it (`cancel::doomed`).
 pub(crate) fn follow(session: &mut Session<'_>, task: &TaskFacts, outcome: &Outcome) -> Result<State> {
     let next = decide::settle(&task.facts(session)?, outcome);
     let told = match outcome {

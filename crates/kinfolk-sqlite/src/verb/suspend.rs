@@ -11,8 +11,9 @@ use crate::error::Result;
 use crate::family::ended::TaskFacts;
 use crate::family::fan_out::Awaited;
 use crate::family::make::{self, Maker};
+use crate::family::whereabouts;
 use crate::session::Session;
-use crate::verb::{record, settle};
+use crate::verb::{cancel, record, settle};
 
 /// Suspends handlers; one answer each, and a stale one does not disturb the rest.
 pub(crate) fn suspend(session: &mut Session<'_>, suspends: &[Suspend]) -> Result<Vec<Settled>> {
@@ -33,7 +34,9 @@ fn one(session: &mut Session<'_>, facts: &mut CachedStatement<'_>, suspend: &Sus
     let maker = Maker::of(session, &task)?;
     let awaited = suspend.fan_outs.iter().flat_map(|fan_out| fan_out.children.iter());
     if let Some(why) = make::refusal(session, &maker, suspend.made.as_deref(), awaited)? {
-        return Ok(Settled::Recorded(settle::follow(session, &task, &settle::refused(&why))?));
+        let state = settle::follow(session, &task, &settle::refused(&why))?;
+        let state = if cancel::doomed(session)? { whereabouts::of(session, task.id)?.state } else { state };
+        return Ok(Settled::Recorded(state));
     }
     let mut steps = record::write(session, task.id, task.steps, &suspend.checkpoints)?;
     if let Some(made) = &suspend.made {

@@ -116,9 +116,7 @@ impl<'a> Act<'a> {
     /// Asks for the end of a task and of all its descendants.
     pub(crate) async fn cancel(&self, id: TaskId) -> Done<Cancelled> {
         let answer = self.on_task(Role::Operator, id).await?.cancel(id).await?;
-        if !matches!(answer, Cancelled::TooLate(_)) {
-            self.note("cancel", format!("task {id}"), 1).await;
-        }
+        self.note("cancel", format!("task {id}"), 1).await;
         Ok(answer)
     }
 

@@ -1,6 +1,7 @@
 //! What is done to one task or one family: cancel, retry, run now, acquit, signal.
 
 use axum::Json;
+use kinfolk_core::operate::Cancelled;
 use kinfolk_core::{SignalName, Signalled, TaskId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -32,9 +33,11 @@ struct CancelAnswer {
     cancel: &'static str,
 }
 
-/// Asks for it. Of a task that has ended there is nothing to be cancelled, which is a problem.
 async fn cancelled(visit: &Visit, task: TaskId) -> Result<Json<CancelAnswer>, Problem> {
-    let cancel = if visit.act().cancel(task).await?.at_once(task)? { "now" } else { "requested" };
+    let cancel = match visit.act().cancel(task).await? {
+        Cancelled::Now => "now",
+        Cancelled::Requested => "requested",
+    };
     Ok(Json(CancelAnswer { task: task.0, cancel }))
 }
 

@@ -14,6 +14,8 @@ use kinfolk_postgres::{Connections, PgOptions, store_error};
 use kinfolk_providers::Providers;
 use kinfolk_runner::SqlCommands;
 use serde_json::json;
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
 
 use self::report::Round;
 use crate::database::{self, Target};
@@ -122,11 +124,9 @@ async fn idle(connections: &Connections, first: i64) -> Result<(), Fault> {
     while ask(connections, active).await? == 1 {
         tokio::time::sleep(LOOK).await;
     }
-    let failed = format!(
-        "select count(*) from kinfolk.tasks t where t.id > {first} and t.state in ('failed', 'cancelled') \
-            and t.command in (select c.name from kinfolk.commands() c where c.handler like 'register.%')"
-    );
-    match ask(connections, &failed).await? {
+    let failed = "select count(*) from kinfolk.tasks t where t.id > $1 and t.state in ('failed', 'cancelled') \
+        and t.command in (select c.name from kinfolk.commands() c where c.handler like 'register.%')";
+    match number(&connections.ask(failed, &[(&first, Type::INT8)]).await?)? {
         0 => Ok(()),
         many => Err(Fault::no("wrong", format!("{many} tasks did not complete; `kinfolk failures` says why"))),
     }
@@ -135,7 +135,7 @@ async fn idle(connections: &Connections, first: i64) -> Result<(), Fault> {
 /// Compares the derived tables with what they would be if they were derived from nothing.
 async fn compare(connections: &Connections, units: u32) -> Result<(), Fault> {
     let check = if units > COMPARED { "check_left_over() c where c.differences > 0" } else { "check_derived() c" };
-    let rows = connections.ask(&format!("select c.subject, c.differences from register.{check}")).await?;
+    let rows = connections.ask(&format!("select c.subject, c.differences from register.{check}"), &[]).await?;
     let Some(row) = rows.first() else {
         return Ok(());
     };
@@ -162,6 +162,10 @@ async fn execute(connections: &Connections, sql: &str) -> Result<(), Fault> {
 }
 
 async fn ask(connections: &Connections, sql: &str) -> Result<i64, Fault> {
-    let rows = connections.ask(sql).await?;
+    number(&connections.ask(sql, &[]).await?)
+}
+
+/// The number in the first of these rows.
+fn number(rows: &[Row]) -> Result<i64, Fault> {
     rows.first().map(|row| row.get(0)).ok_or_else(|| Fault::no("wrong", "no answer"))
 }

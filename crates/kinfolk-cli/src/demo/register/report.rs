@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use kinfolk_postgres::Connections;
 use serde::Serialize;
+use tokio_postgres::types::Type;
 
 use crate::fault::Fault;
 use crate::out::table::{Table, text};
@@ -36,10 +37,9 @@ impl Round {
         after: i64,
         took: Duration,
     ) -> Result<Self, Fault> {
-        let sql = format!(
-            "select s.step, s.stage, s.seconds::float8, s.children, s.child_seconds::float8, s.parallel::float8 from register.stages({after}) s"
-        );
-        let stages = connections.ask(&sql).await?.iter().map(Stage::of).collect();
+        let sql = "select s.step, s.stage, s.seconds::float8, s.children, s.child_seconds::float8, s.parallel::float8 \
+            from register.stages($1) s";
+        let stages = connections.ask(sql, &[(&after, Type::INT8)]).await?.iter().map(Stage::of).collect();
         Ok(Self { title, seconds: took.as_secs_f64(), stages })
     }
 }
@@ -94,7 +94,7 @@ pub(super) async fn history(connections: &Connections) -> Result<Vec<Year>, Faul
         unit_type: row.get(1),
         figures: std::array::from_fn(|nth| row.get(nth + 2)),
     };
-    Ok(connections.ask(sql).await?.iter().map(year).collect())
+    Ok(connections.ask(sql, &[]).await?.iter().map(year).collect())
 }
 
 /// The same for people.

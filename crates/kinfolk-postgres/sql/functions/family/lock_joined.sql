@@ -17,5 +17,6 @@ begin
         and kinfolk.holds(t, p_maker.now)
     order by t.id
     for update of t;
+    -- point: lock_joined.locked
 end
 $$;

@@ -17,6 +17,7 @@ begin
     order by t.nth
     limit 1
     for update;
+    -- point: open_next.locked
     update kinfolk.task t
     set gate = kinfolk.gate_in_family(v_next.root_id, t.due, p_now)
     where t.id = v_next.id;

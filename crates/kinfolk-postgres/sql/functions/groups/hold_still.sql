@@ -3,7 +3,7 @@
 -- follows the old declaration, and every later one the new declaration. The caller has the admission locks, so no task
 -- starts.
 --
--- Waits for one task at a time, and holds no other while it waits: the other call may need one of them.
+-- Holds no task while it waits for another one (`hold_all`).
 create or replace function kinfolk.hold_still(p_names text[], p_groups integer[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -19,39 +19,11 @@ declare
         select cg.command_id
         from kinfolk.command_group cg
         where cg.group_id = any (p_groups));
-    v_tasks bigint[];
-    v_locked bigint[];
-    v_other bigint;
 begin
     for v_try in 1..1000 loop
-        v_tasks := kinfolk.tasks_using(v_commands, p_groups);
-        begin
-            v_locked := array(
-                select t.id
-                from kinfolk.task t
-                where t.id = any (v_tasks)
-                order by t.id
-                for no key update skip locked);
-            v_other := (
-                select min(t.id)
-                from kinfolk.task t
-                where t.id = any (array(select unnest(v_tasks) except select unnest(v_locked))));
-            if v_other is null then
-                return;
-            end if;
-            raise lock_not_available;
-        exception
-            -- All of them are let go of here.
-            when lock_not_available then
-                null;
-        end;
-        begin
-            perform from kinfolk.task t where t.id = v_other for no key update;
-            raise lock_not_available;
-        exception
-            when lock_not_available then
-                null;
-        end;
+        if kinfolk.hold_all(kinfolk.tasks_using(v_commands, p_groups)) then
+            return;
+        end if;
     end loop;
     raise exception using errcode = 'KF007', message = 'tasks whose groups change are in other hands time and again',
         hint = 'try again in a moment';

@@ -9,35 +9,29 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     v_message text := coalesce(nullif(p_message, ''), 'an error without words');
+    v_told record;
 begin
     -- Cut by characters of at most four bytes, so that it fits whatever they are.
     if octet_length(v_message) > kinfolk.error_bytes_max() then
         v_message := left(v_message, kinfolk.error_bytes_max() / 4 - 10) || ' … (cut)';
     end if;
-    outcome := 'failed';
-    if p_code in ('KF020', 'KF021', 'KF022', 'KF023') then
-        slow_down := nullif(p_detail, '')::jsonb -> 'slow_down';
-    end if;
-    if p_code = 'KF020' then
-        outcome := 'snooze';
-        delay_us := (nullif(p_detail, '')::jsonb ->> 'delay_us')::bigint;
-        return;
-    elsif p_code = 'KF021' then
-        delay_us := (nullif(p_detail, '')::jsonb ->> 'delay_us')::bigint;
-    elsif p_code = 'KF012' then
-        if p_detail::jsonb ->> 'state' = 'cancelled' then
-            outcome := 'cancelled';
-        end if;
-        failure := nullif(p_detail::jsonb -> 'failure', 'null');
-    elsif p_code = 'KF025' or (p_code = 'KF011' and p_detail not like 'unknown%') then
-        outcome := 'never';
-    end if;
-    failure := coalesce(failure, jsonb_build_object(
-        'kind', kinfolk.kind_of_failure(p_code, p_detail),
+    select t.* into v_told from kinfolk.told_by(p_code, p_detail) t;
+    slow_down := v_told.slow_down;
+    delay_us := case when p_code in ('KF020', 'KF021') then v_told.delay_us end;
+    outcome := case
+        when p_code = 'KF020' and delay_us is not null then 'snooze'
+        when p_code = 'KF012' and v_told.told ->> 'state' = 'cancelled' then 'cancelled'
+        when p_code = 'KF012' and v_told.told ->> 'state' = 'failed' then 'never'
+        when p_code = 'KF025' and v_told.told is not null then 'never'
+        when p_code = 'KF011' and p_detail not like 'unknown%' then 'never'
+        else 'failed'
+    end;
+    failure := case when outcome <> 'snooze' then coalesce(v_told.failure, jsonb_build_object(
+        'kind', kinfolk.kind_of_failure(p_code, v_told.told ->> 'kind'),
         'message', v_message,
-        'detail', case p_code when 'KF025' then p_detail::jsonb else jsonb_strip_nulls(jsonb_build_object(
+        'detail', coalesce(case p_code when 'KF025' then v_told.told - 'kind' end, jsonb_strip_nulls(jsonb_build_object(
             'sqlstate', p_code, 'detail', nullif(p_detail, ''), 'hint', nullif(p_hint, ''),
             'context', nullif(left(p_context, 4000), ''), 'schema', nullif(p_schema, ''), 'table', nullif(p_table, ''),
-            'column', nullif(p_column, ''), 'constraint', nullif(p_constraint, ''))) end));
+            'column', nullif(p_column, ''), 'constraint', nullif(p_constraint, '')))))) end;
 end
 $$;

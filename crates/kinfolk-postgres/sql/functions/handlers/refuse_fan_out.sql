@@ -1,5 +1,6 @@
 -- Raises that a fan-out did not end as its rule demands (KF025), in the words that a handler in Rust has for it. What had not ended
--- when the time was up did not complete either. The detail is an object: what a failed task keeps of it. A task that ends so is not tried again: its sub-tasks have had their attempts.
+-- when the time was up did not complete either. The detail is an object: what a failed task keeps of it, and the `kind` of that failure.
+-- A task that ends so is not tried again: its sub-tasks have had their attempts.
 
 create or replace function kinfolk.refuse_fan_out(p_fan_out bigint) returns void
 language plpgsql stable
@@ -11,7 +12,7 @@ declare
     v_failed bigint;
 begin
     select f.id, f.rule, f.parts, f.total, f.verdict into v_fan_out from kinfolk.fan_out f where f.id = p_fan_out;
-    select count(*) filter (where r.is_bad) as many,
+    select count(*) filter (where r.is_bad) as many, array_agg(r.told #>> '{failure,kind}') filter (where r.is_bad) as kinds,
         count(*) filter (where not r.is_bad) as completed,
         coalesce(jsonb_agg(r.told - 'state' - 'result' order by r.position) filter (where r.is_bad and r.position <= 20), '[]')
             as failures,
@@ -38,6 +39,7 @@ begin
             case when v_bad.many > 3 then format('and %s more; ', v_bad.many - 3) end,
             format('%s of %s sub-tasks of fan-out %s (%s) did not complete', v_failed, v_fan_out.total, v_fan_out.id, v_fan_out.rule)),
         detail = jsonb_build_object(
+            'kind', kinfolk.kind_of_fan_out(v_fan_out.verdict, v_bad.kinds),
             'fan_out', v_fan_out.id,
             'rule', case when v_fan_out.parts is null then to_jsonb(v_fan_out.rule) else jsonb_build_object('threshold', v_fan_out.parts) end,
             'verdict', v_fan_out.verdict, 'total', v_fan_out.total, 'failed', v_failed, 'failures', v_bad.failures)::text;

@@ -1,8 +1,8 @@
 -- Does one thing (`cancel`, `retry`, `run_now`, `delete`) to one page of the tasks that match a filter, the oldest first.
 -- Answers to how many it was done (of a delete: how many tasks went), how many matched and it could not be done to them, and
 -- where the next page goes on, if there may be one: as `after` of the filter.
--- Finds what `find_tasks` finds. Locks the queues and the families of the page as a whole, in order; for a cancel then all
--- tasks that it may reach, by number; then what the single functions lock. A delete locks the roots alone, as `prune` does.
+-- Finds what `find_tasks` finds. Locks what `lock_bulk` locks, then what the single functions lock. A delete locks the roots alone, as
+-- `prune` does.
 
 create or replace function kinfolk.bulk(
     p_action text, p_filter jsonb, out done bigint, out skipped bigint, out next bigint
@@ -14,6 +14,7 @@ set jit = off
 as $$
 declare
     v_page record;
+    v_ids bigint[];
 begin
     perform kinfolk.require_read_committed();
     if p_action is null or p_action not in ('cancel', 'retry', 'run_now', 'delete') then
@@ -28,14 +29,13 @@ begin
         from kinfolk.bulk_delete(v_page.ids) d;
         return;
     end if;
-    if p_action <> 'run_now' then
-        perform kinfolk.lock_bulk(v_page.ids, p_action = 'cancel');
-    end if;
-    select count(*) filter (where o.was_done), count(*) filter (where not o.was_done)
-    into done, skipped
-    from (
-        select kinfolk.bulk_one(p_action, u.id) as was_done
-        from unnest(v_page.ids) as u(id)
-    ) o;
+    v_ids := kinfolk.lock_bulk(p_action, v_page.ids);
+    done := (
+        select count(*) filter (where o.was_done)
+        from (
+            select kinfolk.bulk_one(p_action, u.id) as was_done
+            from unnest(v_ids) as u(id)
+        ) o);
+    skipped := coalesce(cardinality(v_page.ids), 0) - done;
 end
 $$;

@@ -1,7 +1,7 @@
 -- Sets a task that has failed or was cancelled going again, and with it all below it that did so. Tasks whose own work did not
 -- come to its end become pending with fresh attempts, at their old position; parents whose own work was done wait again; a
 -- task whose handler did not end well because of fan-outs that it awaited waits for those again, from before it heard of
--- their end. Answers how many pend and how many wait. `p_first`: the gate of the task, `p_rest`: of those below it. What follows
+-- their end, or goes on at once if nothing is open in one of them (`decide_again`). Answers how many pend and how many wait. `p_first`: the gate of the task, `p_rest`: of those below it. What follows
 -- the family of a root waits for it again; a follow-up that is retried by itself waits for nobody. Refuses before it writes (KF003,
 -- detail: the state of the task) if one of them would wait for nothing.
 --
@@ -19,6 +19,7 @@ as $$
 declare
     v_revived record;
     v_state kinfolk.state;
+    v_resumed bigint;
 begin
     select array_agg(g.id order by g.id) filter (where not g.joins) as afresh,
         array_agg(g.gate order by g.id) filter (where not g.joins) as gates,
@@ -53,6 +54,9 @@ begin
         select f.id
         from unnest(v_revived.joining || v_revived.afresh) as g(id)
         cross join lateral (select f.id from kinfolk.fan_out f where f.task_id = g.id offset 0) f));
+    v_resumed := kinfolk.decide_again(v_revived.suspended, p_now);
+    pending := pending + v_resumed;
+    waiting := waiting - v_resumed;
     delete from kinfolk.skipped_follow_up s where s.task_id = p_task;
     perform kinfolk.follow_again(p_task);
     perform kinfolk.notify_queues(v_revived.queues, false);

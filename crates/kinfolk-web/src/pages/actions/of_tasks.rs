@@ -1,6 +1,6 @@
 //! Actions on tasks: cancel, retry, retry what failed in a family, run now, signal.
 
-use kinfolk_core::operate::Cancelled;
+use axum::http::StatusCode;
 use kinfolk_core::{Gate, Json, SignalName, State, Task, TaskId};
 
 use super::{Input, Plan, Sent};
@@ -189,7 +189,14 @@ pub(super) async fn act(visit: &Visit, verb: &str, sent: &Sent) -> Result<u64, P
     for task in &tasks {
         match verb {
             "cancel" if !task.state.is_terminal() => {
-                done += u64::from(!matches!(act.cancel(task.id).await?, Cancelled::TooLate(_)));
+                // It may have ended meanwhile, with another one of these.
+                match act.cancel(task.id).await {
+                    Err(problem) if problem.status == StatusCode::CONFLICT => {}
+                    answer => {
+                        answer?;
+                        done += 1;
+                    }
+                }
             }
             "retry" => match can_retry(visit, task).await? {
                 Again::Itself => {
