@@ -45,6 +45,8 @@ const SCHEMA: &[&str] = files![
     "minute",
     "slot",
     "task_shown",
+    "open_task",
+    "error_shown",
     "migration",
 ];
 

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use kinfolk_core::{ChildOrder, Rule, Tally, Verdict};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params_from_iter};
 
 use crate::error::{Result, unreadable};
 use crate::family::ended_page;
@@ -177,49 +177,42 @@ impl FanOuts {
 }
 
 fn write(conn: &Connection, id: i64, now: &FanOut) -> Result<()> {
+    let order = now.order.as_str();
+    let counted: [&dyn ToSql; 11] = [
+        &id,
+        &now.task_id,
+        &now.root_id,
+        &now.depth,
+        &order,
+        &now.tally.total,
+        &now.tally.completed,
+        &now.tally.failed,
+        &now.tally.cancelled,
+        &now.held,
+        &now.waits,
+    ];
     let Some(awaited) = &now.awaited else {
-        let mut statement = conn.prepare_cached(include_str!("../../sql/family/keep.sql"))?;
-        statement.execute((
-            id,
-            now.task_id,
-            now.root_id,
-            now.depth,
-            now.order.as_str(),
-            now.tally.total,
-            now.tally.completed,
-            now.tally.failed,
-            now.tally.cancelled,
-            now.held,
-            now.waits,
-        ))?;
+        conn.prepare_cached(include_str!("../../sql/family/keep.sql"))?.execute(counted.as_slice())?;
         return Ok(());
     };
     let parts = match awaited.rule {
         Rule::Threshold(parts) => Some(parts),
         _ => None,
     };
-    conn.prepare_cached(include_str!("../../sql/family/keep_awaited.sql"))?.execute(params![
-        id,
-        now.task_id,
-        now.root_id,
-        now.depth,
-        now.order.as_str(),
-        now.tally.total,
-        now.tally.completed,
-        now.tally.failed,
-        now.tally.cancelled,
-        now.held,
-        now.waits,
-        awaited.rule.as_str(),
-        parts,
-        awaited.verdict.map(Verdict::as_str),
-        awaited.decided_at,
-        awaited.decided_step,
-        awaited.wake_at,
-        awaited.deadline,
-        awaited.cancel_on_failure,
-        awaited.created_at,
-        awaited.settled_at,
-    ])?;
+    let (rule, verdict) = (awaited.rule.as_str(), awaited.verdict.map(Verdict::as_str));
+    let decided: [&dyn ToSql; 10] = [
+        &rule,
+        &parts,
+        &verdict,
+        &awaited.decided_at,
+        &awaited.decided_step,
+        &awaited.wake_at,
+        &awaited.deadline,
+        &awaited.cancel_on_failure,
+        &awaited.created_at,
+        &awaited.settled_at,
+    ];
+    let mut statement = conn.prepare_cached(include_str!("../../sql/family/keep_awaited.sql"))?;
+    statement.execute(params_from_iter(counted.into_iter().chain(decided)))?;
     Ok(())
 }

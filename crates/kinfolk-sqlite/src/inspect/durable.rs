@@ -17,10 +17,7 @@ use crate::verb::record;
 /// What the handler of a task has recorded, and what has become of what it waited for.
 pub(crate) fn history(snapshot: &Snapshot<'_>, task: TaskId) -> Result<History> {
     let (checkpoints, recorded_at) = record::all(snapshot.conn, task)?;
-    let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/family/fan_out/of_task.sql"))?;
-    let rows = statement.query_map([task.0], |row| Ok(from_row(row)))?;
-    let fan_outs: Vec<FanOut> =
-        rows.filter_map(|row| row.map(Result::transpose).transpose()).collect::<rusqlite::Result<Result<_>>>()??;
+    let fan_outs = awaited(snapshot.conn, task)?;
     let standing: BTreeSet<&str> = checkpoints.iter().filter_map(number).collect();
     let mut results = Vec::new();
     for fan_out in &fan_outs {
@@ -53,11 +50,22 @@ pub(crate) fn results(
     }
 }
 
+/// The fan-outs that a task has awaited, oldest first.
+fn awaited(conn: &Connection, task: TaskId) -> Result<Vec<FanOut>> {
+    let mut statement = conn.prepare_cached(include_str!("../../sql/family/fan_outs.sql"))?;
+    let ids = statement.query_map([task.0], |row| Ok(FanOutId(row.get(0)?)))?;
+    ids.filter_map(|id| id.map_err(Into::into).and_then(|id| look_up(conn, id)).transpose()).collect()
+}
+
 /// An awaited fan-out that must be there.
 pub(crate) fn find(conn: &Connection, id: FanOutId) -> Result<FanOut> {
+    Ok(look_up(conn, id)?.ok_or_else(|| StoreError::not_found("fan-out", id))?)
+}
+
+/// An awaited fan-out, if there is one of that number.
+fn look_up(conn: &Connection, id: FanOutId) -> Result<Option<FanOut>> {
     let mut statement = conn.prepare_cached(include_str!("../../sql/family/fan_out.sql"))?;
-    let found = statement.query_row([id.0], |row| Ok(from_row(row))).optional()?;
-    Ok(found.transpose()?.flatten().ok_or_else(|| StoreError::not_found("fan-out", id))?)
+    Ok(statement.query_row([id.0], |row| Ok(from_row(row))).optional()?.transpose()?.flatten())
 }
 
 fn by_index(conn: &Connection, id: FanOutId, from: u32, limit: usize) -> Result<Vec<ChildResult>> {

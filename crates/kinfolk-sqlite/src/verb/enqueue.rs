@@ -5,7 +5,7 @@ use kinfolk_core::{
     Enqueued, Gate, InputError, Json, Keys, NewTask, OnDuplicate, Rejection, State, StoreError, TaskId, Timestamp,
     Unique, UniqueScope,
 };
-use rusqlite::{CachedStatement, OptionalExtension, params};
+use rusqlite::{CachedStatement, OptionalExtension, ToSql, params_from_iter};
 
 use crate::catalogue::{Catalogue, KnownCommand, KnownQueue};
 use crate::error::Result;
@@ -181,50 +181,32 @@ pub(crate) fn put(
     let row = NewRow::of((session.catalogue, session.now), task, (command, queue), stand, origin)?;
     let keys = row.keys.as_ref().map(Json::as_str);
     let id = session.next_task();
+    let new: [&dyn ToSql; 17] = [
+        &id.0,
+        &row.command_id,
+        &row.queue_id,
+        &row.gate,
+        &row.priority,
+        &row.due,
+        &row.position,
+        &row.max_attempts,
+        &row.timeout,
+        &row.created_at,
+        &row.unique_key,
+        &row.unique_scope,
+        &row.key_until,
+        &row.trace,
+        &row.payload,
+        &keys,
+        &row.fair,
+    ];
     match origin.birth {
-        None => insert.execute(params![
-            id.0,
-            row.command_id,
-            row.queue_id,
-            row.gate,
-            row.priority,
-            row.due,
-            row.position,
-            row.max_attempts,
-            row.timeout,
-            row.created_at,
-            row.unique_key,
-            row.unique_scope,
-            row.key_until,
-            row.trace,
-            row.payload,
-            keys,
-            row.fair
-        ])?,
-        Some(birth) => insert.execute(params![
-            id.0,
-            row.command_id,
-            row.queue_id,
-            row.gate,
-            row.priority,
-            row.due,
-            row.position,
-            row.max_attempts,
-            row.timeout,
-            row.created_at,
-            row.unique_key,
-            row.unique_scope,
-            row.key_until,
-            row.trace,
-            row.payload,
-            keys,
-            birth.parent_id,
-            birth.root_id,
-            birth.depth,
-            birth.fan_out_id,
-            birth.nth,
-            row.fair
-        ])?,
+        None => insert.execute(new.as_slice())?,
+        Some(birth) => {
+            let born: [&dyn ToSql; 5] =
+                [&birth.parent_id, &birth.root_id, &birth.depth, &birth.fan_out_id, &birth.nth];
+            insert.execute(params_from_iter(new.into_iter().chain(born)))?
+        }
     };
     put_large(session, id, &task.payload)?;
     session.news.queues.insert(row.queue_id);
