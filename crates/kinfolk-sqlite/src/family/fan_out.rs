@@ -1,8 +1,8 @@
 //! The fan-outs that a call touches. Their counts are read once, changed in memory, and written once at the call's end:
 //! a thousand children that settle together cost their parent one write.
 //!
-//! The writer is alone and a call is part of one transaction, so what is remembered here is what is true. Nothing else
-//! may write a fan-out that is remembered. What the file says of one meanwhile may be older, in one way only: there,
+//! The writer is alone and a call is part of one transaction, so this memory is true. Nothing else
+//! may write a fan-out that is remembered. The file's row of one may be older meanwhile, in one way only: there,
 //! children may look open that have ended, and tasks suspended that are resumed. So a look-up of open or awaited
 //! fan-outs in the file finds all of them, and each one found is looked at here.
 
@@ -24,15 +24,15 @@ pub(crate) struct FanOut {
     pub(crate) depth: u16,
     pub(crate) order: ChildOrder,
     pub(crate) tally: Tally,
-    /// Those that wait for an earlier one.
+    /// The children that wait for an earlier one.
     pub(crate) held: u64,
-    /// The task has done its own work and waits for those of them that are open.
+    /// The task has done its own work and waits for its open children here.
     pub(crate) waits: bool,
-    /// What is known beside this of a fan-out that a handler awaits; `None` for spawned children.
+    /// More facts about a fan-out that a handler awaits; `None` for spawned children.
     pub(crate) awaited: Option<Awaited>,
 }
 
-/// What is known of a fan-out that a handler awaits.
+/// The facts about a fan-out that a handler awaits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Awaited {
     pub(crate) rule: Rule,
@@ -95,7 +95,7 @@ impl Awaited {
     }
 }
 
-/// What a call knows of fan-outs.
+/// A call's memory of fan-outs.
 #[derive(Default)]
 pub(crate) struct FanOuts(HashMap<i64, Known>);
 

@@ -1,4 +1,4 @@
-//! What a handler has recorded and awaited, and what has become of the children it awaits.
+//! The records and the fan-outs of a handler, and the ends of the children that it awaits.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::readers::Snapshot;
 use crate::rows;
 use crate::verb::record;
 
-/// What the handler of a task has recorded, and what has become of what it waited for.
+/// The records of a task's handler, and the fan-outs that it awaited.
 pub(crate) fn history(snapshot: &Snapshot<'_>, task: TaskId) -> Result<History> {
     let (checkpoints, recorded_at) = record::all(snapshot.conn, task)?;
     let fan_outs = awaited(snapshot.conn, task)?;
@@ -29,7 +29,7 @@ pub(crate) fn history(snapshot: &Snapshot<'_>, task: TaskId) -> Result<History> 
     Ok(History { checkpoints, recorded_at, fan_outs, results })
 }
 
-/// The number of the fan-out that a checkpoint stands for.
+/// The number of the fan-out that a checkpoint records.
 fn number(checkpoint: &Checkpoint) -> Option<&str> {
     (checkpoint.kind == StepKind::FanOut).then(|| checkpoint.value.as_str())
 }

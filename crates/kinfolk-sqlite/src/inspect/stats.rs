@@ -1,4 +1,4 @@
-//! Counts, and who works.
+//! Counts, and the workers.
 
 use std::collections::BTreeMap;
 

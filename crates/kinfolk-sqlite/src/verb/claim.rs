@@ -23,7 +23,7 @@ use crate::rows::{keys, span_from};
 use crate::session::Session;
 use crate::verb::{status, worker};
 
-/// What one round of a claim took, and whether it left off before it had looked at all it might take: it has blocked as many
+/// The tasks of one round of a claim, and whether it left off before it had looked at all candidates: it has blocked as many
 /// tasks as one transaction should.
 pub(crate) struct Round {
     pub(crate) claimed: Claimed,
@@ -95,7 +95,7 @@ pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Round> {
     Ok(Round { claimed: Claimed { tasks, next_due: next }, more })
 }
 
-/// What there is beside the lane top.
+/// The work beside the lane top.
 pub(crate) struct Look {
     /// Follow-ups some of whose families have settled.
     follow_ups: bool,
@@ -133,7 +133,7 @@ impl Look {
     }
 }
 
-/// What there is behind keys, where commands have groups.
+/// The work behind keys, where commands have groups.
 #[derive(Default)]
 struct Behind {
     /// Tasks behind keys that may have room.

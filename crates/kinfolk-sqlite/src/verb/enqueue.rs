@@ -68,7 +68,7 @@ pub(crate) fn gate_of(due: Timestamp, now: Timestamp) -> Gate {
     if due > now { Gate::Time } else { Gate::Open }
 }
 
-/// Where a new task stands in line.
+/// The place of a new task in line.
 pub(crate) struct Stand {
     pub(crate) gate: Gate,
     pub(crate) priority: i32,
@@ -77,7 +77,7 @@ pub(crate) struct Stand {
 }
 
 impl Stand {
-    /// That of a task which nobody else's end holds up.
+    /// The place of a task that waits for no other task.
     pub(crate) fn of(task: &NewTask, command: &KnownCommand, now: Timestamp) -> Self {
         let due = task.due.at(now);
         let priority = task.priority.unwrap_or(command.command.priority);
@@ -96,14 +96,14 @@ pub(crate) struct Birth {
     pub(crate) awaited: Option<u16>,
 }
 
-/// What a new task comes from: the keys of the task that makes it, and whose child it is, if it is one.
+/// The origin of a new task: the keys of the task that makes it, and whose child it is, if it is one.
 #[derive(Clone, Copy)]
 pub(crate) struct Origin<'m> {
     pub(crate) keys: &'m Keys,
     pub(crate) birth: Option<&'m Birth>,
 }
 
-/// The keys of a new task: those it is given, and those it inherits.
+/// The keys of a new task: its own, and the inherited ones.
 fn keys_of(catalogue: &Catalogue, task: &NewTask, command: &KnownCommand, maker: &Keys) -> Keys {
     let declared = catalogue.groups_of(command.id);
     let mut keys = task.keys.clone();
@@ -262,7 +262,7 @@ impl Holder {
     }
 }
 
-/// Who holds a key of a command, as this statement looks for it.
+/// The task that holds a key of a command, as this statement looks for it.
 pub(crate) fn holder(session: &Session<'_>, sql: &str, command_id: i64, key: &str) -> Result<Option<Holder>> {
     let mut statement = session.sql(sql)?;
     let found = statement.query_row((key, command_id, session.micros()), |row| {
@@ -271,7 +271,7 @@ pub(crate) fn holder(session: &Session<'_>, sql: &str, command_id: i64, key: &st
     Ok(found.optional()?)
 }
 
-/// What becomes of a newcomer whose key is held.
+/// The fate of a newcomer whose key is held.
 pub(crate) fn joined(
     session: &Session<'_>,
     holder: &Holder,

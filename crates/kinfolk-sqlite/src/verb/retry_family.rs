@@ -1,7 +1,7 @@
-//! Repairing a family that has failed or was cancelled: what did so by itself runs again, and the parents that ended with
+//! Repairing a family that has failed or was cancelled: the tasks that ended so by themselves run again, and the parents that ended with
 //! it wait again. A durable handler goes on from the first of its fan-outs that did not end well.
 //!
-//! Only what is reached from the root through such tasks is touched: nothing below a task that has completed may open
+//! A repair touches only tasks that it reaches from the root through such tasks: nothing below a task that has completed may open
 //! again. The work is done fan-out by fan-out, as in `cancel`.
 
 use kinfolk_core::limits::SWEEP_PAGE;
@@ -65,7 +65,7 @@ fn has_work(session: &Session<'_>, task: &Whereabouts) -> Result<bool> {
     Ok(found)
 }
 
-/// What becomes of a task that is revived.
+/// The fate of a task that is revived.
 enum Fate {
     /// It runs again, from what it has recorded.
     Runs,
@@ -85,7 +85,7 @@ fn fate(session: &Session<'_>, task: &Whereabouts) -> Result<Fate> {
 }
 
 /// Revives a root that has ended, and what is below it. A family that the queue has to let in again waits outside until a
-/// claim does so. What follows it waits for it again.
+/// claim does so. The family's follow-ups wait for it again.
 pub(crate) fn revive_root(session: &mut Session<'_>, root: &Whereabouts) -> Result<Retried> {
     let limited = session.catalogue.queue_by_id(root.member.queue_id)?.policy.family_limit.is_some();
     let mut repair = Repair { gate: if limited { Gate::Limit } else { Gate::Open }, retried: Retried::default() };
@@ -172,7 +172,7 @@ impl Repair {
         Ok(())
     }
 
-    /// Children without children of their own are in line again. Of those in order only the first is open,
+    /// Children without children of their own are in line again. Of children in order only the first is open,
     /// unless one before it is a parent. Which child is the first of all that are revived.
     fn leaves(&mut self, session: &mut Session<'_>, fan_out_id: i64, first_parent: Option<i64>) -> Result<Option<i64>> {
         let leaves = leaves(session, fan_out_id)?;
@@ -218,7 +218,7 @@ struct Leaf {
     failed: bool,
 }
 
-/// Those children of a fan-out, in their order.
+/// These children of a fan-out, in their order.
 fn leaves(session: &Session<'_>, fan_out_id: i64) -> Result<Vec<Leaf>> {
     let mut statement = session.sql(include_str!("../../sql/retry/revivable.sql"))?;
     let rows = statement.query_map([fan_out_id], |row| {

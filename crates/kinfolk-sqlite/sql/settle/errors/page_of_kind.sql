@@ -1,4 +1,4 @@
--- errors: a page of those of one command on one queue, newest first.
+-- errors: a page of the entries of one command on one queue, newest first.
 -- params: 1 only entries with a smaller number, 2 page, 3 command, 4 queue
 -- index:  error_kind_idx, backwards: numbers follow queue and command in it
 select *

@@ -1,4 +1,4 @@
--- errors: a page of those of one task, newest first.
+-- errors: a page of the entries of one task, newest first.
 -- params: 1 only entries with a smaller number, 2 page, 3 task, 4 command or null, 5 queue or null
 -- index:  error_task_idx, backwards: numbers follow the task in it
 select *
