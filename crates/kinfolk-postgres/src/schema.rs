@@ -38,7 +38,7 @@ pub(crate) const SCHEMA: &[(&str, &str)] = files![
 ];
 
 /// The names and the SQL of the steps from one version of the tables to the next; the first is version 1. An older database
-/// is brought here by those it has not seen. Nothing was before the first, so [`SCHEMA`] is its SQL.
+/// is brought here by the steps it has not seen. Nothing was before the first, so [`SCHEMA`] is its SQL.
 pub(crate) const MIGRATIONS: &[(&str, &str)] = &[("the first tables", "")];
 
 /// Functions by folder of `sql/functions`: a folder a subject, a function a file of its name. No function needs another one to be
@@ -162,10 +162,10 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         whole_seconds;
 };
 
-/// What goes before an older version is brought along.
+/// The SQL that drops the old functions before an older version is brought along.
 pub(crate) const DROP_CODE: &str = include_str!("../sql/drop_code.sql");
 
-/// What is missing in a schema of this version.
+/// The query for the parts that a schema of this version lacks.
 pub(crate) const LACKING: &str = include_str!("../sql/lacking.sql");
 
 /// The rights of roles.

@@ -1,6 +1,6 @@
-//! How settles are sent: those that made nothing together, as one array a property; one that made tasks by a call of its own.
+//! Sending settles: settles that made nothing go together, as one array a property; one that made tasks goes by a call of its own.
 //!
-//! What was settled in one call of the store is one transaction, in the order given. Several calls in one transaction lock
+//! The settles of one call of the store are one transaction, in the order given. Several calls in one transaction lock
 //! ahead what they need, since each by itself takes its locks in order, but not the second after the first.
 
 use std::collections::HashMap;
@@ -31,8 +31,8 @@ const LOCK_SETTLED: &str = "select kinfolk.lock_settled($1, $2, $3)";
 /// More claims than this are not remembered.
 const OPEN_CLAIMS_MAX: usize = 100_000;
 
-/// The claims of this process whose tasks are not all settled yet, and the families of those, so that a settle need not look
-/// them up. Nothing depends on it: what is not known here is looked up.
+/// The claims of this process whose tasks are not all settled yet, and their families, so that a settle need not look
+/// them up. Nothing depends on it: the store looks up a family that is not known here.
 #[derive(Default)]
 pub(crate) struct OpenClaims(Mutex<HashMap<Token, Open>>);
 
@@ -41,7 +41,7 @@ pub(crate) struct OpenClaims(Mutex<HashMap<Token, Open>>);
 struct Open {
     /// How many are not.
     tasks: usize,
-    /// Those of its tasks that lock a family; most don't.
+    /// Its tasks that lock a family; most don't.
     families: HashMap<TaskId, Family>,
 }
 
@@ -329,7 +329,7 @@ impl<'a> MadeBy<'a> {
     }
 }
 
-/// What each of the tasks is that a handler made, in the order of making.
+/// The relation of each of the tasks that a handler made, in the order of making.
 pub(crate) fn kinds(made: &Made) -> Vec<&'static str> {
     let kinds = [
         ("sibling", made.siblings.len()),

@@ -1,4 +1,4 @@
--- Adds tasks as holders of slots. With `p_if_room`, if a key would have more holders than slots, adds none and returns those
+-- Adds tasks as holders of slots. With `p_if_room`, if a key would have more holders than slots, adds none and returns these
 -- keys, by `key_number`.
 --
 -- The caller has the admission locks, and has taken the hints of these groups since it locked the tasks: an old hint would
@@ -27,7 +27,7 @@ begin
         join unnest(p_groups, p_keys, p_tasks) as n(group_id, key, task_id) on n.group_id = g.id
         group by g.id, kinfolk.slot_page(n.key, n.task_id, g.first_page, g.pages, g.spread)
     ),
-    -- Page by page, where all holders of a key stand on one; else over those of each key.
+    -- Page by page, where all holders of a key are on one; else over the pages of each key.
     wanted as materialized (
         select p.group_id, k.key, p.slots, k.many, cardinality(array_positions(s.keys, k.key)) as held
         from page p
@@ -80,7 +80,7 @@ begin
         returning s.group_id, s.page, s.writes, cardinality(s.tasks) as many
     )
     -- Only where a page has come past a power of two: one that can't be split is not looked at each time. Or it was written often:
-    -- while an old snapshot is held, all its versions are in the way of who reads it.
+    -- while an old snapshot is held, all its versions are in the way of readers.
     select o.keys, w.full_groups
     into overfull, v_full_groups
     from (

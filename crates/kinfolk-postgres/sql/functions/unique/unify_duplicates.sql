@@ -1,12 +1,12 @@
 -- Prepares tasks that a claim has locked and that start under a unique key. Applies their duplicates. Where
 -- several roots were made under one key at the same moment, they become one: the others that are open are applied to the
 -- lowest by each one's own rule and cancelled; or all are cancelled, where one has started and still holds the key.
--- A child is never cancelled for that, nor is what waits behind a gate, such as a follow-up. Answers which of the tasks are to
+-- A child is never cancelled for that, nor is a task behind a gate, such as a follow-up. Answers which of the tasks are to
 -- be started, and whether some were left for later because another claim holds their sibling, or the lock of their key.
 -- `p_made`: this transaction may have made some of the tasks itself.
 --
 -- Takes the locks of keys (`lock_starts`), then locks pending siblings by `task_unique`, in the order of their numbers, never
--- waiting. Those behind a gate are locked, too: another claim may be about to open one of them and to start it.
+-- waiting. Siblings behind a gate are locked, too: another claim may be about to open one of them and to start it.
 
 create or replace function kinfolk.unify_duplicates(
     p_ids bigint[], p_now timestamptz, p_made boolean, out ids bigint[], out left_out boolean
@@ -81,7 +81,7 @@ begin
         ids := array(select i from unnest(ids) i where i <> all (v_gone));
     end loop;
 
-    -- What hangs on a task that has run before is for the next one.
+    -- A duplicate of a task that has run before is for the next task.
     perform kinfolk.apply_duplicates(t.id)
     from unnest(ids) as p(id)
     join kinfolk.task t on t.id = p.id
