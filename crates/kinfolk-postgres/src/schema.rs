@@ -147,7 +147,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         recount reorder follow_again;
     upkeep:
         sweep is_stuck has_open_child resume_signalled add_lost_keys prune prune_keys prune_rates remove_family
-        remove_tasks prune_audit prune_errors prune_minutes;
+        remove_tasks prune_logs;
     find:
         list_tasks find_tasks matching count_matching count_by_command require_filter is_of_kind is_time filter_range
         candidates in_states pending_of parents_in sift has_at looked_at look_end;
