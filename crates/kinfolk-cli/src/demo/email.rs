@@ -97,7 +97,7 @@ async fn check(
     session.out.say(&json!({"process": id, "facts": facts, "runs": runs, "messages": files}), text)
 }
 
-/// What has happened so far, in order.
+/// The events so far, in order.
 async fn facts(connections: &Connections, id: i64) -> Result<Vec<String>, Fault> {
     let sql = format!(
         "select f.fact from (
