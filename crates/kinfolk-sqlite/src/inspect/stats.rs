@@ -72,7 +72,8 @@ fn heads(
     let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/head.sql"))?;
     let mut first: BTreeMap<i64, (i64, i64, i64)> = BTreeMap::new();
     for (queue, command) in pending {
-        let head = statement.query_row((queue, command), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+        let head =
+            statement.query_row((queue, command), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
         if let Some(stand) = head {
             first.entry(queue).and_modify(|best| *best = stand.min(*best)).or_insert(stand);
         }

@@ -203,8 +203,7 @@ pub(crate) fn put(
     match origin.birth {
         None => insert.execute(new.as_slice())?,
         Some(birth) => {
-            let born: [&dyn ToSql; 5] =
-                [&birth.parent_id, &birth.root_id, &birth.depth, &birth.fan_out_id, &birth.nth];
+            let born: [&dyn ToSql; 5] = [&birth.parent_id, &birth.root_id, &birth.depth, &birth.fan_out_id, &birth.nth];
             insert.execute(params_from_iter(new.into_iter().chain(born)))?
         }
     };
