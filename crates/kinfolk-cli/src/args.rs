@@ -1,4 +1,4 @@
-//! What stands before the command: which database, how to answer, how much to say.
+//! The options before the command: which database, how to answer, how much to say.
 
 use clap::{ArgAction, Parser, ValueEnum};
 

@@ -25,7 +25,7 @@ pub(crate) enum Target {
     Server(String),
 }
 
-/// What may happen to a SQLite file that is not there.
+/// The treatment of a SQLite file that is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     /// It is an error.
@@ -77,7 +77,7 @@ pub(crate) async fn migrate(target: &Target, global: &Global) -> Result<Migrated
     }
 }
 
-/// What [`migrate`] would run. Changes nothing, and makes nothing.
+/// The migrations that [`migrate`] would run. Changes nothing, and makes nothing.
 pub(crate) async fn pending_migrations(target: &Target, global: &Global) -> Result<Vec<Migration>, Fault> {
     match target {
         Target::File(path) => Ok(kinfolk_sqlite::pending_migrations(path)?),
@@ -85,7 +85,7 @@ pub(crate) async fn pending_migrations(target: &Target, global: &Global) -> Resu
     }
 }
 
-/// Opening may wait for other processes, so it is done where waiting disturbs nobody.
+/// Opening may wait for other processes, so it is done where waiting disturbs no other work.
 async fn open_file(path: &Path) -> Result<SqliteStore, Fault> {
     let path = path.to_owned();
     let opened = tokio::task::spawn_blocking(move || SqliteStore::open(path)).await;

@@ -11,7 +11,7 @@ pub(crate) enum Exit {
     Done,
     /// The answer was no.
     No,
-    /// What was handed in can't be used.
+    /// The input can't be used.
     Usage,
     /// There is no such thing.
     NotFound,
@@ -41,7 +41,7 @@ impl Exit {
         }
     }
 
-    /// What it means, in words.
+    /// Its meaning, in words.
     pub(crate) const fn means(self) -> &'static str {
         match self {
             Self::Done => "done as asked",

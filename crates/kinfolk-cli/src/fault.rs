@@ -1,4 +1,4 @@
-//! What went wrong with a run, for a person (one line) and for a program (`--json`).
+//! The error of a run, for a person (one line) and for a program (`--json`).
 
 use std::io;
 
@@ -29,7 +29,7 @@ impl Fault {
         Self::new(Exit::No, code, message)
     }
 
-    /// What was handed in can't be used.
+    /// The input can't be used.
     pub(crate) fn input(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, "input", message)
     }
@@ -71,7 +71,7 @@ impl From<StoreError> for Fault {
         let exit = match &fault {
             StoreError::Input(_) => Exit::Usage,
             StoreError::NotFound { .. } => Exit::NotFound,
-            // A pooler that nobody told us of: it is the way to the database that does not fit.
+            // A pooler that the address does not tell of: it is the way to the database that does not fit.
             StoreError::Unsupported { store: "a transaction pooler", .. } => Exit::Database,
             StoreError::WrongState { .. } | StoreError::Unsupported { .. } => Exit::No,
             StoreError::Busy { .. }
@@ -99,7 +99,7 @@ impl From<InputError> for Fault {
 }
 
 impl From<io::Error> for Fault {
-    /// Output that nobody reads any more (`kinfolk list | head -1`) is no error.
+    /// Output without a reader (`kinfolk list | head -1`) is no error.
     fn from(fault: io::Error) -> Self {
         match fault.kind() {
             io::ErrorKind::BrokenPipe => Self::silent(Exit::Done),

@@ -10,7 +10,7 @@ use crate::span;
 /// Keys of a task that were given together.
 pub(crate) type GivenKeys = Vec<(GroupName, String)>;
 
-/// Reads keys of a task: `tenant=acme`, or `tenant=acme,message=m-1`. Whatever stands behind a `=` is the key, up to a comma
+/// Reads keys of a task: `tenant=acme`, or `tenant=acme,message=m-1`. All text behind a `=` is the key, up to a comma
 /// that another name and a `=` follow.
 pub(crate) fn parse_keys(text: &str) -> Result<GivenKeys, InputError> {
     let begins = |index: usize| {

@@ -1,4 +1,4 @@
-//! What every command is handed: the global options, where its answer goes, and the way to the store.
+//! The session of every command: the global options, where its answer goes, and the way to the store.
 
 use std::sync::Arc;
 

@@ -66,7 +66,7 @@ pub fn admit<K: Eq + Hash + Clone>(task: TaskId, needs: &[Need<K>], rooms: &mut 
 }
 
 /// How many may start now under a rate of which this much is spent. `spent_until` is when the last start would have been
-/// due, had they come one by one: each start moves it on by one interval, from now or from where it stands.
+/// due, had they come one by one: each start moves it on by one interval, from now or from its present end.
 pub fn starts(rate: Rate, spent_until: Option<Timestamp>, now: Timestamp) -> u64 {
     let ahead = spent_until.map_or(0, |until| until.as_micros().saturating_sub(now.as_micros()).max(0));
     let interval = rate.interval_us();
@@ -74,7 +74,7 @@ pub fn starts(rate: Rate, spent_until: Option<Timestamp>, now: Timestamp) -> u64
     u64::try_from((whole - ahead).max(0) / interval).unwrap_or(0)
 }
 
-/// Where `spent_until` stands after so many starts.
+/// The new `spent_until` after so many starts.
 pub fn spend(rate: Rate, spent_until: Option<Timestamp>, now: Timestamp, starts: u64) -> Timestamp {
     let from = spent_until.map_or(now, |until| until.max(now));
     let starts = i64::try_from(starts).unwrap_or(i64::MAX);

@@ -1,4 +1,4 @@
-//! The audit log: who asked for what through a server, and how many tasks it concerned.
+//! The audit log: the calls through a server that changed something, with their callers and the number of tasks.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +10,9 @@ use crate::time::Timestamp;
 pub struct Audit {
     /// The caller: the name of a token, or of a user.
     pub who: String,
-    /// What was done, in a word: `cancel`, `retry`, `pause`.
+    /// The action, in a word: `cancel`, `retry`, `pause`.
     pub what: String,
-    /// What it was done to: `task 42`, `queue mail`, or a filter.
+    /// The subject of the action: `task 42`, `queue mail`, or a filter.
     pub subject: String,
     /// How many tasks it concerned.
     pub tasks: u64,
@@ -25,7 +25,7 @@ pub struct Audited {
     pub id: i64,
     /// When it was written, by the store's clock.
     pub at: Timestamp,
-    /// What was done.
+    /// The action and its caller.
     #[serde(flatten)]
     pub audit: Audit,
 }

@@ -1,4 +1,4 @@
-//! Failures by cause: those that say the same, but for numbers, names and quoted words, are one.
+//! Failures by cause: failures that say the same, but for numbers, names and quoted words, have one cause.
 //!
 //! Nothing is kept for this: the newest failures of a span are read when they are asked for, and sorted here.
 
@@ -16,14 +16,14 @@ pub const TREND_PARTS: usize = 24;
 /// The longest text of a cause, in characters.
 const TEXT_MAX: usize = 200;
 
-/// What failed in a span, by cause.
+/// The failures of a span, by cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Causes {
     /// Where the span begins.
     pub since: Timestamp,
     /// Where it ends: now.
     pub until: Timestamp,
-    /// The causes, those with the most failures first.
+    /// The causes, the one with the most failures first.
     pub causes: Vec<Cause>,
     /// Only the newest [`crate::limits::LOOK_MAX`] failures were looked at: there are older ones in the span.
     pub more: bool,
@@ -36,9 +36,9 @@ pub struct Cause {
     pub id: String,
     /// The command.
     pub command: CommandName,
-    /// What sort of failure.
+    /// The sort of failure.
     pub kind: FailureKind,
-    /// What they say, with `#` for numbers and ids, and `…` for what was quoted.
+    /// Their message, with `#` for numbers and ids, and `…` for quoted words.
     pub text: String,
     /// How many tasks failed so.
     pub tasks: u64,
@@ -48,7 +48,7 @@ pub struct Cause {
     pub last_at: Timestamp,
     /// The last of them.
     pub sample: TaskId,
-    /// What it says, in full.
+    /// The message, in full.
     pub message: String,
     /// How many failed in each part of the span, the earliest first.
     pub trend: Vec<u64>,
@@ -63,9 +63,9 @@ pub struct FailedTask {
     pub command: CommandName,
     /// When it ended.
     pub finished_at: Timestamp,
-    /// What sort of failure.
+    /// The sort of failure.
     pub kind: FailureKind,
-    /// What it says.
+    /// The message.
     pub message: String,
 }
 
@@ -119,14 +119,14 @@ pub fn id_of(command: &CommandName, kind: FailureKind, message: &str) -> String 
     id(command, kind, &normalised(message))
 }
 
-/// A digest of what makes a cause. Everyone may know it and nobody gains by another one that is equal, so the simplest will do: FNV-1a.
+/// A digest of the parts that make a cause. It is no secret, and a collision helps no attacker, so the simplest will do: FNV-1a.
 fn id(command: &CommandName, kind: FailureKind, text: &str) -> String {
     let all = [command.as_str(), kind.as_str(), text].join("\0");
     let mixed = |digest: u64, byte: u8| (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     format!("{:012x}", all.bytes().fold(0xcbf2_9ce4_8422_2325, mixed) >> 16)
 }
 
-/// What a message says, without what differs from task to task: words with digits become `#`, what is quoted `…`.
+/// A message without the parts that differ from task to task: words with digits become `#`, quoted words `…`.
 pub fn normalised(message: &str) -> String {
     let mut text = String::with_capacity(message.len().min(4 * TEXT_MAX));
     let mut rest = message.trim_start();

@@ -17,7 +17,7 @@ pub struct Claim {
     pub token: Token,
     /// Where from.
     pub queue: QueueName,
-    /// What this worker has handlers for.
+    /// The commands that this worker handles.
     pub commands: Vec<CommandName>,
     /// At most this many, and at most [`crate::limits::CLAIM_BATCH_MAX`].
     pub limit: usize,
@@ -25,7 +25,7 @@ pub struct Claim {
     pub repeated: bool,
 }
 
-/// What a claim call took, in the order in which it should be started.
+/// The tasks that a claim took, in the order in which the worker should start them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Claimed {
     /// The tasks, now running under the call's token.
@@ -42,9 +42,9 @@ pub struct ClaimedTask {
     pub id: TaskId,
     /// The claim's token.
     pub token: Token,
-    /// What to run.
+    /// The command to run.
     pub command: CommandName,
-    /// What with, duplicates applied.
+    /// The payload, with duplicates applied.
     pub payload: Json,
     /// Which attempt this is; 1 is the first.
     pub attempt: u16,

@@ -27,7 +27,7 @@ pub struct Command {
     pub timeout: Option<Duration>,
     /// How many of its tasks may run at once, by key. `None` leaves the groups that are registered, if some are.
     pub groups: Option<Groups>,
-    /// Where in the payload the label of a task stands. `None` leaves the label that is registered, an empty one takes it
+    /// The path to the label of a task in its payload. `None` leaves the label that is registered, an empty one takes it
     /// away.
     pub label: Option<LabelPath>,
     /// The SQL function that runs its tasks, on PostgreSQL. `None` leaves the handler that is registered, if one is.
@@ -38,9 +38,9 @@ pub struct Command {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SqlHandler {
     /// `schema.function`, taking the payload (`jsonb`) and returning `jsonb` or `void`; or a procedure, which may commit.
-    /// Without a schema, what the program `kinfolk` brings along: `db_function`, `email`, `sms`, `http`.
+    /// Without a schema, a handler of the program `kinfolk` itself: `db_function`, `email`, `sms`, `http`.
     pub function: String,
-    /// Called with the payload before it, in the same transaction. What it answers, if anything, is what the handler gets.
+    /// Called with the payload before it, in the same transaction. The handler gets its answer, if it gives one.
     pub before: Option<String>,
     /// Called with the payload after it, in the same transaction.
     pub after: Option<String>,

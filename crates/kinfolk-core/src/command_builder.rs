@@ -41,7 +41,7 @@ impl CommandBuilder {
         self.try_with(|command| QueueName::new(queue.as_ref()).map(|queue| command.queue = queue))
     }
 
-    /// Where in the payload the label of a task stands, which people see beside its command: `customer.name`.
+    /// The path of the payload to the label of a task, which people see beside its command: `customer.name`.
     pub fn label(self, path: impl AsRef<str>) -> Self {
         self.try_with(|command| path.as_ref().parse().map(|path| command.label = Some(path)))
     }

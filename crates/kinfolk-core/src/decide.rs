@@ -1,4 +1,4 @@
-//! What follows from the end of an attempt. Pure: the stores carry it out.
+//! Decisions after the end of an attempt. Pure: the stores carry them out.
 //!
 //! SQLite calls these functions; PostgreSQL decides the same in `kinfolk.settle` and `kinfolk.recover`, and the
 //! [`vectors`] of this module are run against both.
@@ -11,7 +11,7 @@ use crate::retry::{RetryPolicy, strike_delay};
 use crate::settle::{FailureKind, Outcome, Retry};
 use crate::state::State;
 
-/// What a decision needs to know of a running task.
+/// The facts about a running task that a decision needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Which task.
@@ -47,7 +47,7 @@ pub struct Next {
     pub verdict: Option<FailureKind>,
 }
 
-/// What follows from the end of an attempt.
+/// Decides the next state of a task after the end of an attempt.
 ///
 /// An ended attempt clears suspicion: the worker lived to tell. A recorded request to cancel beats every outcome,
 /// except that a released task is not ended by its worker's shutdown: it is cancelled all the same.
@@ -102,7 +102,7 @@ pub const fn join(own: State, children: &Tally, awaited: u64) -> State {
     }
 }
 
-/// What follows from the loss of the worker that ran the task: a suspect gets a strike, and waits the longer the more it has.
+/// Decides the next state of a task after the loss of its worker: a suspect gets a strike, and waits the longer the more it has.
 /// `server_restarted`: the lease was lost because the database was away, which says nothing about the task.
 pub fn recover(facts: &Facts, server_restarted: bool) -> Next {
     let struck = facts.suspect && !server_restarted;

@@ -13,12 +13,12 @@ use crate::name::{CommandName, GroupName, QueueName};
 use crate::time::Timestamp;
 use crate::unique::Unique;
 
-/// A task to be. What is `None` comes from its command.
+/// A task to be made. A field that is `None` comes from its command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewTask {
-    /// What to run.
+    /// The command to run.
     pub command: CommandName,
-    /// What with.
+    /// Its payload.
     pub payload: Json,
     /// Where it waits.
     pub queue: Option<QueueName>,
@@ -56,7 +56,7 @@ pub enum Due {
     At(Timestamp),
 }
 
-/// What became of an enqueue. Every one gets such an answer; none is dropped in silence.
+/// The answer to an enqueue. Every task gets one; none is dropped in silence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "outcome", content = "task")]
 pub enum Enqueued {
@@ -104,7 +104,7 @@ impl Rejection {
         matches!(self, Self::UnknownCommand(_) | Self::UnknownQueue(_) | Self::UnknownGroup(_))
     }
 
-    /// What a schedule is refused with that would only make such tasks of this command.
+    /// The error of a schedule that would only make such tasks of this command.
     pub fn of_schedule(&self, command: &CommandName) -> StoreError {
         match self {
             Self::UnknownCommand(name) => StoreError::not_found("command", name),

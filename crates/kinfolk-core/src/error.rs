@@ -1,4 +1,4 @@
-//! What can go wrong, said so that the reader knows what to do next.
+//! The errors, each with the next thing to do.
 
 use std::fmt;
 
@@ -80,15 +80,15 @@ pub enum StoreError {
     /// A settle in a transaction of the caller's own did not record that this very attempt is done.
     #[error("not recorded as done: {detail}; roll back: what was written beside it must not be kept")]
     NotRecorded {
-        /// What became of the task instead.
+        /// The present state of the task.
         detail: String,
     },
     /// There is no such thing.
     #[error("there is no {what} {name}")]
     NotFound {
-        /// What was looked for: task, queue, command, schedule.
+        /// The kind of thing: task, queue, command, schedule.
         what: &'static str,
-        /// What it was called.
+        /// Its name or number in the call.
         name: String,
     },
     /// The task is not in a state in which this can be done.
@@ -98,7 +98,7 @@ pub enum StoreError {
         task: TaskId,
         /// Where it is.
         state: crate::State,
-        /// What can be done instead.
+        /// The call to make instead.
         remedy: &'static str,
     },
     /// This worker's lease ran out and its tasks went to others.
@@ -161,7 +161,7 @@ pub enum StoreError {
     /// Someone else does the same exclusive thing right now.
     #[error("{what} is being done by someone else right now; try again in a moment")]
     Busy {
-        /// What.
+        /// The exclusive action.
         what: &'static str,
     },
     /// The database takes no writes.
@@ -205,9 +205,9 @@ pub enum StoreError {
     Unsupported {
         /// Which store.
         store: &'static str,
-        /// What it can't do.
+        /// The missing ability.
         ability: &'static str,
-        /// What to do instead.
+        /// The way around it.
         remedy: &'static str,
     },
     /// The database answered with an error that should not happen.
@@ -220,7 +220,7 @@ pub enum StoreError {
     },
 }
 
-/// What the caller of a failed call does next. The only thing that code branches on.
+/// The next step of the caller of a failed call. Code branches on nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {
     /// Make the same call again, a little later.
@@ -234,7 +234,7 @@ pub enum Advice {
 }
 
 impl StoreError {
-    /// What to do next.
+    /// The next thing to do.
     pub const fn advice(&self) -> Advice {
         match self {
             Self::Busy { .. } | Self::Unavailable { .. } => Advice::Retry,

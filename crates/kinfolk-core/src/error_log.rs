@@ -6,7 +6,7 @@ use crate::name::{CommandName, QueueName};
 use crate::settle::Failure;
 use crate::time::Timestamp;
 
-/// Which entries of the error log are meant, newest first. What is left out matches everything.
+/// Which entries of the error log are meant, newest first. A field that is left out matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorFilter {
     /// Of this task.
@@ -53,7 +53,7 @@ pub struct LoggedError {
     pub attempt: u16,
     /// The function in the database that failed, or that handles the command there.
     pub handler: Option<String>,
-    /// What went wrong.
+    /// The failure of the attempt.
     pub failure: Failure,
 }
 

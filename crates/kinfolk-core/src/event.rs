@@ -99,7 +99,7 @@ impl Event {
         "store_trouble",
     ];
 
-    /// The stable name of the event, as it stands in logs and metrics.
+    /// The stable name of the event, in logs and metrics.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::WorkerStarted { .. } => "worker_started",

@@ -40,7 +40,7 @@ pub enum Reason {
     Children {
         /// How they are doing.
         tally: Tally,
-        /// Those that have not ended.
+        /// The children that have not ended.
         open: Vec<TaskId>,
     },
     /// Its handler waits for one of these signals.
@@ -83,7 +83,7 @@ pub enum Reason {
         queue: QueueName,
         /// How many it may.
         limit: u32,
-        /// The roots of those at work.
+        /// The roots of the families at work.
         roots: Vec<TaskId>,
     },
     /// Its queue runs as many children as it may.
@@ -92,7 +92,7 @@ pub enum Reason {
         queue: QueueName,
         /// How many it may.
         limit: u32,
-        /// Those that run.
+        /// The children that run.
         holders: Vec<TaskId>,
     },
     /// All slots of one of its keys are taken.
@@ -108,7 +108,7 @@ pub enum Reason {
         /// The tasks that hold them.
         holders: Vec<TaskId>,
     },
-    /// What room one of its keys has is kept for a task that has waited for several keys for long.
+    /// The room of one of its keys is kept for another task, which has waited for several keys for long.
     KeyKept {
         /// The group.
         group: GroupRef,
@@ -137,7 +137,7 @@ pub enum Reason {
     },
     /// Nothing holds it: it is in line, to be taken by the next claim that has room for it.
     InLine {
-        /// How many open tasks of its queue stand before it, by priority, position and number: counted up to
+        /// How many open tasks of its queue are before it in line, by priority, position and number: counted up to
         /// [`crate::limits::PAGE_MAX`]. On a queue with a fair key its turn may come earlier.
         before: u64,
     },

@@ -1,4 +1,4 @@
-//! Families: what a handler leaves behind when it is done, and how its children are doing.
+//! Families: the tasks that a handler leaves behind when it is done, and the counts of its children.
 //!
 //! A task becomes terminal only when all its children are. What a handler makes is kept back until its attempt is
 //! settled as done, and is then written in that same transaction; an attempt that ends in any other way makes nothing.
@@ -12,7 +12,7 @@ use crate::state::State;
 use crate::time::Timestamp;
 use crate::{CommandName, StatusName};
 
-/// What a handler made, to be written with the settle of its attempt, in this order: siblings, children, follow-ups, tasks.
+/// The tasks that a handler made, to be written with the settle of its attempt, in this order: siblings, children, follow-ups, tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Made {
     /// Children of the task's own parent, which waits for them too. A root has no siblings: its settle is refused.
@@ -46,11 +46,11 @@ pub enum ChildOrder {
 pub struct FollowUp {
     /// The task.
     pub task: NewTask,
-    /// What it waits for.
+    /// The event that it waits for.
     pub when: When,
 }
 
-/// What a follow-up waits for.
+/// The event that a follow-up waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
@@ -83,7 +83,7 @@ pub struct Progress {
     pub levels: Vec<Tally>,
 }
 
-/// What a repair of a family set going again.
+/// The number of tasks that a repair of a family set going again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retried {
     /// Tasks that had failed by themselves, or were skipped because of that, and are pending again.
@@ -161,12 +161,12 @@ impl When {
 }
 
 impl Tally {
-    /// Those that have not ended.
+    /// The number of children that have not ended.
     pub const fn open(&self) -> u64 {
         self.total.saturating_sub(self.ended())
     }
 
-    /// Those that have ended.
+    /// The number of children that have ended.
     pub const fn ended(&self) -> u64 {
         self.completed + self.failed + self.cancelled
     }

@@ -109,7 +109,7 @@ pub enum Order {
 pub struct PayloadIs {
     /// The way there: keys of objects, and in arrays the place from 0 on.
     pub path: Vec<String>,
-    /// The value that stands there, to the digit.
+    /// The value at that place, to the digit.
     pub value: Json,
 }
 

@@ -26,7 +26,7 @@ pub struct Held {
     pub more: bool,
 }
 
-/// What holds up a pending task. One reason each: the first of these that holds.
+/// The reason why a pending task is held: the first of these that applies.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "by")]
 #[non_exhaustive]
@@ -71,7 +71,7 @@ pub struct Pending {
     pub queue: QueueName,
     /// The queue is paused.
     pub paused: bool,
-    /// What they have in common.
+    /// The reason that they share.
     pub fact: Fact,
     /// How many, counted up to one more than [`LOOK_MAX`].
     pub tasks: u64,
@@ -79,7 +79,7 @@ pub struct Pending {
     pub cut: bool,
 }
 
-/// What pending tasks have in common.
+/// The reason that pending tasks share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
     /// They are not due.

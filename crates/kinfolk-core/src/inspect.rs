@@ -16,9 +16,9 @@ pub use crate::filter::{Filter, Matches, Order, Page, PayloadIs};
 pub struct Stats {
     /// The store's clock.
     pub now: Timestamp,
-    /// Tasks by queue, command and state, sorted; only those that exist. What is pending or waiting is counted up to
-    /// [`LOOK_MAX`] for each command on each queue; what runs, among so many in all; what has completed, among
-    /// the newest so many tasks; what has failed or was cancelled, among as many of those that ended last.
+    /// Tasks by queue, command and state, sorted; a count of zero is left out. Pending and waiting tasks are counted up to
+    /// [`LOOK_MAX`] for each command on each queue; running tasks, up to so many in all; completed tasks, among
+    /// the newest so many tasks; failed and cancelled tasks, among as many tasks that ended last.
     pub counts: Vec<Count>,
     /// The states in which there may be more tasks than were counted.
     pub more: Vec<State>,
@@ -26,7 +26,7 @@ pub struct Stats {
     pub fan_outs: u64,
     /// Families that have such a fan-out.
     pub families: u64,
-    /// For each queue that has open tasks: since when the one at the head of the line has stood there.
+    /// For each queue that has open tasks: since when the task at the head of the line has been there.
     pub oldest_open: Vec<(QueueName, Timestamp)>,
     /// Workers with a live lease.
     pub workers: u64,
@@ -84,7 +84,7 @@ pub struct Count {
 pub struct Violation {
     /// The invariant, in words.
     pub invariant: String,
-    /// What breaks it.
+    /// The rows that break it.
     pub detail: String,
     /// The task concerned, if one is.
     pub task: Option<TaskId>,
@@ -93,13 +93,13 @@ pub struct Violation {
 /// Something `doctor` looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What was looked at: schema, clock, connections…
+    /// The subject of the check: schema, clock, connections…
     pub subject: String,
     /// How it is.
     pub health: Health,
-    /// What was found, in words.
+    /// The finding, in words.
     pub found: String,
-    /// What to do about it; empty when all is well.
+    /// The remedy; empty when all is well.
     pub remedy: String,
 }
 

@@ -1,6 +1,6 @@
-//! Labels: what a person calls a task, read from its payload.
+//! Labels: the names that people give to tasks, read from the payload.
 //!
-//! A command names a path; the value that stands there in the payload of a task is the task's label. It is stored nowhere
+//! A command names a path; the value at that path of a task's payload is the task's label. It is stored nowhere
 //! else, so a payload of which that value was taken out has none.
 
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::error::InputError;
 use crate::json::Json;
 use crate::limits::{JSON_DEPTH_MAX, LABEL_CHARS_MAX, LABEL_PATH_BYTES_MAX};
 
-/// The path of the payload at which the labels of a command's tasks stand, such as `customer.name`: keys of objects, and in
+/// The path of the payload to the labels of a command's tasks, such as `customer.name`: keys of objects, and in
 /// arrays the place from 0 on, with dots between them. An empty one names no place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

@@ -1,4 +1,4 @@
-//! What a task is, and every decision that needs no I/O.
+//! The words for tasks, and every decision that needs no I/O.
 //!
 //! The stores (`kinfolk-postgres`, `kinfolk-sqlite`), the library (`kinfolk`) and the command line
 //! all speak the words defined here. This crate never opens a file or a socket, never reads a clock

@@ -17,7 +17,7 @@ pub const ERROR_BYTES_MAX: usize = 4 * 1024;
 pub const JSON_DEPTH_MAX: usize = 100;
 /// Longest number in a JSON value once written without exponent, in characters.
 pub const NUMBER_CHARS_MAX: usize = 400;
-/// Most digits before the point of a number in a JSON value: what is larger can't be read as a floating-point number.
+/// Most digits before the point of a number in a JSON value: a larger number can't be read as a floating-point number.
 pub const NUMBER_DIGITS_MAX: usize = 308;
 /// Most tasks in one enqueue call.
 pub const ENQUEUE_BATCH_MAX: usize = 10_000;
@@ -34,7 +34,7 @@ pub const LOOK_MAX: usize = 10_000;
 pub const RUNS_SHOWN_MAX: usize = 1_000;
 /// Most commands that one worker handles.
 pub const WORKER_COMMANDS_MAX: usize = 1_000;
-/// Attempts of a task for which nobody has said how many.
+/// Attempts of a task where neither the task nor its command says how many.
 pub const ATTEMPTS_DEFAULT: u16 = 10;
 /// Most attempts a policy may allow.
 pub const ATTEMPTS_MAX: u16 = 1_000;
@@ -80,7 +80,7 @@ pub const STEPS_MAX: usize = 10_000;
 pub const RECORD_BATCH_MAX: usize = 1_000;
 /// Fan-outs of at most this many children have their results in the history that a handler is resumed with.
 pub const INLINE_RESULTS_MAX: usize = 32;
-/// Most signals of one task that nobody has taken yet.
+/// Most signals of one task that its handler has not taken yet.
 pub const SIGNALS_KEPT_MAX: usize = 1_000;
 /// Most signals that one suspended handler waits for.
 pub const SIGNALS_AWAITED_MAX: usize = 100;

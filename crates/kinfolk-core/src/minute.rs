@@ -1,8 +1,8 @@
-//! What workers did, minute by minute: how tasks ended, how long they had waited and how long they ran.
+//! The work of workers, minute by minute: how tasks ended, how long they had waited and how long they ran.
 //!
 //! A worker sums up what it does, and records the sums every few seconds. The store adds them to the minute in which it is
 //! told, by its own clock. So nothing is written when a task ends, and what a worker had not noted when it died is missing.
-//! What ends without a worker is in no minute: a pending task that is cancelled, a parent that its last child settles.
+//! A task that ends without a worker is in no minute: a pending task that is cancelled, a parent that its last child settles.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use crate::name::{CommandName, QueueName};
 use crate::state::State;
 use crate::time::Timestamp;
 
-/// What was done in some span. Sums of two spans are the figures of both.
+/// The work in some span. The sum of two spans is the work in both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Figures {
     /// Tasks that were started for the first time.
     pub started: u64,
-    /// How long those had waited since they were due, all together.
+    /// How long these tasks had waited since they were due, all together.
     #[serde(rename = "waited_us", with = "micros")]
     pub waited: Duration,
     /// How long the one of them had waited that waited longest.
@@ -46,19 +46,19 @@ pub struct Figures {
     pub ran_max: Duration,
 }
 
-/// What a worker did of one command on one queue since its last record.
+/// The work of one worker for one command on one queue since its last record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MinuteRecord {
     /// The queue.
     pub queue: QueueName,
     /// The command.
     pub command: CommandName,
-    /// What it did.
+    /// Its figures.
     #[serde(flatten)]
     pub figures: Figures,
 }
 
-/// What all workers did of one command on one queue in one minute.
+/// The work of all workers for one command on one queue in one minute.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Minute {
     /// When the minute began.
@@ -67,7 +67,7 @@ pub struct Minute {
     pub queue: QueueName,
     /// The command.
     pub command: CommandName,
-    /// What they did.
+    /// Their figures.
     #[serde(flatten)]
     pub figures: Figures,
 }

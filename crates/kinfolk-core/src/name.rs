@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::error::InputError;
 use crate::limits::NAME_BYTES_MAX;
 
-/// Whether a text can be a name. For those who know it before the program runs.
+/// Whether a text can be a name. It is `const`, for names that are known at compile time.
 pub const fn is_name(text: &str) -> bool {
     let bytes = text.as_bytes();
     if bytes.is_empty() || bytes.len() > NAME_BYTES_MAX {
@@ -126,7 +126,7 @@ name!(
     "status"
 );
 name!(
-    /// What a handler waits for and someone else sends.
+    /// The name of a signal: a handler waits for it, and other code sends it.
     SignalName,
     "signal"
 );

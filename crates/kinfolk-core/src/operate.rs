@@ -9,7 +9,7 @@ use crate::filter::{Filter, Order};
 use crate::ids::TaskId;
 use crate::state::State;
 
-/// What became of a request to cancel a task.
+/// The answer to a request to cancel a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cancelled {
@@ -27,7 +27,7 @@ impl Cancelled {
     }
 }
 
-/// What is done to many tasks at once.
+/// The action on many tasks at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -100,7 +100,7 @@ impl FromStr for Action {
     }
 }
 
-/// What a migration did.
+/// The versions before and after a migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Migrated {
     /// The version before; 0 is no schema.
@@ -114,7 +114,7 @@ pub struct Migrated {
 pub struct Migration {
     /// Its number.
     pub version: i32,
-    /// What it does, in a few words.
+    /// Its purpose, in a few words.
     pub name: String,
     /// The SQL.
     pub sql: String,

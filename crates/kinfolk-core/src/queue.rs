@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 pub struct Queue {
     /// Its name.
     pub name: QueueName,
-    /// Since when it is paused, if it is: claims take nothing from it, what runs goes on.
+    /// Since when it is paused, if it is: claims take nothing from it, running tasks go on.
     pub paused_at: Option<Timestamp>,
     /// The operator that paused it.
     pub paused_by: Option<String>,

@@ -1,7 +1,7 @@
 //! When a failed attempt is tried again.
 //!
 //! The delay is a pure function of the policy, the task's number and the attempt: the jitter comes from
-//! a hash, so both stores, every worker and every test compute the same one. The same arithmetic stands in
+//! a hash, so both stores, every worker and every test compute the same one. The same arithmetic is in
 //! `kinfolk.retry_delay` for PostgreSQL; [`VECTORS`] is run against both.
 
 use std::time::Duration;

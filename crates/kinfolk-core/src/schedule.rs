@@ -31,11 +31,11 @@ pub struct Schedule {
     pub cron: String,
     /// The IANA time zone the cron line is read in.
     pub zone: String,
-    /// What is enqueued at each tick.
+    /// The task that each tick enqueues.
     pub task: NewTask,
-    /// What happens to ticks that nobody was there to fire.
+    /// The treatment of ticks at which no worker was there to fire.
     pub missed: Missed,
-    /// What happens when the task of the tick before has not ended.
+    /// The treatment of a tick while the task of the tick before has not ended.
     pub overlap: Overlap,
     /// Whether it is switched off.
     pub paused: bool,
@@ -49,7 +49,7 @@ pub struct Schedule {
     pub declared_at: Option<Timestamp>,
 }
 
-/// What happens to ticks that nobody was there to fire.
+/// The treatment of ticks at which no worker was there to fire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Missed {
@@ -62,7 +62,7 @@ pub enum Missed {
     Skip,
 }
 
-/// What happens when the task of the tick before has not ended.
+/// The treatment of a tick while the task of the tick before has not ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overlap {
@@ -73,7 +73,7 @@ pub enum Overlap {
     Skip,
 }
 
-/// What a due schedule does now.
+/// The next action of a due schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Which schedule.
@@ -86,14 +86,14 @@ pub struct Plan {
     pub next_at: Option<Timestamp>,
 }
 
-/// What became of a plan.
+/// The answer to a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fired {
     /// The tasks enqueued.
     pub tasks: Vec<TaskId>,
     /// Ticks left out because the task before had not ended.
     pub overlapped: u64,
-    /// Why ticks made no task, one reason for each such tick: what the schedule names has gone since it was put.
+    /// Why ticks made no task, one reason for each such tick: its queue, command or group has gone since the schedule was put.
     pub rejected: Vec<Rejection>,
     /// Someone else had fired it already; nothing was done.
     pub too_late: bool,
@@ -139,7 +139,7 @@ impl Schedule {
         Ok(next_tick(&cron, &zone, moment))
     }
 
-    /// What to do now, when the schedule is due; `None` when it is not.
+    /// The action to take now, when the schedule is due; `None` when it is not.
     pub fn plan(&self, now: Timestamp) -> Result<Option<Plan>, InputError> {
         let Some(armed_for) = self.next_at.filter(|next| !self.paused && *next <= now) else {
             return Ok(None);

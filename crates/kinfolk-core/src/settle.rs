@@ -21,18 +21,18 @@ pub struct Settle {
     pub token: Token,
     /// How the attempt ended.
     pub outcome: Outcome,
-    /// What the handler made; only with [`Outcome::Done`]. Boxed, since most make nothing.
+    /// The tasks that the handler made; only with [`Outcome::Done`]. Boxed, since most make nothing.
     pub made: Option<Box<Made>>,
 }
 
-/// How an attempt ended, as the worker saw it. What follows from it is decided in [`crate::decide`].
+/// How an attempt ended, as the worker saw it. [`crate::decide`] decides the next state from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Well, with this result.
     Done(Option<Json>),
     /// Badly.
     Failed {
-        /// What went wrong.
+        /// The failure.
         failure: Failure,
         /// Whether and when it may be tried again.
         retry: Retry,
@@ -60,10 +60,10 @@ pub enum Retry {
     Never,
 }
 
-/// What went wrong, as it is kept with the task and its attempt.
+/// A failure, as it is kept with the task and its attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What sort of failure.
+    /// The sort of failure.
     pub kind: FailureKind,
     /// In words, for a person.
     pub message: String,
@@ -92,7 +92,7 @@ pub enum FailureKind {
     Cancelled,
     /// A child failed.
     Children,
-    /// What the handler made was refused, so nothing of it was made.
+    /// The store refused the tasks that the handler made, so it made none of them.
     Refused,
     /// Not run, because something before it did not end well.
     Skipped,
@@ -100,7 +100,7 @@ pub enum FailureKind {
     Diverged,
 }
 
-/// What became of a settle.
+/// The answer to a settle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
     /// It was recorded, and the task is now in this state.

@@ -50,7 +50,7 @@ pub enum Move {
     Recover,
     /// Someone asked for its end.
     Cancel,
-    /// What it waited for has come.
+    /// The wait of its suspended handler is over.
     Resume,
     /// Someone asked for another go.
     Retry,

@@ -1,8 +1,8 @@
-//! The seam between the engine and a database, split by who calls it.
+//! The seam between the engine and a database: one trait for each sort of caller.
 //!
 //! A store speaks of tasks, never of rows. Each method is one transaction; whatever it answers, nothing is
 //! half-written, and every call may be repeated as it was when its answer was lost. Time is the store's clock.
-//! What a store promises is spelled out, contract by contract, in `kinfolk-conformance`.
+//! `kinfolk-conformance` spells out the promises of a store, contract by contract.
 
 use std::time::Duration;
 
@@ -184,7 +184,7 @@ pub trait Inspect: Send + Sync {
     /// The failures of the span until now, by cause: of the newest [`crate::limits::LOOK_MAX`] failures.
     async fn failures(&self, span: Duration) -> Answer<Causes>;
 
-    /// What workers did in the minutes that began in the span until now, by minute, queue and command, the oldest first; a
+    /// The records of workers for the minutes that began in the span until now, by minute, queue and command, the oldest first; a
     /// minute in which nothing was done is not there. They are kept for [`crate::limits::MINUTES_KEPT`].
     async fn minutes(&self, span: Duration) -> Answer<Vec<Minute>>;
 
@@ -250,7 +250,7 @@ pub trait Inspect: Send + Sync {
     /// A page of the error log, newest first, at a cost that does not grow with the log.
     async fn errors(&self, filter: &ErrorFilter) -> Answer<Vec<LoggedError>>;
 
-    /// A number that differs from the one this process was told before if anything was committed since: whoever shows the store
+    /// A number that differs from the one this process was told before if anything was committed since: a page that shows the store
     /// live looks again then. It may differ for nothing. Reads no table.
     async fn change_number(&self) -> Answer<u64>;
 
@@ -327,7 +327,7 @@ pub trait Operate: Send + Sync {
     /// Remove a schedule. Its tasks stay.
     async fn remove_schedule(&self, name: &ScheduleName) -> Answer<()>;
 
-    /// Write an entry to the audit log. Repeated, it stands there twice.
+    /// Write an entry to the audit log. A repeated call writes it twice.
     async fn audit(&self, entry: &Audit) -> Answer<()>;
 
     /// Bring the schema to the version this program needs. [`StoreError::Busy`] when someone else is at it.

@@ -19,19 +19,19 @@ use crate::time::Timestamp;
 pub struct Task {
     /// Its number.
     pub id: TaskId,
-    /// What it runs.
+    /// Its command.
     pub command: CommandName,
     /// Where it waits.
     pub queue: QueueName,
     /// Where it is in its life.
     pub state: State,
-    /// What holds it, while it is pending.
+    /// The gate that holds it, while it is pending.
     pub gate: Option<Gate>,
     /// Lower goes first.
     pub priority: i32,
     /// When it may run.
     pub due: Timestamp,
-    /// Where it stands in line among tasks of equal priority.
+    /// Its place in line among tasks of equal priority.
     pub position: Timestamp,
     /// Attempts that count so far.
     pub attempt: u16,
@@ -39,11 +39,11 @@ pub struct Task {
     pub max_attempts: u16,
     /// How long one attempt may run.
     pub timeout: Option<Duration>,
-    /// What it runs with.
+    /// Its payload.
     pub payload: Json,
-    /// What it ended with.
+    /// Its result.
     pub result: Option<Json>,
-    /// What went wrong last.
+    /// Its last failure.
     pub failure: Option<Failure>,
     /// Its unique key, while it holds it.
     pub unique_key: Option<String>,
@@ -83,7 +83,7 @@ pub struct Task {
     pub made_by: Option<TaskId>,
     /// The root of the family that made it, if it is a follow-up.
     pub follows: Option<TaskId>,
-    /// Where in the payload its label stands, if its command names a place.
+    /// The path to its label in the payload, if its command names one.
     pub label_path: Option<LabelPath>,
     /// How its own work ended, while it waits for its children and if it failed only because of them.
     pub outcome: Option<State>,
@@ -107,7 +107,7 @@ impl Task {
         self.attempt.saturating_add(u16::from(self.is_suspended()))
     }
 
-    /// What people call it: the value at the place of its payload that its command names.
+    /// Its name for people: the value at the path of its payload that its command names.
     pub fn label(&self) -> Option<String> {
         self.label_path.as_ref()?.of(&self.payload)
     }
@@ -130,13 +130,13 @@ pub struct Run {
     pub worker: WorkerId,
     /// How it ended, if it has.
     pub ending: Option<Ending>,
-    /// What went wrong, if something did.
+    /// Its failure, if it failed.
     pub failure: Option<Failure>,
-    /// What its handler waited for, if it was suspended.
+    /// The waits of its handler, if it was suspended.
     pub waited_for: Option<WaitedFor>,
 }
 
-/// What a suspended handler waits for: the first of it resumes the task.
+/// The waits of a suspended handler: the first that is over resumes the task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitedFor {
     /// Fan-outs, by number.
@@ -163,7 +163,7 @@ pub struct Attempt {
     pub worker: WorkerId,
     /// How it ended.
     pub ending: Ending,
-    /// What went wrong, if something did.
+    /// Its failure, if it failed.
     pub failure: Option<Failure>,
 }
 

@@ -4,11 +4,11 @@
 /// Whether a character does something to a terminal, or to the order in which a line is shown, instead of being seen.
 pub const fn is_harmful(c: char) -> bool {
     matches!(c,
-        // What controls a terminal, in both of its ranges.
+        // The control characters of a terminal, in both ranges.
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}'
-        // What turns the direction of a line.
+        // The marks that turn the direction of a line.
         | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        // What breaks a line.
+        // The line breaks.
         | '\u{2028}' | '\u{2029}')
 }
 

@@ -16,7 +16,7 @@ pub struct Unique {
     /// How long the key is held.
     #[serde(default)]
     pub scope: UniqueScope,
-    /// What an enqueue under a held key does.
+    /// The effect of an enqueue under a held key.
     #[serde(default)]
     pub on_duplicate: OnDuplicate,
 }
@@ -35,7 +35,7 @@ pub enum UniqueScope {
     Window(Duration),
 }
 
-/// What an enqueue under a held key does. A task that has started is never changed: then the answer is
+/// The effect of an enqueue under a held key. A task that has started is never changed: then the answer is
 /// `existing`, whatever this says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -17,7 +17,7 @@ pub struct WorkerSpec {
     pub id: WorkerId,
     /// For people: host and process, say.
     pub name: String,
-    /// The program that it is a part of, and its version, in words of its own; empty where nobody says.
+    /// The program that it is a part of, and its version, in words of its own; empty where it gives none.
     pub version: String,
     /// The queues it claims from.
     pub queues: Vec<QueueName>,
@@ -34,7 +34,7 @@ pub struct WorkerView {
     pub id: WorkerId,
     /// For people.
     pub name: String,
-    /// The program that it is a part of, and its version, in words of its own; empty where nobody says.
+    /// The program that it is a part of, and its version, in words of its own; empty where it gives none.
     pub version: String,
     /// The queues it claims from.
     pub queues: Vec<QueueName>,
@@ -55,7 +55,7 @@ pub struct Heartbeat {
     pub cancel: Vec<(TaskId, Token)>,
 }
 
-/// What a recovery did.
+/// The result of a recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
     /// Tasks that went back to pending.

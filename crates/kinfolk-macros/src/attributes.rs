@@ -1,4 +1,4 @@
-//! What the attributes of a type and of its fields say.
+//! The attributes of a type and of its fields.
 
 use syn::meta::ParseNestedMeta;
 use syn::parse::{Parse, ParseStream, Parser};

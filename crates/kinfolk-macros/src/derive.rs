@@ -98,7 +98,7 @@ fn check_key(key: &LitStr, groups: &[Group], before: &[Part]) -> Result<()> {
     }
 }
 
-/// Names and numbers are checked by the rules of the engine, where they stand.
+/// Checks names and numbers by the rules of the engine, and marks the place of an error.
 fn checks(krate: &Path, command: &LitStr, said: &Attributes) -> TokenStream {
     let names = said.queue.iter().chain(said.groups.iter().map(|group| &group.name));
     let names = std::iter::once(command).chain(names).map(|name| {

@@ -1,6 +1,6 @@
 //! `#[derive(Task)]`, as the crate `kinfolk` exports it.
 //!
-//! What it writes can be written by hand as briefly: see `kinfolk::Task`. It decides nothing: names and limits are checked by
+//! The code that it writes can be written by hand as briefly: see `kinfolk::Task`. It decides nothing: names and limits are checked by
 //! constants of `kinfolk::derived`, so that a mistake is told by the compiler, where it was made.
 
 mod attributes;
@@ -31,7 +31,7 @@ use proc_macro::TokenStream;
 /// | `command = "name"` | the name of the command; the only one that must be there |
 /// | `output = Type` | the result; `()` if nothing is said |
 /// | `queue = "name"` | where its tasks wait |
-/// | `label = "customer.name"` | where in the payload the label of a task stands, which people see beside its command |
+/// | `label = "customer.name"` | the path of the payload to the label of a task, which people see beside its command |
 /// | `priority = -5` | lower goes first |
 /// | `attempts = 4` | attempts in all |
 /// | `backoff = "2s..10m"` | the first delay, and the longest; `"2s"` alone is the first |

@@ -1,6 +1,6 @@
-//! Addresses as texts: the words of a `key=value` line, and what of an address may be shown.
+//! Addresses as texts: the words of a `key=value` line, and the parts of an address that may be shown.
 
-/// What an address that can't be read is told.
+/// The error of an address that can't be read.
 pub(crate) const HOW: &str = "the database address can't be read; write it like postgres://USER:PASSWORD@HOST:PORT/DBNAME, where \
     a password has %40 for @, %3A for : and %2F for /, or like host=HOST port=PORT dbname=DBNAME user=USER password='PASSWORD', \
     and check how the options are spelt";
@@ -56,7 +56,7 @@ pub(crate) fn unquoted(value: &str) -> String {
     out
 }
 
-/// The words of an address that are no secret. What else stands in one may be a password with a slip of the pen before it.
+/// The words of an address that are no secret. Any other word may be a password with a slip of the pen before it.
 const SHOWN: [&str; 15] = [
     "host",
     "hostaddr",
@@ -90,14 +90,14 @@ fn shown(address: &str) -> Option<String> {
     };
     // To the driver all before the first `@` is user and password. There may be more of them in a password.
     let (user, rest) = match rest.split_once('@') {
-        // One who wrote this meant another thing: what follows is a part of it.
+        // The `@` is inside of another part then, and the parts can't be told apart.
         Some((user, _)) if user.contains(['=', '?']) && !user.contains(':') => return None,
         Some((user, rest)) => (user.split([':', '/', '?', '&']).next().unwrap_or_default(), rest),
         None => ("", rest),
     };
     let (server, options) = rest.split_once('?').unwrap_or((rest, ""));
     let server = server.rsplit_once('@').map_or(server, |(_, server)| server);
-    // A port is a number. Where it is none, a user and his password stand where the hosts should.
+    // A port is a number. Where it is none, a user and his password are in the place of the hosts.
     let hosts = server.split_once('/').map_or(server, |(hosts, _)| hosts);
     let port = |host: &str| host.rsplit_once(':').is_none_or(|(_, port)| port.bytes().all(|c| c.is_ascii_digit()));
     if !hosts.starts_with('[') && !hosts.split(',').all(port) {

@@ -1,6 +1,6 @@
 //! One call of one SQL function: prepared, or unnamed behind a transaction pooler.
 //!
-//! Behind a pooler the session is nobody's, and can be told nothing that lasts: a call there says itself which isolation level
+//! Behind a pooler a session belongs to no client, and no setting of it lasts: a call there says itself which isolation level
 //! it needs, in a transaction around its statement. All of it is sent at once.
 
 use std::pin::pin;

@@ -2,7 +2,7 @@
 //!
 //! The driver hangs up as soon as it has sent such a request, and a pooler drops a request whose sender is gone. So this waits
 //! until the other side hangs up, which a server does when it has passed the request on. It never fails: a request that does not
-//! arrive changes nothing, and the server also notices that nobody listens any more.
+//! arrive changes nothing, and the server also notices that its client has gone.
 
 use std::io;
 use std::pin::Pin;

@@ -31,9 +31,9 @@ pub struct PgOptions {
     /// `connect_timeout` in the address goes before it. Default 10 s.
     pub connect_timeout: Duration,
     /// How long a call may stay without an answer before its connection is given up as broken, so that a network that
-    /// drops every packet holds nobody for good. The call may have been carried out: as after any break. Default 30 s.
+    /// drops every packet holds no caller for good. The server may have carried out the call: as after any break. Default 30 s.
     pub answer_timeout: Duration,
-    /// What the connections are called in `pg_stat_activity`. Default `kinfolk`.
+    /// The name of the connections in `pg_stat_activity`. Default `kinfolk`.
     pub application_name: String,
 }
 
@@ -75,7 +75,7 @@ const TRIED_AFTER: Duration = Duration::from_secs(1);
 const TRIED_FOR: Duration = Duration::from_secs(3);
 const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What every connection of a session is told. The engine's functions refuse any other isolation level.
+/// The settings of every connection. The engine's functions refuse any other isolation level.
 pub(crate) const SESSION: &str = "set default_transaction_isolation = 'read committed'";
 
 pub(crate) fn target(url: &str, options: &PgOptions) -> Result<Target, StoreError> {

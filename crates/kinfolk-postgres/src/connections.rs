@@ -1,5 +1,5 @@
-//! Connections beside the store's own, for those who run a user's code in the database: they wait as long as that takes,
-//! and a statement that nobody waits for any more is cancelled.
+//! Connections beside the store's own, for a runner of a user's code in the database: they wait as long as that takes,
+//! and a statement without a waiting caller is cancelled.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::cancel::cancel;
 use crate::connect::{self, PgOptions, Target};
 use crate::error::{pool_error, store_error};
 
-/// What a session that runs a user's code is told: not to stay in a transaction in which nothing happens, and to look
+/// The settings of a session that runs a user's code: it does not stay in a transaction in which nothing happens, and looks
 /// whether its client is still there while a statement runs.
 const SESSION: &str = "set idle_in_transaction_session_timeout = '60s'";
 /// Takes away what the code that ran before may have left in the session, so that no task spoils the next one's: settings and
@@ -116,7 +116,7 @@ impl PooledConnection {
         self.client = None;
     }
 
-    /// Closes it, since nobody knows what state its session is in. Nothing runs on it.
+    /// Closes it, since the state of its session is not known. Nothing runs on it.
     pub fn close(mut self) {
         if let Some(client) = self.client.take() {
             drop(Object::take(client));

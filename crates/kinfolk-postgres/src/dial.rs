@@ -1,5 +1,5 @@
 //! Making one connection: address by address, each within a limit that covers all of it, so that a server which accepts a
-//! connection and never answers holds nobody, and does not keep the next one of several hosts from being tried.
+//! connection and never answers holds no caller, and does not keep the next one of several hosts from being tried.
 //!
 //! The driver's own limit is for the TCP handshake alone.
 

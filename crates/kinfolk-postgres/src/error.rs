@@ -15,7 +15,7 @@ const FULL: &[&str] = &["53100", "53200", "53400"];
 const DAMAGED: &[&str] = &["XX001", "XX002"];
 /// The role lacks a right.
 const FORBIDDEN: &[&str] = &["42501", "0LP01"];
-/// There is no such role, it may not log in, or it did not prove who it is.
+/// There is no such role, it may not log in, or its password is wrong.
 const NO_LOGIN: &[&str] = &["28000", "28P01"];
 /// The server goes down, comes up, or has cut the connection; or the transaction lost against another one, such as the
 /// same call sent before (23505).
@@ -24,12 +24,12 @@ const UNAVAILABLE: &[&str] = &[
 ];
 /// The schema, or something in it that this program needs, is not there.
 const SCHEMA_MISSING: &[&str] = &["3F000", "42P01", "42883"];
-/// A prepared statement is gone, or is someone else's: sessions are shared, so there is a transaction pooler in between.
+/// A prepared statement is gone, or another client's: sessions are shared, so there is a transaction pooler in between.
 const POOLED: &[&str] = &["26000", "42P05"];
 /// Values that PostgreSQL itself refuses: a moment out of range, `\0` in a text, JSON beyond its means.
 const BAD_VALUE: &[&str] = &["22008", "22021", "22P05", "22P02", "22023", "54000", "54001"];
 
-/// What to do about a task in the wrong state: the hints of KF003.
+/// The remedies for a task in the wrong state: the hints of KF003.
 const REMEDIES: &[&str] = &[
     "only failed and cancelled tasks can be retried",
     "retry its family instead",
@@ -40,14 +40,14 @@ const REMEDIES: &[&str] = &[
     "its failed tasks have been removed by retention, enqueue it anew",
 ];
 
-/// What there is too much of, and how much of it there may be: the messages of KF008.
+/// The things that are too many, and how many there may be: the messages of KF008.
 const TOO_MANY: [(&str, usize); 2] =
     [("checkpoints of one task", STEPS_MAX), ("signals kept for one task", SIGNALS_KEPT_MAX)];
 
-/// What is too large, as the messages of KF006 name it.
+/// The things that are too large, as the messages of KF006 name them.
 const TOO_LARGE: [&str; 4] = ["recorded value", "result", "signal", "payload"];
 
-/// What a failed call means. Public for those who call the SQL functions in transactions of their own.
+/// The error of the store for a failed call. Public for programs that call the SQL functions in transactions of their own.
 pub fn store_error(fault: &tokio_postgres::Error) -> StoreError {
     match fault.as_db_error() {
         Some(db) => from_db(db),
@@ -142,7 +142,7 @@ fn from_db(db: &DbError) -> StoreError {
     }
 }
 
-/// What the detail of KF009 says: why, and what is not there.
+/// The words of the detail of KF009: the reason, and the missing name.
 fn rejected(db: &DbError) -> Result<Rejection, StoreError> {
     let (why, name) = db.detail().and_then(|detail| detail.split_once(' ')).unwrap_or_default();
     rows::rejection(why, name)

@@ -1,4 +1,4 @@
-//! What anyone may look at.
+//! The calls of a reader.
 
 use std::time::Duration;
 

@@ -4,57 +4,72 @@ use std::fmt::Write;
 
 use kinfolk_core::limits as l;
 
+/// One limit of the core: its name and its type in SQL, and its value. A span is there in microseconds.
+macro_rules! limit {
+    (span $name:ident) => {
+        (format!("{}_us", stringify!($name).to_lowercase()), "bigint", l::$name.as_micros() as u64)
+    };
+    ($kind:ident $name:ident) => {
+        (stringify!($name).to_lowercase(), stringify!($kind), l::$name as u64)
+    };
+}
+
+macro_rules! limits {
+    ($($kind:ident $name:ident),+ $(,)?) => {
+        [$(limit!($kind $name)),+]
+    };
+}
+
 /// The text of `sql/limits.sql`, generated from `kinfolk_core::limits`. A test holds the file to it.
 pub fn limits_sql() -> String {
-    let micros = |span: std::time::Duration| span.as_micros() as u64;
-    let limits: &[(&str, &str, u64)] = &[
-        ("name_bytes_max", "integer", l::NAME_BYTES_MAX as u64),
-        ("unique_key_bytes_max", "integer", l::UNIQUE_KEY_BYTES_MAX as u64),
-        ("payload_bytes_max", "bigint", l::PAYLOAD_BYTES_MAX as u64),
-        ("result_bytes_max", "bigint", l::RESULT_BYTES_MAX as u64),
-        ("error_bytes_max", "integer", l::ERROR_BYTES_MAX as u64),
-        ("json_depth_max", "integer", l::JSON_DEPTH_MAX as u64),
-        ("enqueue_batch_max", "integer", l::ENQUEUE_BATCH_MAX as u64),
-        ("claim_batch_max", "integer", l::CLAIM_BATCH_MAX as u64),
-        ("settle_batch_max", "integer", l::SETTLE_BATCH_MAX as u64),
-        ("page_max", "integer", l::PAGE_MAX as u64),
-        ("look_max", "integer", l::LOOK_MAX as u64),
-        ("runs_shown_max", "integer", l::RUNS_SHOWN_MAX as u64),
-        ("worker_commands_max", "integer", l::WORKER_COMMANDS_MAX as u64),
-        ("attempts_default", "integer", u64::from(l::ATTEMPTS_DEFAULT)),
-        ("attempts_max", "integer", u64::from(l::ATTEMPTS_MAX)),
-        ("priority_abs_max", "integer", l::PRIORITY_ABS_MAX as u64),
-        ("delay_max_us", "bigint", micros(l::DELAY_MAX)),
-        ("timeout_max_us", "bigint", micros(l::TIMEOUT_MAX)),
-        ("trace_bytes_max", "integer", l::TRACE_BYTES_MAX as u64),
-        ("lease_min_us", "bigint", micros(l::LEASE_MIN)),
-        ("lease_max_us", "bigint", micros(l::LEASE_MAX)),
-        ("strikes_max", "integer", u64::from(l::STRIKES_MAX)),
-        ("strike_delay_first_us", "bigint", micros(l::STRIKE_DELAY_FIRST)),
-        ("strike_delay_max_us", "bigint", micros(l::STRIKE_DELAY_MAX)),
-        ("sweep_page", "integer", l::SWEEP_PAGE as u64),
-        ("depth_max", "integer", u64::from(l::DEPTH_MAX)),
-        ("made_max", "integer", l::MADE_MAX as u64),
-        ("status_commands_max", "integer", l::STATUS_COMMANDS_MAX as u64),
-        ("label_path_bytes_max", "integer", l::LABEL_PATH_BYTES_MAX as u64),
-        ("function_bytes_max", "integer", l::FUNCTION_BYTES_MAX as u64),
-        ("steps_max", "integer", l::STEPS_MAX as u64),
-        ("record_batch_max", "integer", l::RECORD_BATCH_MAX as u64),
-        ("inline_results_max", "integer", l::INLINE_RESULTS_MAX as u64),
-        ("signals_kept_max", "integer", l::SIGNALS_KEPT_MAX as u64),
-        ("signals_awaited_max", "integer", l::SIGNALS_AWAITED_MAX as u64),
-        ("groups_max", "integer", l::GROUPS_MAX as u64),
-        ("group_key_bytes_max", "integer", l::GROUP_KEY_BYTES_MAX as u64),
-        ("group_limit_max", "integer", u64::from(l::GROUP_LIMIT_MAX)),
-        ("rate_max", "integer", u64::from(l::RATE_MAX)),
-        ("rate_span_max_us", "bigint", micros(l::RATE_SPAN_MAX)),
-        ("failed_tries_max", "integer", u64::from(l::FAILED_TRIES_MAX)),
-        ("holders_shown_max", "integer", l::HOLDERS_SHOWN_MAX as u64),
-        ("audit_kept_us", "bigint", micros(l::AUDIT_KEPT)),
-        ("errors_kept_us", "bigint", micros(l::ERRORS_KEPT)),
-        ("minutes_kept_us", "bigint", micros(l::MINUTES_KEPT)),
-        ("minute_records_max", "integer", l::MINUTE_RECORDS_MAX as u64),
-        ("progress_note_bytes_max", "integer", l::PROGRESS_NOTE_BYTES_MAX as u64),
+    let limits = limits![
+        integer NAME_BYTES_MAX,
+        integer UNIQUE_KEY_BYTES_MAX,
+        bigint PAYLOAD_BYTES_MAX,
+        bigint RESULT_BYTES_MAX,
+        integer ERROR_BYTES_MAX,
+        integer JSON_DEPTH_MAX,
+        integer ENQUEUE_BATCH_MAX,
+        integer CLAIM_BATCH_MAX,
+        integer SETTLE_BATCH_MAX,
+        integer PAGE_MAX,
+        integer LOOK_MAX,
+        integer RUNS_SHOWN_MAX,
+        integer WORKER_COMMANDS_MAX,
+        integer ATTEMPTS_DEFAULT,
+        integer ATTEMPTS_MAX,
+        integer PRIORITY_ABS_MAX,
+        span DELAY_MAX,
+        span TIMEOUT_MAX,
+        integer TRACE_BYTES_MAX,
+        span LEASE_MIN,
+        span LEASE_MAX,
+        integer STRIKES_MAX,
+        span STRIKE_DELAY_FIRST,
+        span STRIKE_DELAY_MAX,
+        integer SWEEP_PAGE,
+        integer DEPTH_MAX,
+        integer MADE_MAX,
+        integer STATUS_COMMANDS_MAX,
+        integer LABEL_PATH_BYTES_MAX,
+        integer FUNCTION_BYTES_MAX,
+        integer STEPS_MAX,
+        integer RECORD_BATCH_MAX,
+        integer INLINE_RESULTS_MAX,
+        integer SIGNALS_KEPT_MAX,
+        integer SIGNALS_AWAITED_MAX,
+        integer GROUPS_MAX,
+        integer GROUP_KEY_BYTES_MAX,
+        integer GROUP_LIMIT_MAX,
+        integer RATE_MAX,
+        span RATE_SPAN_MAX,
+        integer FAILED_TRIES_MAX,
+        integer HOLDERS_SHOWN_MAX,
+        span AUDIT_KEPT,
+        span ERRORS_KEPT,
+        span MINUTES_KEPT,
+        integer MINUTE_RECORDS_MAX,
+        integer PROGRESS_NOTE_BYTES_MAX,
     ];
     let mut sql = String::from(
         "-- Every limit of the engine. Generated from kinfolk_core::limits: don't edit; a test compares the two, and\n\

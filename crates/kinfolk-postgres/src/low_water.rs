@@ -2,14 +2,14 @@
 //!
 //! A claim reads the head of the ready index. While some transaction holds an old snapshot, PostgreSQL can't remove the
 //! entries of tasks that were claimed since, and each claim has to step over all of them. A claim says how many entries it
-//! stepped over; where they are far more than it can have had use for, the following ones begin behind the last task taken
-//! for each command in each lane: a child stands where its root stood, long before the roots that are taken now, so a cursor
-//! of one lane says nothing of another. The lane of families at work has no cursors: what comes back to it stands before them.
+//! stepped over; where they are far more than its tasks explain, the next claims begin behind the last task taken
+//! for each command in each lane: a child has the position of its root, long before the roots that are taken now, so a cursor
+//! of one lane says nothing of another. The lane of families at work has no cursors: a task that comes back to it is before them.
 //!
-//! A claim from the cursors may miss what has come back to a position before them, came with a better priority, or was made in
+//! A claim from the cursors may miss a task that has come back to a position before them, came with a better priority, or was made in
 //! an older family. So a claim from the very head is made now and then, as often as costs about a twentieth of the time; when
 //! a claim from the cursors gave less than it was asked for, sooner, but not so often that it costs more than a quarter: nothing
-//! that is open is missed for good, and a queue that is nearly empty is not spent on looking at what is dead.
+//! that is open is missed for good, and a nearly empty queue does not spend its time on dead entries.
 //!
 //! Nothing depends on the cursors being right; they live in this process and are never written anywhere.
 
@@ -29,19 +29,19 @@ const HEAD_SHARE: u32 = 20;
 /// The same when a claim from the cursors fell short.
 const SHORT_SHARE: u32 = 4;
 
-/// Priority, position and number of a task: where it stands in line.
+/// Priority, position and number of a task: its place in line.
 pub(crate) type Stand = (i32, Moment, i64);
 
 /// The lanes that have cursors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Lane {
-    /// Roots that wait for their first claim, or stand where nobody counts families.
+    /// Roots that wait for their first claim, or are on a queue without a family limit.
     Top,
     /// Children.
     Child,
 }
 
-/// A task that was taken, and where it stood; without a lane if that has no cursors.
+/// A task that was taken, with its stand; without a lane if that has no cursors.
 pub(crate) struct ClaimedAt {
     pub(crate) stand: Stand,
     pub(crate) lane: Option<Lane>,
@@ -50,7 +50,7 @@ pub(crate) struct ClaimedAt {
     pub(crate) task: ClaimedTask,
 }
 
-/// What one process knows of the heads of its queues.
+/// One process's memory of the heads of its queues.
 #[derive(Default)]
 pub(crate) struct LowWater(Mutex<HashMap<QueueName, Cursors>>);
 
@@ -90,7 +90,7 @@ impl LowWater {
         }
     }
 
-    /// Learns from a claim: what it took, in order, and what that cost. If it began at cursors and asks to be made again, one from
+    /// Learns from a claim: its tasks, in order, and its cost. If it began at cursors and asks to be made again, one from
     /// the head comes sooner.
     pub(crate) fn after(&self, claim: &Claim, low: &Low, taken: &[ClaimedAt], cost: Cost, again: bool) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,7 +115,7 @@ impl LowWater {
     }
 }
 
-/// What a claim cost.
+/// The cost of a claim.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cost {
     pub(crate) took: Duration,

@@ -24,7 +24,7 @@ const PATIENCE: &str = "set local lock_timeout = '5s'";
 /// The owner of a schema of our name, if it is not ours. Every role may read the catalogue.
 const FOREIGN: &str = "select current_database()::text, n.nspowner::regrole::text from pg_catalog.pg_namespace n \
      where n.nspname = 'kinfolk' and n.nspowner::regrole::text <> 'kinfolk_owner'";
-/// What a migration that waited for longer is told.
+/// The error of a migration that waited for longer.
 const LOCKED: &str =
     "work on the tables of schema kinfolk, in a transaction that has locked them (see pg_stat_activity),";
 
@@ -109,12 +109,12 @@ impl History {
         if version < 1 {
             return Err(half_made("table kinfolk.migration names no version"));
         }
-        // What an older one must have is not known.
+        // This program does not know the parts of an older one.
         let lacks_code = version == known && lacks_code(client).await?;
         Ok(Found { version, lacks_code })
     }
 
-    /// What brings a schema from how it was found to how it must be.
+    /// The steps that bring a schema from its present state to this version.
     fn steps_from(&self, found: &Found) -> Vec<Migration> {
         let (from, to) = (found.version, self.version());
         if from == to && !found.lacks_code {

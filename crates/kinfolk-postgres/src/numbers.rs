@@ -1,10 +1,10 @@
 //! Task numbers kept at hand, so that a small enqueue need not ask for its own first.
 //!
-//! A producer that enqueues again and again takes some more numbers than it needs, and uses those the next time: one
+//! A producer that enqueues again and again takes some more numbers than it needs, and uses the rest the next time: one
 //! round trip less on the way from an enqueue to its handler. One that enqueues once takes what it needs.
 //!
 //! Never hands out a number twice, nor one below a number that it has handed out before: of tasks that are due at the
-//! same moment, those enqueued first by one program come first. Never hands out what was taken before the newest
+//! same moment, the tasks that one program enqueues first come first. Never hands out a number that was taken before the newest
 //! connection was made: behind it may be another server, one that took over and knows nothing of these numbers.
 
 use std::collections::VecDeque;
@@ -37,7 +37,7 @@ struct Kept {
     highest: i64,
 }
 
-/// What to do for a call that needs numbers.
+/// The source of numbers for a call that needs some.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Source {
     /// Use these.
@@ -75,7 +75,7 @@ impl Numbers {
         Source::Ask { many: many + beyond, made }
     }
 
-    /// What was asked for: the first `many` are for the caller, the others are kept.
+    /// The numbers of an answer: the first `many` are for the caller, the others are kept.
     pub(crate) fn keep(&self, mut asked: Vec<i64>, many: usize, made: u64) -> Vec<i64> {
         let rest = asked.split_off(many.min(asked.len()));
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

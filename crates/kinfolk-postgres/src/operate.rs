@@ -1,4 +1,4 @@
-//! What an operator may do.
+//! The calls of an operator.
 
 use async_trait::async_trait;
 use kinfolk_core::audit::Audit;
@@ -290,7 +290,7 @@ fn found(there: bool, what: &'static str, name: impl std::fmt::Display) -> Answe
     if there { Ok(()) } else { Err(StoreError::not_found(what, name)) }
 }
 
-/// What is not there, from the words of KF002.
+/// The missing thing, from the words of KF002.
 pub(crate) fn not_there(fault: StoreError) -> StoreError {
     let StoreError::NotFound { what: "", name } = &fault else { return fault };
     let named = |what: &'static str| {

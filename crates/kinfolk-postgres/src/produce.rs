@@ -1,4 +1,4 @@
-//! What a producer may do.
+//! The calls of a producer.
 
 use std::collections::BTreeSet;
 
@@ -96,7 +96,7 @@ impl Produce for PgStore {
     }
 }
 
-/// What becomes of a call with a task whose command, queue or group is not there.
+/// The answer to a call with a task whose command, queue or group is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unknown {
     /// It is answered so, and the others are made.
@@ -126,7 +126,7 @@ impl PgStore {
 
     /// Numbers for so many tasks, to be sent over the same connection.
     async fn numbered(&self, client: Object, many: usize) -> Answer<(Object, Vec<i64>)> {
-        // Behind a pooler nobody knows whether the server is still the one that gave the numbers.
+        // Behind a pooler the client does not know whether the server is still the one that gave the numbers.
         let source = if self.options.prepared { self.numbers.take(many) } else { Source::Ask { many, made: 0 } };
         let (asked, made) = match source {
             Source::AtHand(ids) => return Ok((client, ids)),
@@ -168,7 +168,7 @@ impl PgStore {
         if !self.options.notify {
             return enqueue.await;
         }
-        // Sent right behind the enqueue, in a transaction of its own: whoever goes to sleep meanwhile is seen by it.
+        // Sent right behind the enqueue, in a transaction of its own: it sees a worker that goes to sleep meanwhile.
         let wakes: BTreeSet<(&str, Option<&str>)> =
             tasks.iter().map(|t| (t.command.as_str(), t.queue.as_ref().map(AsRef::as_ref))).collect();
         let (commands, queues): (Vec<&str>, Vec<Option<&str>>) = wakes.into_iter().unzip();
@@ -258,7 +258,7 @@ impl<'a> Columns<'a> {
         params
     }
 
-    /// The keys of the tasks in groups, and which of them take those of their maker too.
+    /// The keys of the tasks in groups, and which of the tasks take their maker's keys too.
     pub(crate) fn keys(&self) -> [Param<'_>; 2] {
         [(&self.slot_keys, Type::JSONB_ARRAY), (&self.inherits, Type::BOOL_ARRAY)]
     }

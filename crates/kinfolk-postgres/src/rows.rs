@@ -228,7 +228,7 @@ pub(crate) fn enqueued(ids: &[i64], tasks: &[NewTask], rows: &[Row]) -> Answer<V
     Ok(answers)
 }
 
-/// Why an enqueue made no task: what is not there.
+/// The reason why an enqueue made no task, with the missing name.
 pub(crate) fn rejection(why: &str, name: &str) -> Answer<Rejection> {
     match why {
         "unknown_command" => Ok(Rejection::UnknownCommand(CommandName::new(name)?)),
@@ -467,7 +467,7 @@ pub(crate) fn finding(row: &Row) -> Answer<Finding> {
     Ok(Finding { subject: get(row, 0)?, health, found: get(row, 2)?, remedy: get(row, 3)? })
 }
 
-/// A row of `kinfolk.history`, by the part it stands in.
+/// The history, from the rows of `kinfolk.history`, each by its part.
 pub(crate) fn history(rows: &[Row]) -> Answer<History> {
     let mut history = History::default();
     for row in rows {
@@ -493,7 +493,7 @@ fn checkpoint(row: &Row) -> Answer<Checkpoint> {
     })
 }
 
-/// A fan-out; its task, its number and the rest stand from these places on.
+/// A fan-out; its task, its number and the rest are in the columns from these on.
 pub(crate) fn fan_out(row: &Row, task: usize, id: usize, rest: usize) -> Answer<FanOut> {
     let rule = match get::<&str>(row, rest)? {
         "fail_fast" => Rule::FailFast,
@@ -515,7 +515,7 @@ pub(crate) fn fan_out(row: &Row, task: usize, id: usize, rest: usize) -> Answer<
     })
 }
 
-/// What has become of a child of this fan-out, from this place on.
+/// The state and result of a child of this fan-out, from this column on.
 pub(crate) fn child_result(fan_out: FanOutId, row: &Row, index: usize) -> Answer<ChildResult> {
     Ok(ChildResult {
         fan_out,

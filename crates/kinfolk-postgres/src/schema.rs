@@ -38,7 +38,7 @@ pub(crate) const SCHEMA: &[(&str, &str)] = files![
 ];
 
 /// The names and the SQL of the steps from one version of the tables to the next; the first is version 1. An older database
-/// is brought here by those it has not seen. Nothing was before the first, so [`SCHEMA`] is its SQL.
+/// is brought here by the steps it has not seen. Nothing was before the first, so [`SCHEMA`] is its SQL.
 pub(crate) const MIGRATIONS: &[(&str, &str)] = &[("the first tables", "")];
 
 /// Functions by folder of `sql/functions`: a folder a subject, a function a file of its name. No function needs another one to be
@@ -147,7 +147,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         recount reorder decide_again follow_again;
     upkeep:
         sweep is_stuck has_open_child resume_signalled add_lost_keys prune prune_keys prune_rates remove_family
-        remove_tasks prune_audit prune_errors prune_minutes;
+        remove_tasks prune_logs;
     find:
         list_tasks find_tasks matching count_matching count_by_command require_filter is_of_kind is_time filter_range
         candidates in_states pending_of parents_in sift has_at looked_at look_end;
@@ -162,10 +162,10 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         whole_seconds;
 };
 
-/// What goes before an older version is brought along.
+/// The SQL that drops the old functions before an older version is brought along.
 pub(crate) const DROP_CODE: &str = include_str!("../sql/drop_code.sql");
 
-/// What is missing in a schema of this version.
+/// The query for the parts that a schema of this version lacks.
 pub(crate) const LACKING: &str = include_str!("../sql/lacking.sql");
 
 /// The rights of roles.

@@ -32,8 +32,8 @@ const LOCK_SETTLED: &str = "select kinfolk.lock_settled($1, $2, $3)";
 /// More claims than this are not remembered.
 const OPEN_CLAIMS_MAX: usize = 100_000;
 
-/// The claims of this process whose tasks are not all settled yet, and the families of those, so that a settle need not look
-/// them up. Nothing depends on it: what is not known here is looked up.
+/// The claims of this process whose tasks are not all settled yet, and their families, so that a settle need not look
+/// them up. Nothing depends on it: the store looks up a family that is not known here.
 #[derive(Default)]
 pub(crate) struct OpenClaims(Mutex<HashMap<Token, Open>>);
 
@@ -42,7 +42,7 @@ pub(crate) struct OpenClaims(Mutex<HashMap<Token, Open>>);
 struct Open {
     /// How many are not.
     tasks: usize,
-    /// Those of its tasks that lock a family; most don't.
+    /// Its tasks that lock a family; most don't.
     families: HashMap<TaskId, Family>,
 }
 
@@ -330,7 +330,7 @@ impl<'a> MadeBy<'a> {
     }
 }
 
-/// What each of the tasks is that a handler made, in the order of making.
+/// The relation of each of the tasks that a handler made, in the order of making.
 pub(crate) fn kinds(made: &Made) -> Vec<&'static str> {
     let kinds = [
         ("sibling", made.siblings.len()),

@@ -104,7 +104,7 @@ impl PgStore {
         match answer {
             Ok(messages) => Ok((client, messages.iter().find_map(number).unwrap_or(0))),
             Err(fault) => match store_error(&fault) {
-                // A schema that someone else has made may be closed to us.
+                // A schema of another owner may be closed to us.
                 StoreError::SchemaMissing { .. } => Ok((client, 0)),
                 fault @ StoreError::Forbidden { .. } => {
                     self.must_be_ours(client).await?;
@@ -115,7 +115,7 @@ impl PgStore {
         }
     }
 
-    /// Refuses a schema of our name that someone else has made.
+    /// Refuses a schema of our name that is not ours.
     async fn must_be_ours(&self, client: Object) -> Answer<()> {
         match tokio::time::timeout(self.options.answer_timeout, refuse_foreign::<Client>(&client)).await {
             Ok(answer) => answer,

@@ -23,7 +23,7 @@ const INSTALL_CLOCK: &str = include_str!("../sql/testing/clock.sql");
 const SET_CLOCK: &str = "update kinfolk.test_clock set at = $1";
 const RESTART_SERVER: &str = "update kinfolk.test_clock set server_started_at = at";
 const WIPE: &str = include_str!("../sql/testing/wipe.sql");
-/// Sends everyone else away. Whatever they were about is undone before their locks are free.
+/// Sends all other sessions away. Their open transactions are undone before their locks are free.
 const ALONE: &str = "select pg_terminate_backend(pid) from pg_stat_activity
 where datname = current_database() and pid <> pg_backend_pid()";
 const STEP: &str = include_str!("../sql/testing/step.sql");
@@ -33,7 +33,7 @@ const SOURCES: &str = include_str!("../sql/testing/sources.sql");
 /// How a point is marked.
 const POINT: &str = "-- point: ";
 
-/// Makes the store's clock stand still until it is set, beginning at its present time. The server counts as running for
+/// Stops the store's clock at its present time until it is set. The server counts as running for
 /// ever, so that the moved clock does not look like a restart.
 pub async fn install_clock(store: &PgStore) -> Answer<()> {
     let client = store.raw_client().await?;
@@ -97,7 +97,7 @@ pub const VERSION: i32 = 1;
 /// The version that the tests' own step leads to.
 pub const NEXT_VERSION: i32 = VERSION + 1;
 
-/// The same store in a program of the next version: the step of the tests comes after those that are shipped.
+/// The same store in a program of the next version: the step of the tests comes after the shipped ones.
 #[must_use]
 pub fn with_next_version(mut store: PgStore) -> PgStore {
     store.history.tables.push(STEP);
@@ -190,7 +190,7 @@ impl TestDatabase {
         client
     }
 
-    /// What is told on a channel from now on.
+    /// The notifications on a channel from now on.
     ///
     /// # Panics
     /// When it can't be connected to.
@@ -209,7 +209,7 @@ impl TestDatabase {
         Notes { _client: client, notes }
     }
 
-    /// Empties it, and sends everyone away who is connected; [`install_clock`] was called on it.
+    /// Empties it, and sends all connected sessions away; [`install_clock`] was called on it.
     ///
     /// # Panics
     /// When that fails.
@@ -239,7 +239,7 @@ impl TestDatabase {
     }
 }
 
-/// What is told on one channel.
+/// The notifications on one channel.
 pub struct Notes {
     _client: Client,
     notes: UnboundedReceiver<String>,

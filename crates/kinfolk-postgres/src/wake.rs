@@ -1,6 +1,6 @@
 //! Wake-ups by LISTEN on a connection of their own, drained at once and always.
 //!
-//! What comes in is kept as a set, so a worker that is slow to look never makes it grow, and PostgreSQL's queue of
+//! Wake-ups are kept as a set, so a worker that is slow to look never makes it grow, and PostgreSQL's queue of
 //! notifications never waits for it. A lost connection is made anew, patiently, and then everything is looked at.
 
 use std::collections::BTreeSet;
@@ -43,7 +43,7 @@ struct News {
 }
 
 impl Listener {
-    /// Listens from now on: what is notified after this returns is not missed, unless the connection breaks.
+    /// Listens from now on: a notification after this returns is not missed, unless the connection breaks.
     pub(crate) async fn start(store: &PgStore, worker: WorkerId, queues: &[QueueName]) -> Answer<Self> {
         let seen = Arc::new(Seen::default());
         let ear = Ear {

@@ -1,4 +1,4 @@
-//! What a worker may do.
+//! The calls of a worker.
 
 use std::collections::HashMap;
 
@@ -52,11 +52,11 @@ impl Work for PgStore {
         let mut taken = self.claim_once(claim, asked).await?;
         let mut looks = 1;
         while taken.tasks.len() < asked && !claim.repeated && (taken.more || (taken.again && looks < 2)) {
-            // What was enqueued while this worker went to sleep may have seen it awake.
+            // An enqueue while this worker went to sleep may have seen it awake.
             let more = self.claim_once(claim, asked - taken.tasks.len()).await?;
             let in_line = [&taken.tasks, &more.tasks].iter().all(|look| look.is_sorted_by_key(|one| one.stand));
             taken.tasks.extend(more.tasks);
-            // Where values take turns, each look is in the order of those.
+            // Where values take turns, each look is in the order of the turns.
             if in_line {
                 taken.tasks.sort_by_key(|one| one.stand);
             }
@@ -269,7 +269,7 @@ impl PgStore {
     }
 }
 
-/// What one call of the claim function took, in order.
+/// The tasks of one call of the claim function, in order.
 #[derive(Default)]
 struct Batch {
     tasks: Vec<ClaimedAt>,
@@ -277,7 +277,7 @@ struct Batch {
     again: bool,
     /// It ended at tasks that are held up by their keys: there may be others behind them.
     more: bool,
-    /// What it took must not start before the disk has it.
+    /// Its tasks must not start before its commit is on the disk.
     unflushed: bool,
     /// Its tasks in the order in which values take turns, where they do.
     turns: Option<Vec<i64>>,

@@ -25,7 +25,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(3600);
 /// The pause when it asks for one, and does not say how long.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// What may be asked, and how long.
+/// An HTTP client with its limits.
 #[derive(Clone)]
 pub(crate) struct Client {
     tls: Arc<rustls::ClientConfig>,
@@ -49,7 +49,7 @@ pub(crate) struct Ask {
     pub(crate) body: Bytes,
 }
 
-/// What was answered.
+/// An answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,

@@ -8,11 +8,11 @@ use std::time::Duration;
 pub struct SendError {
     /// In words, without anything secret.
     pub message: String,
-    /// What may help.
+    /// The remedy.
     pub then: Then,
 }
 
-/// What may help after a failure.
+/// The remedy after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
     /// Another try, later.

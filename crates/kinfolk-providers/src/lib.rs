@@ -40,10 +40,10 @@ pub use fault::{SendError, Then};
 pub use outbox::Outbox;
 pub use secret::Secret;
 
-/// What carries messages of one kind.
+/// A provider, which carries messages of one kind.
 #[async_trait]
 pub trait Provider: Debug + Send + Sync {
     /// Sends one message, and answers what the provider said. `key` is the same whenever the same message is sent again, since
-    /// nobody knows whether it went out: a provider that takes such a key sends it once.
+    /// it is not known whether it went out: a provider that takes such a key sends it once.
     async fn send(&self, message: &Value, key: &str) -> Result<Value, SendError>;
 }

@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 
 use crate::config::ConfigError;
 
-/// Something that nobody is to see.
+/// A secret value. No log and no message shows it.
 #[derive(Clone)]
 pub struct Secret(String);
 

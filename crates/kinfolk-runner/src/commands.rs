@@ -21,7 +21,7 @@ const COMMANDS: &str = "select name, handler_kind, handler, statement_timeout_us
 /// How often a handler that lost against another transaction is run again before that costs an attempt.
 const WITHIN_ATTEMPT: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// How long a slot stands still at most when the server is away, before its task is given back.
+/// How long a slot waits at most when the server is away, before its task is given back.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// How long a task is put off at most that was cut off again and again: it may be what takes the server down.
 const PUT_OFF_MAX: Duration = Duration::from_secs(300);
@@ -41,7 +41,7 @@ pub struct SqlCommands {
 /// How an attempt ended.
 pub(crate) type HandlerResult = Result<Done<Json>, TaskError>;
 
-/// What the server has done to the attempts of late.
+/// The recent troubles of attempts with the server.
 #[derive(Debug, Default)]
 struct Troubles {
     /// Attempts in a row that it cut off, or had no connection for.
@@ -50,7 +50,7 @@ struct Troubles {
     cuts: HashMap<TaskId, u32>,
 }
 
-/// What has to be known of a handler before it is called. The rest is read in the transaction that calls it.
+/// The facts about a handler that are needed before its call. The rest is read in the transaction that calls it.
 #[derive(Clone, Debug)]
 struct Handler {
     kind: Kind,
@@ -228,7 +228,7 @@ fn doubled(first: Duration, times: u32, most: Duration) -> Duration {
     (first * 2_u32.pow(times.clamp(1, 16) - 1)).min(most)
 }
 
-/// Between 0.5 and 1.5, so that those who ran into each other do not do so again.
+/// Between 0.5 and 1.5, so that two calls that ran into each other do not do so again.
 fn jitter() -> f64 {
     0.5 + f64::from(Uuid::new_v4().as_fields().0) / f64::from(u32::MAX)
 }

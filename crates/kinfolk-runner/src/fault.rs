@@ -1,4 +1,4 @@
-//! What an error of a handler in the database means for its task. The same is said in SQL, for those who run tasks there,
+//! The outcome of a task for an error of its handler in the database. SQL has the same rules, for tasks that run there,
 //! by `kinfolk.failure_of`.
 
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub(crate) enum Fault {
 pub(crate) struct CutOff {
     /// The handler may have run for a while.
     pub(crate) had_begun: bool,
-    /// What was said about it.
+    /// Its message.
     pub(crate) why: String,
 }
 
@@ -68,7 +68,7 @@ impl Fault {
         fault.as_db_error().filter(own).and_then(own_end).map(|end| end.slow_down).unwrap_or_default()
     }
 
-    /// What the worker is to record.
+    /// The outcome that the worker records.
     pub(crate) fn into_answer(self) -> Result<Done<Json>, TaskError> {
         match &self {
             Self::Database(fault) => match fault.as_db_error() {
@@ -153,7 +153,7 @@ fn told<T: DeserializeOwned>(db: &DbError) -> Option<T> {
     serde_json::from_str(db.detail()?).ok()
 }
 
-/// Everything the database said, for those who have to find out what went wrong.
+/// All words of the database, for the search for the cause.
 fn failure(db: &DbError, kind: FailureKind) -> Failure {
     let context = db.where_().map(|context| cut(context, CONTEXT_MAX));
     let told: Map<String, Value> = [

@@ -1,4 +1,4 @@
-//! What a role must be granted, and what a database says of that. Only the catalogue is read; nothing is changed.
+//! The grants that a role needs, compared with a database. It reads only the catalogue, and changes nothing.
 
 use kinfolk_core::StoreError;
 use kinfolk_postgres::{Connections, store_error};

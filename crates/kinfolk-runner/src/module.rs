@@ -16,7 +16,7 @@ const END: &str = include_str!("../modules/end.sql");
 pub struct Module {
     /// Its name, which is that of its schema.
     pub name: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub about: &'static str,
     /// The version that would be installed.
     pub version: i32,
@@ -97,7 +97,7 @@ impl Module {
         }
     }
 
-    /// What is run to install it.
+    /// The SQL that installs it.
     pub fn sql(&self) -> String {
         let message = ["message_id", "bigint", " references comms.message"];
         let email = Process {

@@ -29,7 +29,7 @@ const END_SEND: &str = "select s.state, kinfolk.wakes_put_off() from kinfolk.end
     $4::pg_catalog.text::pg_catalog.jsonb, true) as s(state)";
 const WAKE: &str = "select kinfolk.wake_queues($1)";
 
-/// What is to be done in the database.
+/// The work to do in the database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Phase<'a> {
     /// Run a function and settle its task.
@@ -98,7 +98,7 @@ pub(crate) async fn attempt(
             () = ctx.cancelled() => (stop(&line, work).await, true),
         }
     };
-    // A late request to cancel must hit nobody else's statement. A procedure that failed has left its lock and its context in
+    // A late request to cancel must hit no other task's statement. A procedure that failed has left its lock and its context in
     // the session: nothing but its end is sure to free them.
     if cancelled || (matches!(phase, Phase::Procedure) && answer.is_err()) {
         line.close();

@@ -28,7 +28,7 @@ pub(crate) struct Draft {
     pub(crate) key: String,
 }
 
-/// What became of a message, as it is recorded.
+/// The end of a message, as it is recorded.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Sent {

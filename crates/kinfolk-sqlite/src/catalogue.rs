@@ -1,4 +1,4 @@
-//! What the writer remembers of commands, queues and groups, so that hot verbs need not look them up.
+//! The writer's memory of commands, queues and groups, so that hot verbs need not look them up.
 //!
 //! It is loaded whole, and loaded again when anyone, in any process, has changed it: the store's row counts the changes.
 

@@ -1,5 +1,5 @@
-//! Whether anything may have been committed since someone last asked: SQLite's own count of what other connections have
-//! changed, read on a connection that is kept for that alone.
+//! Whether anything may have been committed since the last question: SQLite's own count of the commits of other connections,
+//! read on a connection that is kept for that alone.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use crate::connect;
 use crate::error::Result;
 use crate::store::Shared;
 
-/// The connection, once someone has asked, and how often it was opened.
+/// The connection, from the first question on, and how often it was opened.
 #[derive(Default)]
 pub(crate) struct ChangeNumber(Mutex<(u32, Option<Connection>)>);
 

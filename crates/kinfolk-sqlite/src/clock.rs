@@ -37,7 +37,7 @@ impl StoreClock {
         self.highest.fetch_max(stored.as_micros(), Ordering::Relaxed);
     }
 
-    /// What the clock it was opened with says, unbound by what is stored.
+    /// The time of the clock it was opened with, unbound by the stored one.
     pub(crate) fn source_now(&self) -> Timestamp {
         self.source.now()
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use kinfolk_core::{InputError, StoreError};
 use rusqlite::ErrorCode;
 
-/// What a verb fails with: a store's error already, or SQLite's.
+/// The error of a verb: a store's error already, or SQLite's.
 #[derive(Debug)]
 pub(crate) enum Fault {
     Store(StoreError),

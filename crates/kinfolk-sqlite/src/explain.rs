@@ -1,5 +1,5 @@
-//! Why a task is not running: every rule that a claim goes by, asked of one task at one moment. What a claim has noted down
-//! is not trusted.
+//! Why a task is not running: every rule that a claim goes by, asked of one task at one moment. The notes of claims
+//! are not trusted.
 
 use kinfolk_core::limits::{HOLDERS_SHOWN_MAX, PAGE_MAX};
 use kinfolk_core::task::Task;
@@ -30,7 +30,7 @@ pub(crate) fn explain(snapshot: &Snapshot<'_>, id: TaskId) -> Result<Explanation
     Ok(Explanation { task: id, state: task.state, now: snapshot.now, worker: task.worker, reasons })
 }
 
-/// What a task waits for whose own work is over, or whose handler is suspended.
+/// The waits of a task whose own work is over, or whose handler is suspended.
 fn awaited(snapshot: &Snapshot<'_>, task: &Task) -> Result<Vec<Reason>> {
     let open = numbers(snapshot, include_str!("../sql/explain/children.sql"), (task.id.0, HOLDERS_SHOWN_MAX))?;
     let mut reasons = Vec::new();
@@ -79,7 +79,7 @@ impl<'s> Pending<'s> {
         })
     }
 
-    /// What keeps it from being claimed now, in the order of reasons.
+    /// The reasons why no claim takes it now, in their order.
     fn held_up_by(&self) -> Result<Vec<Reason>> {
         let mut reasons = Vec::new();
         if self.task.gate == Some(Gate::Time) && self.task.due > self.snapshot.now {
@@ -214,7 +214,7 @@ impl<'s> Pending<'s> {
         Ok(Some(Reason::Suspect))
     }
 
-    /// How many open tasks of its queue stand before it.
+    /// How many open tasks of its queue are before it in line.
     fn before(&self) -> Result<u64> {
         let mut statement = self.snapshot.conn.prepare_cached(include_str!("../sql/explain/ahead.sql"))?;
         let (position, id) = (self.task.position.as_micros(), self.task.id.0);

@@ -17,7 +17,7 @@ use crate::session::{News, Session};
 use crate::store::check_batch;
 use crate::verb::enqueue;
 
-/// The waker of whoever is no open store: every store hears it.
+/// The waker number of a caller that is no open store: every store hears it.
 pub(crate) const NOBODY: i64 = 0;
 
 /// Enqueues tasks on the caller's connection: inside its transaction they exist if, and only if, that commits; outside of one they
@@ -26,7 +26,7 @@ pub(crate) const NOBODY: i64 = 0;
 /// [`kinfolk_core::StoreError::Rejected`]; then nothing was written, and the transaction can go on.
 ///
 /// Begin the transaction as `immediate`: one that has read before it writes is refused by SQLite, as
-/// [`kinfolk_core::StoreError::Busy`], if someone else has written meanwhile.
+/// [`kinfolk_core::StoreError::Busy`], if another connection has written meanwhile.
 pub fn enqueue_in(connection: &Connection, tasks: &[NewTask]) -> Answer<Vec<Enqueued>> {
     check_batch(tasks)?;
     if tasks.is_empty() {
@@ -37,7 +37,7 @@ pub fn enqueue_in(connection: &Connection, tasks: &[NewTask]) -> Answer<Vec<Enqu
 
 fn enqueue_all(connection: &Connection, tasks: &[NewTask]) -> Result<Vec<Enqueued>> {
     refuse_newer(connection)?;
-    // A write first, so that nobody else's comes between what is read and what is written.
+    // A write first, so that no other writer comes between the reads and the writes.
     connection.execute_batch(include_str!("../sql/base/touch.sql"))?;
     let (clock, mut last_task) = {
         let mut statement = connection.prepare_cached(include_str!("../sql/base/read.sql"))?;

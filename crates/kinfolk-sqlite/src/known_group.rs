@@ -1,4 +1,4 @@
-//! What the writer remembers of groups: what each allows, and which command declares which.
+//! The writer's memory of groups: what each allows, and which command declares which.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ pub(crate) struct KnownGroup {
     pub(crate) id: i64,
     pub(crate) group: GroupRef,
     pub(crate) declared: GroupSpec,
-    /// What is set for all its keys.
+    /// The setting for all its keys.
     pub(crate) set: Setting,
     /// Whether anything is set for single keys.
     pub(crate) has_settings: bool,
@@ -87,7 +87,7 @@ impl KnownGroups {
         self.declared.iter().filter_map(declares)
     }
 
-    /// What a command declares, as it is registered.
+    /// The groups that a command declares, as it is registered.
     pub(crate) fn declared_by(&self, command_id: i64) -> Option<Groups> {
         let groups = self.declared.get(&command_id)?.iter();
         let specs = groups.filter_map(|group| Some((group.name.clone(), self.groups.get(&group.id)?.declared.clone())));
@@ -96,7 +96,7 @@ impl KnownGroups {
 }
 
 impl KnownGroup {
-    /// What a key allows, where this is set for it.
+    /// The limits of a key, with this setting for it.
     fn allows(&self, key: Option<&Setting>) -> Setting {
         Setting {
             limit: key.and_then(|key| key.limit).or(self.set.limit).or(self.declared.limit),
@@ -104,12 +104,12 @@ impl KnownGroup {
         }
     }
 
-    /// What a key allows.
+    /// The limits of a key.
     pub(crate) fn allows_now(&self, conn: &Connection, key: &str) -> Result<Setting> {
         Ok(self.allows(self.setting(conn, key)?.as_ref()))
     }
 
-    /// What is set for one key, if anything is.
+    /// The setting for one key, if there is one.
     fn setting(&self, conn: &Connection, key: &str) -> Result<Option<Setting>> {
         if !self.has_settings {
             return Ok(None);
@@ -120,7 +120,7 @@ impl KnownGroup {
     }
 }
 
-/// What is allowed, from four columns from this one on.
+/// A setting, from four columns from this one on.
 pub(crate) fn setting_from(row: &Row<'_>, first: usize) -> rusqlite::Result<Setting> {
     let rate = match row.get::<_, Option<u32>>(first + 1)? {
         None => None,
@@ -129,10 +129,10 @@ pub(crate) fn setting_from(row: &Row<'_>, first: usize) -> rusqlite::Result<Sett
     Ok(Setting { limit: row.get(first)?, rate })
 }
 
-/// What is allowed, as four parameters: slots, and the three parts of the rate.
+/// A setting, as four parameters: slots, and the three parts of the rate.
 pub(crate) type AllowedColumns = (Option<u32>, Option<u32>, Option<i64>, Option<u32>);
 
-/// What is allowed as it is stored.
+/// A setting as it is stored.
 pub(crate) fn columns(limit: Option<u32>, rate: Option<Rate>) -> AllowedColumns {
     (limit, rate.map(|rate| rate.count), rate.map(|rate| span(rate.per)), rate.map(|rate| rate.burst))
 }

@@ -2,12 +2,12 @@
 //!
 //! [`SqliteStore`] is one writer thread with group commit (`writer`) and a few read connections beside it
 //! (`readers`). Every write goes through the writer, each request under a savepoint of its own, so that one that fails
-//! does not disturb its neighbours; what was asked for while a commit was on its way shares the next one. Several
+//! does not disturb its neighbours; requests that come while a commit is on its way share the next one. Several
 //! processes may share a file: each has its own writer, and SQLite lets one of them write at a time.
 //!
-//! The verbs are in `verb`, one file each. What several verbs need is in a folder of its subject (`admission`, `family`, …), and
-//! so is what is only looked at; the SQL is in `sql`, in folders of the same names. What follows from the end of an attempt
-//! is decided in `kinfolk_core::decide`, never here. Nobody but the writer thread ever writes, and a caller never sees
+//! The verbs are in `verb`, one file each. Code for several verbs is in a folder of its subject (`admission`, `family`, …), and
+//! so is code that only reads; the SQL is in `sql`, in folders of the same names. `kinfolk_core::decide` decides the next state after
+//! an attempt, never this crate. Only the writer thread ever writes, and a caller never sees
 //! SQLite's "busy": it waits its turn, and after [`Options::busy_timeout`] is told `StoreError::Busy`.
 
 mod admission;

@@ -1,6 +1,6 @@
-//! How much room a queue has, and who may come in: families at work, and children running.
+//! The room of a queue for families at work and for running children, and which may have it.
 //!
-//! Room is counted from those that hold it, when a claim asks, and never kept as a number that could drift.
+//! A claim counts the room from the tasks that hold it, and no stored number could drift.
 
 use crate::catalogue::KnownQueue;
 use crate::error::Result;

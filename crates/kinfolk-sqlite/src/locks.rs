@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use kinfolk_core::{StoreError, WorkerId};
 
-/// How often a lock that someone looks at this moment is tried again.
+/// How often a lock that another process looks at this moment is tried again.
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -32,7 +32,7 @@ impl Locks {
         Self { folder: Some(folder.into()), own: Mutex::default() }
     }
 
-    /// No lock files: nobody else can have the file open.
+    /// No lock files: no other process can have the file open.
     pub(crate) fn none() -> Self {
         Self { folder: None, own: Mutex::default() }
     }
@@ -74,7 +74,7 @@ impl Locks {
             .is_some_and(|file| file.try_lock().is_ok())
     }
 
-    /// Removes the lock files of workers that nobody knows any more: of processes that died while they registered or left.
+    /// Removes the lock files of workers that are not registered any more: of processes that died while they registered or left.
     pub(crate) fn sweep(&self, known: &[WorkerId]) {
         let Some(files) = self.folder.as_ref().and_then(|folder| std::fs::read_dir(folder).ok()) else { return };
         for file in files.flatten() {
@@ -85,7 +85,7 @@ impl Locks {
                 && let Ok(open) = File::options().write(true).open(file.path())
                 && open.try_lock().is_ok()
             {
-                // Best effort: whoever comes next tries again.
+                // Best effort: the next call tries again.
                 let _ = std::fs::remove_file(file.path());
             }
         }

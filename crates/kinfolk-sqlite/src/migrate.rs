@@ -45,6 +45,8 @@ const SCHEMA: &[&str] = files![
     "minute",
     "slot",
     "task_shown",
+    "open_task",
+    "error_shown",
     "migration",
 ];
 
@@ -55,7 +57,7 @@ struct Step {
     sql: &'static str,
 }
 
-/// Every step; the first is version 1. An older file is brought along by those it has not seen. Nothing was before the first, so
+/// Every step; the first is version 1. An older file is brought along by the steps it has not seen. Nothing was before the first, so
 /// [`SCHEMA`] is its SQL.
 const STEPS: &[Step] = &[Step { name: "the first tables", sql: "" }];
 
@@ -74,7 +76,7 @@ impl History {
         i32::try_from(self.steps.len()).unwrap_or(i32::MAX)
     }
 
-    /// What brings a file of this version up to date.
+    /// The migrations that bring a file of this version up to date.
     fn pending(&self, from: i32) -> Vec<Migration> {
         let migration = |version, name: &str, sql| Migration { version, name: name.to_owned(), sql };
         if from == 0 {
@@ -118,7 +120,7 @@ fn upgrade(conn: &mut Connection, path: &Path, patience: Duration, history: &His
     }
     patiently(patience, "a migration", || {
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Someone else may have been at it while we waited.
+        // Another process may have been at it while we waited.
         let from = identify(&tx, path)?;
         for step in history.pending(from) {
             tx.execute_batch(&step.sql)?;
@@ -135,7 +137,7 @@ fn upgrade(conn: &mut Connection, path: &Path, patience: Duration, history: &His
     })
 }
 
-/// What opening this file would run. Looks only, and makes nothing.
+/// The migrations that opening this file would run. Looks only, and makes nothing.
 pub fn pending_migrations(path: impl AsRef<Path>) -> Answer<Vec<Migration>> {
     file_version(path).map(pending)
 }
@@ -156,7 +158,7 @@ pub fn file_version(path: impl AsRef<Path>) -> Answer<i32> {
     found.map_err(|fault| while_opening(path, fault))
 }
 
-/// What brings a file of this version up to date.
+/// The migrations that bring a file of this version up to date.
 pub(crate) fn pending(from: i32) -> Vec<Migration> {
     History::shipped().pending(from)
 }

@@ -1,8 +1,8 @@
 //! Enqueueing over a connection that another library has, on the file that a store has: sqlx, say.
 //!
-//! The statements and the decisions are those of every enqueue; another library carries the statements to SQLite. The commands,
+//! Every enqueue makes these statements and decisions; here another library carries the statements to SQLite. The commands,
 //! queues and groups are read on a connection of our own beside it, once the other one holds the lock under which all
-//! writes are made: nobody changes them meanwhile.
+//! writes are made: no other writer changes them meanwhile.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -78,7 +78,7 @@ async fn enqueue_all<S: Statements + Send>(connection: &mut S, tasks: &[NewTask]
     let file = connection.row(FILE, Vec::new()).await?.unwrap_or_default();
     let file = Path::new(text(&file, 0).unwrap_or_default());
     refuse_foreign(&ours(file)?, file)?;
-    // A write first, so that nobody else's comes between what is read and what is written.
+    // A write first, so that no other writer comes between the reads and the writes.
     connection.execute(TOUCH, Vec::new()).await?;
     let catalogue = Catalogue::load(&ours(file)?)?;
     for task in tasks {

@@ -1,4 +1,4 @@
-//! What a verb has in hand while it runs: the open transaction, the time, what is known, and the news it makes.
+//! The state of a verb while it runs: the open transaction, the time, the catalogue, and the news it makes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,19 +23,19 @@ pub(crate) struct Session<'a> {
     pub(crate) locks: &'a Locks,
     /// The highest task number given out.
     pub(crate) last_task: &'a mut i64,
-    /// The fan-outs this call has looked at, and what it has changed of them.
+    /// The fan-outs this call has looked at, and its changes to them.
     pub(crate) fan_outs: FanOuts,
-    /// The keys, by group, that may have room since this call: those that wait behind them are to be looked at.
+    /// The keys, by group, that may have room since this call: its end wakes the tasks behind them.
     pub(crate) freed: BTreeMap<i64, BTreeSet<String>>,
     /// The fan-outs that are to end with their owners, which have failed in this call.
     pub(crate) doomed: Vec<i64>,
-    /// What gives slots back, once it is needed: a settle asks for it again and again.
+    /// The statement that gives slots back, once it is needed: a settle asks for it again and again.
     pub(crate) give_back: Option<CachedStatement<'a>>,
-    /// What others should hear of once this is committed.
+    /// The news for others once this is committed.
     pub(crate) news: News,
 }
 
-/// What listeners should hear of after a commit.
+/// The news for listeners after a commit.
 #[derive(Default)]
 pub(crate) struct News {
     /// Queues that may have something to claim.

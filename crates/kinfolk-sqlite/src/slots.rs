@@ -1,7 +1,7 @@
-//! Slots: which keys a task has in the groups of its command, and giving back what it holds of them.
+//! Slots: which keys a task has in the groups of its command, and giving back their slots.
 //!
 //! A slot is a row that names its holder. It is written by the claim and goes in the transaction that ends the attempt, or
-//! the task where its group says so. What is freed is remembered by the session, and woken once when the call is over.
+//! the task where its group says so. The session remembers freed keys, and wakes them once when the call is over.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ impl GivenKeys {
     }
 }
 
-/// A task gives back the slots it holds: all when it is terminal, else only those that are held for no longer than an
+/// A task gives back the slots it holds: all when it is terminal, else only slots that are held for no longer than an
 /// attempt. Whether it holds some still.
 pub(crate) fn give_back(
     session: &mut Session<'_>,
@@ -65,7 +65,7 @@ pub(crate) fn holds(session: &Session<'_>, group_id: i64, key: &str, id: i64) ->
     Ok(session.sql(include_str!("../sql/slots/holds.sql"))?.exists((group_id, key, id))?)
 }
 
-/// The holders of a slot of a key among a task and those above it.
+/// The holders of a slot of a key among a task and the tasks above it.
 pub(crate) fn held_above(conn: &Connection, group_id: i64, key: &str, id: i64) -> Result<Vec<i64>> {
     let mut statement = conn.prepare_cached(include_str!("../sql/slots/above.sql"))?;
     Ok(statement.query_map((group_id, key, id), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)

@@ -31,14 +31,14 @@ pub(crate) use self::produce::check_batch;
 #[derive(Clone)]
 pub struct SqliteStore(Arc<Inner>);
 
-/// What the writer, the readers and the watcher share.
+/// The state that the writer, the readers and the watcher share.
 pub(crate) struct Shared {
     pub(crate) path: PathBuf,
     pub(crate) options: Options,
     pub(crate) clock: StoreClock,
     pub(crate) hub: Hub,
     pub(crate) locks: Locks,
-    /// This open store's own number, to tell its wake-ups from those of others.
+    /// This open store's own number, to tell its wake-ups from the wake-ups of others.
     pub(crate) waker: i64,
     /// The last waiting task that the sweep has looked at.
     pub(crate) swept: AtomicI64,
@@ -81,7 +81,7 @@ impl SqliteStore {
     }
 
     /// A store for tests and trials: a file of its own, gone when the last clone is dropped. Its commits do not wait for
-    /// the disk, and it has no lock files: nobody else knows of it.
+    /// the disk, and it has no lock files: no other process knows of it.
     pub fn temporary(clock: Arc<dyn Clock>, options: Options) -> Answer<Self> {
         let options = Options { synchronous: Synchronous::Normal, ..options };
         let folder = std::env::temp_dir().join(format!("kinfolk-{}", uuid::Uuid::new_v4()));

@@ -71,7 +71,7 @@ struct Statements<'a> {
 
 /// The tasks of one priority.
 struct Level {
-    /// Those commands that have some.
+    /// The commands that have some.
     commands: Vec<i64>,
     /// From which value on the first round goes; `None` when it is over.
     from: Option<String>,

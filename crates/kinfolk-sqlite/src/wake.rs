@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use crate::store::SqliteStore;
 
-/// Everyone who listens.
+/// All listeners.
 #[derive(Default)]
 pub(crate) struct Hub {
     listeners: Mutex<HashMap<u64, Arc<Listener>>>,
@@ -24,7 +24,7 @@ struct Listener {
     notify: Notify,
 }
 
-/// What a listener has not been told yet; each thing once, however often it happened.
+/// The news that a listener has not been told yet; each thing once, however often it happened.
 #[derive(Default)]
 struct Heard {
     cancel: bool,
@@ -51,7 +51,7 @@ impl Hub {
         !self.lock().is_empty()
     }
 
-    /// Tells who listens to these queues, and these workers.
+    /// Tells the listeners to these queues, and these workers.
     pub(crate) fn publish<'a>(&self, queues: impl Iterator<Item = &'a QueueName>, cancels: &BTreeSet<WorkerId>) {
         let queues: Vec<_> = queues.collect();
         for listener in self.lock().values() {

@@ -1,8 +1,8 @@
-//! Noticing what other processes do to the file, while someone in this process listens.
+//! Noticing the commits of other processes to the file, while this process has a listener.
 //!
 //! A thread of its own asks SQLite every few milliseconds whether another connection has committed; only then does it
 //! read which queues were woken. Now and then it also looks for workers whose process has died, and has them recovered
-//! at once. While nobody listens it sleeps.
+//! at once. Without a listener it sleeps.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -29,7 +29,7 @@ const PROBE: Duration = Duration::from_millis(250);
 /// How long to leave the file alone when it could not be read.
 const AFTER_TROUBLE: Duration = Duration::from_secs(1);
 
-/// The watcher of a store; its thread is started when someone first listens.
+/// The watcher of a store; its thread starts with the first listener.
 #[derive(Default)]
 pub(crate) struct Watcher(Mutex<Option<Running>>);
 
@@ -82,7 +82,7 @@ fn start(shared: Arc<Shared>, writer: Sender<Box<dyn Request>>) -> Result<Runnin
     Ok(Running { listens, thread })
 }
 
-/// What the thread knows.
+/// The thread's state.
 struct Watch {
     conn: Connection,
     shared: Arc<Shared>,
@@ -105,7 +105,7 @@ impl Watch {
         }
     }
 
-    /// Watches until nobody listens any more; false when the store is dropped.
+    /// Watches until the last listener has gone; false when the store is dropped.
     fn watch(&mut self, attended: &Receiver<oneshot::Sender<()>>) -> bool {
         let mut probed: Option<Instant> = None;
         let mut pause = LOOK;

@@ -1,7 +1,7 @@
-//! The one thread that writes: it gathers what is asked for into groups and commits each group once.
+//! The one thread that writes: it gathers requests into groups and commits each group once.
 //!
-//! Requests come over a channel. What arrives while a commit is on its way forms the next group, so a lone caller waits
-//! for nobody and many callers share the cost of the disk. Each request runs under its own savepoint: one that fails is
+//! Requests come over a channel. Requests that arrive while a commit is on its way form the next group, so a lone caller waits
+//! for no other and many callers share the cost of the disk. Each request runs under its own savepoint: one that fails is
 //! undone alone. When the whole transaction fails, each request of the group is tried again by itself, so that only the
 //! guilty one is told. Answers go out after the commit, never before.
 
@@ -26,7 +26,7 @@ use crate::store::Shared;
 /// Requests in one group at most, so that the first of them does not wait for ever.
 const GROUP_MAX: usize = 256;
 
-/// What a request is called, and so which crash points it passes.
+/// The name of a request, and so the crash points that it passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verb {
     Enqueue,

@@ -30,7 +30,7 @@ pub(crate) fn store_error(fault: Error) -> StoreError {
     }
 }
 
-/// What the detail of KF009 says: why, and what is not there.
+/// The words of the detail of KF009: the reason, and the missing name.
 fn rejected(db: &dyn DatabaseError) -> Option<StoreError> {
     let (why, name) = db.try_downcast_ref::<PgDatabaseError>()?.detail()?.split_once(' ')?;
     crate::rejection(why, name).ok().map(StoreError::Rejected)

@@ -28,7 +28,7 @@ struct PrintLabel {
 #[task(command = "close_day", unique)]
 struct CloseDay;
 
-/// What handlers share: a pool of connections, a mailer, a client of someone else's service.
+/// The state that handlers share: a pool of connections, a mailer, a client of another service.
 #[derive(Clone)]
 struct Shop {
     printers: Vec<String>,
@@ -46,7 +46,7 @@ async fn ship_order(task: ShipOrder, ctx: Ctx, State(shop): State<Shop>) -> Resu
 async fn print_label(task: PrintLabel, ctx: Ctx) -> Result<String, ShopError> {
     match task.parcel {
         0 => Err(ShopError::NoSuchParcel),
-        // Out of paper once, for those with even numbers.
+        // Out of paper once, for parcels with even numbers.
         n if n % 2 == 0 && ctx.attempt() == 1 => Err(ShopError::OutOfPaper(task.printer)),
         n => Ok(format!("parcel {n}, printed by {}", task.printer)),
     }
@@ -56,7 +56,7 @@ async fn close_day(_task: CloseDay) -> Result<(), TaskError> {
     Ok(())
 }
 
-/// What can go wrong, and what that means for the task.
+/// The errors of a handler, and whether the task is tried again.
 #[derive(Debug, thiserror::Error)]
 enum ShopError {
     #[error("there is no such parcel")]
@@ -76,7 +76,7 @@ impl HandlerError for ShopError {
     }
 }
 
-/// All that a worker of this program does.
+/// The handlers and the schedule of a worker of this program.
 fn handlers(worker: WorkerBuilder) -> WorkerBuilder {
     let shop = Shop { printers: vec!["laser".to_owned(), "inkjet".to_owned()] };
     let at_six = Schedule::cron("0 18 * * *", "Europe/Oslo").task(&CloseDay).overlap(Overlap::Skip);
@@ -118,7 +118,7 @@ mod tests {
             ",
         )
         .await;
-        // Nobody waits in a test: the clock goes to where the next attempt is due.
+        // A test waits for nothing: the clock goes to the moment of the next attempt.
         kit.skip_ahead().await?;
         kit.run_until_idle().await?;
         let labels: Vec<String> = kit.result(id).await?;

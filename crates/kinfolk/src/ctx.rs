@@ -1,4 +1,4 @@
-//! What a handler knows of its attempt, and what it may do.
+//! The context of a handler: its attempt, and the operations that it may call.
 
 use std::fmt;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Ctx {
         self.attempt() >= self.max_attempts()
     }
 
-    /// What is run.
+    /// The command that runs.
     pub fn command(&self) -> &CommandName {
         &self.attempt.task.command
     }
@@ -115,14 +115,14 @@ impl Ctx {
         self.worker.stops.drain.is_cancelled()
     }
 
-    /// Whether the task's timeout waits: for those who run handlers elsewhere and are not through to them yet. An attempt whose
-    /// timeout passes meanwhile is released, at no cost.
+    /// Says whether the runner has still to reach a handler elsewhere. An attempt whose timeout passes meanwhile is released,
+    /// at no cost.
     #[doc(hidden)]
     pub fn hold_timeout(&self, hold: bool) {
         self.attempt.unbegun.store(hold, Ordering::Relaxed);
     }
 
-    /// Reports that a call to the store failed and is repeated, for those who run handlers elsewhere.
+    /// Reports that a call to the store failed and is repeated, for a runner of handlers elsewhere.
     #[doc(hidden)]
     pub fn trouble(&self, during: &'static str, fault: &str) {
         self.worker.observer.emit(&Event::StoreTrouble { during, fault: fault.to_owned() });

@@ -1,4 +1,4 @@
-//! What `#[derive(Task)]` writes calls this; nobody else should.
+//! Helpers for the code that `#[derive(Task)]` writes. Other code does not call them.
 
 use std::time::Duration;
 

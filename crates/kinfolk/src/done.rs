@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::task_error::TaskError;
 
-/// What a handler returns when a plain value does not say it all: [`Done::snooze`], [`Done::yield_family_slot`],
+/// The answer of a handler whose plain value does not say it all: [`Done::snooze`], [`Done::yield_family_slot`],
 /// [`Done::release`].
 ///
 /// ```
@@ -36,7 +36,7 @@ enum How<T> {
     Suspended,
 }
 
-/// What a handler may return: any serialisable value is the task's result, a [`Done`] can say more.
+/// The answers that a handler may return: any serialisable value is the task's result, a [`Done`] can say more.
 pub trait IntoDone: Send {
     /// The type of the result.
     type Value: Serialize;
@@ -97,7 +97,7 @@ impl<T> Done<T> {
     }
 }
 
-/// How a handler ended that did not fail, with its type erased: what a layer gets and hands on.
+/// How a handler ended that did not fail, with its type erased. A layer gets it and hands it on.
 #[derive(Debug)]
 pub struct Ending(EndKind);
 

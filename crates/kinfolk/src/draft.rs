@@ -132,7 +132,7 @@ pub(crate) use task_options;
 /// The options of a task that another one makes, for a builder that has those of a task.
 macro_rules! made_options {
     () => {
-        /// Also run under those keys of the task that makes it which its own command has groups for; one that is given
+        /// Also run under the keys of the task that makes it, in the groups that its own command has; one that is given
         /// here, or that its type derives, goes before.
         pub fn inherit_keys(self) -> Self {
             self.with(|task| task.inherit_keys = true)

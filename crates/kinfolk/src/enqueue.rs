@@ -13,7 +13,7 @@ use crate::in_tx::EnqueueIn;
 use crate::kinfolk::Kinfolk;
 use crate::wait::ResultError;
 
-/// A task about to be enqueued. Nothing happens until it is awaited; what is not said comes from the command. A command, a
+/// A task about to be enqueued. Nothing happens until it is awaited; an option that is left out comes from the command. A command, a
 /// queue or a group that is not there is an error, [`StoreError::Rejected`]: see [`Enqueue::try_enqueue`].
 ///
 /// ```no_run

@@ -1,4 +1,4 @@
-//! What a handler asks for by its arguments, beside its payload: the context, state of the program, and types of your own.
+//! The arguments of a handler beside its payload: the context, state of the program, and types of your own.
 
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
@@ -113,7 +113,7 @@ impl<S> DerefMut for State<S> {
     }
 }
 
-/// What a worker was given for its handlers: one value of each type.
+/// The values that a worker was given for its handlers, one of each type.
 #[derive(Clone, Default)]
 pub struct Given {
     by_type: HashMap<TypeId, (&'static str, Arc<dyn Any + Send + Sync>)>,

@@ -1,4 +1,4 @@
-//! What a handler makes: children, siblings, follow-ups, and tasks that stand alone.
+//! The tasks that a handler makes: children, siblings, follow-ups, and tasks outside of the family.
 //!
 //! All of it is kept with the attempt ([`crate::made`]) and written by the settle that records its success, or by its
 //! suspension, in the same transaction: an attempt that ends in an error, a snooze, a release or a cancellation has made nothing. What can never be made is
@@ -116,7 +116,7 @@ impl Ctx {
 }
 
 /// A task about to be made by a handler. Nothing is kept until it is awaited, and nothing is made until the attempt ends
-/// well; what is not said comes from the command, and for a child from the family.
+/// well. An option that is left out comes from the command, and for a child from the family.
 #[derive(Debug)]
 #[must_use = "nothing is made until this is awaited"]
 pub struct Make<'a> {
@@ -141,7 +141,7 @@ pub struct FollowUp<'a> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MakeError {
-    /// What was asked for can't be kept by any store.
+    /// No store can keep the task.
     #[error(transparent)]
     Input(#[from] InputError),
     /// No settle would make it.
@@ -166,7 +166,7 @@ impl<'a> Make<'a> {
     task_options!();
     made_options!();
 
-    /// The name of this operation among those of a durable handler. Default: what it does and the command.
+    /// The name of this operation among those of a durable handler. Default: its kind and the command.
     pub fn named(self, name: impl Into<String>) -> Self {
         Self { name: Some(name.into()), ..self }
     }
@@ -195,7 +195,7 @@ impl<'a> FollowUp<'a> {
         Self { when: When::Completed, ..self }
     }
 
-    /// The name of this operation among those of a durable handler. Default: what it does and the command.
+    /// The name of this operation among those of a durable handler. Default: its kind and the command.
     pub fn named(self, name: impl Into<String>) -> Self {
         Self { name: Some(name.into()), ..self }
     }

@@ -1,6 +1,6 @@
 //! Transactions of the caller's own in which tasks can be enqueued.
 //!
-//! Nothing is opened here, and nothing is committed: the tasks become real with whatever else the transaction holds.
+//! Nothing is opened here, and nothing is committed: the tasks become real with the rest of the transaction.
 
 use std::future::Future;
 

@@ -107,7 +107,7 @@ impl Kinfolk {
         self.store.task(id).await?.ok_or_else(|| StoreError::not_found("task", id))
     }
 
-    /// The course of a task: its runs, oldest first, also those that ended in a suspension and the one that goes on. For
+    /// The course of a task: its runs, oldest first, also a run that ended in a suspension and the one that goes on. For
     /// many tasks at once see [`kinfolk_core::Inspect::runs`].
     pub async fn runs(&self, id: TaskId) -> Result<Vec<Run>, StoreError> {
         self.store.runs(&[id]).await
@@ -164,7 +164,7 @@ impl Kinfolk {
         self.store.signal(id, &SignalName::new(name.as_ref())?, &Json::of(value)?).await
     }
 
-    /// What the handler of a task has recorded, and what has become of what it waited for.
+    /// The records of a task's handler, and the fan-outs that it awaited.
     pub async fn history(&self, id: TaskId) -> Result<History, StoreError> {
         self.store.history(id).await
     }
@@ -188,13 +188,13 @@ impl Kinfolk {
         self.store.groups().await
     }
 
-    /// A page of the keys that are in use: who holds their slots, how many wait for one.
+    /// A page of the keys that are in use: the holders of their slots, and how many tasks wait for one.
     pub async fn keys(&self, filter: &KeyFilter) -> Result<Vec<KeyView>, StoreError> {
         self.store.keys(filter).await
     }
 
     /// Changes what a group, or one key of it, allows, from now on and for all workers; nothing that runs is interrupted.
-    /// It stands through registrations until it is set again; an empty setting goes back to what is declared.
+    /// The setting outlasts registrations until an operator sets it again; an empty setting goes back to what is declared.
     pub async fn set_group(&self, group: &GroupRef, key: Option<&str>, setting: &Setting) -> Result<(), StoreError> {
         self.store.set_group(group, key, setting).await
     }

@@ -1,4 +1,4 @@
-//! Layers: what a program does around every attempt, or around those of one command.
+//! Layers: code of the program around every attempt, or around the attempts of one command.
 //!
 //! The layer that was added first is the outermost: it begins first and ends last. A layer is dropped with its handler, when that
 //! is suspended, cancelled, timed out or stopped hard, and begins anew when the handler is resumed: what must be told in any
@@ -28,7 +28,7 @@ pub(crate) struct Layer {
     around: Arc<dyn Fn(Ctx, Next) -> Work + Send + Sync>,
 }
 
-/// What is inside a layer: the next one, and at last the handler.
+/// The inside of a layer: the next layer, and at last the handler.
 #[must_use = "the handler does not run unless this is run"]
 pub struct Next {
     ctx: Ctx,

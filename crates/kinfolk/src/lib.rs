@@ -39,7 +39,7 @@
 //! - [`Event`] is the closed list of what the library reports; logs and metrics are made from it.
 //!
 //! A task is run at least once. Every write of a worker is fenced by the token of its claim, so an attempt that was given
-//! to someone else can't be recorded twice; what a handler does elsewhere should be safe to do again. On PostgreSQL a
+//! to another worker can't be recorded twice; effects of a handler elsewhere should be safe to repeat. On PostgreSQL a
 //! handler can settle inside its own transaction, and then its effects happen exactly once.
 
 mod backoff;

@@ -1,4 +1,4 @@
-//! What a program can see of its store, and the rest of what it can do to it: the handle has what the store has.
+//! The reading calls of the handle, and the rest of its changes: the handle has every call of the store.
 
 use std::time::Duration;
 
@@ -48,12 +48,12 @@ impl Kinfolk {
         self.store().stats().await
     }
 
-    /// What failed in the span until now, by cause.
+    /// The failures of the span until now, by cause.
     pub async fn failures(&self, span: Duration) -> Result<Causes, StoreError> {
         self.store().failures(span).await
     }
 
-    /// What workers did in the minutes that began in the span until now.
+    /// The work of workers in the minutes that began in the span until now.
     pub async fn minutes(&self, span: Duration) -> Result<Vec<Minute>, StoreError> {
         self.store().minutes(span).await
     }

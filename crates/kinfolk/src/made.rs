@@ -1,4 +1,4 @@
-//! What the handler of one attempt has made so far, kept until it is written.
+//! The tasks that the handler of one attempt has made so far, kept until they are written.
 //!
 //! As long as the handler does nothing durable, this is a plain list. From then on each task in it is a named operation: it
 //! is written with the suspension of the attempt, together with its checkpoint, and a resumed handler that asks for it
@@ -15,10 +15,10 @@ use crate::durable::key::{Spot, of_task};
 use crate::durable::op::diverged;
 use crate::family::MakeError;
 
-/// Digests in one checkpoint; what is made at one spot between two writes shares as few as possible.
+/// Digests in one checkpoint; tasks that are made at one spot between two writes share as few checkpoints as possible.
 const GROUP_MAX: usize = 4_000;
 
-/// What a new task is to the one that makes it.
+/// The relation of a new task to the task that makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relation {
     Child,
@@ -27,7 +27,7 @@ pub(crate) enum Relation {
     None,
 }
 
-/// What the handler of one attempt has made so far.
+/// The tasks that the handler of one attempt has made so far.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer(Mutex<Kept>);
 
@@ -81,7 +81,7 @@ impl Ctx {
 }
 
 impl Relation {
-    /// What an operation that makes this is called.
+    /// The name of an operation that makes this.
     fn name(self, task: &NewTask) -> String {
         let verb = match self {
             Self::Child => "spawn",

@@ -76,7 +76,7 @@ impl Observer {
         }
     }
 
-    /// Tells those who want the whole error of an attempt, before it is recorded.
+    /// Tells the hooks for whole errors of the error of an attempt, before it is recorded.
     pub(crate) fn failed(&self, ctx: &Ctx, fault: &TaskError) {
         for hook in &self.hooks {
             if catch_unwind(AssertUnwindSafe(|| hook(ctx, fault))).is_err() {

@@ -11,7 +11,7 @@ use kinfolk_core::{InputError, Store, StoreError};
 /// | `postgres://…`, `postgresql://…`, `host=… dbname=…`, `dbname=…` | PostgreSQL |
 /// | `sqlite:PATH`, `sqlite://PATH`, a plain path | a SQLite file, made if it is missing |
 ///
-/// What looks like an address and is none is an error ([`Address::read`]).
+/// A text that looks like an address and is none is an error ([`Address::read`]).
 ///
 /// SQLite files are migrated when they are opened. A PostgreSQL database is not: run [`crate::Kinfolk::migrate`] or
 /// `kinfolk migrate`.
@@ -53,9 +53,9 @@ const HOW: &str = "write postgres://USER:PASSWORD@HOST/DBNAME or host=HOST dbnam
 impl<'a> Address<'a> {
     /// Tells by the form of the text.
     ///
-    /// What has the marks of an address before the first slash (`:`, `=` or `@`), and is none, is refused: it would become a
-    /// file of that name, password included, and whatever is enqueued there would never be run. A file that is called so is
-    /// named by `sqlite:PATH` or `./PATH`.
+    /// A text that has the marks of an address before the first slash (`:`, `=` or `@`), and is none, is refused: it would become a
+    /// file of that name, password included, and no worker would run the tasks enqueued there. The address of a file with such a name
+    /// is `sqlite:PATH` or `./PATH`.
     pub fn read(text: &'a str) -> Result<Self, InputError> {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
             return Ok(Self::Postgres(text));

@@ -63,12 +63,12 @@ impl Schedule {
         Self { name: Some(name.into()), ..self }
     }
 
-    /// What happens to ticks that nobody was there to fire. Default: one run makes up for all of them.
+    /// The treatment of ticks at which no worker was there to fire. Default: one run makes up for all of them.
     pub fn missed(self, missed: Missed) -> Self {
         Self { missed, ..self }
     }
 
-    /// What happens when the task of the tick before has not ended. Default: the new one is enqueued all the same.
+    /// The treatment of a tick while the task of the tick before has not ended. Default: the new one is enqueued all the same.
     pub fn overlap(self, overlap: Overlap) -> Self {
         Self { overlap, ..self }
     }
@@ -83,7 +83,7 @@ impl Schedule {
     }
 }
 
-/// Makes the schedules that a program declares, and changes those that it declares otherwise than they are.
+/// Makes the schedules that a program declares, and changes a schedule that differs from its declaration.
 pub(crate) async fn put_all(kinfolk: &Kinfolk, declared: &[Kept]) -> Result<(), StoreError> {
     if declared.is_empty() {
         return Ok(());

@@ -10,8 +10,8 @@ use crate::ctx::Ctx;
 use crate::task_error::TaskError;
 
 impl Ctx {
-    /// Starts nothing more under the key that this task has in this group, until then; a later moment that someone else asked
-    /// for stands. What runs goes on. On all workers, for all commands that share the group.
+    /// Starts nothing more under the key that this task has in this group, until then. A later moment of an earlier
+    /// request counts. Running tasks go on. On all workers, for all commands that share the group.
     ///
     /// Not a recorded operation; while a durable handler is being replayed it does nothing. An error if the task has no key
     /// in such a group.

@@ -7,12 +7,12 @@ use crate::ctx::Ctx;
 use crate::done::Done;
 use crate::task_error::TaskError;
 
-/// Where a worker learns of commands beside those it was built with, and what runs them: such as functions that live in
+/// A source of more commands for a worker than it was built with, and their runner: such as functions that live in
 /// the database. A command that the worker was built with goes before one of the same name here.
 #[async_trait]
 pub trait CommandSource: Send + Sync + 'static {
     /// The commands there are now. The worker asks before it starts, and then at every poll interval; while this fails
-    /// it goes on with those it knows.
+    /// it goes on with the commands it knows.
     async fn commands(&self) -> Result<Vec<CommandName>, StoreError>;
 
     /// Runs one attempt of one of them. As with any handler, the future may be dropped: it must not leave work going on.

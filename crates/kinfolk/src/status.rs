@@ -99,7 +99,7 @@ impl Kinfolk {
     }
 }
 
-/// Someone who watches commands.
+/// A watcher of commands.
 struct Watch {
     kinfolk: Kinfolk,
     commands: Vec<CommandName>,
@@ -107,7 +107,7 @@ struct Watch {
     look: Backoff,
 }
 
-/// What a watcher was told last.
+/// The last news of a watcher.
 #[derive(PartialEq, Eq)]
 enum Told {
     Nothing,
@@ -142,13 +142,13 @@ impl Watch {
     }
 }
 
-/// Someone who watches a status.
+/// A watcher of a status.
 struct StatusWatch {
     kinfolk: Kinfolk,
     name: StatusName,
     /// Whether it was active when it was last seen, and since when.
     seen: Option<(bool, Timestamp)>,
-    /// What is to be told next: it has turned, and turned back.
+    /// The next news to tell, after the status has turned and turned back.
     owed: Option<bool>,
     in_trouble: bool,
     look: Backoff,
@@ -185,7 +185,7 @@ impl StatusWatch {
         found.ok_or_else(|| StoreError::not_found("status", &self.name))
     }
 
-    /// What there is to tell of what was seen, if anything. Its moment says that it has turned even if it is as it was.
+    /// The news in a look at the status, if there is any. Its moment says that it has turned even if it is as it was.
     fn turn(&mut self, status: &Status) -> Option<bool> {
         let now = (status.active, status.changed_at);
         match self.seen.replace(now) {

@@ -1,4 +1,4 @@
-//! Tasks as Rust types: what is to be run, apart from what runs it.
+//! Tasks as Rust types, apart from the handlers that run them.
 
 use kinfolk_core::{Command, CommandBuilder, InputError, Keys, Unique};
 use serde::Serialize;
@@ -48,7 +48,7 @@ pub trait Task: Serialize + DeserializeOwned + Send + 'static {
     /// The result of the task.
     type Output: Serialize + DeserializeOwned + Send;
 
-    /// The command with its defaults: queue, priority, retries, timeout, groups. It is registered as it stands here by every
+    /// The command with its defaults: queue, priority, retries, timeout, groups. It is registered with them by every
     /// worker that handles it. A command that declares no groups leaves those that are registered, if some are.
     fn command() -> CommandBuilder {
         Command::named(Self::COMMAND)

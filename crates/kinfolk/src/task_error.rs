@@ -20,7 +20,7 @@ type Any = Box<dyn Error + Send + Sync>;
 /// Why an attempt failed, and whether and when the task may be tried again.
 ///
 /// It does not implement [`std::error::Error`] itself, so that every type that does can be turned into it. It can be a part of
-/// an error type of yours all the same (with thiserror, `Task(#[from] TaskError)`): what it says is found among the causes.
+/// an error type of yours all the same (with thiserror, `Task(#[from] TaskError)`): the engine finds its words among the causes.
 ///
 /// ```
 /// use std::time::Duration;
@@ -55,7 +55,7 @@ struct Said {
     error: Option<Any>,
 }
 
-/// What went wrong with sub-tasks, for a handler that wants to go on.
+/// The failures of sub-tasks, for a handler that wants to go on.
 #[derive(Debug)]
 enum Cause {
     FanOut(FanOutError),
@@ -111,7 +111,7 @@ pub trait HandlerError: Into<Box<dyn Error + Send + Sync>> {
     }
 }
 
-/// What a handler may return as its error: a [`TaskError`], or whatever is a [`HandlerError`].
+/// The errors that a handler may return: a [`TaskError`], or any type that is a [`HandlerError`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be the error of a handler",
     note = "return `kinfolk::TaskError`, into which `?` turns any error, or write `impl kinfolk::HandlerError for {Self} {{}}`"
@@ -199,7 +199,7 @@ impl TaskError {
         self.0.said.error.as_deref()
     }
 
-    /// What went wrong in the fan-out that this error comes from, if it comes from one.
+    /// The failures of the fan-out that this error comes from, if it comes from one.
     pub fn fan_out(&self) -> Option<&FanOutError> {
         match &self.0.cause {
             Some(Cause::FanOut(fault)) => Some(fault),
@@ -207,7 +207,7 @@ impl TaskError {
         }
     }
 
-    /// What went wrong in the call that this error comes from, if it comes from one.
+    /// The failure of the call that this error comes from, if it comes from one.
     pub fn call(&self) -> Option<&CallError> {
         match &self.0.cause {
             Some(Cause::Call(fault)) => Some(fault),
@@ -219,7 +219,7 @@ impl TaskError {
         Self::of(Failure::new(kind, message), Retry::Policy)
     }
 
-    /// What sub-tasks did not do, they would not do the next time either: they have had their attempts.
+    /// An error by failed sub-tasks. It is not tried again, because the sub-tasks have had their attempts.
     fn of_cause(words: String, detail: &impl Serialize, cause: Cause) -> Self {
         let mut error = Self::of_kind(cause.kind(), words).do_not_retry().detail(detail);
         error.0.cause = Some(cause);
@@ -285,7 +285,7 @@ fn with_causes(error: &(dyn Error + 'static)) -> String {
     message
 }
 
-/// What a [`TaskError`] among the causes of an error says, the outermost one first.
+/// The words of the outermost [`TaskError`] among the causes of an error.
 fn said_in<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Said> {
     std::iter::successors(Some(error), |&error| error.source()).find_map(|error| error.downcast_ref())
 }
@@ -305,7 +305,7 @@ impl fmt::Display for Told {
     }
 }
 
-/// What it says is its cause, so that it is found even by an error that hides its source behind its own words.
+/// Its cause is its own words, so that they are found below an error that hides its source.
 impl Error for Told {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(&self.said)

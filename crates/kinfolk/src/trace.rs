@@ -9,7 +9,7 @@ use tracing::Span;
 #[cfg(feature = "otel")]
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-/// What the span of an attempt is to the one in which its task was enqueued.
+/// The relation of an attempt's span to the span in which its task was enqueued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TraceAs {
     /// Its child: one trace from the request to the last sub-task.
@@ -39,7 +39,7 @@ pub(crate) fn current() -> Option<String> {
 pub(crate) fn adopt(span: &Span, trace: Option<&str>, how: TraceAs) {
     let Some(context) = trace.and_then(read) else { return };
     match how {
-        // Whoever collects no traces has no span to hang anywhere.
+        // A program that collects no traces has no span to hang anywhere.
         TraceAs::Child => drop(span.set_parent(opentelemetry::Context::new().with_remote_span_context(context))),
         TraceAs::Link => span.add_link(context),
     }

@@ -48,7 +48,7 @@ pub enum ResultError {
     Decode {
         /// Which task.
         task: TaskId,
-        /// What does not fit.
+        /// The part that does not fit.
         fault: InputError,
     },
     /// The store could not be asked, or has no such task.

@@ -41,16 +41,17 @@ begin
 end
 $$;
 
+create view register.plain_period as
+select p.*, row_number() over (order by p.resolution, p.valid_from) as nth
+from register.period p;
+
 create procedure register.plain_history(part integer, parts integer)
 language plpgsql
 as $$
 declare
     v_period record;
 begin
-    for v_period in
-        select p.* from (select p.*, row_number() over (order by p.resolution, p.valid_from) as nth from register.period p) p
-        where p.nth % parts = part
-    loop
+    for v_period in select p.* from register.plain_period p where p.nth % parts = part loop
         perform register.refresh_history(v_period.resolution, v_period.valid_from);
         commit;
     end loop;
@@ -78,10 +79,7 @@ as $$
 declare
     v_period record;
 begin
-    for v_period in
-        select p.* from (select p.*, row_number() over (order by p.resolution, p.valid_from) as nth from register.period p) p
-        where p.nth % parts = part
-    loop
+    for v_period in select p.* from register.plain_period p where p.nth % parts = part loop
         perform register.refresh_history_facet(v_period.resolution, v_period.valid_from);
         commit;
     end loop;

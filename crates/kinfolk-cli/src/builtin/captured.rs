@@ -1,4 +1,4 @@
-//! What a program writes, kept within limits. Everything is read, so that the program never waits for us; only a part
+//! The output of a program, kept within limits. Everything is read, so that the program never waits for us; only a part
 //! is kept.
 
 use std::collections::VecDeque;

@@ -27,7 +27,7 @@ enum Rule {
     Threshold(f64),
 }
 
-/// What became of a sub-task.
+/// The end of a sub-task.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum SubOutcome {

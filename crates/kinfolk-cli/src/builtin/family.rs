@@ -18,7 +18,7 @@ pub(super) struct Spawn {
     follow_ups: Vec<Item>,
 }
 
-/// What to make, and how often.
+/// The tasks to make, and how many.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Item {

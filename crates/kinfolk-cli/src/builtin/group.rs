@@ -8,7 +8,7 @@ pub(super) struct Group {
     leader: Option<rustix::process::Pid>,
 }
 
-/// Makes the child the leader of a group of its own, and makes sure that it dies when nobody waits for it any more.
+/// Makes the child the leader of a group of its own, and makes sure that it dies when the attempt no longer waits for it.
 pub(super) fn prepare(command: &mut Command) {
     command.kill_on_drop(true);
     #[cfg(unix)]

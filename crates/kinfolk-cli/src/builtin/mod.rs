@@ -20,7 +20,7 @@ mod shell;
 
 use kinfolk::WorkerBuilder;
 
-/// What the workers of this program say they are.
+/// The name and version that the workers of this program tell.
 pub(crate) const VERSION: &str = concat!("kinfolk ", env!("CARGO_PKG_VERSION"));
 
 /// Adds the built-in commands to a worker.

@@ -1,4 +1,4 @@
-//! `kinfolk audit`: who did what through a server, newest first.
+//! `kinfolk audit`: the calls through a server that changed something, newest first.
 
 use kinfolk_core::audit::Audited;
 use serde::Serialize;

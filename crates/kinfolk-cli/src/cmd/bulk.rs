@@ -15,7 +15,7 @@ use crate::out::view::TaskView;
 use crate::out::words;
 use crate::session::Session;
 
-/// What does not go with numbers: the options of a filter, all tasks, and asking how many those are.
+/// The options that do not go with numbers: the options of a filter, all tasks, and the question how many they are.
 pub(crate) const BY_FILTER: [&str; 3] = ["FilterOptions", "all", "dry_run"];
 /// Tasks in one transaction.
 const PAGE: usize = 100;

@@ -1,4 +1,4 @@
-//! What is at the bottom of a family that failed: `3 of 9 children failed` says nothing of it.
+//! The failure at the bottom of a failed family: `3 of 9 children failed` says nothing of it.
 
 use kinfolk_core::{FailureKind, State, Store, Task};
 

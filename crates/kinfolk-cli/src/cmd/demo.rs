@@ -4,7 +4,7 @@ use crate::demo;
 use crate::fault::Fault;
 use crate::session::Session;
 
-/// The demo's own file: nobody's tasks are in it.
+/// The demo's own file: it has no tasks of a user.
 const DATABASE: &str = "kinfolk-demo.db";
 
 /// `kinfolk demo`
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     no_web: bool,
 }
 
-/// What can be played.
+/// The stories that the demo can play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Play {
     /// The orders of a small web shop, day after day.

@@ -16,10 +16,10 @@ use crate::{payload, span};
 /// `kinfolk enqueue COMMAND [PAYLOAD]`
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// What to run; see `kinfolk commands`
+    /// The command to run; see `kinfolk commands`
     command: CommandName,
 
-    /// What with, as JSON; `-` reads stdin; left out it is {}
+    /// Its payload as JSON; `-` reads stdin; left out it is {}
     #[arg(allow_negative_numbers = true)]
     payload: Option<String>,
 
@@ -150,7 +150,7 @@ fn remedy(why: &Rejection, command: &CommandName, session: &Session) -> String {
     }
 }
 
-/// What `--json` prints for each of them.
+/// The output of `--json` for each of them.
 #[derive(Serialize)]
 struct Answer {
     outcome: &'static str,
@@ -170,7 +170,7 @@ impl From<&Enqueued> for Answer {
     }
 }
 
-/// What became of all of them.
+/// The answers for all of them.
 #[derive(Default)]
 struct Tally {
     created: Vec<i64>,

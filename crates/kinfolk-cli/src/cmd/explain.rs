@@ -22,7 +22,7 @@ pub(crate) struct Args {
     id: TaskId,
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct View<'a> {
     id: TaskId,
@@ -51,9 +51,9 @@ struct Told {
 /// Something to do about a reason.
 #[derive(Serialize)]
 struct Remedy {
-    /// What to type, if there is something.
+    /// The command to type, if there is one.
     command: Option<String>,
-    /// What that does.
+    /// Its effect.
     does: String,
 }
 
@@ -129,7 +129,7 @@ fn tell(told: &Told, session: &Session) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Of a task that has no reasons: who runs it and since when, or when it ended.
+/// Of a task that has no reasons: its worker and since when it runs, or when it ended.
 async fn whereabouts(task: &Task, explained: &Explanation, store: &dyn Store) -> Result<String, Fault> {
     let moment = |moment: Timestamp| format!("{} ({moment})", relative(explained.now, moment));
     if explained.state == State::Running {
@@ -156,7 +156,7 @@ async fn whereabouts(task: &Task, explained: &Explanation, store: &dyn Store) ->
     Ok(format!("it ended{at}{}", failure.unwrap_or_default()))
 }
 
-/// What can be done about a reason, the likeliest first.
+/// The remedies for a reason, the likeliest first.
 fn remedies(reason: &Reason, task: TaskId, session: &Session) -> Vec<Remedy> {
     let wait = |does: &str| Remedy { command: None, does: does.to_owned() };
     let run = |rest: String, does: &str| Remedy { command: Some(session.command_line(&rest)), does: does.to_owned() };

@@ -22,7 +22,7 @@ pub(crate) struct Family {
     progress: Progress,
 }
 
-/// What `--json` prints: a family that has gone on.
+/// The output of `--json`: a family that has gone on.
 #[derive(Serialize)]
 pub(crate) struct Change<'a> {
     looked_at: Timestamp,

@@ -13,7 +13,7 @@ pub(crate) struct Args {
     /// The role, as the database knows it
     role: String,
 
-    /// What it is to be; may be given several times
+    /// The role's purpose; may be given several times
     #[arg(long = "as", value_enum, value_name = "KIND", default_value = "worker")]
     kinds: Vec<Kind>,
 
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     check: bool,
 }
 
-/// What a role can be.
+/// The purposes of a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Kind {
     /// One that runs tasks.

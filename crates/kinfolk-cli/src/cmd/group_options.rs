@@ -33,7 +33,7 @@ pub(crate) struct GroupOptions {
 }
 
 impl GroupOptions {
-    /// What is declared from now on: a group that is named is as these options say, others stay as they are. `None` when
+    /// The declaration from now on: a named group is as these options say, other groups stay as they are. `None` when
     /// none is named.
     pub(crate) fn changed(&self, known: Option<&Groups>) -> Result<Option<Groups>, InputError> {
         let limits = self.limits.iter().cloned().chain(self.total.map(|total| (GroupName::total(), total)));

@@ -100,7 +100,7 @@ async fn remove(which: &Which, session: &Session) -> Result<(), Fault> {
     )
 }
 
-/// What `--json` prints for each group.
+/// The output of `--json` for each group.
 #[derive(Serialize)]
 struct Overview<'a> {
     name: &'a GroupName,
@@ -109,7 +109,7 @@ struct Overview<'a> {
     commands: &'a [CommandName],
     declared: SpecPart,
     set: SettingPart,
-    /// What is set for single keys.
+    /// The settings for single keys.
     keys: BTreeMap<&'a str, SettingPart>,
     /// Those of its keys that hold tasks up.
     blocking: Vec<KeyPart<'a>>,
@@ -185,7 +185,7 @@ fn groups_table(groups: &[GroupView]) -> Table {
     table
 }
 
-/// What was declared, where something else was set: `declared 20 slots`.
+/// The declaration, where a setting differs from it: `declared 20 slots`.
 fn declared_words(declared: Setting, set: Setting) -> Option<String> {
     let overridden = Setting {
         limit: declared.limit.filter(|_| set.limit.is_some()),

@@ -109,7 +109,7 @@ fn next_page(filter: Filter, next: TaskId) -> String {
     words.join(" ")
 }
 
-/// What is at the bottom of the families that failed, for so many of them.
+/// The failures at the bottom of the failed families, for so many of them.
 async fn causes(tasks: &[Task], store: &dyn kinfolk_core::Store) -> Result<BTreeMap<TaskId, String>, Fault> {
     let mut causes = BTreeMap::new();
     for task in tasks {
@@ -143,7 +143,7 @@ fn note(task: &Task, cause: Option<&String>, now: Timestamp) -> String {
         (_, Some(_)) if !task.state.is_terminal() => "cancel requested".to_owned(),
         _ if task.strikes > 0 && !task.state.is_terminal() => struck(task, now),
         (Some(failure), _) => {
-            // What went wrong comes before who else failed because of it.
+            // A failure comes before the parents that failed because of it.
             let cause = cause.map(|cause| format!("{cause}; ")).unwrap_or_default();
             table::short(&format!("{}: {cause}{}", failure.kind, failure.message), 60)
         }

@@ -206,7 +206,7 @@ fn exit_codes(session: &Session) -> Result<(), Fault> {
 /// How much this command logs, when asked for more so many times.
 pub(crate) fn log_level(command: &Command, verbose: u8) -> &'static str {
     match (command, verbose) {
-        // A line in the middle of progress bars helps nobody.
+        // A line in the middle of progress bars helps no reader.
         (Command::Demo(_) | Command::Watch(_), 0) => "off",
         (_, 0) => "warn",
         (_, 1) => "info",

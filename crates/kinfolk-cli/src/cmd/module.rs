@@ -9,7 +9,7 @@ use crate::fault::Fault;
 use crate::out::table::{self, Table};
 use crate::session::Session;
 
-/// What to do with modules.
+/// The actions on modules.
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum Verb {
     /// List the modules there are, and which are installed

@@ -22,7 +22,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = bulk::BY_FILTER)]
     family: bool,
 
-    /// What failed by this cause, as `kinfolk failures` names it
+    /// The tasks that failed by this cause, as `kinfolk failures` names it
     #[arg(long, value_name = "CAUSE", conflicts_with_all = ["ids", "family"])]
     cause: Option<String>,
 

@@ -46,10 +46,10 @@ pub(crate) struct Put {
     /// When: five cron fields, or six with seconds first, like "0 3 * * *"
     cron: String,
 
-    /// What to run at each tick
+    /// The command to run at each tick
     command: CommandName,
 
-    /// What with, as JSON; `-` reads stdin; left out it is {}
+    /// Its payload as JSON; `-` reads stdin; left out it is {}
     #[arg(allow_negative_numbers = true)]
     payload: Option<String>,
 
@@ -64,12 +64,12 @@ pub(crate) struct Put {
     #[arg(long, value_enum, value_name = "RULE", default_value = "once")]
     missed: MissedRule,
 
-    /// What happens when the task of the tick before has not ended
+    /// The treatment of a tick while the task of the tick before has not ended
     #[arg(long, value_enum, value_name = "RULE", default_value = "allow")]
     overlap: OverlapRule,
 }
 
-/// What happens to missed ticks.
+/// The treatment of missed ticks.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum MissedRule {
     /// One run makes up for all of them.
@@ -80,7 +80,7 @@ pub(crate) enum MissedRule {
     Skip,
 }
 
-/// What happens on overlap.
+/// The treatment of an overlap.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum OverlapRule {
     /// The new one is enqueued all the same.

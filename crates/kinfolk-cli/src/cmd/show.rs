@@ -142,7 +142,7 @@ async fn why_not_running(task: &Task, store: &dyn Store) -> Result<Option<String
     }))
 }
 
-/// What the task says of its attempts. A suspension is a run, and no end of an attempt: there may be more runs than attempts.
+/// The task's own words on its attempts. A suspension is a run, and no end of an attempt: there may be more runs than attempts.
 fn attempts_line(task: &Task, runs: &[Run]) -> String {
     let suspended = runs.last().filter(|run| run.ending == Some(Ending::Suspended));
     let mut line = match suspended {
@@ -167,7 +167,7 @@ enum Waits {
     Never,
     /// For the children that it left behind.
     Once,
-    /// Whenever its handler did, so often that nobody counts.
+    /// Whenever its handler did, any number of times.
     Often,
 }
 
@@ -194,7 +194,7 @@ fn path(task: &Task, waits: Waits, attempts: &[Attempt]) -> String {
             again => steps.push(format!("pending ({})", again.as_str())),
         }
     }
-    // What the attempts can't tell: a first attempt that went well, the present one, a cancel while pending, a retry, and
+    // Facts that the attempts can't tell: a first attempt that went well, the present one, a cancel while pending, a retry, and
     // that a parent waited.
     let ended = matches!(steps.last().map(String::as_str), Some("completed" | "failed" | "cancelled"));
     match waits {
@@ -248,7 +248,7 @@ fn runs_table(runs: &[Run], now: Timestamp) -> Table {
     table
 }
 
-/// What went wrong in a run, or what its handler waited for after it.
+/// The failure of a run, or the waits of its handler after it.
 fn run_words(run: &Run, now: Timestamp) -> String {
     let failure = run.failure.as_ref().map(|failure| format!("{}: {}", failure.kind, failure.message));
     let waits = run.waited_for.iter().flat_map(|waits| {

@@ -13,7 +13,7 @@ pub(crate) struct Args {
     /// The task's number
     id: TaskId,
 
-    /// What the handler waits for
+    /// The name that the handler waits for
     name: SignalName,
 
     /// The value of the signal: JSON, `-` for stdin; null by default

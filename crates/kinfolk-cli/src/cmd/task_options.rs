@@ -8,7 +8,7 @@ use kinfolk_core::{CommandName, InputError, Json, NewTask, OnDuplicate, QueueNam
 use crate::group::GivenKeys;
 use crate::{group, span};
 
-/// What a task may be given; what is left out comes from its command.
+/// The options of a task; an option that is left out comes from its command.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct TaskOptions {
     /// The queue it waits on, instead of its command's
@@ -32,7 +32,7 @@ pub(crate) struct TaskOptions {
     #[arg(long, value_name = "SCOPE", value_parser = span::parse_scope, requires = "unique")]
     pub(crate) scope: Option<UniqueScope>,
 
-    /// What an enqueue under a held key does
+    /// The effect of an enqueue under a held key
     #[arg(long, value_enum, value_name = "RULE", requires = "unique")]
     pub(crate) on_duplicate: Option<Duplicate>,
 
@@ -45,7 +45,7 @@ pub(crate) struct TaskOptions {
     pub(crate) timeout: Option<Duration>,
 }
 
-/// What an enqueue under a held key does.
+/// The effect of an enqueue under a held key.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Duplicate {
     /// The task in place stays as it is.

@@ -17,7 +17,7 @@ pub(crate) enum Verb {
 /// `kinfolk token new`
 #[derive(clap::Args, Debug)]
 pub(crate) struct New {
-    /// What it may do: viewer, operator or admin
+    /// Its rights: viewer, operator or admin
     #[arg(long, value_name = "ROLE", value_parser = role)]
     role: Role,
 

@@ -1,7 +1,7 @@
 //! `kinfolk tree`: a task and all that came of it.
 //!
 //! Children are read page by page and printed as they come, so that a family of a million needs no more memory than a
-//! small one. Those that a handler awaits stand below their fan-out. Of a wide one a page is shown, of those that failed if
+//! small one. Children that a handler awaits are below their fan-out. Of a wide one a page is shown, of the failed children if
 //! there are any, and the rest is only counted, unless all of them are asked for.
 
 use std::pin::Pin;
@@ -73,23 +73,23 @@ struct Tree<'a> {
     now: Timestamp,
     /// Every child is shown, however many there are.
     all: bool,
-    /// Generations below the root that exist: nobody deeper is asked for children.
+    /// Generations below the root that exist: no deeper task is asked for children.
     deepest: usize,
 }
 
-/// What came of a task.
+/// The children and the history of a task.
 #[derive(Default)]
 struct Offspring {
     tally: Tally,
     history: History,
 }
 
-/// Children of one task that stand together.
+/// Children of one task that are shown together.
 struct Group<'a> {
     /// The place of the first among all children of the task.
     from: u64,
     tally: Tally,
-    /// What their parent awaits them by; `None` for those that it spawned.
+    /// The fan-out by which their parent awaits them; `None` for spawned children.
     fan_out: Option<&'a FanOut>,
 }
 
@@ -180,7 +180,7 @@ impl Tree<'_> {
         })
     }
 
-    /// The children of a group, each with its own; `last` if nothing stands below them.
+    /// The children of a group, each with its own; `last` if nothing is below them.
     async fn members(&self, parent: &Task, group: &Group<'_>, margin: &str, last: bool) -> Result<(), Fault> {
         let mut left = group.tally;
         if left.total > PAGE as u64 && !self.all {
@@ -262,7 +262,7 @@ impl Tree<'_> {
     }
 }
 
-/// The branch to a line, and what stands before the lines below it.
+/// The branch to a line, and the text before the lines below it.
 fn forks(last: bool) -> (&'static str, &'static str) {
     if last { ("└─ ", "   ") } else { ("├─ ", "│  ") }
 }

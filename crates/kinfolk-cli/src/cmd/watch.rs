@@ -66,7 +66,7 @@ struct QueueCounts {
     paused: bool,
 }
 
-/// What `--json` prints: a queue whose counts have changed.
+/// The output of `--json`: a queue whose counts have changed.
 #[derive(Serialize)]
 struct Change<'a> {
     looked_at: Timestamp,
@@ -127,7 +127,7 @@ async fn look_at(store: &dyn Store) -> Result<Look, Fault> {
         *count_of += count.tasks;
     }
     if !more.is_empty() {
-        // What has ended was not counted to the end: what workers noted since grows as well.
+        // Ended tasks were not counted to the end: the records of workers since then grow as well.
         lines.values_mut().for_each(|line| (line.completed, line.failed, line.cancelled) = (0, 0, 0));
         for minute in store.minutes(MINUTES_KEPT).await? {
             let line = lines.entry(minute.queue).or_default();
@@ -142,7 +142,7 @@ async fn look_at(store: &dyn Store) -> Result<Look, Fault> {
 /// The bar of each queue, and what it had settled when the watch began.
 type Bars = BTreeMap<QueueName, (ProgressBar, u64)>;
 
-/// What has been shown so far. Bars count from the first look on, so that a long history does not fill them.
+/// The counts shown so far. Bars count from the first look on, so that a long history does not fill them.
 struct View {
     out: Out,
     bars: Option<MultiProgress>,

@@ -50,7 +50,7 @@ pub(crate) struct Args {
     listen: Option<SocketAddr>,
 }
 
-/// What the workers of a process take on.
+/// The queues and handlers of the workers of a process.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Hire {
     /// Claim from this queue, at most this many at once, like mail=4; may be given several times; without it and without
@@ -123,7 +123,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
 }
 
 impl Hire {
-    /// What the config file says.
+    /// The settings of the config file.
     pub(crate) fn config(&self) -> Result<Config, Fault> {
         Ok(self.config.as_deref().map(Config::read).transpose()?.unwrap_or_default())
     }

@@ -1,4 +1,4 @@
-//! `kinfolk workers`: who works here, on what, and how long they are believed alive.
+//! `kinfolk workers`: the workers, their queues and commands, and the ends of their leases.
 
 use kinfolk_core::Timestamp;
 use kinfolk_core::worker::WorkerView;

@@ -1,4 +1,4 @@
-//! What people do to the shop's orders while the day goes on: an expensive one is approved, one is thought better of.
+//! The chores of people with the shop's orders while the day goes on: an expensive one is approved, one is thought better of.
 //!
 //! It looks at how things are, not at what it did before, so it can be interrupted anywhere.
 

@@ -15,7 +15,7 @@ use super::workflow::ProcessOrder;
 /// How long after each other orders come in.
 const APART: Duration = Duration::from_millis(350);
 
-/// What the shop sells, and for how many cents.
+/// The goods of the shop, and their prices in cents.
 const SHELVES: [(&str, u64); 12] = [
     ("reading lamp", 4_900),
     ("oak desk", 38_900),

@@ -97,7 +97,7 @@ async fn check(
     session.out.say(&json!({"process": id, "facts": facts, "runs": runs, "messages": files}), text)
 }
 
-/// What has happened so far, in order.
+/// The events so far, in order.
 async fn facts(connections: &Connections, id: i64) -> Result<Vec<String>, Fault> {
     let sql = "select f.fact from (
             select at, 1 as nth, format('scheduled attempt %s', attempt) as fact from comms.send_email_task_scheduled where send_email_task_id = $1

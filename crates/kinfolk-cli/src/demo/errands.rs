@@ -1,4 +1,4 @@
-//! What goes on in the shop beside its orders, so that every page has something to show: suppliers are called, each by one
+//! The errands of the shop beside its orders, so that every page has something to show: suppliers are called, each by one
 //! person at a time, and a schedule has the till counted.
 
 use std::time::Duration;

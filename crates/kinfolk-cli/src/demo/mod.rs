@@ -93,7 +93,7 @@ pub(crate) async fn run(session: &Session, once: bool, orders: u32, pages: bool)
 fn address(session: &Session, web: &Serving) -> Result<(), Fault> {
     let address = format!("http://{}/", web.address);
     if session.out.json() {
-        // What the program says in JSON is on the other stream, and stays all there is on it.
+        // The program's JSON is on the other stream, and nothing else is on it.
         terminal::complain(&address);
         return Ok(());
     }

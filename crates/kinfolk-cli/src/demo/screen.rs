@@ -1,4 +1,4 @@
-//! What the demo shows while it runs: on a terminal a bar for the day and the live tree of the orders at work, elsewhere a
+//! The output of the demo while it runs: on a terminal a bar for the day and the live tree of the orders at work, elsewhere a
 //! line now and then.
 
 use std::time::{Duration, Instant};

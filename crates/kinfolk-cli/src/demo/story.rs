@@ -90,7 +90,7 @@ async fn line(event: &Event, store: &dyn Store) -> Result<Option<String>, Fault>
     }))
 }
 
-/// What happened to whom, with as much of the message as fits into a line.
+/// An event and its task, with as much of the message as fits into a line.
 fn fitted(name: &str, message: &str, tail: &str) -> String {
     let room = COLUMNS.saturating_sub(name.chars().count() + 2 + tail.chars().count() + 1);
     format!("{name}: {}{tail}", short(message, room))

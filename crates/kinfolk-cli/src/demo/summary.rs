@@ -33,7 +33,7 @@ pub(crate) struct Summary {
     took: Duration,
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Report<'a> {
     day: u32,
@@ -122,7 +122,7 @@ impl Summary {
         self.what_next(session)
     }
 
-    /// What can be typed now.
+    /// The commands to type now.
     pub(crate) fn what_next(&self, session: &Session) -> Result<(), Fault> {
         session.out.line("\nWhat to type next:")?;
         for (rest, why) in self.hints() {
@@ -171,7 +171,7 @@ impl Summary {
     }
 }
 
-/// What is missing from the store, or there twice: nothing, when the orders enqueued are the orders found.
+/// The orders that are missing from the store, or there twice: nothing, when the orders enqueued are the orders found.
 fn missing(day: Day, families: &[Family]) -> Vec<String> {
     let mut expected: BTreeMap<u32, Order> = day.all().map(|order| (order.number, order)).collect();
     let mut wrong = Vec::new();
@@ -184,7 +184,7 @@ fn missing(day: Day, families: &[Family]) -> Vec<String> {
     wrong
 }
 
-/// What is wrong with an order and its sub-tasks.
+/// The faults of an order and its sub-tasks.
 fn wrong_with(family: &Family) -> Vec<String> {
     let Family { root, order, children } = family;
     let mut wrong = Vec::new();

@@ -28,7 +28,7 @@ pub(crate) fn rule_words(rule: Rule) -> String {
     }
 }
 
-/// What a suspended handler waits for, as far as the task itself tells: `for signal approve, at most 5 m`.
+/// The waits of a suspended handler, as far as the task itself tells: `for signal approve, at most 5 m`.
 pub(crate) fn awaited(task: &Task, now: Timestamp) -> String {
     let mut parts = Vec::new();
     if !task.signals.is_empty() {
@@ -78,7 +78,7 @@ fn colored(verdict: Verdict) -> String {
     }
 }
 
-/// What was recorded, in its order.
+/// The checkpoints, in their order.
 pub(crate) fn checkpoints_table(checkpoints: &[Checkpoint]) -> Table {
     let mut table = Table::new(&["step", "kind", "name", "recorded"]).numbers(&[0]);
     for (index, Checkpoint { key, kind, value, .. }) in checkpoints.iter().enumerate() {

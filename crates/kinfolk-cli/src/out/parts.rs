@@ -18,7 +18,7 @@ use kinfolk_core::{
 use serde::Serialize;
 use serde_json::{Number, Value};
 
-/// What went wrong.
+/// A failure.
 #[derive(Serialize)]
 pub(crate) struct FailurePart<'a> {
     kind: FailureKind,
@@ -71,7 +71,7 @@ pub(crate) struct RunPart<'a> {
     waited_for: Option<WaitedForPart<'a>>,
 }
 
-/// What a suspended handler waited for.
+/// The waits of a suspended handler.
 #[derive(Serialize)]
 pub(crate) struct WaitedForPart<'a> {
     fan_outs: &'a [FanOutId],
@@ -151,7 +151,7 @@ impl<'a> From<&'a Key> for StepPart<'a> {
     }
 }
 
-/// What a handler recorded.
+/// A checkpoint of a handler.
 #[derive(Serialize)]
 pub(crate) struct CheckpointPart<'a> {
     key: StepPart<'a>,
@@ -200,7 +200,7 @@ fn millis(span: Duration) -> Number {
     parts.unwrap_or_else(|| (micros / 1_000).into())
 }
 
-/// What is set for a group or a key.
+/// The setting of a group or a key.
 #[derive(Serialize)]
 pub(crate) struct SettingPart {
     pub(crate) limit: Option<u32>,
@@ -213,7 +213,7 @@ impl From<Setting> for SettingPart {
     }
 }
 
-/// What a group is declared as.
+/// The declaration of a group.
 #[derive(Serialize)]
 pub(crate) struct SpecPart {
     limit: Option<u32>,

@@ -57,12 +57,12 @@ pub(crate) fn text(text: impl fmt::Display) -> Cell {
     Cell::new(harmless(&text.to_string()))
 }
 
-/// Text that stands back.
+/// Dimmed text.
 pub(crate) fn dim(text: impl fmt::Display) -> Cell {
     styled(&text.to_string(), Attribute::Dim)
 }
 
-/// Text that stands out.
+/// Emphasised text.
 pub(crate) fn bold(text: impl fmt::Display) -> Cell {
     styled(&text.to_string(), Attribute::Bold)
 }
@@ -73,13 +73,13 @@ fn styled(text: &str, attribute: Attribute) -> Cell {
     if text.is_empty() { cell } else { cell.add_attribute(attribute) }
 }
 
-/// A number; zero stands back.
+/// A number; zero is dimmed.
 pub(crate) fn number(count: u64) -> Cell {
     let cell = Cell::new(count).set_alignment(CellAlignment::Right);
     if count == 0 { cell.add_attribute(Attribute::Dim) } else { cell }
 }
 
-/// A number in the colour of a state; zero stands back.
+/// A number in the colour of a state; zero is dimmed.
 pub(crate) fn number_of(state: State, count: u64) -> Cell {
     if count == 0 { number(0) } else { number(count).fg(color(state)) }
 }

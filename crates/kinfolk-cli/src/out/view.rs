@@ -1,4 +1,4 @@
-//! What `--json` prints of tasks, queues, commands and schedules: the engine's own words, in the form of [`parts`].
+//! The output of `--json` for tasks, queues, commands and schedules: the engine's own words, in the form of [`parts`].
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -280,7 +280,7 @@ impl<'a> From<&'a Schedule> for ScheduleView<'a> {
     }
 }
 
-/// What `check` found, in one sentence.
+/// The findings of `check`, in one sentence.
 pub(crate) fn violation(found: &Violation) -> String {
     match found.task {
         Some(task) => format!("task {task}: {}: {}", found.invariant, found.detail),

@@ -64,7 +64,7 @@ pub(crate) fn when(task: &Task, now: Timestamp) -> String {
     }
 }
 
-/// What a suspect is suspected of.
+/// The words for the suspicion against a suspect.
 pub(crate) fn suspect_words(task: &Task) -> String {
     match task.strikes {
         0 => "suspect: its worker was lost".to_owned(),

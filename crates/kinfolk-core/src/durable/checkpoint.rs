@@ -14,12 +14,12 @@ use crate::limits::{NAME_BYTES_MAX, RECORD_BATCH_MAX, RESULT_BYTES_MAX};
 pub struct Checkpoint {
     /// Which operation.
     pub key: Key,
-    /// What sort of operation.
+    /// The sort of operation.
     pub kind: StepKind,
     /// A digest of what was asked for (its command and arguments); empty where nothing is. Another one under the same key
     /// means that the code has changed.
     pub digest: String,
-    /// What it answered.
+    /// Its answer.
     pub value: Json,
 }
 
@@ -29,7 +29,7 @@ pub struct Checkpoint {
 pub struct Key {
     /// The branch of the handler it was done in; empty for the handler itself.
     pub branch: String,
-    /// What the operation is called.
+    /// The name of the operation.
     pub name: String,
     /// Which operation of that name in that branch; 0 is the first.
     pub occurrence: u32,
@@ -66,11 +66,11 @@ pub struct Record {
     pub task: TaskId,
     /// The token it was claimed under.
     pub token: Token,
-    /// What to write, in this order.
+    /// The checkpoints to write, in this order.
     pub checkpoints: Vec<Checkpoint>,
 }
 
-/// What became of a [`Record`].
+/// The answer to a [`Record`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
     /// It is written, or was before by the very same call.

@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 /// Everything that a handler needs to run from the top again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct History {
-    /// What was recorded, in the order of writing.
+    /// The checkpoints, in the order of writing.
     pub checkpoints: Vec<Checkpoint>,
     /// When each of them was recorded.
     pub recorded_at: Vec<Timestamp>,
@@ -37,7 +37,7 @@ pub struct FanOut {
     pub tally: Tally,
     /// How it was settled, if it is.
     pub verdict: Option<Verdict>,
-    /// How many children had ended then. Those are the ones the handler hears of, in the order in which they ended.
+    /// How many children had ended then. The handler hears of these children, in the order in which they ended.
     pub decided_at: Option<u32>,
     /// When it was settled, if it is.
     pub settled_at: Option<Timestamp>,
@@ -47,7 +47,7 @@ pub struct FanOut {
     pub created_at: Timestamp,
 }
 
-/// What has become of one child of a fan-out.
+/// The state and the result of one child of a fan-out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildResult {
     /// Which fan-out.
@@ -60,9 +60,9 @@ pub struct ChildResult {
     pub state: State,
     /// The how-many-eth child this was to end, under the fan-out's lock; 0 is the first, `None` if it has not ended.
     pub ended: Option<u32>,
-    /// What it ended with.
+    /// Its result.
     pub result: Option<Json>,
-    /// What went wrong.
+    /// Its failure.
     pub failure: Option<Failure>,
     /// Its attempts so far.
     pub attempt: u16,
@@ -71,8 +71,8 @@ pub struct ChildResult {
 /// The order in which children are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadBy {
-    /// As they were given; also those that have not ended.
+    /// In the order of the fan-out; children that have not ended are there too.
     Index,
-    /// As they ended; only those.
+    /// In the order in which they ended; open children are left out.
     Ended,
 }

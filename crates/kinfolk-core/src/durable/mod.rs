@@ -1,4 +1,4 @@
-//! Durable handlers: what a handler has recorded, what it waits for, and how a fan-out that it awaits is decided.
+//! Durable handlers: the records of a handler, its waits, and the decision over a fan-out that it awaits.
 //!
 //! A handler that waits is suspended: its task goes to `waiting`, its worker is free, and when what it waits for has come,
 //! the task is claimed again and its handler runs from the top. Every durable operation finds its own record by [`Key`] and

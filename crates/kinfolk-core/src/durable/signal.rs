@@ -13,7 +13,7 @@ pub enum TakenSignal {
     Stale,
 }
 
-/// What became of a signal.
+/// The answer to a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signalled {
     /// The task waited for it and is resumed.

@@ -1,4 +1,4 @@
-//! The suspension of a handler: what it made, what it recorded, and what it waits for, in one write.
+//! The suspension of a handler: the tasks that it made, its new records and its waits, in one write.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub struct Suspend {
     pub token: Token,
     /// Checkpoints not yet written, in order. That of a new fan-out is among [`Suspend::fan_outs`], not here.
     pub checkpoints: Vec<Checkpoint>,
-    /// What the handler made since its last suspension. Boxed, since most make nothing.
+    /// The tasks that the handler made since its last suspension. Boxed, since most make nothing.
     pub made: Option<Box<Made>>,
     /// Fan-outs to begin, all of them awaited.
     pub fan_outs: Vec<NewFanOut>,
@@ -78,7 +78,7 @@ impl Suspend {
         }
     }
 
-    /// Every task that this makes: first what stands in [`Suspend::made`], then the children of each fan-out.
+    /// Every task that this makes: first the tasks in [`Suspend::made`], then the children of each fan-out.
     pub fn iter(&self) -> impl Iterator<Item = &NewTask> {
         let made = self.made.iter().flat_map(|made| made.iter());
         made.chain(self.fan_outs.iter().flat_map(|fan_out| fan_out.children.iter()))

@@ -11,8 +11,8 @@ use crate::error::InputError;
 use crate::limits::GROUP_LIMIT_MAX;
 use crate::name::{CommandName, GroupName};
 
-/// What an operator has set for a group or for one key of it. It stands until it is set again, also when the command is
-/// registered anew; what is `None` is as the command declares it.
+/// An operator's setting for a group or for one key of it. It applies until the operator sets it again, also when the command is
+/// registered anew. A field that is `None` is as the command declares it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
     /// Slots.

@@ -19,7 +19,7 @@ use crate::name::GroupName;
 #[serde(transparent)]
 pub struct Groups(pub BTreeMap<GroupName, GroupSpec>);
 
-/// What a group is declared as.
+/// The declaration of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GroupSpec {

@@ -18,11 +18,11 @@ pub struct GroupView {
     pub group: GroupRef,
     /// The commands that declare it.
     pub commands: Vec<CommandName>,
-    /// What it is declared as.
+    /// Its limits as the command declares them.
     pub declared: GroupSpec,
-    /// What is set for all its keys.
+    /// An operator's setting for all its keys.
     pub set: Setting,
-    /// What is set for single keys, by key.
+    /// An operator's settings for single keys, by key.
     pub keys: BTreeMap<String, Setting>,
 }
 
@@ -51,9 +51,9 @@ pub struct KeyView {
 pub struct KeyFilter {
     /// Of this group.
     pub group: Option<GroupRef>,
-    /// Only those that hold something up: tasks wait behind them.
+    /// Only keys behind which tasks wait.
     pub blocking: bool,
-    /// Only those after this one, in the order of group (shared ones first) and key.
+    /// Only keys after this one, in the order of group (shared ones first) and key.
     pub after: Option<(GroupRef, String)>,
     /// At most this many, and at most [`crate::limits::PAGE_MAX`].
     pub limit: usize,

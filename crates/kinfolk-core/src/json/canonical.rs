@@ -134,7 +134,7 @@ fn write_number(text: &str, out: &mut String) -> Result<(), InputError> {
     Ok(())
 }
 
-/// The members of an object, sorted; a key that stands twice is an error.
+/// The members of an object, sorted; a key that is there twice is an error.
 pub(super) struct Members<'a>(pub(super) BTreeMap<String, &'a RawValue>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {

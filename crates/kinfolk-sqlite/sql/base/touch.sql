@@ -1,4 +1,4 @@
--- touch: the store's row as it is, so that nobody else writes from here on.
+-- touch: write the store's row as it is, so that no other connection writes from here on.
 -- params: none
 -- index:  by number
 update store

@@ -1,5 +1,5 @@
 -- behind_keys: tasks that wait behind a key though they are not pending, or though their command has no such group; and
--- those that are in the bucket key though they wait behind none.
+-- tasks in the bucket key that wait behind none.
 -- params: none
 -- index:  the whole table; declared groups by command
 select task.id,

@@ -1,4 +1,4 @@
--- counts: fan-outs whose counts are not those of their children.
+-- counts: fan-outs whose counts differ from their children.
 -- params: none
 -- index:  the whole table; children by task_child_idx
 select fan_out.task_id,

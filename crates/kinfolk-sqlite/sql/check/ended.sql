@@ -1,5 +1,5 @@
--- ended: awaited fan-outs whose order of ending does not hold as many children as have ended. Of an ended family it may
--- be gone, and of its children those that retention has taken already.
+-- ended: awaited fan-outs whose order of ending does not hold as many children as have ended. The order of an ended family may
+-- be gone, and so may children that retention has taken already.
 -- params: none
 -- index:  the whole table; pages by fan-out, roots by number
 select fan_out.task_id,

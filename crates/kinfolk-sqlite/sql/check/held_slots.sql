@@ -1,5 +1,5 @@
--- held_slots: slots that nobody should hold: of a task that does not run, unless the group is held until the task ends, and
--- of one that does not know of them.
+-- held_slots: slots that are held wrongly: by a task that does not run, unless the group holds until the task ends, and
+-- by a task that does not know of them.
 -- params: none
 -- index:  the whole table; tasks and groups by number
 select slot_holder.task_id,

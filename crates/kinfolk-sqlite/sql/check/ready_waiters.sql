@@ -1,4 +1,4 @@
--- ready_waiters: ready waiters that wait behind no key, or stand elsewhere.
+-- ready_waiters: ready waiters that wait behind no key, or are elsewhere in line.
 -- params: none
 -- index:  the whole table; tasks by number
 select ready_waiter.task_id,

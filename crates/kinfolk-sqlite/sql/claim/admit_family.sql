@@ -1,4 +1,4 @@
--- admit_family: a root that waits outside, and its family, are among those at work on its queue from now on.
+-- admit_family: a root that waits outside gets a family slot, and its family is at work on its queue from now on.
 -- params: 1 id, 2 lane
 -- index:  by number
 update task

@@ -1,4 +1,4 @@
--- due_suspended: those of the next page of what is due on a queue that are suspended.
+-- due_suspended: the suspended tasks in the next page of due tasks on a queue.
 -- params: 1 queue_id, 2 now, 3 page
 -- index:  task_due_idx
 select id

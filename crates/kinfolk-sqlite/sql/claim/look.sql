@@ -1,4 +1,4 @@
--- look: what a claim has to look at beside the lane top: follow-ups whose families have settled, other lanes, and
+-- look: the work for a claim beside the lane top: follow-ups whose families have settled, other lanes, and
 -- suspects that this worker might take; it takes none while it runs one.
 -- params: 1 queue_id, 2 worker
 -- index:  follow_up_ended_idx, task_bucket_idx, task_suspect_idx, task_running_idx

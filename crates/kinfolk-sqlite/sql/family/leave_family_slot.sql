@@ -1,4 +1,4 @@
--- leave_family_slot: a root's family is no longer among those at work on its queue.
+-- leave_family_slot: a root's family is no longer at work on its queue.
 -- params: 1 id
 -- index:  by number
 update task

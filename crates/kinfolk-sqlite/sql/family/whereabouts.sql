@@ -1,4 +1,4 @@
--- whereabouts: where a task is, who has it, and where it belongs.
+-- whereabouts: the queue and state of a task, its worker and its family.
 -- params: 1 id
 -- index:  by number
 select state,

@@ -1,4 +1,4 @@
--- bucket: what is in a bucket, of a queue.
+-- bucket: the tasks of a queue in a bucket.
 -- params: 1 queue_id, 2 and 3 the least and the largest command_id, 4 page, 5 bucket
 -- index:  task_bucket_idx, alone
 select id

@@ -1,4 +1,4 @@
--- due: what is pending and waits for its time on a queue, of a range of commands.
+-- due: the pending tasks that wait for their time on a queue, of a range of commands.
 -- params: 1 queue_id, 2 least command_id, 3 largest command_id, 4 page
 -- index:  task_later_idx, alone
 select id

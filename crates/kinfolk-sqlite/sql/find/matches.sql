@@ -1,4 +1,4 @@
--- matches: which of these tasks match a filter, in their order; what is null there is any. Payloads are looked at elsewhere.
+-- matches: which of these tasks match a filter, in their order; a part that is null matches any task. Another statement looks at payloads.
 -- params: 1 ids, a JSON array, 2 states, with commas between them, 3 queue_id, 4 command_id, 5 parent, 6 root, 7 has_children, 8 fan_out,
 --         9 roots, 10 unique, 11 key (a JSON object), 12 created_after, 13 created_before, 14 finished_after,
 --         15 finished_before, 16 failure_kind, 17 failure_text, 18 follows

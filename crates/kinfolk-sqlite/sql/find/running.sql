@@ -1,4 +1,4 @@
--- running: what runs.
+-- running: the running tasks.
 -- params: 1 page
 -- index:  task_running_idx, alone
 select id

@@ -1,4 +1,4 @@
--- held_for_families: who of a command's tasks holds slots of a group, and of which keys, if the group holds them for families.
+-- held_for_families: the tasks of a command that hold slots of a group, and their keys, if the group holds them for families.
 -- params: 1 group_id, 2 command_id
 -- index:  slot_holder, by group; tasks and groups by number
 select slot_holder.task_id,

@@ -1,4 +1,4 @@
--- set: what an operator wants a group to allow for all keys; null is as it is declared.
+-- set: an operator's setting for all keys of a group; null is as it is declared.
 -- params: 1 id, 2 slots, 3 rate_count, 4 rate_per, 5 rate_burst
 -- index:  by number
 update slot_group

@@ -1,4 +1,4 @@
--- setting: what is set for one key of a group.
+-- setting: the setting of one key of a group.
 -- params: 1 group_id, 2 key
 -- index:  slot_setting, by group and key
 select slots,

@@ -1,4 +1,4 @@
--- settings: what is set for single keys of a group, by key.
+-- settings: the settings of single keys of a group, by key.
 -- params: 1 group_id
 -- index:  slot_setting, by group
 select key,

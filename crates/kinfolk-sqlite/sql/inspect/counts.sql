@@ -1,8 +1,8 @@
 -- counts: how many tasks of each command on each queue are pending or waiting, each sort of them counted so far. Suspended tasks
--- that have a timer wait: they do not count as pending. Those that take turns are among those of the lane top, or in their bucket:
--- the bucket is looked at only where that can change the count, since those of the lane top are in it too.
+-- that have a timer wait: they do not count as pending. Tasks that take turns are in the lane top, or in their bucket:
+-- the bucket is looked at only where that can change the count, since tasks of the lane top are in it too.
 -- params: 1 page
--- index:  task_ready_idx, task_suspect_idx, task_later_idx, task_bucket_idx, each alone but for those that take turns
+-- index:  task_ready_idx, task_suspect_idx, task_later_idx, task_bucket_idx, each alone but for tasks that take turns
 with ready as materialized (
     select queue.id as queue_id,
            command.id as command_id,

@@ -1,5 +1,5 @@
--- ended: how many tasks have ended, by queue, command and state: completed ones among the newest, failed and cancelled ones among
--- those that ended last.
+-- ended: how many tasks have ended, by queue, command and state: completed ones among the newest, failed and cancelled ones among the tasks
+-- that ended last.
 -- params: 1 page
 -- index:  by number, backwards; task_not_completed_idx, backwards and alone
 select queue_id,

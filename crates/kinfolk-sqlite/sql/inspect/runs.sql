@@ -1,5 +1,5 @@
--- runs: the latest runs of a task, newest first: those that are written down, and the one that goes on or completed it at once,
--- which stands in its own row. Its own work ended then when its first child was made, if there is one.
+-- runs: the latest runs of a task, newest first: the recorded runs, and the one that goes on or completed it at once,
+-- which is in the task's own row. Its own work ended then when its first child was made, if there is one.
 -- params: 1 task_id, 2 page
 -- index:  by task and run, by number, task_child_idx
 select id as task_id,

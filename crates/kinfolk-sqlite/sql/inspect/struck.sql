@@ -1,4 +1,4 @@
--- struck: tasks with strikes that have not ended, those with most first. They have no index of their own, which every settle
+-- struck: tasks with strikes that have not ended, the task with most first. They have no index of their own, which every settle
 -- would have to look at: they are found where suspects can be.
 -- params: none
 -- index:  task_suspect_idx, task_running_idx, task_bucket_idx

@@ -1,4 +1,4 @@
--- start_children: on a queue that now limits children, those that run count.
+-- start_children: on a queue that now limits children, the running ones count.
 -- params: 1 queue_id
 -- index:  task_running_idx
 update task

@@ -1,4 +1,4 @@
--- start_families: on a queue that now limits families, those that have begun are at work.
+-- start_families: on a queue that now limits families, the families that have begun are at work.
 -- params: 1 queue_id
 -- index:  the whole table; an operator does this once
 update task

@@ -1,12 +1,10 @@
 -- insert_child: one new task that has a parent.
--- params: 1 id, 2 command_id, 3 queue_id, 4 gate, 5 priority, 6 due, 7 position, 8 max_attempts, 9 timeout, 10 created_at,
---         11 unique_key, 12 unique_scope, 13 key_until, 14 trace, 15 payload, 16 keys, 17 parent_id, 18 root_id,
---         19 depth, 20 fan_out_id, 21 nth, 22 fair
+-- params: 1 to 17 as for `insert`, 18 parent_id, 19 root_id, 20 depth, 21 fan_out_id, 22 nth
 insert into task (
     id, command_id, queue_id, state, gate, priority, due, position, max_attempts, timeout, created_at,
-    unique_key, unique_scope, key_until, trace, payload, keys, parent_id, root_id, depth, fan_out_id, nth, lane, fair, bucket
+    unique_key, unique_scope, key_until, trace, payload, keys, fair, parent_id, root_id, depth, fan_out_id, nth, lane, bucket
 )
 values (
-    ?1, ?2, ?3, 'pending', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, 'child',
-    ?22, case ?4 when 'open' then iif(?22 is null, 'child', 'turn') when 'time' then null else ?4 end
+    ?1, ?2, ?3, 'pending', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, 'child',
+    case ?4 when 'open' then iif(?17 is null, 'child', 'turn') when 'time' then null else ?4 end
 )

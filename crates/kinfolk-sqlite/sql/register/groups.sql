@@ -1,4 +1,4 @@
--- groups: every group, what it is declared as, what is set for it, and whether anything is set for single keys of it.
+-- groups: every group, its declaration, its setting, and whether single keys of it have settings.
 -- params: none
 -- index:  the whole table, which is small; commands by number, settings by group
 select slot_group.id,

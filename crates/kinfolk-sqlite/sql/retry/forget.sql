@@ -1,4 +1,4 @@
--- forget: remove what a task has recorded from a step on, except the signals it has taken: nobody sends them again.
+-- forget: remove the records of a task from a step on, except the signals it has taken: their senders do not send them again.
 -- params: 1 task_id, 2 seq
 -- index:  checkpoint_key_idx
 delete from checkpoint

@@ -1,4 +1,4 @@
--- left: what a task has recorded, in the order of writing.
+-- left: the records of a task, in the order of writing.
 -- params: 1 task_id
 -- index:  checkpoint_key_idx
 select id

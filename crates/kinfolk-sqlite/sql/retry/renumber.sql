@@ -1,4 +1,4 @@
--- renumber: a checkpoint takes another place among those of its task.
+-- renumber: a checkpoint takes another place in the history of its task.
 -- params: 1 id, 2 seq
 -- index:  by number
 update checkpoint

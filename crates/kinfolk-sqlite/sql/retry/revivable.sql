@@ -1,10 +1,9 @@
--- revivable: of the children of a fan-out that have no children: how many failed, how many were cancelled, and which is the
--- first of them.
+-- revivable: the children of a fan-out that failed or were cancelled, and have no children: their numbers, and the how-many-eth they are.
 -- params: 1 fan_out_id
 -- index:  task_child_idx; fan-outs by task
-select coalesce(sum(state = 'failed'), 0),
-       coalesce(sum(state = 'cancelled'), 0),
-       min(nth)
+select id,
+       nth,
+       state
 from task
 where fan_out_id = ?1
   and fan_out_id is not null
@@ -14,3 +13,4 @@ where fan_out_id = ?1
       from fan_out
       where fan_out.task_id = task.id
   )
+order by nth

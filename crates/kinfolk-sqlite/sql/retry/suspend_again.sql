@@ -1,19 +1,9 @@
--- suspend_again: a task whose own work failed gets fresh attempts, and is suspended once more, with fewer checkpoints.
--- params: 1 id, 2 now, 3 steps, 4 bucket
+-- suspend_again: a task that got fresh attempts is suspended once more, with fewer checkpoints.
+-- params: 1 id, 2 steps, 3 bucket
 -- index:  by number
 update task
-set state               = 'waiting',
-    due                 = ?2,
-    attempt             = 0,
-    suspect             = 0,
-    strikes             = 0,
-    failure             = null,
-    result              = null,
-    started_at          = null,
-    ran_before          = 0,
-    finished_at         = null,
-    cancel_requested_at = null,
-    token               = null,
-    steps               = ?3,
-    bucket              = ?4
+set state  = 'waiting',
+    gate   = null,
+    steps  = ?2,
+    bucket = ?3
 where id = ?1

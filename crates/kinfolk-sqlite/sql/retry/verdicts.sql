@@ -1,6 +1,6 @@
--- verdicts: the fan-outs that a task has awaited, that did not end well and whose checkpoints stand: which checkpoint that
--- is, and up to which one nothing of what was recorded follows from how they ended: neither from the verdict nor, for a
--- stream, from the order of the children. If the task was cancelled, so are those whose children were.
+-- verdicts: the awaited fan-outs of a task that did not end well and whose checkpoints are there: which checkpoint that
+-- is, and up to which one no record follows from how they ended: neither from the verdict nor, for a
+-- stream, from the order of the children. If the task was cancelled, a fan-out with cancelled children is among them.
 -- params: 1 task_id, 2 whether it was cancelled
 -- index:  fan_out_task_idx, checkpoint_key_idx
 select fan_out.id,

@@ -1,16 +1,6 @@
 -- all: every schedule.
 -- params: none
 -- index:  by name
-select name,
-       cron,
-       zone,
-       task,
-       missed,
-       overlap,
-       paused,
-       next_at,
-       last_at,
-       last_task,
-       declared_at
+select *
 from schedule
 order by name

@@ -1,17 +1,7 @@
 -- due: the schedules whose tick has come.
 -- params: 1 now
 -- index:  schedule_due_idx
-select name,
-       cron,
-       zone,
-       task,
-       missed,
-       overlap,
-       paused,
-       next_at,
-       last_at,
-       last_task,
-       declared_at
+select *
 from schedule
 where paused = 0
   and next_at <= ?1

@@ -1,4 +1,4 @@
--- put: make a schedule, or change it; what it has fired so far is kept.
+-- put: make a schedule, or change it; its last tick and the task of that tick stay.
 -- params: 1 name, 2 cron, 3 zone, 4 task, 5 missed, 6 overlap, 7 paused, 8 next_at
 -- index:  by name
 insert into schedule (name, cron, zone, task, missed, overlap, paused, next_at)

@@ -9,7 +9,7 @@ create table attempt (
     worker     blob    not null,
     ending     text    not null,
     failure    text,
-    -- What a run that ended as suspended waits for: fan-outs and signals as JSON arrays, and a moment.
+    -- The waits of a run that ended as suspended: fan-outs and signals as JSON arrays, and a moment.
     awaited    text,
     until      integer,
     signals    text,

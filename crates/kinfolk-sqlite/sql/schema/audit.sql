@@ -1,4 +1,4 @@
--- Who asked for what through a server, and how many tasks it concerned. Kept for a while.
+-- The calls through a server that changed something, with their callers and the number of tasks. Kept for a while.
 
 create table audit (
     id      integer primary key,

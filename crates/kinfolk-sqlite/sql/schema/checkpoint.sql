@@ -1,4 +1,4 @@
--- What handlers have recorded. The rows of a task lie in the order of writing.
+-- The records of handlers. The rows of a task lie in the order of writing.
 
 create table checkpoint (
     id         integer primary key,

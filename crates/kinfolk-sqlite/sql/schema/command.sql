@@ -1,4 +1,4 @@
--- What tasks run, with its defaults. `max_attempts` is null where none were declared.
+-- The commands that tasks run, with their defaults. `max_attempts` is null where none were declared.
 
 create table command (
     id           integer primary key,

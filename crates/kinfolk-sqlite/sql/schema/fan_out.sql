@@ -1,4 +1,4 @@
--- Children made at once, and how they are doing. Those that a task spawns have its number.
+-- Children made at once, and their counts. The fan-out of the children that a task spawns has the number of the task.
 
 create table fan_out (
     id                integer primary key,
@@ -29,11 +29,11 @@ create index fan_out_task_idx on fan_out (task_id);
 
 create index fan_out_root_idx on fan_out (root_id, depth);
 
--- Those that a suspended task is to be resumed by.
+-- Fan-outs that resume a suspended task.
 create index fan_out_awaited_idx on fan_out (task_id)
 where wake_at is not null;
 
--- Those that have open children.
+-- Fan-outs that have open children.
 create index fan_out_open_idx on fan_out (task_id)
 where total > completed + failed + cancelled;
 

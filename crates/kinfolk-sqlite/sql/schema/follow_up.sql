@@ -1,4 +1,4 @@
--- Which families a follow-up waits for, and how those ended that have.
+-- The families that a follow-up waits for, and the ends of the ended ones.
 
 create table follow_up (
     task_id         integer not null,

@@ -1,4 +1,4 @@
--- What was done to this file, and when. The version itself is the file's `user_version`.
+-- The migrations of this file, and their times. The version itself is the file's `user_version`.
 
 create table migration (
     version     integer primary key,

@@ -1,4 +1,4 @@
--- What workers did of one command on one queue in one minute, as they recorded it. Kept for a while.
+-- The work of all workers for one command on one queue in one minute, as they recorded it. Kept for a while.
 
 create table minute (
     minute     integer not null, -- when it began

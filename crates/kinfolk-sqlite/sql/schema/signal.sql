@@ -1,4 +1,4 @@
--- Signals that nobody has taken yet, in the order of their arrival.
+-- Signals that no handler has taken yet, in the order of their arrival.
 
 create table signal (
     arrival integer primary key,

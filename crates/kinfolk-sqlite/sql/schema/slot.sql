@@ -1,7 +1,7 @@
 -- Groups: how many tasks of one key may run at once, and how many may start in a span of time.
 -- A task whose command declares no group touches none of these tables.
 
--- A group. What an operator has set goes before what is declared.
+-- A group. An operator's setting goes before the declaration.
 create table slot_group (
     id             integer primary key,
     name           text    not null,
@@ -33,7 +33,7 @@ create table command_group (
 
 create index command_group_group_idx on command_group (group_id);
 
--- What is set for single keys.
+-- An operator's settings for single keys.
 create table slot_setting (
     group_id   integer not null references slot_group (id),
     key        text    not null,
@@ -44,7 +44,7 @@ create table slot_setting (
     primary key (group_id, key)
 ) strict, without rowid;
 
--- Who holds a slot of which key: a row is a holder, and there are no counts that could drift. The key of a total is empty.
+-- The holders of slots, by key: a row is a holder, and there are no counts that could drift. The key of a total is empty.
 create table slot_holder (
     group_id integer not null,
     key      text    not null,
@@ -75,8 +75,8 @@ create table reserved (
     task_id  integer not null
 ) strict;
 
--- The foremost of those that wait behind a key that may have room, one of each queue, command and lane: claims read them
--- together with what is open.
+-- The foremost tasks behind a key that may have room, one of each queue, command and lane: claims read them
+-- together with open tasks.
 create table ready_waiter (
     queue_id   integer not null,
     command_id integer not null,

@@ -1,4 +1,4 @@
--- One row for each task, updated in place. The large columns stand last: behind them the others would be found by
+-- One row for each task, updated in place. The large columns come last: behind them the others would be found by
 -- walking over them.
 
 create table task (
@@ -90,7 +90,7 @@ create table task (
     constraint child_iff_parent check ((lane = 'child') = (parent_id is not null))
 ) strict;
 
--- What a claim reads: tasks of the lane top command by command; the number of a task ends every index by itself.
+-- Claims read this index: tasks of the lane top command by command; the number of a task ends every index by itself.
 -- (The parentheses let SQLite answer from the index alone: it looks through one conjunction, not through a chain.)
 create index task_ready_idx on task (queue_id, command_id, priority, position)
 where gate = 'open' and (suspect = 0 and lane = 'top');
@@ -99,35 +99,35 @@ where gate = 'open' and (suspect = 0 and lane = 'top');
 create index task_bucket_idx on task (bucket, queue_id, command_id, priority, position)
 where bucket is not null;
 
--- Suspects stand apart: a claim takes one of them at most.
+-- Suspects have an index of their own: a claim takes one of them at most.
 create index task_suspect_idx on task (queue_id, lane, command_id, priority, position)
 where gate = 'open' and suspect = 1;
 
--- What becomes due.
+-- Tasks that become due.
 create index task_due_idx on task (queue_id, due, id, command_id)
 where gate = 'time';
 
--- The same by command, for those who count. A suspended task is none of them.
+-- The same by command, for counts. A suspended task is none of them.
 create index task_later_idx on task (queue_id, command_id)
 where gate = 'time' and state = 'pending';
 
--- What a worker has, its suspects apart.
+-- The tasks of a worker, its suspects apart.
 create index task_running_idx on task (worker, suspect)
 where worker is not null;
 
--- What runs and should end.
+-- Running tasks that should end.
 create index task_cancel_idx on task (worker)
 where worker is not null and cancel_requested_at is not null;
 
--- What retention removes, by the root, and what is counted.
+-- Ended families by their root, for retention and counts.
 create index task_finished_idx on task (queue_id, state, finished_at, id, command_id)
 where finished_at is not null and depth = 0;
 
--- What did not complete, for those who look: nothing that completes enters it.
+-- Failed and cancelled tasks, for the reading calls: a task that completes never enters it.
 create index task_not_completed_idx on task (state, finished_at, id, queue_id, command_id)
 where state = 'failed' or state = 'cancelled';
 
--- Who holds or has held a key.
+-- The tasks that hold or have held a unique key.
 create index task_key_idx on task (unique_key, command_id, key_until)
 where unique_key is not null;
 
@@ -138,7 +138,7 @@ where lane = 'root';
 create index task_child_slot_idx on task (queue_id)
 where child_slot = 1;
 
--- The children of a fan-out, and those of a family that are held.
+-- The children of a fan-out, and the held tasks of a family.
 create unique index task_child_idx on task (fan_out_id, nth)
 where fan_out_id is not null;
 
@@ -149,7 +149,7 @@ where bucket = 'after' or bucket = 'limit';
 create index task_follows_idx on task (follows)
 where follows is not null;
 
--- Those that wait behind a key. They are read from the front, and only when the key has room.
+-- Tasks that wait behind a key. A claim reads them from the front, and only when the key has room.
 create index task_blocked_idx on task (
     blocked_group, blocked_key, queue_id, command_id, lane, blocked_as, priority, position
 )

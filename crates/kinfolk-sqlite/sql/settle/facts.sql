@@ -1,4 +1,4 @@
--- facts: what a decision needs to know of a task.
+-- facts: the facts about a task that a decision needs.
 -- params: 1 id
 -- index:  by number
 select state,

@@ -1,4 +1,4 @@
--- maker: what a task hands down to what it makes.
+-- maker: the columns of a task that it hands down to the tasks it makes.
 -- params: 1 id
 -- index:  by number
 select parent_id,

@@ -1,4 +1,4 @@
--- above: those of a task and the ones above it that hold a slot of a key.
+-- above: the holders of a slot of a key among a task and the tasks above it.
 -- params: 1 group_id, 2 key, 3 task_id
 -- index:  slot_holder, by all it has; tasks by number
 with recursive above as (

@@ -1,8 +1,8 @@
 //! Tasks that wait behind a key without room, and waking keys.
 //!
-//! What is woken is a key, not a task: whoever may have made room makes ready the foremost of those that wait behind the key, one
-//! of each queue, command and lane, and a claim reads ready waiters as it reads what is open. A ready waiter goes when a claim has looked at
-//! its task. So no claim reads what is blocked, and as long as a key may have room, the first behind it is a ready waiter.
+//! A key is woken, not a task: a call that may have made room makes ready the foremost tasks behind the key, one
+//! of each queue, command and lane, and a claim reads ready waiters as it reads open tasks. A ready waiter goes when a claim has looked at
+//! its task. So no claim reads blocked tasks, and as long as a key may have room, the first behind it is a ready waiter.
 
 use kinfolk_core::limits::FAILED_TRIES_MAX;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -80,12 +80,12 @@ pub(crate) fn wake_freed(session: &mut Session<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Wakes one key: the foremost of those that wait behind it are looked at by the next claims.
+/// Wakes one key: the next claims look at the foremost tasks behind it.
 pub(crate) fn wake(session: &mut Session<'_>, group_id: i64, key: &str) -> Result<()> {
     heads(session.conn, group_id, key)?.iter().try_for_each(|(point, _)| point.put(session))
 }
 
-/// The foremost of those that wait behind a key, one of each queue, command and lane, and whether it needs no slot there.
+/// The foremost tasks behind a key, one of each queue, command and lane, and whether it needs no slot there.
 pub(crate) fn heads(conn: &Connection, group_id: i64, key: &str) -> Result<Vec<(LinePoint, bool)>> {
     let mut statement = conn.prepare_cached(include_str!("../../sql/admission/blocked/next.sql"))?;
     let mut heads = Vec::new();
@@ -116,7 +116,7 @@ pub(crate) fn next(
     Ok(next.filter(|(next, same)| *same == rides && next.is_beside(head)).map(|(next, _)| next))
 }
 
-/// What a task is blocked as, in one number.
+/// The way in which a task is blocked, in one number.
 pub(crate) const fn blocked_as_what(suspect: bool, rides: bool) -> i64 {
     suspect as i64 + 2 * rides as i64
 }
@@ -197,7 +197,7 @@ pub(crate) fn end_reservation(session: &mut Session<'_>, id: i64) -> Result<()> 
     Ok(())
 }
 
-/// What is kept for whom: the group, the key and the task.
+/// The reservations: the group, the key and the task of each.
 pub(crate) fn reserved(session: &Session<'_>) -> Result<Vec<(i64, String, i64)>> {
     let mut statement = session.sql(include_str!("../../sql/admission/reserve/all.sql"))?;
     let rows = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
@@ -251,7 +251,7 @@ pub(crate) fn lane_from(row: &Row<'_>, column: usize) -> rusqlite::Result<Lane> 
     Lane::from_word(row.get_ref(column)?.as_str()?).ok_or(rusqlite::Error::InvalidQuery)
 }
 
-/// Where a task stands, from three columns from this one on.
+/// The stand of a task, from three columns from this one on.
 pub(crate) fn stand(row: &Row<'_>, first: usize) -> rusqlite::Result<(i64, i64, i64)> {
     Ok((row.get(first)?, row.get(first + 1)?, row.get(first + 2)?))
 }

@@ -30,11 +30,11 @@ pub(crate) struct Entry<'a> {
     blocked: usize,
     /// The starved tasks and their keys: room is reserved for them once this claim is over.
     patient: Vec<(i64, Vec<Need<usize>>)>,
-    /// Slots that this claim has given out: who has them, and of which key.
+    /// Slots that this claim has given out: the holder and the key of each.
     fresh: HashSet<(i64, usize)>,
 }
 
-/// What became of a candidate.
+/// The answer about a candidate.
 pub(crate) struct Looked {
     pub(crate) fate: Fate,
     /// The key it waited behind, if that still has room for the one behind it, and whether that needs no slot there.
@@ -49,7 +49,7 @@ pub(crate) enum Fate {
     Waits,
 }
 
-/// What is to be known of a candidate.
+/// The facts about a candidate.
 struct Candidate {
     keys: Option<String>,
     holds_slots: bool,
@@ -132,8 +132,8 @@ impl<'a> Entry<'a> {
         Ok(needs)
     }
 
-    /// Whether a task holds a slot of a key already, or one above it does for its whole family. What this claim has given
-    /// out does not count: who starts together counts together.
+    /// Whether a task holds a slot of a key already, or one above it does for its whole family. The slots that this claim has given
+    /// out do not count: tasks that start together count together.
     fn is_provided(
         &self,
         session: &Session<'_>,

@@ -1,5 +1,5 @@
-//! The line of a claim: the stretches of all its commands and lanes, the first suspects, and those behind keys that may have
-//! room, merged in the order of priority, position and number. What has no room is passed over.
+//! The line of a claim: the stretches of all its commands and lanes, the first suspects, and the tasks behind keys that may have
+//! room, merged in the order of priority, position and number. A claim passes over a task without room.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -15,7 +15,7 @@ use crate::session::Session;
 use crate::turns::{Turn, Turns};
 use crate::verb::claim::Look;
 
-/// Where a task stands: its priority, position and number.
+/// The stand of a task: its priority, position and number.
 type Stand = (i64, i64, i64);
 
 const BEFORE_ALL: Stand = (i64::MIN, i64::MIN, i64::MIN);
@@ -44,7 +44,7 @@ enum Source {
     Turn,
 }
 
-/// What a claim may take from: a queue, and commands with and without groups.
+/// The scope of a claim: a queue, and commands with and without groups.
 pub(crate) struct From<'c> {
     pub(crate) queue_id: i64,
     pub(crate) commands: &'c BTreeSet<i64>,
@@ -112,7 +112,7 @@ struct MergedLine<'a> {
     stretches: Vec<Stretch>,
     behind: Vec<LinePoint>,
     heads: BinaryHeap<Reverse<(Stand, Source)>>,
-    /// On a queue whose tasks take turns: what is open.
+    /// On a queue whose tasks take turns: the open tasks.
     turns: Option<Turns<'a>>,
     /// The last task that was looked at in its turn, and the value of the last turn that was taken.
     turn: Turn,
@@ -167,7 +167,7 @@ impl<'a> MergedLine<'a> {
         self.advance(Source::Stretch(self.stretches.len() - 1))
     }
 
-    /// The next one. Inside a priority, turns come behind those that waited behind a key.
+    /// The next one. Inside a priority, turns come behind tasks that waited behind a key.
     fn next(&mut self, room: &QueueRoom, may_take_suspect: bool) -> Result<Option<(Stand, Source)>> {
         if let Some(turns) = &mut self.turns
             && let Some(priority) = turns.peek(room, may_take_suspect)?
@@ -179,7 +179,7 @@ impl<'a> MergedLine<'a> {
         Ok(self.heads.pop().map(|Reverse(head)| head))
     }
 
-    /// Where a head stands, and what is known of it.
+    /// The stand of a head, and the facts about it.
     fn head(&self, stand: Stand, source: Source) -> LinePoint {
         match source {
             Source::Stretch(number) => LinePoint { stand, ..self.stretches[number].point },
@@ -244,7 +244,7 @@ struct Statements<'a> {
     ready: CachedStatement<'a>,
 }
 
-/// What the tasks of a stretch have in common.
+/// The sort of the tasks of a stretch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Open,
@@ -254,7 +254,7 @@ enum Sort {
 
 /// The tasks of one sort and command in one lane, read a few at a time.
 struct Stretch {
-    /// What is known of all of them; its stand is the last one that was read.
+    /// The facts about all of them; its stand is the last one that was read.
     point: LinePoint,
     sort: Sort,
     read_ahead: usize,

@@ -1,4 +1,4 @@
-//! Admission: the candidates of a claim in order, the keys that have room for them, and waiting behind those that have none.
+//! Admission: the candidates of a claim in order, the keys that have room for them, and waiting behind keys that have none.
 
 pub(crate) mod blocked;
 pub(crate) mod entry;

@@ -67,7 +67,7 @@ fn key_in(session: &Session<'_>, task: TaskId, name: &GroupName) -> Result<(i64,
     Ok(key.ok_or_else(|| StoreError::not_found("group", name))?)
 }
 
-/// Nothing starts under a key until then, or later if that stands. Those that wait behind it are looked at then.
+/// Nothing starts under a key until then, or until the later moment that is set already. Then a claim looks at the tasks behind it.
 fn pause(session: &Session<'_>, group_id: i64, key: &str, until: Timestamp) -> Result<()> {
     let (spent, paused) = spent(session.conn, group_id, key)?;
     let paused = paused.max(Some(until));
@@ -98,7 +98,7 @@ pub(crate) fn rein_in(session: &Session<'_>, group_id: i64, key: Option<&str>) -
     Ok(())
 }
 
-/// A group, or one key of it, is slowed down no longer. The caller wakes those who wait.
+/// A group, or one key of it, is slowed down no longer. The caller wakes the tasks that wait.
 pub(crate) fn lift(session: &Session<'_>, group_id: i64, key: Option<&str>) -> Result<()> {
     let mut statement = session.sql(include_str!("../../sql/admission/rate/lift.sql"))?;
     statement.execute((group_id, key, session.micros()))?;

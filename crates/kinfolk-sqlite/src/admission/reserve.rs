@@ -1,8 +1,8 @@
 //! Room that is kept for a task, and whether that counts.
 //!
-//! It counts while nothing but slots that others hold keeps the task from starting: else its keys would be shut for everybody
-//! while its queue is paused, say, or its worker is gone. That is asked when someone wants the room, and written nowhere; so
-//! each claim looks whether it has made room for those who wait behind such a key.
+//! It counts while nothing but slots that others hold keeps the task from starting: else its keys would be shut for all tasks
+//! while its queue is paused, say, or its worker is gone. A claim judges that when it wants the room, and it is written nowhere; so
+//! each claim looks whether it has made room for the tasks behind such a key.
 
 use std::collections::BTreeSet;
 
@@ -50,8 +50,8 @@ fn allows_a_start(
     Ok(paused.is_none_or(|until| until <= now) && rate.is_none_or(|rate| admit::starts(rate, spent, now) > 0))
 }
 
-/// At the beginning of a claim of these commands: those who wait for room in their groups that is kept, and does not count
-/// now, are looked at. Nothing tells of a worker that died.
+/// At the beginning of a claim of these commands: wakes the tasks that wait for kept room in their groups, where it does not count
+/// now. Nothing tells of a worker that died.
 pub(crate) fn wake_unkept(session: &mut Session<'_>, commands: &BTreeSet<i64>) -> Result<()> {
     let declares = |group_id| {
         let mut groups = commands.iter().flat_map(|id| session.catalogue.groups_of(*id));

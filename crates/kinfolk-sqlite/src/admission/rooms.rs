@@ -1,5 +1,5 @@
-//! How much room the keys have that a claim comes across: slots that are free, starts that their rates allow, and what is
-//! kept for whom. Counted when a key is first needed, from those that hold its slots.
+//! How much room the keys have that a claim comes across: slots that are free, starts that their rates allow, and room that is
+//! kept for a task. It is counted when a key is first needed, from the holders of its slots.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub(crate) struct Rooms<'a> {
     numbers: HashMap<i64, HashMap<String, usize>>,
     keys: Vec<Key>,
     rooms: HashMap<usize, KeyRoom>,
-    /// What is kept for whom, by group.
+    /// The reservations, by group.
     reserved: HashMap<i64, (String, i64)>,
     /// Whether any rate is spent, or any key slowed down.
     any_spent: bool,
@@ -37,7 +37,7 @@ struct Key {
     started: u64,
 }
 
-/// A task that is nobody's.
+/// A number that no task has.
 const ANYONE: TaskId = TaskId(i64::MIN);
 
 impl<'a> Rooms<'a> {
@@ -116,7 +116,7 @@ impl<'a> Rooms<'a> {
     }
 
     /// Keeps room of all these keys for a task from the next claim on, unless something is kept in one of their groups
-    /// already for one who could start.
+    /// already for a task that could start.
     pub(crate) fn keep(&mut self, session: &mut Session<'_>, task: i64, needs: &[Need<usize>]) -> Result<()> {
         let kept = |need: &Need<usize>| Some(self.reserved.get(&self.keys[need.key].group_id)?.1);
         let others: Vec<i64> = needs.iter().filter_map(kept).collect();
@@ -146,7 +146,7 @@ impl<'a> Rooms<'a> {
         self.reserved.retain(|_, (_, id)| *id != task);
     }
 
-    /// Writes what this claim has spent of rates, and when those are to be looked at again that wait for one.
+    /// Writes what this claim has spent of rates, and when a claim looks again at the tasks that wait for one.
     pub(crate) fn keep_spent(&self, session: &Session<'_>) -> Result<()> {
         for (number, key) in self.keys.iter().enumerate() {
             let room = &self.rooms[&number];

@@ -17,13 +17,13 @@ use crate::verb::schedule;
 
 /// How far the machine's clock may be behind the file before it is worth a word.
 const LAG_MAX: Duration = Duration::from_secs(1);
-/// How many times longer than usual the write-ahead log may get before someone must be holding it back.
+/// How many times longer than usual the write-ahead log may get before a reader must be holding it back.
 const LOG_FACTOR: u64 = 8;
 
 /// Tasks with strikes that are named.
 const SUSPECTS_NAMED: usize = 5;
 
-/// What was looked at, and how it is.
+/// The findings of all checks.
 pub(crate) fn doctor(snapshot: &Snapshot<'_>) -> Result<Vec<Finding>> {
     let workers = stats::workers(snapshot)?;
     let lost: Vec<WorkerId> =

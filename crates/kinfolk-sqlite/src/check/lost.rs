@@ -19,7 +19,7 @@ pub(crate) struct Lost {
     pub(crate) task_id: i64,
 }
 
-/// All keys that nobody would wake.
+/// All keys that no call would wake.
 pub(crate) fn lost(conn: &Connection, catalogue: &Catalogue, now: Timestamp) -> Result<Vec<Lost>> {
     let mut lost = Vec::new();
     for group in catalogue.groups().all() {

@@ -54,7 +54,7 @@ const INVARIANTS: &[(&str, &str)] = &[
     ("the store's row is ahead of every task", include_str!("../../sql/check/store.sql")),
 ];
 
-/// What is broken: nothing, in a sound store.
+/// The broken invariants: none, in a sound store.
 pub(crate) fn check(snapshot: &Snapshot<'_>) -> Result<Vec<Violation>> {
     let mut broken = Vec::new();
     for (invariant, sql) in INVARIANTS {

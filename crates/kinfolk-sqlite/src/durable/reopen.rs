@@ -7,8 +7,9 @@ use crate::error::Result;
 use crate::family::ended_page;
 use crate::session::Session;
 
-/// The fan-outs of a task that did not end well (if it was cancelled, also those with children that were), and the first checkpoint that follows from how one of them ended: only
-/// what began before it is opened again, and what is behind it is forgotten. `None` when all ended well.
+/// The fan-outs of a task that did not end well, and the first checkpoint that follows from how one of them ended. A cancelled task
+/// has the fan-outs with cancelled children among them. Only fan-outs that began before that checkpoint are opened again, and the
+/// checkpoints behind it are forgotten. `None` when all ended well.
 pub(crate) fn what_failed(session: &Session<'_>, task_id: i64, cancelled: bool) -> Result<Option<(u32, Vec<i64>)>> {
     let mut statement = session.sql(include_str!("../../sql/retry/verdicts.sql"))?;
     let failed: Vec<(i64, u32, u32)> = statement
@@ -19,7 +20,7 @@ pub(crate) fn what_failed(session: &Session<'_>, task_id: i64, cancelled: bool) 
     Ok(Some((cut, before.map(|(fan_out_id, _, _)| fan_out_id).collect())))
 }
 
-/// Forgets what a task has recorded from a step on, except the signals it has taken; how many checkpoints are left.
+/// Forgets the records of a task from a step on, except the signals it has taken; how many checkpoints are left.
 pub(crate) fn forget(session: &Session<'_>, task_id: i64, cut: u32) -> Result<u32> {
     session.sql(include_str!("../../sql/retry/forget.sql"))?.execute((task_id, cut))?;
     let mut statement = session.sql(include_str!("../../sql/retry/left.sql"))?;
@@ -33,8 +34,8 @@ pub(crate) fn forget(session: &Session<'_>, task_id: i64, cut: u32) -> Result<u3
     Ok(steps)
 }
 
-/// Opens a fan-out again whose children have been revived: its task is to be resumed when all have ended. Those that are
-/// still ended keep their order.
+/// Opens a fan-out again whose children have been revived: its task is resumed when all have ended. Children that are still
+/// ended keep their order.
 pub(crate) fn reopen(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
     let mut fan_out = session.fan_out(fan_out_id)?;
     if let Some(awaited) = &mut fan_out.awaited {
@@ -59,7 +60,7 @@ pub(crate) fn decide_again(session: &mut Session<'_>, fan_outs: &[i64]) -> Resul
     Ok(())
 }
 
-/// Gives exactly those children of a fan-out a place that have ended: they keep their order, and who has none comes last.
+/// Gives the ended children of a fan-out, and no others, a place: they keep their order, and a child without a place comes last.
 /// Whether any place was wrong.
 pub(crate) fn set_order_right(session: &Session<'_>, fan_out_id: i64) -> Result<bool> {
     let mut statement = session.sql(include_str!("../../sql/family/fan_out/ended_children.sql"))?;

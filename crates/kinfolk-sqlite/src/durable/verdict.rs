@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::family;
 use crate::session::Session;
 
-/// Comes to a verdict over a fan-out if there is one and none stands yet, and resumes the task if it waits for that, or
+/// Comes to a verdict over a fan-out if it can and has none yet, and resumes the task if it waits for that, or
 /// for as many children as have ended now.
 pub(crate) fn look(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
     let mut fan_out = session.fan_out(fan_out_id)?;
@@ -31,7 +31,7 @@ pub(crate) fn look(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
     Ok(())
 }
 
-/// What a suspended task waited for has come: it is in line again.
+/// The wait of a suspended task is over: it is in line again.
 pub(crate) fn resume(session: &mut Session<'_>, task_id: i64) -> Result<()> {
     let owner = Owner::of(session, task_id)?;
     let gate = owner.gate(session)?;
@@ -98,7 +98,7 @@ impl Owner {
             .query_row([task_id], |row| Ok(Self { steps: row.get(0)?, queue_id: row.get(1)?, root_id: row.get(2)? }))?)
     }
 
-    /// What holds it once it is resumed.
+    /// Its gate once it is resumed.
     fn gate(&self, session: &Session<'_>) -> Result<Gate> {
         self.root_id.map_or(Ok(Gate::Open), |root_id| family::gate_in_family(session, root_id, session.now))
     }

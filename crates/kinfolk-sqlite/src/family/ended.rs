@@ -81,7 +81,7 @@ impl TaskFacts {
         })
     }
 
-    /// What a decision needs to know.
+    /// The facts that a decision needs.
     pub(crate) fn facts(&self, session: &Session<'_>) -> Result<Facts> {
         let command = session.catalogue.command_by_id(self.command_id)?;
         Ok(Facts {

@@ -1,15 +1,15 @@
 //! The fan-outs that a call touches. Their counts are read once, changed in memory, and written once at the call's end:
 //! a thousand children that settle together cost their parent one write.
 //!
-//! The writer is alone and a call is part of one transaction, so what is remembered here is what is true. Nothing else
-//! may write a fan-out that is remembered. What the file says of one meanwhile may be older, in one way only: there,
+//! The writer is alone and a call is part of one transaction, so this memory is true. Nothing else
+//! may write a fan-out that is remembered. The file's row of one may be older meanwhile, in one way only: there,
 //! children may look open that have ended, and tasks suspended that are resumed. So a look-up of open or awaited
 //! fan-outs in the file finds all of them, and each one found is looked at here.
 
 use std::collections::HashMap;
 
 use kinfolk_core::{ChildOrder, Rule, Tally, Verdict};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params_from_iter};
 
 use crate::error::{Result, unreadable};
 use crate::family::ended_page;
@@ -24,15 +24,15 @@ pub(crate) struct FanOut {
     pub(crate) depth: u16,
     pub(crate) order: ChildOrder,
     pub(crate) tally: Tally,
-    /// Those that wait for an earlier one.
+    /// The children that wait for an earlier one.
     pub(crate) held: u64,
-    /// The task has done its own work and waits for those of them that are open.
+    /// The task has done its own work and waits for its open children here.
     pub(crate) waits: bool,
-    /// What is known beside this of a fan-out that a handler awaits; `None` for spawned children.
+    /// More facts about a fan-out that a handler awaits; `None` for spawned children.
     pub(crate) awaited: Option<Awaited>,
 }
 
-/// What is known of a fan-out that a handler awaits.
+/// The facts about a fan-out that a handler awaits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Awaited {
     pub(crate) rule: Rule,
@@ -95,7 +95,7 @@ impl Awaited {
     }
 }
 
-/// What a call knows of fan-outs.
+/// A call's memory of fan-outs.
 #[derive(Default)]
 pub(crate) struct FanOuts(HashMap<i64, Known>);
 
@@ -177,49 +177,42 @@ impl FanOuts {
 }
 
 fn write(conn: &Connection, id: i64, now: &FanOut) -> Result<()> {
+    let order = now.order.as_str();
+    let counted: [&dyn ToSql; 11] = [
+        &id,
+        &now.task_id,
+        &now.root_id,
+        &now.depth,
+        &order,
+        &now.tally.total,
+        &now.tally.completed,
+        &now.tally.failed,
+        &now.tally.cancelled,
+        &now.held,
+        &now.waits,
+    ];
     let Some(awaited) = &now.awaited else {
-        let mut statement = conn.prepare_cached(include_str!("../../sql/family/keep.sql"))?;
-        statement.execute((
-            id,
-            now.task_id,
-            now.root_id,
-            now.depth,
-            now.order.as_str(),
-            now.tally.total,
-            now.tally.completed,
-            now.tally.failed,
-            now.tally.cancelled,
-            now.held,
-            now.waits,
-        ))?;
+        conn.prepare_cached(include_str!("../../sql/family/keep.sql"))?.execute(counted.as_slice())?;
         return Ok(());
     };
     let parts = match awaited.rule {
         Rule::Threshold(parts) => Some(parts),
         _ => None,
     };
-    conn.prepare_cached(include_str!("../../sql/family/keep_awaited.sql"))?.execute(params![
-        id,
-        now.task_id,
-        now.root_id,
-        now.depth,
-        now.order.as_str(),
-        now.tally.total,
-        now.tally.completed,
-        now.tally.failed,
-        now.tally.cancelled,
-        now.held,
-        now.waits,
-        awaited.rule.as_str(),
-        parts,
-        awaited.verdict.map(Verdict::as_str),
-        awaited.decided_at,
-        awaited.decided_step,
-        awaited.wake_at,
-        awaited.deadline,
-        awaited.cancel_on_failure,
-        awaited.created_at,
-        awaited.settled_at,
-    ])?;
+    let (rule, verdict) = (awaited.rule.as_str(), awaited.verdict.map(Verdict::as_str));
+    let decided: [&dyn ToSql; 10] = [
+        &rule,
+        &parts,
+        &verdict,
+        &awaited.decided_at,
+        &awaited.decided_step,
+        &awaited.wake_at,
+        &awaited.deadline,
+        &awaited.cancel_on_failure,
+        &awaited.created_at,
+        &awaited.settled_at,
+    ];
+    let mut statement = conn.prepare_cached(include_str!("../../sql/family/keep_awaited.sql"))?;
+    statement.execute(params_from_iter(counted.into_iter().chain(decided)))?;
     Ok(())
 }

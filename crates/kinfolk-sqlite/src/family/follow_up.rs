@@ -1,7 +1,7 @@
 //! Follow-ups: top-level tasks that start after every family that asked for them has settled.
 //!
-//! A follow-up stands behind the gate `after` with one entry for each family. The end of a root closes its entries; the
-//! next claim on the follow-up's queue opens what has no open entry left, or skips what can no longer come true: then it is noted
+//! A follow-up waits behind the gate `after` with one entry for each family. The end of a root closes its entries; the
+//! next claim on the follow-up's queue opens a follow-up that has no open entry left, or skips one that can no longer come true: then it notes
 //! which families spoiled it, and the retry of any of them brings it back.
 
 use kinfolk_core::limits::SWEEP_PAGE;
@@ -61,7 +61,7 @@ pub(crate) fn family_ended(session: &mut Session<'_>, root_id: i64, state: State
     Ok(())
 }
 
-/// Opens one page of the follow-ups on a queue whose families have all settled, and cancels those that needed another
+/// Opens one page of the follow-ups on a queue whose families have all settled, and cancels a follow-up that needed another
 /// end.
 pub(crate) fn open(session: &mut Session<'_>, queue_id: i64) -> Result<()> {
     let mut statement = session.sql(include_str!("../../sql/family/follow_up/settled.sql"))?;
@@ -86,9 +86,9 @@ pub(crate) fn open(session: &mut Session<'_>, queue_id: i64) -> Result<()> {
     Ok(())
 }
 
-/// A family is set going again: what follows it waits for it again, and what was skipped because of it comes back.
+/// A family is set going again: its follow-ups wait for it again, and the follow-ups skipped because of it come back.
 pub(crate) fn follow_again(session: &Session<'_>, root_id: i64) -> Result<()> {
-    // The root may be a follow-up itself, and waits for nobody now.
+    // The root may be a follow-up itself, and waits for no family now.
     unskip(session, root_id)?;
     session.sql(include_str!("../../sql/family/follow_up/unmark.sql"))?.execute([root_id])?;
     let mut statement = session.sql(include_str!("../../sql/family/follow_up/spoiled_by.sql"))?;
@@ -107,7 +107,7 @@ fn unskip(session: &Session<'_>, id: i64) -> Result<()> {
     Ok(())
 }
 
-/// A follow-up waits for nobody any more.
+/// A follow-up waits for no family any more.
 pub(crate) fn forget(session: &Session<'_>, id: i64) -> Result<()> {
     session.sql(include_str!("../../sql/family/follow_up/forget.sql"))?.execute([id])?;
     Ok(())

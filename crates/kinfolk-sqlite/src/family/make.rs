@@ -1,4 +1,4 @@
-//! What a handler made: checked as a whole, then written with the settle of its attempt.
+//! The tasks that a handler made: checked as a whole, then written with the settle of its attempt.
 
 use kinfolk_core::limits::DEPTH_MAX;
 use kinfolk_core::{ChildOrder, FanOutId, Gate, Keys, Made, NewTask, Rejection, Tally, TaskId, Timestamp};
@@ -29,7 +29,7 @@ pub(crate) struct Maker {
 }
 
 impl Maker {
-    /// What is to be known of a task whose attempt has ended.
+    /// The maker, from the facts about a task whose attempt has ended.
     pub(crate) fn of(session: &Session<'_>, task: &TaskFacts) -> Result<Self> {
         let mut statement = session.sql(include_str!("../../sql/settle/maker.sql"))?;
         let (maker, keys) = statement.query_row([task.id.0], |row| {
@@ -131,7 +131,7 @@ fn siblings(session: &mut Session<'_>, maker: &Maker, tasks: &[NewTask]) -> Resu
     Ok(())
 }
 
-/// Makes children of a task, beside those that it may have already; whether there are any new ones.
+/// Makes children of a task, beside its present ones; whether there are any new ones.
 fn children(session: &mut Session<'_>, maker: &Maker, tasks: &[NewTask], order: ChildOrder) -> Result<bool> {
     if tasks.is_empty() {
         return Ok(false);

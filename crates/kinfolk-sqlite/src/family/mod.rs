@@ -1,4 +1,4 @@
-//! What follows from a task's end for its family: its parent's counts, the next child in line, parents that end with it.
+//! The consequences of a task's end for its family: its parent's counts, the next child in line, parents that end with it.
 //!
 //! Counts change in the transaction that ends the child, and the decision is taken from the counts as they are then, so
 //! no parent ends before its last child, and none is left waiting.
@@ -21,7 +21,7 @@ use crate::session::Session;
 use crate::slots;
 use crate::verb::enqueue::gate_of;
 
-/// In which line a task stands on its queue.
+/// The line of a task on its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lane {
     /// A root.
@@ -62,8 +62,8 @@ pub(crate) struct Member {
 
 /// Carries out all that follows from the end of a task, up to the root. The task itself has been written.
 ///
-/// A root that ends by itself has no family, and nobody waits for it except what it made in that very settle, which
-/// sees to that itself.
+/// A root that ends by itself has no family, and no task waits for it except the follow-ups that it made in that very settle, which
+/// opens them itself.
 pub(crate) fn ended(session: &mut Session<'_>, member: &Member, state: State) -> Result<()> {
     let Some(fan_out_id) = member.fan_out_id else { return leave_family_slot(session, member) };
     count(session, fan_out_id, member.nth, state)?;
@@ -163,7 +163,7 @@ fn go_on(session: &mut Session<'_>, fan_out_id: i64, state: State) -> Result<()>
     Ok(())
 }
 
-/// A task that was in line and has been cancelled holds up nobody any more.
+/// A task that was in line and has been cancelled holds up no other task any more.
 pub(crate) fn left_line(session: &mut Session<'_>, task: &Whereabouts) -> Result<()> {
     if task.gate.as_deref() != Some(Gate::After.as_str()) {
         return Ok(());
@@ -208,7 +208,7 @@ pub(crate) fn gate_in_family(session: &Session<'_>, root_id: i64, due: Timestamp
     Ok(if is_at_work(session, root_id)? { gate_of(due, session.now) } else { Gate::Limit })
 }
 
-/// Whether the family of a root may run: not while its root is outside of those at work on a queue that limits them.
+/// Whether the family of a root may run: not while it has no family slot on a queue that limits families.
 fn is_at_work(session: &Session<'_>, root_id: i64) -> Result<bool> {
     let mut statement = session.sql(include_str!("../../sql/family/owner.sql"))?;
     let (queue_id, lane): (i64, String) = statement.query_row([root_id], |row| Ok((row.get(2)?, row.get(4)?)))?;
@@ -216,7 +216,7 @@ fn is_at_work(session: &Session<'_>, root_id: i64) -> Result<bool> {
     Ok(limit.is_none() || lane == Lane::Root.as_str())
 }
 
-/// Takes a root's family out of those at work, if it is among them; another may come in.
+/// Gives back the family slot of a root, if it has one; another family may take it.
 pub(crate) fn leave_family_slot(session: &mut Session<'_>, root: &Member) -> Result<()> {
     if root.lane == Lane::Root {
         session.sql(include_str!("../../sql/family/leave_family_slot.sql"))?.execute([root.id])?;

@@ -1,4 +1,4 @@
-//! Where a task is, who has it, and where it belongs: what an operator's verbs look at first.
+//! The whereabouts of a task: its queue and state, its worker and its family. An operator's verbs look at them first.
 
 use kinfolk_core::{State, StoreError, TaskId};
 

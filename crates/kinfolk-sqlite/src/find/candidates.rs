@@ -89,7 +89,7 @@ pub(crate) fn count(conn: &Connection, catalogue: &Catalogue, filter: &Filter) -
     Ok(Some(set.ids.len()))
 }
 
-/// The numbers between which a page lies, both excluded. Nobody below a task has a smaller number than it.
+/// The numbers between which a page lies, both excluded. No task has a larger number than one below it.
 pub(crate) fn bounds(filter: &Filter) -> (i64, i64) {
     let above = [filter.parent, filter.root.map(|root| TaskId(root.0.saturating_sub(1))), filter.after];
     let after = above.into_iter().flatten().map(|id| id.0).max().unwrap_or(i64::MIN);
@@ -122,7 +122,7 @@ impl Set<'_> {
         Ok(self.ids.len() <= LOOK_MAX)
     }
 
-    /// Adds all that are in one of the states, on the queue and of the command, if those are given. What has another
+    /// Adds all that are in one of the states, on the queue and of the command, if they are given. Tasks of another
     /// queue or command may be among them.
     fn by_state(&mut self, filter: &Filter) -> Result<bool> {
         let catalogue = self.catalogue;

@@ -61,10 +61,10 @@ pub(crate) fn count_by_command(snapshot: &Snapshot<'_>, filter: &Filter) -> Resu
     Ok(ByCommand { counts: counts.into_iter().collect(), more })
 }
 
-/// What a look has found.
+/// The result of a look.
 #[derive(Default)]
 pub(crate) struct Sifted {
-    /// What matches, in the order of the page.
+    /// The matches, in the order of the page.
     pub(crate) found: Vec<i64>,
     /// The last one looked at, where there may be more behind it.
     pub(crate) stopped_at: Option<i64>,
@@ -138,7 +138,7 @@ impl<'a> Test<'a> {
         }))
     }
 
-    /// Adds those of a page that match, in its order, until there are so many.
+    /// Adds the matches of a page, in its order, until there are so many.
     fn sift(&mut self, page: &[i64], most: usize, found: &mut Vec<i64>) -> Result<()> {
         let filter = self.filter;
         let mut rows = self.matches.query(params![

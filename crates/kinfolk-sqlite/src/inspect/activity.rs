@@ -9,7 +9,7 @@ use crate::catalogue::Catalogue;
 use crate::error::{Result, unreadable};
 use crate::rows;
 
-/// What is going on, command by command; asked for as it is needed.
+/// The activity of commands; looked up for each command as it is needed.
 pub(crate) struct Activity<'a> {
     conn: &'a Connection,
     catalogue: &'a Catalogue,

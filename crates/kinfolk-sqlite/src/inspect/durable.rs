@@ -1,4 +1,4 @@
-//! What a handler has recorded and awaited, and what has become of the children it awaits.
+//! The records and the fan-outs of a handler, and the ends of the children that it awaits.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,10 @@ use crate::readers::Snapshot;
 use crate::rows;
 use crate::verb::record;
 
-/// What the handler of a task has recorded, and what has become of what it waited for.
+/// The records of a task's handler, and the fan-outs that it awaited.
 pub(crate) fn history(snapshot: &Snapshot<'_>, task: TaskId) -> Result<History> {
     let (checkpoints, recorded_at) = record::all(snapshot.conn, task)?;
-    let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/family/fan_out/of_task.sql"))?;
-    let rows = statement.query_map([task.0], |row| Ok(from_row(row)))?;
-    let fan_outs: Vec<FanOut> =
-        rows.filter_map(|row| row.map(Result::transpose).transpose()).collect::<rusqlite::Result<Result<_>>>()??;
+    let fan_outs = awaited(snapshot.conn, task)?;
     let standing: BTreeSet<&str> = checkpoints.iter().filter_map(number).collect();
     let mut results = Vec::new();
     for fan_out in &fan_outs {
@@ -32,7 +29,7 @@ pub(crate) fn history(snapshot: &Snapshot<'_>, task: TaskId) -> Result<History> 
     Ok(History { checkpoints, recorded_at, fan_outs, results })
 }
 
-/// The number of the fan-out that a checkpoint stands for.
+/// The number of the fan-out that a checkpoint records.
 fn number(checkpoint: &Checkpoint) -> Option<&str> {
     (checkpoint.kind == StepKind::FanOut).then(|| checkpoint.value.as_str())
 }
@@ -53,11 +50,22 @@ pub(crate) fn results(
     }
 }
 
+/// The fan-outs that a task has awaited, oldest first.
+fn awaited(conn: &Connection, task: TaskId) -> Result<Vec<FanOut>> {
+    let mut statement = conn.prepare_cached(include_str!("../../sql/family/fan_outs.sql"))?;
+    let ids = statement.query_map([task.0], |row| Ok(FanOutId(row.get(0)?)))?;
+    ids.filter_map(|id| id.map_err(Into::into).and_then(|id| look_up(conn, id)).transpose()).collect()
+}
+
 /// An awaited fan-out that must be there.
 pub(crate) fn find(conn: &Connection, id: FanOutId) -> Result<FanOut> {
+    Ok(look_up(conn, id)?.ok_or_else(|| StoreError::not_found("fan-out", id))?)
+}
+
+/// An awaited fan-out, if there is one of that number.
+fn look_up(conn: &Connection, id: FanOutId) -> Result<Option<FanOut>> {
     let mut statement = conn.prepare_cached(include_str!("../../sql/family/fan_out.sql"))?;
-    let found = statement.query_row([id.0], |row| Ok(from_row(row))).optional()?;
-    Ok(found.transpose()?.flatten().ok_or_else(|| StoreError::not_found("fan-out", id))?)
+    Ok(statement.query_row([id.0], |row| Ok(from_row(row))).optional()?.transpose()?.flatten())
 }
 
 fn by_index(conn: &Connection, id: FanOutId, from: u32, limit: usize) -> Result<Vec<ChildResult>> {

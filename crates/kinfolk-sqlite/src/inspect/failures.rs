@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::readers::Snapshot;
 use crate::rows;
 
-/// What failed in the span until now, by cause: of the newest failures.
+/// The newest failures of the span until now, by cause.
 pub(crate) fn failures(snapshot: &Snapshot<'_>, span: Duration) -> Result<Causes> {
     let since = snapshot.now.minus(span);
     let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/failed.sql"))?;

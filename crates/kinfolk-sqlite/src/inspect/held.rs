@@ -1,4 +1,4 @@
-//! Pending, and why: what the indexes tell apart, counted no further than a look goes.
+//! Pending tasks by the reason that holds them, as the indexes tell reasons apart, counted no further than a look goes.
 
 use kinfolk_core::held::{Fact, Held, Pending, held};
 use kinfolk_core::limits::LOOK_MAX;
@@ -64,7 +64,7 @@ impl Facts<'_, '_> {
         Ok(self.snapshot.conn.prepare_cached(sql)?.query_row(params, |row| row.get(0))?)
     }
 
-    /// Those behind keys; of all keys together so many.
+    /// The tasks behind keys; of all keys together so many.
     fn keys(&mut self, queue: i64) -> Result<()> {
         let mut statement = self.snapshot.conn.prepare_cached(sql!("keys"))?;
         let rows = statement.query_map(params![queue, PAGE], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
@@ -81,7 +81,7 @@ impl Facts<'_, '_> {
         Ok(())
     }
 
-    /// Those that nothing holds, by command.
+    /// The tasks that nothing holds, by command.
     fn open(&mut self, queue: i64) -> Result<()> {
         let known = self.snapshot.catalogue.queue_by_id(queue)?;
         let (name, fair) = (known.name.clone(), known.policy.fair.is_some());

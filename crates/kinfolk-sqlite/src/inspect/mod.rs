@@ -1,4 +1,4 @@
-//! What anyone may look at. Every look sees one moment of the file and writes nothing.
+//! The reading calls. Every look sees one moment of the file and writes nothing.
 
 pub(crate) mod activity;
 pub(crate) mod durable;

@@ -1,4 +1,4 @@
-//! Counts, and who works.
+//! Counts, and the workers.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +6,7 @@ use kinfolk_core::inspect::{Count, Stats};
 use kinfolk_core::limits::LOOK_MAX;
 use kinfolk_core::worker::WorkerView;
 use kinfolk_core::{QueueName, State, Timestamp};
+use rusqlite::OptionalExtension;
 
 use crate::catalogue::Catalogue;
 use crate::error::{Result, unreadable};
@@ -71,9 +72,9 @@ fn heads(
     let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/head.sql"))?;
     let mut first: BTreeMap<i64, (i64, i64, i64)> = BTreeMap::new();
     for (queue, command) in pending {
-        let mut rows = statement.query((queue, command))?;
-        while let Some(row) = rows.next()? {
-            let stand = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let head =
+            statement.query_row((queue, command), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+        if let Some(stand) = head {
             first.entry(queue).and_modify(|best| *best = stand.min(*best)).or_insert(stand);
         }
     }

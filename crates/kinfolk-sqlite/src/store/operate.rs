@@ -1,4 +1,4 @@
-//! What an operator may do.
+//! The calls of an operator.
 
 use async_trait::async_trait;
 use kinfolk_core::audit::Audit;

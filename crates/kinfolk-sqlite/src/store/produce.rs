@@ -1,4 +1,4 @@
-//! What a producer may do.
+//! The calls of a producer.
 
 use async_trait::async_trait;
 use kinfolk_core::limits::ENQUEUE_BATCH_MAX;

@@ -1,4 +1,4 @@
-//! What a worker may do.
+//! The calls of a worker.
 
 use std::sync::atomic::Ordering;
 
@@ -51,7 +51,7 @@ impl Work for SqliteStore {
 
     async fn register_worker(&self, worker: &WorkerSpec) -> Answer<()> {
         worker.check()?;
-        // The lock comes first: nobody may see a worker that does not hold its lock.
+        // The lock comes first: no process may see a worker that does not hold its lock.
         self.shared().locks.hold(worker.id)?;
         let worker = worker.clone();
         self.write(Verb::RegisterWorker, move |session| worker::register(session, &worker)).await
@@ -140,7 +140,7 @@ impl Work for SqliteStore {
     }
 
     async fn refresh_statuses(&self) -> Answer<Vec<Status>> {
-        // Mostly none has turned, and nobody need write.
+        // Mostly none has turned, and nothing is written.
         let turned = self.read(|snapshot| turned(snapshot.conn, &snapshot.catalogue, snapshot.now)).await?;
         if turned.is_empty() {
             return Ok(turned);

@@ -1,4 +1,4 @@
-//! One thing done to many tasks: a page of those that match a filter, in one transaction; and telling a task to run now.
+//! One action on many tasks: a page of the tasks that match a filter, in one transaction; and telling a task to run now.
 
 use kinfolk_core::filter::Filter;
 use kinfolk_core::limits::LOOK_MAX;
@@ -31,7 +31,7 @@ pub(crate) fn bulk(session: &mut Session<'_>, action: Action, filter: &Filter) -
         } else {
             page.skipped += 1;
         }
-        // What follows looks at the tables.
+        // The code below looks at the tables.
         session.keep()?;
     }
     Ok(page)

@@ -1,6 +1,6 @@
 //! Asking for the end of a task and of all its descendants, in one transaction.
 //!
-//! What is pending ends now, what runs is asked to, and what waits ends with its last child. The work is done fan-out
+//! A pending task ends now, a running one is asked to end, and a waiting one ends with its last child. The work goes fan-out
 //! by fan-out, so that a family of a million costs time in proportion and little memory.
 
 use kinfolk_core::limits::SWEEP_PAGE;
@@ -119,7 +119,7 @@ fn in_line(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
     verdict::look(session, fan_out_id)
 }
 
-/// Those of the pending children of a fan-out that have something to do with keys leave them.
+/// The pending children of a fan-out no longer wait behind a key, and give back the slots that they hold.
 fn leave_keys(session: &mut Session<'_>, fan_out_id: i64) -> Result<()> {
     let mut statement = session.sql(include_str!("../../sql/operate/cancel/with_keys.sql"))?;
     let with_keys: Vec<i64> = statement.query_map([fan_out_id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;

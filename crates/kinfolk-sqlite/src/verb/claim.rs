@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use kinfolk_core::limits::{CLAIM_BATCH_MAX, SWEEP_PAGE};
 use kinfolk_core::{Claim, Claimed, ClaimedTask, Json, StoreError, TaskId, Timestamp, Token};
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::{CachedStatement, OptionalExtension};
 
 use crate::admission::line::{self, From, Picked};
 use crate::admission::rate;
@@ -23,7 +23,7 @@ use crate::rows::{keys, span_from};
 use crate::session::Session;
 use crate::verb::{status, worker};
 
-/// What one round of a claim took, and whether it left off before it had looked at all it might take: it has blocked as many
+/// The tasks of one round of a claim, and whether it left off before it had looked at all candidates: it has blocked as many
 /// tasks as one transaction should.
 pub(crate) struct Round {
     pub(crate) claimed: Claimed,
@@ -95,7 +95,7 @@ pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Round> {
     Ok(Round { claimed: Claimed { tasks, next_due: next }, more })
 }
 
-/// What there is beside the lane top.
+/// The work beside the lane top.
 pub(crate) struct Look {
     /// Follow-ups some of whose families have settled.
     follow_ups: bool,
@@ -133,7 +133,7 @@ impl Look {
     }
 }
 
-/// What there is behind keys, where commands have groups.
+/// The work behind keys, where commands have groups.
 #[derive(Default)]
 struct Behind {
     /// Tasks behind keys that may have room.
@@ -169,10 +169,11 @@ impl Behind {
 
 fn running(session: &Session<'_>, claim: &Claim) -> Result<Vec<ClaimedTask>> {
     let mut statement = session.sql(include_str!("../../sql/claim/running.sql"))?;
+    let mut taken = session.sql(include_str!("../../sql/claim/taken.sql"))?;
     let mut rows = statement.query((claim.worker.0.as_bytes(), claim.token.0.as_bytes()))?;
     let mut tasks = Vec::new();
     while let Some(row) = rows.next()? {
-        tasks.push(claimed(session, row, claim.token)?);
+        tasks.extend(claimed(session, &mut taken, row.get(0)?, claim.token)?);
     }
     Ok(tasks)
 }
@@ -214,27 +215,28 @@ fn take(
         if held.is_none() && !blocked && !fair {
             take.execute((id, session.micros(), worker, token, holds_slots))?;
         } else {
-            let sql = match blocked {
-                false => include_str!("../../sql/claim/take_member.sql"),
-                true => include_str!("../../sql/admission/blocked/take.sql"),
-            };
+            let mut take_member = session.sql(include_str!("../../sql/claim/take_member.sql"))?;
             let (lane, child_slot) = held.unwrap_or((lane, false));
-            session.sql(sql)?.execute((id, session.micros(), worker, token, lane.as_str(), child_slot, holds_slots))?;
+            take_member.execute((id, session.micros(), worker, token, holds_slots, lane.as_str(), child_slot))?;
         }
         if held.is_some() && lane == Lane::Top {
             limits::open_family(session, id)?;
         }
-        let mut rows = taken.query([id])?;
-        while let Some(row) = rows.next()? {
-            tasks.push(claimed(session, row, claim.token)?);
-        }
+        tasks.extend(claimed(session, &mut taken, id, claim.token)?);
     }
     Ok(tasks)
 }
 
-/// A task as its worker sees it; the columns are those of `sql/claim/taken.sql`.
-fn claimed(session: &Session<'_>, row: &Row<'_>, token: Token) -> Result<ClaimedTask> {
-    Ok(ClaimedTask {
+/// A task as its worker sees it, by `sql/claim/taken.sql`.
+fn claimed(
+    session: &Session<'_>,
+    taken: &mut CachedStatement<'_>,
+    id: i64,
+    token: Token,
+) -> Result<Option<ClaimedTask>> {
+    let mut rows = taken.query([id])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    Ok(Some(ClaimedTask {
         id: TaskId(row.get(0)?),
         token,
         command: session.catalogue.command_name(row.get(1)?)?.clone(),
@@ -250,5 +252,5 @@ fn claimed(session: &Session<'_>, row: &Row<'_>, token: Token) -> Result<Claimed
         holds_slots: row.get(11)?,
         waited: row.get::<_, Option<i64>>(13)?.map(span_from),
         keys: keys(row.get::<_, Option<String>>(12)?.as_deref())?,
-    })
+    }))
 }

@@ -5,7 +5,7 @@ use kinfolk_core::{
     Enqueued, Gate, InputError, Json, Keys, NewTask, OnDuplicate, Rejection, State, StoreError, TaskId, Timestamp,
     Unique, UniqueScope,
 };
-use rusqlite::{CachedStatement, OptionalExtension, params};
+use rusqlite::{CachedStatement, OptionalExtension, ToSql, params_from_iter};
 
 use crate::catalogue::{Catalogue, KnownCommand, KnownQueue};
 use crate::error::Result;
@@ -68,7 +68,7 @@ pub(crate) fn gate_of(due: Timestamp, now: Timestamp) -> Gate {
     if due > now { Gate::Time } else { Gate::Open }
 }
 
-/// Where a new task stands in line.
+/// The place of a new task in line.
 pub(crate) struct Stand {
     pub(crate) gate: Gate,
     pub(crate) priority: i32,
@@ -77,7 +77,7 @@ pub(crate) struct Stand {
 }
 
 impl Stand {
-    /// That of a task which nobody else's end holds up.
+    /// The place of a task that waits for no other task.
     pub(crate) fn of(task: &NewTask, command: &KnownCommand, now: Timestamp) -> Self {
         let due = task.due.at(now);
         let priority = task.priority.unwrap_or(command.command.priority);
@@ -96,14 +96,14 @@ pub(crate) struct Birth {
     pub(crate) awaited: Option<u16>,
 }
 
-/// What a new task comes from: the keys of the task that makes it, and whose child it is, if it is one.
+/// The origin of a new task: the keys of the task that makes it, and whose child it is, if it is one.
 #[derive(Clone, Copy)]
 pub(crate) struct Origin<'m> {
     pub(crate) keys: &'m Keys,
     pub(crate) birth: Option<&'m Birth>,
 }
 
-/// The keys of a new task: those it is given, and those it inherits.
+/// The keys of a new task: its own, and the inherited ones.
 fn keys_of(catalogue: &Catalogue, task: &NewTask, command: &KnownCommand, maker: &Keys) -> Keys {
     let declared = catalogue.groups_of(command.id);
     let mut keys = task.keys.clone();
@@ -181,50 +181,31 @@ pub(crate) fn put(
     let row = NewRow::of((session.catalogue, session.now), task, (command, queue), stand, origin)?;
     let keys = row.keys.as_ref().map(Json::as_str);
     let id = session.next_task();
+    let new: [&dyn ToSql; 17] = [
+        &id.0,
+        &row.command_id,
+        &row.queue_id,
+        &row.gate,
+        &row.priority,
+        &row.due,
+        &row.position,
+        &row.max_attempts,
+        &row.timeout,
+        &row.created_at,
+        &row.unique_key,
+        &row.unique_scope,
+        &row.key_until,
+        &row.trace,
+        &row.payload,
+        &keys,
+        &row.fair,
+    ];
     match origin.birth {
-        None => insert.execute(params![
-            id.0,
-            row.command_id,
-            row.queue_id,
-            row.gate,
-            row.priority,
-            row.due,
-            row.position,
-            row.max_attempts,
-            row.timeout,
-            row.created_at,
-            row.unique_key,
-            row.unique_scope,
-            row.key_until,
-            row.trace,
-            row.payload,
-            keys,
-            row.fair
-        ])?,
-        Some(birth) => insert.execute(params![
-            id.0,
-            row.command_id,
-            row.queue_id,
-            row.gate,
-            row.priority,
-            row.due,
-            row.position,
-            row.max_attempts,
-            row.timeout,
-            row.created_at,
-            row.unique_key,
-            row.unique_scope,
-            row.key_until,
-            row.trace,
-            row.payload,
-            keys,
-            birth.parent_id,
-            birth.root_id,
-            birth.depth,
-            birth.fan_out_id,
-            birth.nth,
-            row.fair
-        ])?,
+        None => insert.execute(new.as_slice())?,
+        Some(birth) => {
+            let born: [&dyn ToSql; 5] = [&birth.parent_id, &birth.root_id, &birth.depth, &birth.fan_out_id, &birth.nth];
+            insert.execute(params_from_iter(new.into_iter().chain(born)))?
+        }
     };
     put_large(session, id, &task.payload)?;
     session.news.queues.insert(row.queue_id);
@@ -280,7 +261,7 @@ impl Holder {
     }
 }
 
-/// Who holds a key of a command, as this statement looks for it.
+/// The task that holds a key of a command, as this statement looks for it.
 pub(crate) fn holder(session: &Session<'_>, sql: &str, command_id: i64, key: &str) -> Result<Option<Holder>> {
     let mut statement = session.sql(sql)?;
     let found = statement.query_row((key, command_id, session.micros()), |row| {
@@ -289,7 +270,7 @@ pub(crate) fn holder(session: &Session<'_>, sql: &str, command_id: i64, key: &st
     Ok(found.optional()?)
 }
 
-/// What becomes of a newcomer whose key is held.
+/// The fate of a newcomer whose key is held.
 pub(crate) fn joined(
     session: &Session<'_>,
     holder: &Holder,

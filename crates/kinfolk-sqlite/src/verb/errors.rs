@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 
 use kinfolk_core::error_log::{ErrorFilter, LoggedError};
 use kinfolk_core::limits::{ERRORS_KEPT, PAGE_MAX, SWEEP_PAGE};
-use kinfolk_core::{CommandName, QueueName, TaskId, Timestamp};
+use kinfolk_core::{CommandName, QueueName, TaskId};
 use rusqlite::Params;
 
 use crate::error::Result;
 use crate::readers::Snapshot;
-use crate::rows::failure_from;
+use crate::rows::{failure_from, moment};
 use crate::session::Session;
 
 /// Writes that an attempt has failed.
@@ -58,21 +58,22 @@ pub(crate) fn page(snapshot: &Snapshot<'_>, filter: &ErrorFilter) -> Result<Vec<
     Ok(page)
 }
 
+/// Entries, from the columns of the view `error_shown`.
 fn entries(snapshot: &Snapshot<'_>, sql: &str, params: impl Params) -> Result<Vec<LoggedError>> {
     let mut statement = snapshot.conn.prepare_cached(sql)?;
     let mut rows = statement.query(params)?;
     let mut entries = Vec::new();
     while let Some(row) = rows.next()? {
         entries.push(LoggedError {
-            id: row.get(0)?,
-            at: Timestamp::from_micros(row.get(1)?),
-            task: TaskId(row.get(2)?),
-            command: CommandName::new(row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)?)?,
-            queue: QueueName::new(row.get_ref(4)?.as_str().map_err(rusqlite::Error::from)?)?,
-            attempt: row.get(5)?,
+            id: row.get("id")?,
+            at: moment(row, "at")?,
+            task: TaskId(row.get("task_id")?),
+            command: CommandName::new(row.get_ref("command")?.as_str().map_err(rusqlite::Error::from)?)?,
+            queue: QueueName::new(row.get_ref("queue")?.as_str().map_err(rusqlite::Error::from)?)?,
+            attempt: row.get("attempt")?,
             // There are no functions in this store.
             handler: None,
-            failure: failure_from(row.get_ref(6)?.as_str().map_err(rusqlite::Error::from)?)?,
+            failure: failure_from(row.get_ref("failure")?.as_str().map_err(rusqlite::Error::from)?)?,
         });
     }
     Ok(entries)

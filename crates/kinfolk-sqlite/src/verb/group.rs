@@ -1,4 +1,4 @@
-//! What commands declare as groups, and what an operator sets and removes at run time. Nothing that runs is interrupted.
+//! The groups that commands declare, and an operator's settings and removals at run time. No running task is interrupted.
 
 use kinfolk_core::{GroupName, GroupRef, GroupSpec, Groups, Setting, StoreError};
 use rusqlite::OptionalExtension;
@@ -46,8 +46,8 @@ fn held_for_families(session: &Session<'_>, command_id: i64, group_id: i64) -> R
     Ok(held.collect::<rusqlite::Result<_>>()?)
 }
 
-/// What runs holds a slot of each of its keys, also where its command has come to declare the group only now, or where the
-/// one above it that held it for the family does so no longer.
+/// A running task holds a slot of each of its keys, also where its command has come to declare the group only now, or where the
+/// task above it that held the slot for the family does so no longer.
 fn count_running(session: &Session<'_>) -> Result<()> {
     let mut statement = session.sql(include_str!("../../sql/check/uncounted.sql"))?;
     let uncounted: Vec<(i64, String, i64)> =
@@ -59,7 +59,7 @@ fn count_running(session: &Session<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Makes a group, or changes what it is declared as; what waits for it is looked at again. Its number.
+/// Makes a group, or changes its declaration; claims look again at the tasks that wait for it. Its number.
 fn put(session: &mut Session<'_>, command_id: Option<i64>, name: &GroupName, spec: &GroupSpec) -> Result<i64> {
     let mut statement = session.sql(include_str!("../../sql/groups/find.sql"))?;
     let known = statement.query_row((command_id, name.as_str()), |row| {
@@ -85,7 +85,7 @@ fn put(session: &mut Session<'_>, command_id: Option<i64>, name: &GroupName, spe
     Ok(id)
 }
 
-/// A command declares a group no longer. One that nobody declares goes.
+/// A command declares a group no longer. A group that no command declares goes.
 fn undeclare(session: &mut Session<'_>, command_id: i64, group_id: i64, shared: bool) -> Result<()> {
     session.sql(include_str!("../../sql/groups/undeclare.sql"))?.execute((command_id, group_id))?;
     if !shared || !session.sql(include_str!("../../sql/groups/is_declared.sql"))?.exists([group_id])? {
@@ -97,7 +97,7 @@ fn undeclare(session: &mut Session<'_>, command_id: i64, group_id: i64, shared: 
     blocked::wake_group(session, group_id)
 }
 
-/// A group goes, with all that is known of its keys. What waits behind them is open.
+/// A group goes, with all that is known of its keys. The tasks behind them are open.
 fn remove(session: &mut Session<'_>, group_id: i64) -> Result<()> {
     blocked::open(session, group_id, None)?;
     for sql in [

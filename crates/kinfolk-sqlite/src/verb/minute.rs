@@ -1,4 +1,4 @@
-//! What workers did, minute by minute, as they recorded it.
+//! The work of workers, minute by minute, as they recorded it.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What the writer does, one verb a file; what they share is in the folders beside this one. Every verb runs in the writer's transaction.
+//! The verbs of the writer, one a file; the folders beside this one have the code that they share. Every verb runs in the writer's transaction.
 
 pub(crate) mod acquit;
 pub(crate) mod audit;

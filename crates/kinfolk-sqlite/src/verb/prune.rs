@@ -51,7 +51,7 @@ pub(crate) fn remove(session: &mut Session<'_>, roots: &[i64]) -> Result<(u64, u
     Ok(((SWEEP_PAGE - sweep.left) as u64, whole))
 }
 
-/// Removes one page of the keys whose rate is whole again, and that nobody waits for. Whether there may be more.
+/// Removes one page of the keys whose rate is whole again and behind which no task waits. Whether there may be more.
 pub(crate) fn prune_rates(session: &mut Session<'_>) -> Result<bool> {
     let gone =
         session.sql(include_str!("../../sql/admission/rate/prune.sql"))?.execute((session.micros(), SWEEP_PAGE))?;
@@ -66,7 +66,7 @@ fn ended_before(session: &Session<'_>, queue_id: i64, state: State, moment: Time
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// What removes tasks, and how many more it may.
+/// The removal of tasks, and how many more it may remove.
 struct Sweep<'a> {
     left: usize,
     fan_outs: CachedStatement<'a>,
@@ -113,7 +113,7 @@ impl<'a> Sweep<'a> {
         Ok(true)
     }
 
-    /// Removes the children of a fan-out, and it when all have gone: then true. Its counts stay those of what is left.
+    /// Removes the children of a fan-out, and it when all have gone: then true. Its counts stay true of the children that are left.
     fn children(&mut self, session: &mut Session<'_>, fan_out_id: i64) -> Result<bool> {
         let mut statement = session.sql(include_str!("../../sql/upkeep/prune/children.sql"))?;
         let page: Vec<(i64, String)> = statement

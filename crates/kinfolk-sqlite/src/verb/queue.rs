@@ -1,4 +1,4 @@
-//! What an operator does to queues.
+//! The calls of an operator on queues.
 
 use kinfolk_core::{Policy, QueueName, StoreError};
 
@@ -47,7 +47,7 @@ fn find_ready_anew(session: &mut Session<'_>, queue_id: i64) -> Result<()> {
     groups.into_iter().try_for_each(|group_id| blocked::wake_group(session, group_id))
 }
 
-/// Takes nothing more from a queue; the first who asked is kept.
+/// Takes nothing more from a queue; the first operator that paused it stays noted.
 pub(crate) fn pause(session: &mut Session<'_>, name: &QueueName, by: Option<&str>) -> Result<()> {
     let id = queue_id(session, name)?;
     session.sql(include_str!("../../sql/limits/pause.sql"))?.execute((id, session.micros(), by))?;

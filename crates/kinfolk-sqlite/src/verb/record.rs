@@ -75,7 +75,7 @@ fn clash(task: TaskId, key: &Key) -> InputError {
     InputError::Other(format!("task {task} has already recorded step {key}"))
 }
 
-/// What a task has recorded, in the order of writing.
+/// The records of a task, in the order of writing.
 pub(crate) fn all(conn: &rusqlite::Connection, task: TaskId) -> Result<(Vec<Checkpoint>, Vec<Timestamp>)> {
     let mut statement = conn.prepare_cached(include_str!("../../sql/durable/record/all.sql"))?;
     let mut rows = statement.query([task.0])?;

@@ -1,4 +1,4 @@
-//! Taking care of what lost workers left behind: those whose lease has run out, and those whose process is dead.
+//! Recovering the tasks of lost workers: of a worker whose lease has run out, and of one whose process is dead.
 
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::{Recovered, State, StoreError, WorkerId};
@@ -25,7 +25,7 @@ pub(crate) fn recover(session: &mut Session<'_>, judge: WorkerId) -> Result<Reco
     sweep(session, lost.into_iter().map(|(worker, _)| worker))
 }
 
-/// Recovers one page of the tasks of workers whose process is dead; nobody need be steady for that.
+/// Recovers one page of the tasks of workers whose process is dead; the calling worker need not have been steady for that.
 pub(crate) fn recover_dead(session: &mut Session<'_>, dead: &[WorkerId]) -> Result<Recovered> {
     let mut lost = dead.to_vec();
     lost.retain(|worker| session.locks.is_dead(*worker));

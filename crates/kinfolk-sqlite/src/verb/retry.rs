@@ -36,9 +36,14 @@ pub(crate) fn retry(session: &mut Session<'_>, id: TaskId) -> Result<Task> {
 
 /// A task that has ended is in line again, with fresh attempts, at its old position.
 pub(crate) fn revive(session: &mut Session<'_>, task: &Whereabouts, gate: Gate) -> Result<()> {
-    let mut statement = session.sql(include_str!("../../sql/retry/task.sql"))?;
-    statement.execute((task.member.id, session.micros(), gate.as_str()))?;
+    freshen(session, task.member.id, gate)?;
     session.news.queues.insert(task.member.queue_id);
+    Ok(())
+}
+
+/// A task that has ended gets fresh attempts, and pends behind this gate.
+pub(crate) fn freshen(session: &Session<'_>, id: i64, gate: Gate) -> Result<()> {
+    session.sql(include_str!("../../sql/retry/task.sql"))?.execute((id, session.micros(), gate.as_str()))?;
     Ok(())
 }
 

@@ -1,12 +1,11 @@
-//! Repairing a family that has failed or was cancelled: what did so by itself runs again, and the parents that ended with
+//! Repairing a family that has failed or was cancelled: the tasks that ended so by themselves run again, and the parents that ended with
 //! it wait again. A durable handler goes on from the first of its fan-outs that did not end well.
 //!
-//! Only what is reached from the root through such tasks is touched: nothing below a task that has completed may open
+//! A repair touches only tasks that it reaches from the root through such tasks: nothing below a task that has completed may open
 //! again. The work is done fan-out by fan-out, as in `cancel`.
 
 use kinfolk_core::limits::SWEEP_PAGE;
 use kinfolk_core::{Gate, Retried, State, StoreError, TaskId};
-use rusqlite::Row;
 
 use crate::durable::reopen;
 use crate::error::Result;
@@ -51,7 +50,7 @@ fn has_work(session: &Session<'_>, task: &Whereabouts) -> Result<bool> {
         Fate::Awaits(_, reopened) => fan_outs.extend(reopened),
     }
     for fan_out_id in fan_outs {
-        found |= leaves(session, fan_out_id)?.first.is_some();
+        found |= session.sql(include_str!("../../sql/retry/revivable.sql"))?.exists([fan_out_id])?;
         let mut page = parents(session, fan_out_id, -1)?;
         while let Some(&(_, behind)) = page.last() {
             for &(child, _) in &page {
@@ -66,7 +65,7 @@ fn has_work(session: &Session<'_>, task: &Whereabouts) -> Result<bool> {
     Ok(found)
 }
 
-/// What becomes of a task that is revived.
+/// The fate of a task that is revived.
 enum Fate {
     /// It runs again, from what it has recorded.
     Runs,
@@ -86,7 +85,7 @@ fn fate(session: &Session<'_>, task: &Whereabouts) -> Result<Fate> {
 }
 
 /// Revives a root that has ended, and what is below it. A family that the queue has to let in again waits outside until a
-/// claim does so. What follows it waits for it again.
+/// claim does so. The family's follow-ups wait for it again.
 pub(crate) fn revive_root(session: &mut Session<'_>, root: &Whereabouts) -> Result<Retried> {
     let limited = session.catalogue.queue_by_id(root.member.queue_id)?.policy.family_limit.is_some();
     let mut repair = Repair { gate: if limited { Gate::Limit } else { Gate::Open }, retried: Retried::default() };
@@ -140,8 +139,8 @@ impl Repair {
         bucket: &str,
     ) -> Result<()> {
         let steps = reopen::forget(session, id, cut)?;
-        let mut statement = session.sql(include_str!("../../sql/retry/suspend_again.sql"))?;
-        statement.execute((id, session.micros(), steps, bucket))?;
+        retry::freshen(session, id, Gate::Open)?;
+        session.sql(include_str!("../../sql/retry/suspend_again.sql"))?.execute((id, steps, bucket))?;
         for &fan_out_id in &fan_outs {
             self.children(session, fan_out_id)?;
             reopen::reopen(session, fan_out_id)?;
@@ -173,11 +172,11 @@ impl Repair {
         Ok(())
     }
 
-    /// Children without children of their own are in line again. Of those in order only the first is open,
+    /// Children without children of their own are in line again. Of children in order only the first is open,
     /// unless one before it is a parent. Which child is the first of all that are revived.
     fn leaves(&mut self, session: &mut Session<'_>, fan_out_id: i64, first_parent: Option<i64>) -> Result<Option<i64>> {
-        let Leaves { failed, cancelled, first } = leaves(session, fan_out_id)?;
-        let Some(first) = first else { return Ok(first_parent) };
+        let leaves = leaves(session, fan_out_id)?;
+        let Some(first) = leaves.first().map(|leaf| leaf.nth) else { return Ok(first_parent) };
         let mut fan_out = session.fan_out(fan_out_id)?;
         let leads = first_parent.is_none_or(|parent| first < parent);
         let (gate, others) = match (fan_out.in_order(), leads) {
@@ -185,13 +184,16 @@ impl Repair {
             (true, true) => (self.gate, Gate::After),
             (true, false) => (Gate::After, Gate::After),
         };
-        let mut statement = session.sql(include_str!("../../sql/retry/children.sql"))?;
-        statement.execute((fan_out_id, session.micros(), gate.as_str(), others.as_str(), first))?;
+        for leaf in &leaves {
+            retry::freshen(session, leaf.id, if leaf.nth == first { gate } else { others })?;
+        }
+        let failed = leaves.iter().filter(|leaf| leaf.failed).count() as u64;
+        let revived = leaves.len() as u64;
         fan_out.tally.failed -= failed;
-        fan_out.tally.cancelled -= cancelled;
-        fan_out.held = if fan_out.in_order() { failed + cancelled - u64::from(leads) } else { 0 };
+        fan_out.tally.cancelled -= revived - failed;
+        fan_out.held = if fan_out.in_order() { revived - u64::from(leads) } else { 0 };
         session.fan_outs.put(fan_out_id, fan_out);
-        self.retried.pending += failed + cancelled;
+        self.retried.pending += revived;
         let mut statement = session.sql(include_str!("../../sql/retry/queues.sql"))?;
         let queues = statement.query_map([fan_out_id], |row| row.get(0))?;
         session.news.queues.extend(queues.collect::<rusqlite::Result<Vec<i64>>>()?);
@@ -208,16 +210,19 @@ fn parents(session: &Session<'_>, fan_out_id: i64, behind: i64) -> Result<Vec<(i
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The children of a fan-out that have none of their own and are to be revived.
-struct Leaves {
-    failed: u64,
-    cancelled: u64,
-    /// The how-many-eth the first of them is.
-    first: Option<i64>,
+/// A child that has no children of its own and is to be revived.
+struct Leaf {
+    id: i64,
+    nth: i64,
+    /// It failed; else it was cancelled.
+    failed: bool,
 }
 
-fn leaves(session: &Session<'_>, fan_out_id: i64) -> Result<Leaves> {
+/// These children of a fan-out, in their order.
+fn leaves(session: &Session<'_>, fan_out_id: i64) -> Result<Vec<Leaf>> {
     let mut statement = session.sql(include_str!("../../sql/retry/revivable.sql"))?;
-    let read = |row: &Row<'_>| Ok(Leaves { failed: row.get(0)?, cancelled: row.get(1)?, first: row.get(2)? });
-    Ok(statement.query_row([fan_out_id], read)?)
+    let rows = statement.query_map([fan_out_id], |row| {
+        Ok(Leaf { id: row.get(0)?, nth: row.get(1)?, failed: row.get_ref(2)?.as_str()? == State::Failed.as_str() })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

@@ -115,6 +115,7 @@ pub(crate) fn due(conn: &Connection, now: i64) -> Result<Vec<Schedule>> {
     rows.collect::<rusqlite::Result<Result<_>>>()?
 }
 
+/// A schedule, from the columns of its table.
 fn from_row(row: &Row<'_>) -> Result<Schedule> {
     let task: String = row.get("task")?;
     let name: String = row.get("name")?;

@@ -1,4 +1,4 @@
-//! Recording how attempts ended. What follows is decided in `kinfolk_core::decide` and carried out here.
+//! Recording how attempts ended. `kinfolk_core::decide` decides the consequences, and this module carries them out.
 
 use kinfolk_core::decide;
 use kinfolk_core::settle::{Failure, FailureKind};
@@ -73,8 +73,8 @@ pub(crate) fn apply(session: &mut Session<'_>, id: TaskId, outcome: &Outcome) ->
     Ok(())
 }
 
-/// Records the end of an attempt that made something: all of it is written, or none and the attempt has failed. What a
-/// task made whose end was asked for is dropped.
+/// Records the end of an attempt that made something: all of it is written, or none and the attempt has failed. Nothing is
+/// made by a task whose end was asked for.
 fn follow_made(session: &mut Session<'_>, task: &TaskFacts, outcome: &Outcome, made: &Made) -> Result<State> {
     let next = decide::settle(&task.facts(session)?, outcome);
     let Outcome::Done(result) = outcome else { return follow(session, task, outcome) };

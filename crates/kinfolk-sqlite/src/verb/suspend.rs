@@ -1,6 +1,6 @@
-//! Suspending handlers: what they have made and recorded is written, and their tasks wait without a worker.
+//! Suspending handlers: a suspension writes their new tasks and records, and their tasks wait without a worker.
 //!
-//! All of a suspension is written, or none of it and the attempt has failed, or the call is refused. What is there already
+//! All of a suspension is written, or none of it and the attempt has failed, or the call is refused. An answer that is there already
 //! puts the task back into line at once.
 
 use kinfolk_core::durable::{Checkpoint, NewFanOut, StepKind, Suspend};
@@ -53,7 +53,7 @@ fn one(session: &mut Session<'_>, facts: &mut CachedStatement<'_>, suspend: &Sus
     }
     awaits.extend(suspend.awaits.iter().map(|known| (known.fan_out.0, known.wake_at)));
     let state = wait(session, &task, suspend, steps, awaits)?;
-    // Whoever looks for what this task awaits finds it in the file.
+    // A look-up of the fan-outs that this task awaits reads the file.
     session.fan_outs.flush(session.conn)?;
     Ok(Settled::Recorded(state))
 }
@@ -122,7 +122,7 @@ fn wait(
     let mut statement = session.sql(include_str!("../../sql/durable/suspend/suspend.sql"))?;
     statement.execute((task.id.0, steps, timer, signals.as_ref().map(Json::as_str), holds_slots, session.micros()))?;
     if timer.is_some() {
-        // Whoever sleeps until the next due time learns of this one.
+        // A worker that sleeps until the next due time learns of this one.
         session.news.queues.insert(task.queue_id);
     }
     Ok(State::Waiting)

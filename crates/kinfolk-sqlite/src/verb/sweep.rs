@@ -16,8 +16,8 @@ use crate::session::Session;
 /// Fan-outs of more children are not counted anew while one of them is open: a page of tasks must not cost a million rows.
 const COUNTED_MAX: u64 = 100;
 
-/// A page of the tasks that wait, behind a given one: those of them that should not, and where the next page goes on (0
-/// is from the start). Only looks, so that nobody is held up for nothing.
+/// The tasks that should not wait, in a page of those that wait behind a given one, and where the next page goes on (0
+/// is from the start). It only looks, so that it holds up no writer for nothing.
 pub(crate) fn stuck(conn: &Connection, behind: i64) -> Result<(Vec<i64>, i64)> {
     let mut statement = conn.prepare_cached(include_str!("../../sql/upkeep/sweep/waiting.sql"))?;
     let waiting: Vec<(i64, bool, bool)> = statement
@@ -52,7 +52,7 @@ fn has_come(conn: &Connection, id: i64, suspended: bool) -> Result<bool> {
     Ok(!open && (any || !suspended))
 }
 
-/// Counts the children of these tasks anew, and lets those go on that wait for nothing; wakes keys that have room. How many
+/// Counts the children of these tasks anew, and lets a task go on that waits for nothing; wakes keys that have room. How many
 /// they were.
 pub(crate) fn sweep(session: &mut Session<'_>, suspects: &[i64]) -> Result<u64> {
     let mut set_right = 0;

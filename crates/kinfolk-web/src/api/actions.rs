@@ -1,4 +1,4 @@
-//! What is done to one task or one family: cancel, retry, run now, acquit, signal.
+//! The actions on one task or one family: cancel, retry, run now, acquit, signal.
 
 use axum::Json;
 use kinfolk_core::operate::Cancelled;
@@ -25,7 +25,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(retry_family))
 }
 
-/// What became of a request to cancel.
+/// The answer to a request to cancel.
 #[derive(Serialize, ToSchema)]
 struct CancelAnswer {
     task: i64,
@@ -76,13 +76,13 @@ async fn acquit(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<TaskForm>
 struct SignalForm {
     #[schema(max_length = 128, pattern = "^[A-Za-z0-9_.:/-]+$")]
     name: String,
-    /// What it says; null if it is left out.
+    /// Its value; null if it is left out.
     #[serde(default)]
     #[schema(value_type = Value)]
     value: Option<kinfolk_core::Json>,
 }
 
-/// What became of a signal.
+/// The answer to a signal.
 #[derive(Serialize, ToSchema)]
 struct SignalAnswer {
     task: i64,
@@ -118,7 +118,7 @@ async fn cancel_family(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<Ca
     cancelled(&visit, root).await
 }
 
-/// What a repair of a family set going again.
+/// The number of tasks that a repair of a family set going again.
 #[derive(Serialize, ToSchema)]
 struct RetryAnswer {
     task: i64,

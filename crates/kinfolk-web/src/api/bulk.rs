@@ -18,7 +18,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(bulk))
 }
 
-/// What is done to many tasks at once.
+/// The action on many tasks at once.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = Action)]
 #[serde(rename_all = "snake_case")]
@@ -44,7 +44,7 @@ impl From<ActionForm> for Action {
     }
 }
 
-/// What to do to the tasks that match.
+/// The action on the tasks that match.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Bulk {

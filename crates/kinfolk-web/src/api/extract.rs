@@ -1,4 +1,4 @@
-//! What comes with a request: numbers and names in the path, filters in the query, JSON in the body. What can't be used is
+//! The parts of a request: numbers and names in the path, filters in the query, JSON in the body. An unusable part is
 //! answered with a problem document.
 
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! The filters of a listing, as they stand in the query. Each has the name that it has everywhere else.
+//! The filters of a listing, as they are in the query. Each has the name that it has everywhere else.
 
 use axum::extract::{FromRequestParts, Query};
 use axum::http::Uri;
@@ -142,7 +142,7 @@ impl Filtered {
     }
 }
 
-/// What no key has in it.
+/// A character that no key has.
 const BETWEEN_KEYS: &str = "\0";
 
 /// Reads `tenant=acme`, and several of them.

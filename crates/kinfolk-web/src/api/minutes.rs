@@ -1,4 +1,4 @@
-//! What workers did, minute by minute.
+//! The work of workers, minute by minute.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ struct MinutesQuery {
     span_ms: Option<u64>,
 }
 
-/// What all workers did of one command on one queue in one minute.
+/// The work of all workers for one command on one queue in one minute.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Minute)]
 struct MinuteForm {
@@ -47,7 +47,7 @@ struct MinuteForm {
     command: String,
     /// Tasks that were started for the first time.
     started: u64,
-    /// How long those had waited since they were due, all together, and the longest of them.
+    /// How long these tasks had waited since they were due, all together, and the longest of them.
     waited_ms: u64,
     waited_max_ms: u64,
     completed: u64,
@@ -84,7 +84,7 @@ impl From<Minute> for MinuteForm {
     }
 }
 
-/// What workers did in the minutes of the span until now, by minute, queue and command.
+/// The work of workers in the minutes of the span until now, by minute, queue and command.
 #[utoipa::path(get, path = "/minutes", tag = "site", params(MinutesQuery), responses((status = 200, body = Vec<MinuteForm>)))]
 async fn minutes(visit: Visit, Query(query): Query<MinutesQuery>) -> Result<Json<Vec<MinuteForm>>, Problem> {
     let span = match query.span_ms.unwrap_or(HOUR_MS) {

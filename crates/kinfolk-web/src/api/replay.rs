@@ -18,7 +18,7 @@ pub(super) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(replay))
 }
 
-/// What a dry run has found.
+/// The findings of a dry run.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Replay)]
 struct ReplayForm {
@@ -31,7 +31,7 @@ struct ReplayForm {
     end: &'static str,
     /// The operations that it goes on with, one for each branch.
     next: Vec<OperationForm>,
-    /// What the handler would fail with.
+    /// The failure of the handler.
     failure: Option<FailureForm>,
     /// Checkpoints that the handler did not ask for on the way.
     unused: Vec<OperationForm>,

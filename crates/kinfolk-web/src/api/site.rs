@@ -77,7 +77,7 @@ async fn workers(visit: Visit) -> Result<Json<Vec<WorkerForm>>, Problem> {
     Ok(Json(visit.view().workers().await?.into_iter().map(WorkerForm::from).collect()))
 }
 
-/// What is not as it should be around the store, each with what to do about it; empty for those who may see only some queues.
+/// The problems around the store, each with its remedy; empty for callers that may see only some queues.
 #[utoipa::path(get, path = "/doctor", tag = "site", responses((status = 200, body = Vec<FindingForm>)))]
 async fn doctor(visit: Visit) -> Result<Json<Vec<FindingForm>>, Problem> {
     Ok(Json(visit.view().doctor().await?.into_iter().map(FindingForm::from).collect()))
@@ -148,7 +148,7 @@ struct KeyCursor {
     key: String,
 }
 
-/// The keys that are in use: who holds their slots, how many wait for one.
+/// The keys that are in use: the holders of their slots, and how many tasks wait for one.
 #[utoipa::path(get, path = "/keys", tag = "site", params(KeyQuery), responses((status = 200, body = KeyPage)))]
 async fn keys(visit: Visit, Query(query): Query<KeyQuery>) -> Result<Json<KeyPage>, Problem> {
     let filter = query.filter()?;
@@ -161,7 +161,7 @@ async fn keys(visit: Visit, Query(query): Query<KeyQuery>) -> Result<Json<KeyPag
     Ok(Json(KeyPage { keys: keys.into_iter().map(KeyForm::from).collect(), next }))
 }
 
-/// What to set for a group, or for one key of it.
+/// The new setting of a group, or of one key of it.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct SetKey {

@@ -90,7 +90,7 @@ async fn count_by_command(visit: Visit, Filtered(query): Filtered) -> Result<Jso
     Ok(Json(CountsAnswer { counts: counts.collect(), more: found.more }))
 }
 
-/// What became of an enqueue.
+/// The answer to an enqueue.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct EnqueuedForm {
     /// created, existing, merged, or rejected.
@@ -177,7 +177,7 @@ pub(crate) struct TaskDetail {
     children: Vec<TaskForm>,
 }
 
-/// How many children stand beside a task.
+/// How many children are shown with a task.
 const FIRST_CHILDREN: usize = 50;
 
 /// One task, with everything.
@@ -264,7 +264,7 @@ async fn fan_outs(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<Vec<Fan
     Ok(Json(visit.view().history(id).await?.fan_outs.into_iter().map(FanOutForm::from).collect()))
 }
 
-/// What the handler of a task has recorded.
+/// The records of a task's handler.
 #[utoipa::path(get, path = "/tasks/{id}/checkpoints", tag = "tasks", params(("id" = i64, Path, minimum = 1)),
     responses((status = 200, body = Vec<CheckpointForm>)))]
 async fn checkpoints(visit: Visit, Named(id): Named<TaskId>) -> Result<Json<Vec<CheckpointForm>>, Problem> {
@@ -305,7 +305,7 @@ struct ResultQuery {
     limit: Option<usize>,
 }
 
-/// What has become of the children of a fan-out, in pages.
+/// The states and results of the children of a fan-out, in pages.
 #[utoipa::path(get, path = "/tasks/{id}/fan-outs/{fan_out}/results", tag = "tasks",
     params(("id" = i64, Path, minimum = 1), ("fan_out" = i64, Path, minimum = 1), ResultQuery),
     responses((status = 200, body = Vec<ResultForm>)))]

@@ -1,4 +1,4 @@
-//! What failed, by cause, and what holds pending tasks up.
+//! Failures by cause, and the reasons that hold pending tasks.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ struct SpanQuery {
     span_ms: Option<u64>,
 }
 
-/// What failed in the span until now, by cause: command, kind, and message without what differs from task to task.
+/// The failures of the span until now, by cause: command, kind, and message without the parts that differ from task to task.
 #[utoipa::path(get, path = "/failures", tag = "site", params(SpanQuery), responses((status = 200, body = CausesForm)))]
 async fn failures(visit: Visit, Query(query): Query<SpanQuery>) -> Result<Json<CausesForm>, Problem> {
     let span = match query.span_ms.unwrap_or(DAY_MS) {

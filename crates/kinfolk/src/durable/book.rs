@@ -1,5 +1,5 @@
-//! What one attempt knows of its durable operations: what was recorded before, what has been asked for since, what it
-//! waits for, and what is not written yet.
+//! The durable operations of one attempt: its earlier records, the operations that it has asked for since, its waits,
+//! and its records that are not written yet.
 //!
 //! A handler without durable operations never opens its book. The book decides when an attempt may be suspended: when at
 //! least one durable wait is open and nothing is in flight, neither the body of a step nor a call to the store. It never
@@ -35,7 +35,7 @@ pub(crate) struct Durable {
 #[derive(Debug, Default)]
 struct Opened {
     book: Mutex<Book>,
-    /// Held while checkpoints are on their way, so that nobody starts a step before what it saw is recorded.
+    /// Held while checkpoints are on their way, so that no step starts before the store has recorded what it saw.
     sending: tokio::sync::Mutex<()>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Book {
     version: u64,
     /// Where a dry run came to its end.
     stopped: Vec<(Key, StepKind)>,
-    /// What the handler's code did wrong first.
+    /// The first mistake in the handler's code.
     mistake: Option<Failure>,
     missed: bool,
     unseen: usize,
@@ -73,7 +73,7 @@ struct Entry {
     seen: bool,
 }
 
-/// What a handler waits for.
+/// The waits of a handler.
 #[derive(Clone, Debug)]
 pub(crate) enum Wait {
     /// Children that are not made yet.
@@ -99,7 +99,7 @@ impl Wait {
     }
 }
 
-/// What was recorded under a key.
+/// The record under a key.
 pub(crate) enum Found {
     /// This.
     Value(Json),
@@ -119,7 +119,7 @@ impl Durable {
         self.book.get().is_some()
     }
 
-    /// Opens the book; what was made so far is written first. Only under the lock of what was made.
+    /// Opens the book, and first writes the tasks made so far into it. The caller holds the lock of these tasks.
     pub(crate) fn open_with(&self, write: impl FnOnce(&mut Book)) {
         self.book.get_or_init(|| {
             let mut opened = Box::<Opened>::default();
@@ -209,7 +209,7 @@ impl Book {
         self.open.remove(spot);
     }
 
-    /// What was recorded under this key, by an operation of this kind that asked for this.
+    /// The record under this key of an operation of this kind that asked for this.
     pub(crate) fn find(&mut self, key: &Key, kind: StepKind, digest: &str) -> Found {
         let Some(entry) = self.recorded.get_mut(key) else {
             self.missed = true;
@@ -253,7 +253,7 @@ impl Book {
         !self.missed && self.unseen > 0
     }
 
-    /// What was recorded and has not been asked for.
+    /// The records that the handler has not asked for.
     pub(crate) fn unseen(&self) -> Vec<Key> {
         let mut keys: Vec<_> =
             self.recorded.iter().filter(|(_, entry)| !entry.seen).map(|(key, _)| key.clone()).collect();

@@ -1,7 +1,7 @@
 //! Fan-out and fan-in: sub-tasks side by side, and their results in order.
 //!
-//! The handler is suspended with the children in one transaction and resumed when the rule of the fan-out is met. What it
-//! is answered with is what had ended by then, by the order that the store keeps: the same however often it is asked.
+//! The handler is suspended with the children in one transaction and resumed when the rule of the fan-out is met. Its
+//! answer has the children that had ended by then, in the order that the store keeps: the same however often it asks.
 
 use std::fmt;
 use std::future::IntoFuture;
@@ -108,7 +108,7 @@ macro_rules! fan_out_options {
             self
         }
 
-        /// How long one attempt of a sub-task may run, for those that do not say.
+        /// How long one attempt of a sub-task may run, for sub-tasks that do not say.
         pub fn sub_task_timeout(mut self, timeout: std::time::Duration) -> Self {
             self.terms.sub_task_timeout = Some(timeout);
             self
@@ -125,7 +125,7 @@ macro_rules! fan_out_options {
             self
         }
 
-        /// Sub-tasks also run under those keys of the parent which their commands have groups for; keys that they give
+        /// Sub-tasks also run under the parent's keys, in the groups that their commands have; keys that they give
         /// themselves, or that the fan-out gives, go before.
         pub fn inherit_keys(mut self) -> Self {
             self.terms.inherit_keys = true;
@@ -264,7 +264,7 @@ impl<'a> Begun<'a> {
         Ok(results)
     }
 
-    /// What went wrong, child by child in their order.
+    /// The failures, child by child in their order.
     pub(crate) async fn failed(&self, fan_out: &Kept, verdict: Verdict) -> Result<FanOutError, TaskError> {
         let mut failures: Vec<SubFailure> = Vec::new();
         let (mut from, until, mut completed) = (0, fan_out.decided_at.unwrap_or_default(), 0);
@@ -283,7 +283,7 @@ impl<'a> Begun<'a> {
         Ok(FanOutError::new(fan_out, verdict, completed, failures))
     }
 
-    /// A page of children in this order; those of a small fan-out came along with the history.
+    /// A page of children in this order; the children of a small fan-out came along with the history.
     pub(crate) async fn page(
         &self,
         fan_out: &Kept,

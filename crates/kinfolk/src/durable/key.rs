@@ -57,7 +57,7 @@ pub(crate) fn of_span(span: Duration) -> String {
     hex(&Sha256::digest(span.as_nanos().to_be_bytes())[..KEPT])
 }
 
-/// Sixty-four bits that nobody can foretell.
+/// Sixty-four unpredictable bits.
 pub(crate) fn random_bits() -> u64 {
     let drawn = Sha256::digest(uuid::Uuid::new_v4().as_bytes());
     drawn.iter().take(8).fold(0, |bits, byte| (bits << 8) | u64::from(*byte))

@@ -123,7 +123,7 @@ impl Ctx {
         let task = &self.attempt.task;
         let record = Record { task: task.id, token: task.token, checkpoints };
         record.check().map_err(|fault| TaskError::from(fault).do_not_retry())?;
-        // The record is in flight, not only whoever waits for it: a handler may drop the operation.
+        // The attempt is busy with the record itself, not only while an operation waits for it: a handler may drop the operation.
         match self.worker.records.push(record, Busy::new(&self.attempt)).await {
             Ok(Recorded::Written) => Ok(()),
             Ok(Recorded::Stale) => Err(self.lost().await),
@@ -139,7 +139,7 @@ impl Ctx {
         self.over().await
     }
 
-    /// Never returns inside the handler, which is dropped; whatever it has left running elsewhere gets an error.
+    /// Never returns inside the handler, which is dropped; an operation that it has left running elsewhere gets an error.
     pub(crate) async fn over(&self) -> TaskError {
         self.attempt.calls.called(Call::Stop).await;
         TaskError::new(format!("the attempt of task {} is over", self.task()))
@@ -163,7 +163,7 @@ impl Op<'_> {
         }
     }
 
-    /// What was recorded under the same number at another spot: operations that have two records.
+    /// The record under the same number at another spot: for operations that have two records.
     pub(crate) fn find_beside(&self, name: &str, kind: StepKind) -> Result<(Key, Option<Json>), TaskError> {
         let key = Key { name: name.to_owned(), ..self.key.clone() };
         let beside = Op { ctx: self.ctx, spot: self.ctx.spot(""), key: key.clone(), kind, digest: self.digest.clone() };
@@ -226,7 +226,7 @@ impl Drop for Op<'_> {
     }
 }
 
-/// What is said when the code has changed under a recorded history.
+/// The message for code that has changed under a recorded history.
 pub(crate) fn diverged(task: TaskId, key: &Key, recorded: StepKind, asked: Option<StepKind>) -> String {
     let what = match asked {
         Some(asked) => format!("was recorded as {}, and is asked for as {}", recorded.as_str(), asked.as_str()),

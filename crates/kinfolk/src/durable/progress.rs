@@ -1,4 +1,4 @@
-//! Where a handler stands: its branches, its replay, and what it says of its progress.
+//! How far a handler is: its branches, its replay, and its own report of its progress.
 
 use kinfolk_core::Report;
 
@@ -29,7 +29,7 @@ impl Ctx {
         Self { branch: Some(branch), ..self.clone() }
     }
 
-    /// Whether the handler is only being answered from its records so far: what it does now, it has done before.
+    /// Whether the handler is only being answered from its records so far: it has done all this before.
     pub fn is_replaying(&self) -> bool {
         self.attempt.durable.try_book().is_some_and(|book| book.is_replaying())
     }

@@ -1,7 +1,7 @@
 //! The dry run: recorded history through the code as it is now, with nothing written.
 //!
 //! It says whether a task in flight would get through this version of its handler, and where it would go on. The handler
-//! really runs, up to the first operation that has no record: what it does outside of its steps it does again. Steps that
+//! really runs, up to the first operation that has no record: it does everything outside of its steps again. Steps that
 //! were not recorded are not run, and children, signals and timers are left alone.
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::worker::WorkerBuilder;
 use crate::worker::attempt::Attempt;
 use crate::worker::runner;
 
-/// What a dry run has found.
+/// The findings of a dry run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replay {
     /// Which task.

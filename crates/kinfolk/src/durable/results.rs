@@ -1,4 +1,4 @@
-//! What comes back from children: results in order, and what went wrong with which of them.
+//! The results of children, in order, and the failures of those children that failed.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::task_error::TaskError;
 
-/// Failures that stand in the words of an error; all of them are in the error itself.
+/// Failures in the words of an error; the error itself has all of them.
 const TOLD: usize = 3;
 /// Failures that are kept with the failed task, for programs.
 const DETAILED: usize = 20;
@@ -17,14 +17,14 @@ const DETAILED: usize = 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Results<T>(Vec<SubResult<T>>);
 
-/// What became of one sub-task.
+/// The end of one sub-task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubResult<T> {
     /// Which one of the fan-out; 0 is the first.
     pub index: u32,
     /// Its number as a task.
     pub task: TaskId,
-    /// What it returned, or why it did not.
+    /// Its result, or its failure.
     pub outcome: Result<T, SubFailure>,
 }
 
@@ -36,7 +36,7 @@ pub struct SubFailure {
     pub index: u32,
     /// Its number as a task.
     pub task: TaskId,
-    /// What went wrong.
+    /// Its failure.
     pub failure: Failure,
     /// Attempts it had.
     pub attempt: u16,
@@ -63,13 +63,13 @@ pub struct FanOutError {
 /// A call did not complete. A handler that ends with it has failed, and is not tried again by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CallError {
-    /// What was called.
+    /// The command that was called.
     pub command: CommandName,
     /// The task that ran it.
     pub task: Option<TaskId>,
     /// Whether it failed, or took too long.
     pub verdict: Verdict,
-    /// What went wrong; `None` if it took too long.
+    /// Its failure; `None` if it took too long.
     pub failure: Option<Failure>,
     /// Attempts it had.
     pub attempt: u16,
@@ -95,12 +95,12 @@ impl<T> Results<T> {
         self.0.iter().all(|result| result.outcome.is_ok())
     }
 
-    /// What those returned that completed, in order.
+    /// The results of the sub-tasks that completed, in order.
     pub fn values(self) -> Vec<T> {
         self.0.into_iter().filter_map(|result| result.outcome.ok()).collect()
     }
 
-    /// What those returned that completed, and why the others did not, both in order.
+    /// The results of the sub-tasks that completed and the failures of the others, both in order.
     pub fn partition(self) -> (Vec<T>, Vec<SubFailure>) {
         let (mut values, mut failures) = (Vec::with_capacity(self.0.len()), Vec::new());
         for result in self.0 {
@@ -187,7 +187,7 @@ impl fmt::Display for FanOutError {
         if self.verdict == Verdict::TimedOut {
             write!(f, "fan-out {fan_out} of {total} sub-tasks took longer than it may; ")?;
         }
-        // What went wrong comes first: where there is little room, the end is cut off.
+        // The failure comes first: where there is little room, the end is cut off.
         for failure in self.failures.iter().take(TOLD) {
             write!(f, "{failure}; ")?;
         }
@@ -205,7 +205,7 @@ impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let task = self.task.map(|task| format!(", task {task}")).unwrap_or_default();
         match &self.failure {
-            // What went wrong comes first: where there is little room, the end is cut off.
+            // The failure comes first: where there is little room, the end is cut off.
             Some(failure) => write!(f, "{} ({} of {}{task})", failure.message, failure.kind, self.command),
             None => write!(f, "{}{task} took longer than it may", self.command),
         }
@@ -263,7 +263,7 @@ mod tests {
         assert!(words.starts_with("no stock (error of sub-task 0, task 100, attempt 2); no stock ("), "{words}");
         let frame = "; and 2 more; 5 of 9 sub-tasks of fan-out 7 (collect_all) did not complete";
         assert!(words.ends_with(frame), "{words}");
-        // What had not ended when the time was up did not complete either.
+        // A sub-task that had not ended when the time was up did not complete either.
         let late = FanOutError::new(&fan_out, Verdict::TimedOut, 4, Vec::new()).to_string();
         assert!(late.starts_with("fan-out 7 of 9 sub-tasks took longer than it may; 5 of 9 sub-tasks"), "{late}");
     }

@@ -64,7 +64,7 @@ impl Ctx {
         Err(op.wait(Wait::Signal(name, until)).await)
     }
 
-    /// What outsiders send need not fit: that is their mistake, and no change of the code.
+    /// The value of a signal may not fit. The sender made a mistake then; the code has not changed.
     fn read_signal<T: DeserializeOwned>(&self, name: &SignalName, signal: &Json) -> Result<T, TaskError> {
         signal.to().map_err(|fault| {
             TaskError::validation(format!(

@@ -11,7 +11,7 @@ use crate::ctx::Ctx;
 use crate::task_error::TaskError;
 
 impl Ctx {
-    /// Does something once, as far as the records see it: what the body returns is written down, and a handler that is
+    /// Does something once, as far as the records see it: the store records the body's result, and a handler that is
     /// resumed or tried again gets it back without running the body.
     ///
     /// An error of the body is not recorded: it is returned as it is, and the next attempt runs the body again. So does an

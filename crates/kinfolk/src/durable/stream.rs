@@ -198,8 +198,8 @@ impl<T: DeserializeOwned> FanOutStream<'_, T> {
     }
 }
 
-/// How many results the handler may hear of: those that had ended when the fan-out was decided. Of one that was not
-/// decided yet, those that had ended when it was looked at; more of them may come after the decision.
+/// How many results the handler may hear of: the children that had ended when the fan-out was decided. Of one that was not
+/// decided yet, the children that had ended when it was looked at; more of them may come after the decision.
 fn heard(fan_out: &Kept) -> u32 {
     fan_out.decided_at.unwrap_or_else(|| u32::try_from(fan_out.tally.ended()).unwrap_or(u32::MAX))
 }

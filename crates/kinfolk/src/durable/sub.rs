@@ -13,7 +13,7 @@ use crate::task::Task;
 use crate::task_error::TaskError;
 use crate::trace;
 
-/// A sub-task to be: the command, what it is given, and how it runs. What is not said comes from the fan-out, then from
+/// A sub-task to be made: its command, its payload and its options. An option that is left out comes from the fan-out, then from
 /// the command, then from the parent (the priority at once).
 #[derive(Debug)]
 pub struct Sub {
@@ -35,7 +35,7 @@ impl Sub {
     made_options!();
 }
 
-/// What was said about a fan-out.
+/// The options of a fan-out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Terms {
     pub(crate) rule: Option<Rule>,
@@ -134,7 +134,7 @@ fn share_names(child: &mut NewTask, before: Option<&NewTask>) {
     }
 }
 
-/// A child with what the fan-out says about it. What is left out the store takes from its command, then from the parent.
+/// A child with what the fan-out says about it. The store takes an option that is left out from its command, then from the parent.
 fn fitted(ctx: &Ctx, terms: &Terms, mut child: NewTask) -> NewTask {
     child.queue = child.queue.or_else(|| terms.queue.clone());
     child.priority = child.priority.or(terms.priority);

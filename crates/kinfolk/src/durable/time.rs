@@ -78,7 +78,7 @@ fn json<T: Serialize>(value: &T) -> Result<Json, TaskError> {
     Json::of(value).map_err(TaskError::from)
 }
 
-/// What [`Ctx::random`] can draw.
+/// The types that [`Ctx::random`] can draw.
 pub trait Random: DeserializeOwned + Send + sealed::Sealed {
     #[doc(hidden)]
     fn of_bits(bits: u64) -> Self;

@@ -63,7 +63,7 @@ pub(crate) use self::table::{Handlers, Run, of_function};
 /// # let _worker = |kinfolk: Kinfolk| kinfolk.worker().state(App).handle(send_invoice);
 /// ```
 ///
-/// What is none is told by the compiler: a function of two payloads, of none, or one that gives what is not the output.
+/// The compiler refuses any other function: one with two payloads, one with none, or one whose result is not the task's output.
 ///
 /// ```compile_fail,E0277
 /// # use serde::{Deserialize, Serialize};
@@ -100,7 +100,7 @@ pub trait Handler<M>: Clone + Send + Sync + 'static {
     /// The payload.
     type Task: Task;
 
-    /// What the worker lacks for the arguments.
+    /// An error if the worker lacks something for the arguments.
     #[doc(hidden)]
     fn check(given: &Given) -> Result<(), InputError>;
 

@@ -20,10 +20,10 @@ use crate::task_error::TaskError;
 /// Runs one attempt.
 pub(crate) type Run = Arc<dyn Fn(Ctx) -> BoxFuture<'static, Result<Ending, TaskError>> + Send + Sync>;
 
-/// What the worker lacks for the arguments of a handler.
+/// Looks whether the worker lacks something for the arguments of a handler.
 type Check = fn(&Given) -> Result<(), InputError>;
 
-/// What a worker handles, by command.
+/// The handlers of a worker, by command.
 #[derive(Clone, Default)]
 pub(crate) struct Handlers {
     by_command: HashMap<CommandName, Run>,
@@ -31,15 +31,15 @@ pub(crate) struct Handlers {
     /// Commands that come and go, and what runs them.
     pub(crate) source: Option<Arc<dyn CommandSource>>,
     of_source: Option<Run>,
-    /// Commands that are registered as they stand here.
+    /// Commands that are registered as they are here.
     pub(crate) declared: Vec<Command>,
     /// Commands of which only the name is given: registered with defaults, unless someone has done so before.
     pub(crate) named: Vec<CommandName>,
-    /// What groups commands are registered with, where that was said beside the handler.
+    /// The groups that were declared beside a handler; its command is registered with them.
     pub(crate) groups: HashMap<CommandName, Groups>,
-    /// What is around handlers, the outermost first.
+    /// The layers around handlers, the outermost first.
     pub(crate) layers: Vec<Layer>,
-    /// What handlers may ask for by their arguments.
+    /// The values that handlers may ask for by their arguments.
     pub(crate) given: Given,
 }
 
@@ -117,7 +117,7 @@ impl Handlers {
         }
     }
 
-    /// Refuses groups of a command that nobody handles here: it would not be registered with them.
+    /// Refuses groups of a command without a handler here: it would not be registered with them.
     pub(crate) fn check_groups(&self, sourced: &[CommandName]) -> Result<(), InputError> {
         match self.groups.keys().find(|name| !self.by_command.contains_key(name) && !sourced.contains(name)) {
             Some(name) => {

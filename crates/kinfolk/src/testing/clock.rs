@@ -1,4 +1,4 @@
-//! Time that stands still until a test moves it.
+//! Time that moves only when a test moves it.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;

@@ -19,7 +19,7 @@ pub enum Crash {
     After(u64),
 }
 
-/// What a kit and its lines know of commits.
+/// The commits that a kit and its lines have seen.
 #[derive(Debug, Default)]
 pub(super) struct Commits {
     pub(super) made: AtomicU64,
@@ -54,7 +54,7 @@ impl CuttableStore {
         &*self.store
     }
 
-    /// Hands a call on, while the line stands.
+    /// Hands a call on, unless the line is cut.
     async fn pass<T>(&self, verb: &'static str, call: impl Future<Output = Answer<T>>) -> Answer<T> {
         match verb {
             "settle" | "record" | "suspend" | "expire" | "take_signal" => self.commit(call).await,

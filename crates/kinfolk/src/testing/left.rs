@@ -1,4 +1,4 @@
-//! What is left to do in a kit, why it is not being done, and when it could be.
+//! The tasks that are left in a kit, why they do not run, and when they could.
 
 use std::fmt::Write;
 
@@ -40,7 +40,7 @@ impl TestKit {
         Ok(next)
     }
 
-    /// What holds this task, for a failure message.
+    /// The reason that holds this task, for a failure message.
     pub(super) async fn why(&self, id: TaskId) -> String {
         match self.kinfolk().explain(id).await {
             Ok(explained) => reasons(&explained),

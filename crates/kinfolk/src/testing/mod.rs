@@ -1,4 +1,4 @@
-//! The test kit: tasks of your own, run in a test, on a store in memory with time that stands still.
+//! The test kit: tasks of your own, run in a test, on a store in memory whose time moves only when the test moves it.
 //!
 //! ```
 //! use kinfolk::testing::TestKit;
@@ -72,7 +72,7 @@ enum Time {
     /// One in the database, which the kit sets.
     #[cfg(feature = "postgres")]
     Postgres(Arc<kinfolk_postgres::PgStore>),
-    /// One that nobody moves.
+    /// A clock that the test does not move.
     Theirs,
 }
 
@@ -100,8 +100,8 @@ impl TestKit {
         Ok(Self { clock, time: Time::Ours, ..Self::on(Arc::new(store), configure).await? })
     }
 
-    /// A kit on a PostgreSQL database that belongs to the test alone: it is migrated, and from then on its clock stands still until
-    /// [`TestKit::advance`] or [`TestKit::skip_ahead`] moves it. Never on a database that someone else uses: nothing that is due
+    /// A kit on a PostgreSQL database that belongs to the test alone: it is migrated, and from then on its clock does not move until
+    /// [`TestKit::advance`] or [`TestKit::skip_ahead`] moves it. Never on a database that other programs use: nothing that is due
     /// later would ever run there.
     #[cfg(feature = "postgres")]
     pub async fn on_postgres(
@@ -158,7 +158,7 @@ impl TestKit {
         &self.clock
     }
 
-    /// Moves the store's clock forward. What is due then runs with the next [`TestKit::run_until_idle`].
+    /// Moves the store's clock forward. Tasks that are due then run with the next [`TestKit::run_until_idle`].
     pub async fn advance(&self, span: Duration) -> Result<(), StoreError> {
         self.advance_to(self.kinfolk.now().await?.plus(span)).await
     }
@@ -300,7 +300,7 @@ impl TestKit {
         }
     }
 
-    /// What is broken in the store: nothing, unless Kinfolk has a bug.
+    /// The broken invariants of the store: none, unless Kinfolk has a bug.
     pub async fn check(&self) -> Result<Vec<Violation>, StoreError> {
         self.kinfolk.store().check().await
     }

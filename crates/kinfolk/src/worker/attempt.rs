@@ -18,7 +18,7 @@ pub(crate) struct Attempt {
     /// The share of a queue that it came from, by its index in [`super::state::Shared::shares`].
     pub(crate) share: usize,
     pub(crate) calls: Calls,
-    /// What its handler has made so far.
+    /// The tasks that its handler has made so far.
     pub(crate) made: Buffer,
     /// Its durable operations, if it has any.
     pub(crate) durable: Durable,
@@ -34,7 +34,7 @@ impl Attempt {
     }
 }
 
-/// What an attempt is called upon to do. A later one overrides an earlier one, never the other way round.
+/// The call upon an attempt. A later one overrides an earlier one, never the other way round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Call {
     /// Go on.

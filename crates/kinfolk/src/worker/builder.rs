@@ -1,4 +1,4 @@
-//! What a worker is told before it starts: what it handles, for whom, and how it behaves.
+//! The options of a worker before it starts: its handlers, its queues and its behaviour.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -162,7 +162,7 @@ impl WorkerBuilder {
     }
 
     /// Declare a schedule: it is made, or changed, when the worker starts. One that is there as it is declared here stays armed as
-    /// it was, and one that an operator has paused stays paused. What is no longer declared stays too, and `kinfolk doctor`
+    /// it was, and one that an operator has paused stays paused. A schedule that is no longer declared stays too, and `kinfolk doctor`
     /// tells of it.
     pub fn schedule(mut self, schedule: Schedule) -> Self {
         match schedule.build() {

@@ -94,7 +94,7 @@ impl Claimer {
         }
         let mut free = share.permits.wait_free(1).await.min(CLAIM_BATCH_MAX);
         if let Some(total) = &shared.total {
-            // First in line for one permit, so that no queue can starve another; then whatever else is free.
+            // First in line for one permit, so that no queue can starve another; then all other free permits.
             let Ok(first) = total.acquire().await else { return 0 };
             first.forget();
             let mut taken = 1;
@@ -158,7 +158,7 @@ impl Claimer {
             claim.repeated = true;
             tokio::select! {
                 () = tokio::time::sleep(backoff.pause(2)) => {}
-                // What this call may have taken is released when the worker leaves.
+                // Tasks that this call may have taken are released when the worker leaves.
                 () = self.shared.stops.drain.cancelled() => return None,
             }
             if self.shared.roster.worker() != Some(worker) {
@@ -208,7 +208,7 @@ impl Drop for Reserved<'_> {
     }
 }
 
-/// What a claim brought.
+/// The result of a claim.
 struct ClaimSummary {
     tasks: usize,
     next_due: Option<kinfolk_core::Timestamp>,

@@ -203,7 +203,7 @@ async fn shut_down(shared: &Shared, mut services: Services) -> Result<(), StoreE
         let _ = service.await;
     }
     if shared.has_statuses.load(Ordering::Relaxed) {
-        // What was settled last: nobody else may look for a long time.
+        // The last settles: no other worker may look for a long time.
         let _ = timeout(LAST_CALLS, queue_watch::refresh(shared)).await;
     }
     minute_recorder::record_rest(shared).await;

@@ -40,7 +40,7 @@ struct Waiting {
 pub(crate) struct EndedAttempt {
     pub(crate) attempt: Arc<Attempt>,
     pub(crate) verdict: Verdict,
-    /// What its handler made; only if it is done.
+    /// The tasks that its handler made; only if it is done.
     pub(crate) made: Option<Box<Made>>,
     pub(crate) took: Duration,
 }
@@ -83,7 +83,7 @@ impl Inbox {
         self.waiting().light.len()
     }
 
-    /// The oldest ones, as many as one call takes: what they made is counted along.
+    /// The oldest ones, as many as one call takes: the tasks that they made count too.
     pub(super) fn take(&self) -> Vec<EndedAttempt> {
         let light = &mut self.waiting().light;
         let mut rows = 0;

@@ -1,7 +1,7 @@
 //! The minute recorder: tells the store now and then what this worker did, for the figures by the minute.
 //!
-//! What starts and ends is summed up in memory, queue by queue; nobody waits for a record. A record whose answer was lost is sent
-//! again under its number. What was not recorded when the worker dies is missing; when it stops, it records the rest.
+//! Starts and ends are summed up in memory, queue by queue; no attempt waits for a record. A record whose answer was lost is sent
+//! again under its number. A worker that stops records the rest; a worker that dies does not.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +20,7 @@ const EVERY: Duration = Duration::from_secs(5);
 /// How long the last records may take when the worker ends: they are not worth more.
 const LAST_NOTES: Duration = Duration::from_secs(2);
 
-/// What was done on one queue and is not recorded yet, by command.
+/// The work on one queue that is not recorded yet, by command.
 #[derive(Debug, Default)]
 pub(crate) struct Sums(Mutex<HashMap<CommandName, Figures>>);
 
@@ -39,11 +39,11 @@ impl Sums {
     }
 }
 
-/// What is to be recorded: in the hands of the recorder while it is at work, and then of the one who ends the worker.
+/// The records to send: the recorder has them while it runs, then the code that ends the worker.
 #[derive(Debug, Default)]
 pub(crate) struct MinuteRecords {
     number: u64,
-    /// Under whom the first page of these was sent, while it is not known what became of it.
+    /// The worker's id under which the first page of these was sent, while its answer is not known.
     unsure: Option<WorkerId>,
     records: Vec<MinuteRecord>,
 }

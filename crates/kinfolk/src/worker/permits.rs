@@ -60,7 +60,7 @@ impl Permits {
     /// Waits until this many permits are free and says how many are. Only the queue's claimer calls this.
     pub(crate) async fn wait_free(&self, wanted: usize) -> usize {
         loop {
-            // Said before looking: whoever frees a permit looks at this after freeing it.
+            // Set before looking: a call that frees a permit looks at this after freeing it.
             self.wanted.store(wanted, Ordering::SeqCst);
             let free = self.free();
             if free >= wanted {

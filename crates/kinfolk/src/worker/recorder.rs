@@ -41,7 +41,7 @@ struct Waiting {
 }
 
 impl Records {
-    /// Writes this, and says what became of it. It is on its way even if nobody waits for the answer.
+    /// Writes this, and answers how it went. The write goes on even if the caller stops waiting for the answer.
     pub(crate) async fn push(&self, record: Record, busy: Busy) -> Answered {
         let (answer, answered) = oneshot::channel();
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(Waiting { record, answer, busy });

@@ -1,4 +1,4 @@
-//! What the services of one worker share.
+//! The state that the services of one worker share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -49,7 +49,7 @@ pub(crate) struct Shared {
     pub(crate) observer: Observer,
     pub(crate) stops: Stops,
     pub(crate) looks: Looks,
-    /// What was done and is about to be noted.
+    /// The work that is about to be recorded.
     pub(crate) minute_records: tokio::sync::Mutex<MinuteRecords>,
     /// Heartbeat now: a cancellation may have come, or the lease may be lost.
     pub(crate) heartbeat: Notify,
@@ -80,7 +80,7 @@ pub(crate) struct QueueShare {
     pub(crate) suspects: AtomicBool,
     /// The queue has limits, so that the end of a task may be what another one waits for.
     pub(crate) limited: AtomicBool,
-    /// What was done here and is not recorded yet.
+    /// The work on this queue that is not recorded yet.
     pub(crate) sums: Sums,
     /// How long handlers have taken lately, in microseconds.
     pace: AtomicU64,
@@ -97,7 +97,7 @@ pub(crate) struct Stops {
     pub(crate) end: CancellationToken,
 }
 
-/// Numbered looks at all queues, so that someone who waits for idleness knows that a look was made after he asked.
+/// Numbered looks at all queues, so that a caller that waits for idleness knows that a look was made after its call.
 #[derive(Debug, Default)]
 pub(crate) struct Looks {
     pub(crate) newest: AtomicU64,
@@ -168,8 +168,8 @@ impl Shared {
         }
     }
 
-    /// Tasks were made, on queues that only the store knows. It tells them, if it can: all others would be looked at in vain,
-    /// and those twice.
+    /// Tasks were made, on queues that only the store knows. It tells them, if it can: the other queues would be looked at in vain,
+    /// and the told ones twice.
     pub(crate) fn wake_made(&self) {
         if !self.is_told.load(Ordering::Relaxed) {
             self.wake_all();

@@ -105,7 +105,7 @@ impl Waker {
             }
         };
         self.shared.is_told.store(self.shared.options.wakeups, Ordering::Relaxed);
-        // What came before we listened.
+        // A wake-up may have come before we listened.
         self.shared.wake_all();
         while self.shared.roster.worker() == Some(worker) {
             tokio::select! {

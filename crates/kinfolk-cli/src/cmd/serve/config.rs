@@ -1,4 +1,4 @@
-//! What the configuration file says of the server: who may do what, under which names it is called, what it never shows.
+//! The server's part of the configuration file: the rights of callers, the names under which it is called, the values that it never shows.
 //!
 //! ```toml
 //! [web]

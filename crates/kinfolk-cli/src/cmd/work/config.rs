@@ -181,7 +181,7 @@ impl Config {
             let groups = wanted.groups()?;
             match there.iter().find(|command| command.name == *name) {
                 Some(known) if known.groups.as_ref() == Some(&groups) => {}
-                // The handler stays: who says which it is needs more rights than who declares groups.
+                // The handler stays: naming a handler needs more rights than declaring groups.
                 Some(known) => changed.push(Command { groups: Some(groups), handler: None, ..known.clone() }),
                 // The worker registers these itself, a moment later.
                 None if builtin::names(true).contains(&name.as_str()) => {

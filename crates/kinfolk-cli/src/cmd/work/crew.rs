@@ -20,19 +20,19 @@ use crate::fault::Fault;
 /// How often new queues are looked for.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What its workers have in common.
+/// The options that its workers share.
 pub(crate) struct Crew {
     pub(crate) store: Arc<dyn Store>,
     /// The database server and how to connect, if handlers may live there.
     pub(crate) server: Option<(String, PgOptions)>,
-    /// What to take from, and how much at once; empty: the queues of the commands.
+    /// The queues to take from, and how many tasks of each at once; empty: the queues of the commands.
     pub(crate) queues: Vec<(QueueName, usize)>,
     /// Tasks at once.
     pub(crate) capacity: usize,
     /// How long they are believed alive after their last heartbeat; none: as the library has it.
     pub(crate) lease: Option<Duration>,
     pub(crate) allow_shell: bool,
-    /// What carries messages out of the database.
+    /// The providers, which carry messages out of the database.
     pub(crate) providers: Providers,
     pub(crate) workers: Mutex<Vec<Arc<WorkerHandle>>>,
 }

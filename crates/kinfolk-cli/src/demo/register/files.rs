@@ -2,7 +2,7 @@
 
 macro_rules! files {
     ($($name:literal),+ $(,)?) => {
-        /// What is run to install the register.
+        /// The SQL that installs the register.
         pub(super) const ALL: &[&str] = &[$(include_str!(concat!("../../../../../examples/register/", $name))),+];
 
         #[cfg(test)]

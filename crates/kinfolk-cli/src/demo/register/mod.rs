@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// More units than this are not compared with a derivation from nothing, which costs as much as the derivation itself.
 const COMPARED: u32 = 310_000;
 
-/// What to play.
+/// The round to play.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Play {
     /// Units of the register.

@@ -1,4 +1,4 @@
-//! What the demo prints of a round: its stages, as the table of a pipeline has them, and the years of the history.
+//! The report of a round: its stages, as the table of a pipeline has them, and the years of the history.
 
 use std::fmt;
 use std::time::Duration;

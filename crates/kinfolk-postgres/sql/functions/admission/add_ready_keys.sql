@@ -35,7 +35,7 @@ begin
         union
         select w.group_id, w.key from woken w
     ),
-    -- Most keys have no task behind them: one look is enough for those.
+    -- Most keys have no task behind them: one look is enough for them.
     awaited as materialized (
         select r.group_id, r.key
         from ready r

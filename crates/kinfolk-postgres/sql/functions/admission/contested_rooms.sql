@@ -1,4 +1,4 @@
--- The rooms of the keys that candidates need, where not all candidates of a key may start; with `p_all` those of all keys. `p_overfull`:
+-- The rooms of the keys that candidates need, where not all candidates of a key may start; with `p_all` the rooms of all keys. `p_overfull`:
 -- look only at keys of these numbers (null: at all). `p_has_edges`: candidates end where one does not take its room.
 --
 -- The caller has the admission locks. Reads pages, settings and spent rates (`key_rooms`). Runs under the settings of the claim.

@@ -1,5 +1,5 @@
 -- The foremost tasks of the lines of a claim, and tasks with a reservation, each with the number of its line and how many were to be
--- read of that. A task with a reservation is a line of its own: others may stand before it, and are not for the room that is kept.
+-- read of that line. A task with a reservation is a line of its own: other tasks may be before it, and may not have the kept room.
 --
 -- Locks nothing. Reads `task_ready`, `task_suspect` and `task_blocked`. Stable, so that it sees what the statement sees that locks
 -- these tasks. Runs under the settings of the claim.

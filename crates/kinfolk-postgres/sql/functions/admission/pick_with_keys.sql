@@ -1,6 +1,6 @@
 -- Locks the tasks of a claim and takes their slots, for commands with groups; `pick` and `pick_suspect` do it for other commands. In
 -- the order of the claim each candidate takes a slot of all its keys, or is blocked behind its first full key (`kinfolk_core::admit`).
--- `p_picked`: what is known of the claim so far. `p_lanes`, `p_rooms`: the lanes to look at, and the room of each.
+-- `p_picked`: the claim so far. `p_lanes`, `p_rooms`: the lanes to look at, and the room of each.
 --
 -- The caller has the admission locks of all groups of these commands. Locks the worker's row where there may be suspects, then tasks,
 -- never waiting. Reads `task_ready`, `task_suspect` and `task_blocked`. Runs under the settings of the claim.
@@ -20,13 +20,13 @@ begin
     if p_work.has_suspects or v_ready.keys is not null then
         v_may_suspect := kinfolk.may_run_suspect(p_call.worker_id);
     end if;
-    -- A suspect may stand in a lane in which nothing else is open.
+    -- A suspect may be in a lane in which nothing else is open.
     if not (p_work.beside or p_work.has_suspects or v_has_blocked) then
         p_lanes := '{top}';
     end if;
     if not (v_has_blocked or p_work.has_suspects) and p_scope.low_id = '{}' and (cardinality(v_commands) > 1 or p_scope.groups = '{}') then
         if not kinfolk.has_open(p_scope.queue_id, array(select c.name from kinfolk.command c where c.id = any (v_commands) and c.grouped)) then
-            -- Nothing here that groups are asked about; what has come since then must not go past them.
+            -- No open task here has a group; a task that has come since then must not go past its groups.
             select p.ids, p.tops, p.starts_unique, p.short, false
             into p_picked.ids, p_picked.tops, p_picked.starts_unique, p_picked.short, p_picked.more
             from kinfolk.pick(p_scope.queue_id, kinfolk.without_groups(p_scope.commands), p_call.most, p_lanes, p_rooms, '{}', '{}', '{}') p;

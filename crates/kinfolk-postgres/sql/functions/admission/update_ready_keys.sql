@@ -3,7 +3,7 @@
 -- Where a rate is in the way, stores when it allows a start again.
 --
 -- The caller has the admission locks. Reads the pages of these keys, `ready_key` by its key, and heads of lines in `task_blocked`. One
--- statement: what is removed and what is added are decided over the same rooms. Runs under the settings of the claim.
+-- statement: it decides over the same rooms which keys it removes and which it adds. Runs under the settings of the claim.
 create or replace function kinfolk.update_ready_keys(p_queue integer, p_commands integer[], p_groups integer[], p_keys text[], p_now timestamptz) returns void
 language plpgsql volatile
 as $$

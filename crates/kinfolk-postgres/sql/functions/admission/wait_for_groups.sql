@@ -1,4 +1,4 @@
--- Waits for those locks, for a second at most: another claim may be part of a transaction that stays open. Answers whether it
+-- Waits for the admission locks of groups, for a second at most: another claim may be part of a transaction that stays open. Answers whether it
 -- has them.
 create or replace function kinfolk.wait_for_groups(p_groups integer[]) returns boolean
 language plpgsql volatile

@@ -1,4 +1,4 @@
--- The failure of a task that was cancelled. The words are those of every store.
+-- The failure of a task that was cancelled. Every store uses these words.
 
 create or replace function kinfolk.failure_cancelled() returns jsonb
 language sql immutable parallel safe

@@ -1,4 +1,4 @@
--- The failure of a task whose children failed. The words are those of every store.
+-- The failure of a task whose children failed. Every store uses these words.
 
 create or replace function kinfolk.failure_children(failed bigint, total bigint) returns jsonb
 language sql immutable parallel safe

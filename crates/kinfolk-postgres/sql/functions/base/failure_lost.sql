@@ -1,4 +1,4 @@
--- The failure of an attempt whose worker was lost. The words are those of every store.
+-- The failure of an attempt whose worker was lost. Every store uses these words.
 
 create or replace function kinfolk.failure_lost(worker uuid) returns jsonb
 language sql immutable parallel safe

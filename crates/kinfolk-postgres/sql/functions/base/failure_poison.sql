@@ -1,4 +1,4 @@
--- The failure of a task that lost too many workers. The words are those of every store.
+-- The failure of a task that lost too many workers. Every store uses these words.
 
 create or replace function kinfolk.failure_poison(strikes integer) returns jsonb
 language sql immutable parallel safe

@@ -1,4 +1,4 @@
--- The failure of an attempt that made a task which can't be made: why, and what was wrong. The words are those of every store.
+-- The failure of an attempt that made a task which can't be made: why, with the offending value. Every store uses these words.
 
 create or replace function kinfolk.failure_refused(why text, name text) returns jsonb
 language sql immutable parallel safe

@@ -1,4 +1,4 @@
--- The failure of an in-order child that was skipped, since one before it failed. The words are those of every store.
+-- The failure of an in-order child that was skipped, since one before it failed. Every store uses these words.
 
 create or replace function kinfolk.failure_skipped_child() returns jsonb
 language sql immutable parallel safe

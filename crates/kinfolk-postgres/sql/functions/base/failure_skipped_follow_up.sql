@@ -1,4 +1,4 @@
--- The failure of a follow-up that was skipped, since what it waited for did not complete. The words are those of every store.
+-- The failure of a follow-up that was skipped, since a family that it waited for did not complete. Every store uses these words.
 
 create or replace function kinfolk.failure_skipped_follow_up(root bigint) returns jsonb
 language sql immutable parallel safe

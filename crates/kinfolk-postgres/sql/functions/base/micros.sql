@@ -1,4 +1,4 @@
--- An interval as microseconds; what is too long for a number is as long as can be said.
+-- An interval as microseconds; one that is too long becomes the largest number.
 
 create or replace function kinfolk.micros(span interval) returns bigint
 language sql immutable parallel safe

@@ -1,4 +1,4 @@
--- From here on this transaction wakes nobody: it collects the queues instead, and `wakes_put_off` answers them. The caller wakes
+-- From here on this transaction wakes no worker: it collects the queues instead, and `wakes_put_off` answers them. The caller wakes
 -- them after the commit, by `wake_queues`.
 --
 -- Transactions that notify commit one after another, each with a flush of its own: the server holds one lock for all of them

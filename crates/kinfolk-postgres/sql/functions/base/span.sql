@@ -1,4 +1,4 @@
--- Microseconds as an interval; what is too long for one is as long as can be said: PostgreSQL 14 writes no more
+-- Microseconds as an interval; a number that is too large becomes the longest interval: PostgreSQL 14 writes no more
 -- than 2^31 hours.
 
 create or replace function kinfolk.span(us bigint) returns interval

@@ -1,31 +1,33 @@
--- Takes up to `p_limit` open tasks of one queue for a worker, in the order (priority, position, id) over the commands it
--- handles. Answers the tasks taken, in no order, then one last row without id: when the next task of the queue becomes due, and
--- whether to claim `again` at once (the worker has just been put down as idle: what was enqueued in that moment may
--- have seen it as busy; or there may be more before the cursors), and how many `steps` it made in `task_ready`: dead entries
--- that can't be removed yet count, so that a caller knows when cursors are worth it. Of a task `recorded` says how many checkpoints
--- its handler has written, `was_suspended` whether it was suspended before, `holds_slots` whether it holds slots, `keys` those it was enqueued
--- with (null: none), `waited` how long it had waited since it was due (null: it has run before). `more` of the last row: so many were found to be held up by their keys that the claim ended there, and there
--- may be others behind them.
+-- Takes up to `p_limit` open tasks of one queue for a worker, of the commands it handles, in the order (priority, position, id).
+-- Answers the tasks, in no order, then one last row without id.
+--
+-- Of a task: `recorded`, the number of its checkpoints; `was_suspended`, whether it was suspended before; `holds_slots`, whether it holds
+-- slots; `keys`, the keys it was enqueued with (null: none); `waited`, how long it had waited since it was due (null: it has run before).
+--
+-- Of the last row: `next_due`, when the next task of the queue becomes due. `again`: the caller claims again at once, because the worker
+-- has just been put down as idle and a task enqueued in that moment may have seen it as busy, or because there may be more before the
+-- cursors. `steps`: the entries of `task_ready` that it stepped over; dead entries that can't be removed yet count, so the caller knows
+-- when cursors are worth it. `more`: keys held up so many tasks that the claim ended there; other tasks may be behind them.
 --
 -- Never waits for a row: locks a shared try-lock of the queue (a pause, or a change of limits, takes it whole), the tasks
 -- it takes (`skip locked`), and the worker's row against its removal (`skip locked`). Only on a queue with limits do
--- claims wait for each other: by the queue's admission lock, before any row, for a second at most. Reads `task_due` to open what is due, and
+-- claims wait for each other: by the queue's admission lock, before any row, for a second at most. Reads `task_due` to open due tasks, and
 -- the heads of its own commands in `task_ready`; `task_suspect` holds the suspects, of which it takes the first, if the
 -- worker runs none. Where no child and no family at work has an open task, one lane is read.
 --
--- On a queue with a fair key claims wait for each other, too, and take what `pick_turns` says: `turns` of the last row has the
--- tasks in that order.
--- Commands that have groups: claims on them go one after another by the admission locks of their groups, which come before any
--- row, too, and are waited for only where there is nothing else to take; see `pick_with_keys`. Where none of their tasks could start,
+-- On a queue with a fair key claims wait for each other, too, and take the tasks in the order of `pick_turns`: `turns` of the last row
+-- has the tasks in that order.
+-- Commands that have groups: claims on them go one after another by the admission locks of their groups. A claim takes these before any
+-- row, too, and waits for them only where there is nothing else to take; see `pick_with_keys`. Where none of their tasks could start,
 -- the claim is one of the other commands alone.
 --
 -- `p_low_*`: for each command in the lane `top`, then for each in the lane `child`, the position behind which to look,
 -- for when dead index entries have piled up before it.
 -- `p_relaxed`: the commit need not be waited for. Only for a transaction that does nothing else. Where a limit is to hold, the
--- last row then says that the claim is `unflushed`: what it took must not start before a call of `flush` has come back. So the
--- next one can have the admission locks while this one is written to the disk. A few tasks are not worth the second call.
+-- last row then says that the claim is `unflushed`: its tasks must not start before a call of `flush` has come back. So the
+-- next claim can have the admission locks while this one is written to the disk. A few tasks are not worth the second call.
 --
--- The steps run under the settings of this function: those that every claim takes have none of their own.
+-- The steps run under the settings of this function: steps that every claim takes have none of their own.
 
 create or replace function kinfolk.claim(
     p_worker uuid, p_token uuid, p_queue text, p_commands text[], p_limit integer, p_repeated boolean default false,
@@ -73,13 +75,13 @@ begin
         end if;
         -- point: claim.unified
         if v_picked.ids <> '{}' then
-            -- The worker must be there when this commits, or nobody would ever miss it.
+            -- The worker must be there when this commits, or no recovery would ever find its tasks.
             perform from kinfolk.worker w where w.id = p_worker for key share skip locked;
             if not found then
                 raise exception using errcode = 'KF004', message = format('worker %s has no lease', p_worker), hint = 'register anew';
             end if;
             -- Here, and not in a step of its own: a step that hands its rows on was measurably slower for one task. By the index
-            -- whatever the planner has heard of the table: a join might be planned for an empty one, and kept.
+            -- in any case: the planner might plan a join for an empty table, and keep it.
             return query
             update kinfolk.task t
             set

@@ -1,4 +1,4 @@
--- What a call that is repeated has taken, as it answered it. Reads `task_running`.
+-- The tasks that a repeated call took the first time, as it answered them. Reads `task_running`.
 
 create or replace function kinfolk.claimed_before(p_worker uuid, p_token uuid) returns setof kinfolk.claimed
 language sql stable

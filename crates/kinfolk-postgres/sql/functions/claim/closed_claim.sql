@@ -1,5 +1,5 @@
--- The last row of a claim on a queue that is paused, in other hands or unknown, or of no command. What a repeated call took before
--- stays taken, also while the queue is paused.
+-- The last row of a claim on a queue that is paused, in other hands or unknown, or of no command. The tasks that a repeated call took before
+-- stay taken, also while the queue is paused.
 
 create or replace function kinfolk.closed_claim(p_queue integer, p_taken integer) returns setof kinfolk.claimed
 language plpgsql stable

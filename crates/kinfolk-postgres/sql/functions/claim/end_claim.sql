@@ -42,7 +42,7 @@ begin
     v_last.again := coalesce(p_scope.left_out, false) or coalesce(p_work.left_out, false) or coalesce(p_picked.left_out, false)
         or coalesce(p_picked.short, false) or (p_taken < p_call.most and not coalesce(v_was_idle, false));
     v_last.more := coalesce(p_picked.more, false);
-    -- What a repeated call found may have been written by one that was not waited for.
+    -- A repeated call may have found tasks whose commit is not on the disk yet.
     v_last.unflushed := p_call.repeated or ((p_scope.limited or p_scope.groups is not null) and p_taken > 0);
     if p_relaxed and (not v_last.unflushed or p_taken >= 50) then
         v_setting := set_config('synchronous_commit', 'off', true);

@@ -1,4 +1,4 @@
--- The lines to go on with behind what a claim has taken: those that gave all they were asked for, and have room in their lane.
+-- The lines to go on with behind the tasks of a claim: lines that gave all they were asked for, and have room in their lane.
 -- Reads the tasks taken by their keys. Runs under the settings of the claim.
 
 create or replace function kinfolk.lines_behind(

@@ -22,7 +22,7 @@ begin
         null;
     end if;
     select q.id into v_scope.queue_id from kinfolk.queue q where q.name = p_call.queue;
-    -- A pause, or a change of limits, takes this lock whole: what is read with it stays so.
+    -- A pause, or a change of limits, takes this lock whole: the row stays as this claim reads it.
     if not pg_try_advisory_xact_lock_shared(1263160902, v_scope.queue_id) then
         v_scope.queue_id := null;
     end if;
@@ -54,7 +54,7 @@ begin
     v_scope.limited := v_queue.is_limited and not v_scope.was_taken;
     v_scope.grouped := '{}';
     v_scope.total := '{}';
-    -- Before any row: the holder of this lock waits for nobody, and nobody waits for it with a row in hand.
+    -- Before any row: the holder of this lock waits for no other call, and no call waits for it with a row in hand.
     if v_scope.limited and not pg_try_advisory_xact_lock(1263160904, v_scope.queue_id)
         and not kinfolk.wait_for_admission(v_scope.queue_id)
     then

@@ -1,6 +1,6 @@
 -- Merges the heads of lines, unlocked, and answers the lines that have open tasks, with the `quotas`: how many each has among the
--- foremost `p_left` for which there is room in their lanes. `p_depth`: how far to read into each line; what stands behind the last
--- row read of one is not known, so the merge is sound up to there. Reads the heads of the lines in `task_ready`. Runs under the
+-- foremost `p_left` for which there is room in their lanes. `p_depth`: how far to read into each line; the tasks behind the last
+-- row read of one are not known, so the merge is sound up to there. Reads the heads of the lines in `task_ready`. Runs under the
 -- settings of the claim.
 
 create or replace function kinfolk.merge_lines(
@@ -34,7 +34,7 @@ begin
         from heads h
         window line as (order by h.priority, h.position, h.id)
     ),
-    -- Those for which there is no room are left out, and the others close up.
+    -- Tasks without room are left out, and the others close up.
     merged as (
         select l.nth, l.is_edge, l.rank - greatest(l.tops_over, 0) - greatest(l.children_over, 0) as rank
         from lined_up l

@@ -1,5 +1,6 @@
--- Opens the gate of what is due on a queue, one page of it: suspended tasks whose time has come pend again. Answers whether any of it is for others: of a command that is
--- not among those given. Reads `task_due`; passes over rows that someone else holds.
+-- Opens the gate of one page of the due tasks of a queue; suspended tasks whose time has come pend again. Answers whether any of them
+-- has a command that is
+-- not in `p_commands`. Reads `task_due`; passes over rows that another call holds.
 
 create or replace function kinfolk.open_due(p_queue integer, p_commands text[], p_now timestamptz) returns boolean
 language plpgsql volatile

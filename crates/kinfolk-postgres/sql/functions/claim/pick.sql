@@ -1,14 +1,14 @@
 -- Locks the tasks that a claim is to take, and says whether any of them starts under a unique key, which of them stood in
 -- the lane `top`, and whether more would have been taken if there were more behind the cursors.
 --
--- `p_lanes`: the lanes to look at, each with the room it has in `p_rooms`; the others are not read at all. A line is one
+-- `p_lanes`: the lanes to look at, each with the room it has in `p_rooms`; other lanes are not read at all. A line is one
 -- command in one lane. If one line has open tasks, its head is read and locked. If several have, their heads are merged: first,
 -- unlocked, how many each of them has among the foremost for which there is room; then that many are locked of each. A
 -- line that gave fewer than that has no more to give (the others are locked by other claims); the rest is made up from
 -- the other lines.
 --
 -- `p_low_*`: for each command in the lane `top`, then for each in the lane `child`, the position behind which to look.
--- The lane `root` is always read from its head: it is short, and what comes back to it stands before all cursors.
+-- The lane `root` is always read from its head: it is short, and tasks that come back to it are before all cursors.
 
 create or replace function kinfolk.pick(
     p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[],

@@ -1,5 +1,5 @@
--- The part of `pick_tasks` for commands that have groups, and for queues with a fair key: takes the slots of what it locks.
--- `p_picked`: what is known of the claim so far. See `pick_with_keys` and `pick_turns`.
+-- The part of `pick_tasks` for commands that have groups, and for queues with a fair key: takes the slots of the tasks it locks.
+-- `p_picked`: the claim so far. See `pick_with_keys` and `pick_turns`.
 
 create or replace function kinfolk.pick_grouped(
     p_call kinfolk.claim_call, p_scope kinfolk.claim_scope, p_work kinfolk.claim_work, p_picked kinfolk.claim_picked,
@@ -17,7 +17,7 @@ begin
     end if;
     p_scope.groups := coalesce(p_scope.groups, '{}');
     p_picked := kinfolk.pick_with_keys(p_call, p_scope, p_work, p_picked, p_lanes, p_rooms);
-    -- What is taken now begins after the end of whatever has freed its slots.
+    -- A task starts after the end of the task that has freed its slots.
     p_picked.at := kinfolk.clock();
     if p_scope.fair is not null and not p_picked.more then
         p_picked := kinfolk.pick_turns(p_call, p_scope, p_picked, p_lanes, p_rooms);

@@ -1,4 +1,4 @@
--- The third step of a claim: finds the room that each lane has, and locks the tasks to start, in the order of the claim. Those that
+-- The third step of a claim: finds the room that each lane has, and locks the tasks to start, in the order of the claim. Tasks that
 -- have keys take their slots (`pick_grouped`).
 --
 -- The caller has the admission locks. Locks tasks, never waiting. Reads the heads of the claim's commands in `task_ready`.
@@ -19,7 +19,7 @@ begin
         select r.lanes, r.rooms, r.left_out
         into v_lanes, v_rooms, v_picked.left_out
         from kinfolk.rooms(p_scope.queue_id, p_scope.family_limit, p_scope.child_limit, p_call.most, p_work.at) r;
-        -- What is taken now begins after the end of whatever has made room for it.
+        -- A task starts after the end of the task that has made room for it.
         v_picked.at := kinfolk.clock();
     end if;
     if p_scope.groups is not null or p_scope.fair is not null then

@@ -1,5 +1,5 @@
 -- Tells the next look at the statuses that tasks were started, of those commands that a status watches. Locks nothing, and
--- waits for nobody. Reads the primary key of `task`, and the few rows of `status` and `started`.
+-- waits for no other call. Reads the primary key of `task`, and the few rows of `status` and `started`.
 
 create or replace function kinfolk.tell_statuses(p_tasks bigint[]) returns void
 language plpgsql volatile

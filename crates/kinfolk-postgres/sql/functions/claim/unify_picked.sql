@@ -1,5 +1,5 @@
--- The fourth step of a claim, where one of the tasks starts under a unique key, or brings a family to work on a queue that limits
--- those: unifies it with others of its key, and leaves it where that key is in other hands. Locks what `unify_duplicates` locks.
+-- The fourth step of a claim, where one of the tasks starts under a unique key, or brings a family to work on a queue with a family limit:
+-- unifies it with others of its key, and leaves it where that key is in other hands. Locks what `unify_duplicates` locks.
 
 create or replace function kinfolk.unify_picked(
     p_picked kinfolk.claim_picked, p_scope kinfolk.claim_scope, p_made boolean

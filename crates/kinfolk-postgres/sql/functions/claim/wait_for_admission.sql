@@ -1,5 +1,5 @@
--- Waits for the admission lock of a queue, but not for long: someone may have claimed in a transaction that stays open.
--- Answers whether it was had.
+-- Waits for the admission lock of a queue, but not for long: another claim may be part of a transaction that stays open.
+-- Answers whether this call has it.
 create or replace function kinfolk.wait_for_admission(p_queue integer) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

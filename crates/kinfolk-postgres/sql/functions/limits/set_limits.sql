@@ -21,7 +21,7 @@ begin
     if not found then
         v_queue := kinfolk.refuse_queue(set_limits.queue);
     end if;
-    -- As it is with that lock in hand: nobody else changes limits now.
+    -- The row with that lock in hand: no other call changes limits now.
     perform pg_advisory_xact_lock(1263160902, v_queue.id);
     select q.* into v_queue from kinfolk.queue q where q.id = v_queue.id;
     perform kinfolk.set_queue(set_limits.queue, v_queue.keep_completed_us, v_queue.keep_failed_us, v_queue.keep_cancelled_us,

@@ -74,13 +74,13 @@ begin
             fair = p_fair,
             turn = case when q.fair is not distinct from p_fair then q.turn end
         where q.id = v_old.id
-            -- Someone else may have changed the limits meanwhile.
+            -- Another call may have changed the limits meanwhile.
             and (v_locked or (q.family_limit is not distinct from p_family_limit
                 and q.child_limit is not distinct from p_child_limit and q.fair is not distinct from p_fair));
         exit when found;
     end loop;
     if v_locked then
-        -- Also for those whose claim found the queue locked.
+        -- Also for workers whose claim found the queue locked.
         perform kinfolk.notify_queues(array[v_old.id], false);
     end if;
 end

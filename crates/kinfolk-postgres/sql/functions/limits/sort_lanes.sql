@@ -30,7 +30,7 @@ begin
                 and t.finished_at is null;
             return;
         exception
-            -- All of them are let go of here: whoever has one may need another.
+            -- This call lets go of all of them: the holder of one may need another.
             when lock_not_available then
                 perform pg_sleep(0.01 * v_try);
         end;

@@ -1,4 +1,4 @@
--- The lines of these commands that a claim may still take from: those of lanes with room, and those of suspects where it may
+-- The lines of these commands that a claim may still take from: lines of lanes with room, and lines of suspects where it may
 -- take one.
 create or replace function kinfolk.open_lines(p_commands integer[], p_lanes kinfolk.lane[], p_admission kinfolk.claim_admission)
 returns kinfolk.line[]

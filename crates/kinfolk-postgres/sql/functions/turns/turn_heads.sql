@@ -1,5 +1,5 @@
 -- The foremost tasks of each line behind values of the fair key, `p_depth` of each. `round`: which task of its value it is. `is_late`: its
--- value is not behind `p_turn`, so it comes after those that are. Leaves out the tasks in `p_passed`.
+-- value is not behind `p_turn`, so it comes after the tasks whose value is. Leaves out the tasks in `p_passed`.
 --
 -- Locks nothing. Reads `task_turn`. Stable, so that it sees what the statement sees that locks these tasks. Runs under the settings of
 -- the claim.

@@ -1,4 +1,4 @@
--- Appends a payload to those that are to be applied to a task when it starts, and refuses it if the payload becomes too large
+-- Appends a payload to the duplicates that are applied to a task when it starts, and refuses it if the payload becomes too large
 -- by that. Locks nothing that exists: it only inserts.
 --
 -- To apply all of them for every newcomer would cost the square of their number, so each row keeps a bound: the size of

@@ -7,7 +7,7 @@ as $$
 declare
     v_newer record;
 begin
-    -- What is taken off the list is what is applied: more may be committed while this runs.
+    -- It applies exactly the duplicates that it takes off the list: more may be committed while this runs.
     with gone as (
         delete from kinfolk.duplicate d
         where d.task_id = p_task

@@ -1,5 +1,5 @@
--- Cancels tasks, which the caller has locked, whose payload went into another one, or that came too late for it. What is still
--- on its way to them belongs to the next task. One that waits for room no longer does, and no room is kept for it.
+-- Cancels tasks, which the caller has locked, whose payload went into another one, or that came too late for it. Duplicates that are still
+-- on their way to them belong to the next task. One that waits for room no longer does, and no room is kept for it.
 create or replace function kinfolk.cancel_duplicates(p_tasks bigint[], p_into bigint, p_now timestamptz) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- Enqueues one task under a unique key: a new task when nobody holds the key, else what `on_duplicate` says.
+-- Enqueues one task under a unique key: a new task when no task holds the key, else as `on_duplicate` says.
 -- Reads `task_unique`, locks nothing: a newcomer that is applied to the holder only appends a row to `duplicate`.
 
 create or replace function kinfolk.enqueue_unique(p_task kinfolk.new_task, p_now timestamptz, out outcome text, out holder bigint)

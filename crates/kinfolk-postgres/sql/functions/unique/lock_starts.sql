@@ -1,8 +1,8 @@
--- Takes the locks of the unique keys under which a claim is about to start tasks, and answers those of the tasks whose key is
+-- Takes the locks of the unique keys under which a claim is about to start tasks, and answers the tasks whose key is
 -- in other hands: they are not to start now. Only a root whose key is still held once it runs needs one.
 --
--- What a transaction has made itself nobody else can see, so a task that it makes and starts has the lock of its key whole
--- (`p_made`). All others have it shared: they were committed before, so that whoever claims beside them meets their rows.
+-- No other transaction sees a task that this one makes, so a task that it makes and starts has the lock of its key whole
+-- (`p_made`). All others have it shared: they were committed before, so a claim beside them meets their rows.
 --
 -- Takes locks of class 1263160911, never waiting. There are 256 of them for all keys, as there are for families. The caller has
 -- locked the tasks, and looks for siblings in a later statement.

@@ -1,5 +1,5 @@
 -- Payloads laid over one another, the oldest first: the same as `merged` from the first to the last, in one pass over all of
--- them, whatever their number.
+-- them, however many.
 create or replace function kinfolk.merged_all(p_values jsonb[]) returns jsonb
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
 -- A task's payload with its duplicates applied, in the order in which they came. A task that has started, or ended before
--- it could, shows what it has: what came later is for the next one.
+-- it could, shows its own payload: a later duplicate is for the next task.
 
 create or replace function kinfolk.payload_with_duplicates(p_task bigint) returns jsonb
 language plpgsql stable security definer

@@ -1,10 +1,10 @@
 -- Makes new tasks of duplicates that were committed after the task they were meant for had started (or was cancelled):
 -- they belong to the next task under the same key. A list of tasks that gave their key up (`released_key`) says where to look;
 -- an entry goes when no transaction is left that may have seen the key held. That is known in two steps: the first look
--- at a committed entry notes a transaction number above all of those, and the entry goes when all numbers below it have
+-- at a committed entry notes a transaction number above all of these, and the entry goes when all numbers below it have
 -- ended. Answers whether another claim is at the same work, and whether it has made a task.
 --
--- Locks entries of `released_key`, never waiting, and only those it can act upon. Reads `released_key_queue` and `duplicate_task`.
+-- Locks entries of `released_key`, never waiting, and only entries it can act upon. Reads `released_key_queue` and `duplicate_task`.
 
 create or replace function kinfolk.promote(p_queue integer, p_now timestamptz, out left_out boolean, out made boolean)
 language plpgsql volatile

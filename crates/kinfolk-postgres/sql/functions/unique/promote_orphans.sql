@@ -1,5 +1,5 @@
 -- Makes one task of the duplicates left behind for a task that has given its key up: applied to each other, oldest first,
--- and enqueued under the same key on the same queue, with the command's defaults and the keys of that task. If someone else holds the key by now,
+-- and enqueued under the same key on the same queue, with the command's defaults and the keys of that task. If another task holds the key by now,
 -- they go to that task; if that one has started, they wait where they are.
 
 create or replace function kinfolk.promote_orphans(p_task bigint, p_now timestamptz) returns void

@@ -5,7 +5,7 @@
 -- `p_made`: this transaction may have made some of the tasks itself.
 --
 -- Takes the locks of keys (`lock_starts`), then locks pending siblings by `task_unique`, in the order of their numbers, never
--- waiting. Those behind a gate are locked, too: another claim may be about to open one of them and to start it.
+-- waiting. Siblings behind a gate are locked, too: another claim may be about to open one of them and to start it.
 
 create or replace function kinfolk.unify_duplicates(
     p_ids bigint[], p_now timestamptz, p_made boolean, out ids bigint[], out left_out boolean
@@ -44,7 +44,7 @@ begin
         ids := array(select i from unnest(ids) i where i <> all (v_unified.gone));
     end loop;
 
-    -- What hangs on a task that has run before is for the next one.
+    -- A duplicate of a task that has run before is for the next task.
     perform kinfolk.apply_duplicates(t.id)
     from unnest(ids) as p(id)
     join kinfolk.task t on t.id = p.id

@@ -1,10 +1,9 @@
 -- Removes finished families that are past their retention, the root that ended first before the others, one page of tasks:
 -- children before their parents, so that a family that is larger goes over several calls. Answers how many tasks went.
--- Before that, of groups, what has passed (`prune_keys`): their admission locks, where they are free, come before any row.
--- The audit log, the error log and the minutes lose what is past its time as well (`prune_audit`, `prune_errors`,
--- `prune_minutes`).
--- Reads `task_finished`; locks the roots, passing over those that someone else holds: nobody touches the rest of a family
--- whose root has ended without having locked that.
+-- Before that it cleans up in groups (`prune_keys`): their admission locks, where they are free, come before any row.
+-- Then old entries of the logs (`prune_logs`).
+-- Reads `task_finished`; locks the roots, passing over roots that another call holds: no call touches the rest of a family
+-- whose root has ended without having locked that root.
 
 create or replace function kinfolk.prune() returns bigint
 language plpgsql volatile security definer
@@ -25,9 +24,7 @@ begin
     perform kinfolk.require_read_committed();
     v_now := kinfolk.clock();
     perform kinfolk.prune_keys(v_now);
-    perform kinfolk.prune_audit(v_now);
-    perform kinfolk.prune_errors(v_now);
-    perform kinfolk.prune_minutes(v_now);
+    perform kinfolk.prune_logs(v_now);
     v_ids := array(
         select old.id
         from kinfolk.queue q
@@ -58,7 +55,7 @@ begin
         from kinfolk.task t
         where t.id = any (v_ids)
             and t.finished_at is not null
-            -- What came too late for it is to become the next task first.
+            -- A duplicate that came too late for it becomes the next task first.
             and not exists (select from kinfolk.duplicate d where d.task_id = t.id)
         order by t.id
         for update skip locked

@@ -1,5 +1,5 @@
--- Removes what is left of rates that have passed, one page, turns hints into ready keys, and gives up pages of slots that are
--- hardly used, in all groups that nobody claims from at this moment. Answers whether that page was full. Reads `spent_passed`.
+-- Removes one page of the rows of rates that have passed, turns hints into ready keys, and gives up pages of slots that are
+-- hardly used, in all groups from which no call claims at this moment. Answers whether that page was full. Reads `spent_passed`.
 create or replace function kinfolk.prune_keys(p_now timestamptz) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- candidate: what is to be known of a task before it may take slots.
+-- candidate: the facts about a task that admission needs before it may take slots.
 -- params: 1 id
 -- index:  by number
 select keys,

@@ -1,4 +1,4 @@
--- leave: a task waits behind no key any more; whoever calls this gives it another gate, or ends it.
+-- leave: a task waits behind no key any more; the caller gives it another gate, or ends it.
 -- params: 1 id, 2 holds_slots
 -- index:  by number
 update task

@@ -1,4 +1,4 @@
--- line: where a pending task stands, behind which key it waits if it does, and what else it has from groups.
+-- line: the stand of a pending task, the key that it waits behind if it does, and its other columns of groups.
 -- params: 1 id
 -- index:  by number
 select queue_id,

@@ -1,4 +1,4 @@
--- next: the next task behind a key, in the order of queue, command, lane, what it is blocked as, priority, position and number.
+-- next: the next task behind a key, in the order of queue, command, lane, `blocked_as`, priority, position and number.
 -- params: 1 group_id, 2 key, 3 queue_id, 4 command_id, 5 lane, 6 blocked_as, 7 priority, 8 position, 9 id
 -- index:  task_blocked_idx, alone
 select queue_id,

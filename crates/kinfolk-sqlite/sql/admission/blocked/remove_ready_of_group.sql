@@ -1,4 +1,4 @@
--- remove_ready_of_group: what waits behind the keys of a group, and is of this command, or of any, is not to be looked at as such.
+-- remove_ready_of_group: the ready waiters behind the keys of a group, of this command or of any, are ready waiters no more.
 -- params: 1 group_id, 2 command_id or null
 -- index:  the whole table, which is small; tasks by number
 delete from ready_waiter

@@ -1,4 +1,4 @@
--- lift: a group, or one key of it, is slowed down no longer; who waits behind it is woken by the caller.
+-- lift: a group, or one key of it, is slowed down no longer; the caller wakes the tasks behind it.
 -- params: 1 group_id, 2 key or null, 3 now
 -- index:  spent, by group
 update spent

@@ -1,4 +1,4 @@
--- all: what is kept for whom.
+-- all: the reservations.
 -- params: none
 -- index:  the whole table: a row for each group at most
 select group_id,

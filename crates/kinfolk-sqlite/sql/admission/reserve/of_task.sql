@@ -1,4 +1,4 @@
--- of_task: what is kept for a task.
+-- of_task: the reservations of a task.
 -- params: 1 task_id
 -- index:  the whole table: a row for each group at most
 select group_id,

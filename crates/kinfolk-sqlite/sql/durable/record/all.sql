@@ -1,4 +1,4 @@
--- all: what a task has recorded, in the order of writing.
+-- all: the records of a task, in the order of writing.
 -- params: 1 task_id
 -- index:  checkpoint_key_idx
 select branch,

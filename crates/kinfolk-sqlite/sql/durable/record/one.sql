@@ -1,4 +1,4 @@
--- one: what was recorded under a key.
+-- one: the record under a key.
 -- params: 1 task_id, 2 branch, 3 name, 4 occurrence
 -- index:  checkpoint_key_idx
 select kind,

@@ -1,4 +1,4 @@
--- go_on: what a running task wants to wait for is there already: it is in line again, at its old position and at no cost.
+-- go_on: the wait of a running task is over before it begins: it is in line again, at its old position and at no cost.
 -- params: 1 id, 2 steps, 3 holds_slots, 4 now
 -- index:  by number
 update task

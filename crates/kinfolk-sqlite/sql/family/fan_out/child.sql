@@ -1,4 +1,4 @@
--- child: what has become of one child of a fan-out.
+-- child: the state and result of one child of a fan-out.
 -- params: 1 fan_out_id, 2 nth
 -- index:  task_child_idx
 select nth,

@@ -1,4 +1,4 @@
--- children: what has become of the children of a fan-out, in the order in which they were given, from the nth on.
+-- children: the states and results of the children of a fan-out, in the order in which they were given, from the nth on.
 -- params: 1 fan_out_id, 2 nth, 3 page
 -- index:  task_child_idx
 select nth,

@@ -1,4 +1,4 @@
--- owner: what a verdict needs to know of the task whose children they are.
+-- owner: the facts about the owner of a fan-out that a verdict needs.
 -- params: 1 id
 -- index:  by number
 select steps,

@@ -1,4 +1,4 @@
--- forget: a follow-up waits for nobody any more.
+-- forget: a follow-up waits for no family any more.
 -- params: 1 task_id
 -- index:  by task and root
 delete from follow_up

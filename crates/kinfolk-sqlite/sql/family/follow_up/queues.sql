@@ -1,4 +1,4 @@
--- queues: where those are that wait for a family.
+-- queues: the queues of the follow-ups that wait for a family.
 -- params: 1 root_id
 -- index:  follow_up_root_idx
 select distinct queue_id

@@ -1,4 +1,4 @@
--- wait_again: a follow-up that was skipped waits for all families that spoiled it. Of those one is set going again, and the
+-- wait_again: a follow-up that was skipped waits for all families that spoiled it. One of them is set going again, and the
 -- others are as they were.
 -- params: 1 task_id, 2 root_id that is set going again
 -- index:  by task and root; the task by number

@@ -1,6 +1,6 @@
--- open: how many tasks of a command on a queue are open, in whatever lane, each sort counted so far. Those that take turns are
--- among those of the lane top, or in their bucket, which is looked at only where that can change the count: those of the lane top
--- stand on it too.
+-- open: how many tasks of a command on a queue are open, in whatever lane, each sort counted so far. Tasks that take turns are
+-- in the lane top, or in their bucket. The query looks at the bucket only where that can change the count: tasks of the lane top
+-- are in it too.
 -- params: 1 queue_id, 2 command_id, 3 page
 -- index:  task_ready_idx, task_bucket_idx and task_suspect_idx
 with ready as materialized (

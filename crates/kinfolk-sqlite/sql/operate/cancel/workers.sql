@@ -1,4 +1,4 @@
--- workers: who has the running children of a fan-out.
+-- workers: the workers that have running children of a fan-out.
 -- params: 1 fan_out_id
 -- index:  task_child_idx
 select distinct worker

@@ -1,4 +1,4 @@
--- forget_started: what was started is told, or there is no status left to be told of it.
+-- forget_started: statuses know of these starts now, or there is no status left.
 -- params: none
 -- index:  none, all of them
 delete from started

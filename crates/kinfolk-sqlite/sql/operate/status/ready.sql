@@ -4,45 +4,15 @@
 -- index:  task_ready_idx, task_bucket_idx, task_suspect_idx lane by lane
 select exists (
            select 1
-           from task
+           from open_task
            where queue_id = ?1
              and command_id = ?2
-             and gate = 'open'
-             and suspect = 0
-             and lane = 'top'
        )
        or exists (
            select 1
            from task
-           where bucket in ('root', 'child', 'after', 'limit', 'key', 'turn', 'waiting', 'asleep', 'outside', 'backoff')
+           where bucket in ('after', 'limit', 'key', 'waiting', 'asleep', 'outside', 'backoff')
              and bucket is not null
              and queue_id = ?1
              and command_id = ?2
-       )
-       or exists (
-           select 1
-           from task
-           where queue_id = ?1
-             and lane = 'top'
-             and command_id = ?2
-             and gate = 'open'
-             and suspect = 1
-       )
-       or exists (
-           select 1
-           from task
-           where queue_id = ?1
-             and lane = 'root'
-             and command_id = ?2
-             and gate = 'open'
-             and suspect = 1
-       )
-       or exists (
-           select 1
-           from task
-           where queue_id = ?1
-             and lane = 'child'
-             and command_id = ?2
-             and gate = 'open'
-             and suspect = 1
        )

@@ -1,4 +1,4 @@
--- fan_outs: those fan-outs of a task that it waits for: whether that has come by their counts, and how many children they
+-- fan_outs: the fan-outs that a task waits for: whether the wait is over by their counts, and how many children they
 -- have and have counted.
 -- params: 1 task_id
 -- index:  fan_out_task_idx

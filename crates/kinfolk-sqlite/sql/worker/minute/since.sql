@@ -1,4 +1,4 @@
--- minutes: what was done in the minutes that began after a moment.
+-- minutes: the work in the minutes that began after a moment.
 -- params: 1 moment
 -- index:  the primary key
 select minute,

@@ -92,11 +92,11 @@ pub(crate) struct RunForm {
     /// completed, failed, retried, snoozed, released, lost, cancelled or suspended; null while it goes on.
     ending: Option<&'static str>,
     failure: Option<FailureForm>,
-    /// What its handler waited for, if it was suspended.
+    /// The waits of its handler, if it was suspended.
     waited_for: Option<WaitedForForm>,
 }
 
-/// What a suspended handler waits for: the first of it resumes the task.
+/// The waits of a suspended handler: the first that is over resumes the task.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = WaitedFor)]
 pub(crate) struct WaitedForForm {

@@ -95,7 +95,7 @@ impl From<FanOut> for FanOutForm {
     }
 }
 
-/// What has become of one child of a fan-out.
+/// The state and the result of one child of a fan-out.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = ChildResult)]
 pub(crate) struct ResultForm {

@@ -34,7 +34,7 @@ impl From<Rate> for RateForm {
     }
 }
 
-/// What is set for a group or one of its keys; null is as it is declared.
+/// The setting of a group or one of its keys; null is as it is declared.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = Setting)]
 #[serde(deny_unknown_fields)]
@@ -71,13 +71,13 @@ pub(crate) struct GroupForm {
     /// The commands that declare it.
     commands: Vec<String>,
     declared: DeclaredForm,
-    /// What is set for all its keys.
+    /// The setting for all its keys.
     set: SettingForm,
-    /// What is set for single keys.
+    /// The settings for single keys.
     keys: BTreeMap<String, SettingForm>,
 }
 
-/// What a group is declared as.
+/// The declaration of a group.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = GroupSpec)]
 pub(crate) struct DeclaredForm {

@@ -57,7 +57,7 @@ impl From<State> for StateForm {
     }
 }
 
-/// What holds a pending task.
+/// The reason that holds a pending task.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum GateForm {

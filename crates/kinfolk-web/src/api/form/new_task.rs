@@ -14,10 +14,10 @@ use utoipa::ToSchema;
 #[schema(as = NewTask)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewTaskForm {
-    /// What to run.
+    /// The command to run.
     #[schema(max_length = 128, pattern = "^[A-Za-z0-9_.:/-]+$")]
     command: String,
-    /// What with; the empty object if it is left out. Null stays null.
+    /// Its payload; the empty object if it is left out. Null stays null.
     #[serde(default = "Json::object")]
     #[schema(value_type = Value)]
     payload: Json,
@@ -64,7 +64,7 @@ pub(crate) struct UniqueForm {
     /// The span of the scope `window`.
     #[serde(default)]
     window_ms: Option<u64>,
-    /// What an enqueue under a held key does.
+    /// The effect of an enqueue under a held key.
     #[serde(default)]
     on_duplicate: DuplicateForm,
 }
@@ -80,7 +80,7 @@ enum ScopeForm {
     Window,
 }
 
-/// What an enqueue under a held unique key does.
+/// The effect of an enqueue under a held unique key.
 #[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
 #[schema(as = OnDuplicate)]
 #[serde(rename_all = "snake_case")]

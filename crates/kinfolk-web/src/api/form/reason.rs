@@ -40,7 +40,7 @@ pub(crate) struct ReasonForm {
     signals: Vec<String>,
     limit: Option<u32>,
     held: Option<u64>,
-    /// How many stand before it in line.
+    /// How many are before it in line.
     before: Option<u64>,
     /// The operator that paused the queue.
     by: Option<String>,

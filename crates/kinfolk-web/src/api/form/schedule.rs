@@ -23,9 +23,9 @@ pub(crate) struct ScheduleForm {
     keys: BTreeMap<String, String>,
     /// How long after its tick a task is due.
     delay_ms: Option<u64>,
-    /// What happens to ticks that nobody was there to fire: once, all or skip.
+    /// The treatment of ticks at which no worker was there to fire: once, all or skip.
     missed: &'static str,
-    /// What happens when the task of the tick before has not ended: allow or skip.
+    /// The treatment of a tick while the task of the tick before has not ended: allow or skip.
     overlap: &'static str,
     paused: bool,
     #[schema(value_type = Option<String>, format = DateTime)]

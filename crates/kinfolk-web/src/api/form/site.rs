@@ -64,7 +64,7 @@ pub(crate) struct CommandForm {
     timeout_ms: Option<u64>,
     /// Its groups, by name, with the slots of each key; null where only a rate is declared.
     groups: BTreeMap<String, Option<u32>>,
-    /// The path of the payload at which the label of a task stands.
+    /// The path of the payload to the label of a task.
     label: Option<String>,
     /// The SQL function that runs its tasks.
     handler: Option<String>,
@@ -124,12 +124,12 @@ impl From<WorkerView> for WorkerForm {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Finding)]
 pub(crate) struct FindingForm {
-    /// What was looked at: clock, connections, suspects…
+    /// The subject of the check: clock, connections, suspects…
     subject: String,
     /// warning or bad.
     health: &'static str,
     found: String,
-    /// What to do about it.
+    /// The remedy.
     remedy: String,
 }
 

@@ -17,14 +17,14 @@ pub(crate) struct TaskForm {
     pub(crate) command: String,
     pub(crate) queue: String,
     pub(crate) state: StateForm,
-    /// What holds it, while it is pending.
+    /// The gate that holds it, while it is pending.
     gate: Option<GateForm>,
     /// Lower goes first.
     priority: i32,
     /// When it may run at the earliest.
     #[schema(value_type = String, format = DateTime)]
     due_at: Timestamp,
-    /// Where it stands in line among tasks of equal priority.
+    /// Its place in line among tasks of equal priority.
     #[schema(value_type = String, format = DateTime)]
     position_at: Timestamp,
     attempt: u16,
@@ -68,7 +68,7 @@ pub(crate) struct TaskForm {
     made_by: Option<i64>,
     /// The root of the family that made it, if it is a follow-up.
     follows: Option<i64>,
-    /// What people call it: the value at the path of its payload that its command names.
+    /// Its name for people: the value at the path of its payload that its command names.
     label: Option<String>,
     /// How its own work ended, while it waits for its children and if it failed only because of them.
     outcome: Option<StateForm>,
@@ -134,7 +134,7 @@ pub(crate) struct ReportForm {
     note: Option<String>,
 }
 
-/// What went wrong.
+/// A failure.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Failure)]
 pub(crate) struct FailureForm {

@@ -1,4 +1,4 @@
-//! What failed, by cause, and what holds pending tasks up.
+//! Failures by cause, and the reasons that hold pending tasks.
 
 use kinfolk_core::cause::{Cause, Causes};
 use kinfolk_core::held::{Held, HeldBy};
@@ -6,7 +6,7 @@ use kinfolk_core::{CommandName, GroupRef, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What failed in a span, by cause.
+/// The failures of a span, by cause.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Causes)]
 pub(crate) struct CausesForm {
@@ -29,9 +29,9 @@ pub(crate) struct CauseForm {
     /// Its name, for `kinfolk retry --cause`.
     id: String,
     command: String,
-    /// What sort of failure, as `failure_kind` in a filter.
+    /// The sort of failure, as `failure_kind` in a filter.
     kind: &'static str,
-    /// What they say, with `#` for numbers and ids, and `…` for what was quoted.
+    /// Their message, with `#` for numbers and ids, and `…` for quoted words.
     text: String,
     tasks: u64,
     #[schema(value_type = String, format = DateTime)]
@@ -40,7 +40,7 @@ pub(crate) struct CauseForm {
     last_at: Timestamp,
     /// The last task that failed so.
     sample: i64,
-    /// What that task says, in full.
+    /// The message of that task, in full.
     message: String,
     /// How many failed in each of 24 equal parts of the span, the earliest first.
     trend: Vec<u64>,

@@ -4,6 +4,7 @@
 //! refuses is split, so that each outcome is its own; an outcome that can't be recorded at all becomes a failure that says so.
 
 use futures_util::future::BoxFuture;
+use kinfolk_core::store::Answer;
 use kinfolk_core::{Advice, Outcome, Settle, StoreError, Suspend};
 
 use super::Settler;
@@ -18,18 +19,9 @@ impl Settler {
     /// Settles attempts, as often as it takes. A batch that the store refuses is split.
     pub(super) fn settle<'a>(&'a self, settles: &'a mut [Settle], attempts: &'a [Settling]) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let mut backoff = Backoff::for_trouble();
-            let fault = loop {
-                match self.shared.store().settle(settles).await {
-                    Ok(answers) => return self.report(settles, attempts, &answers),
-                    Err(fault) => {
-                        self.shared.observer.trouble("settle", &fault);
-                        if is_about_one_of_them(&fault) {
-                            break fault;
-                        }
-                    }
-                }
-                tokio::time::sleep(backoff.pause(2)).await;
+            let fault = match self.insist("settle", || self.shared.store().settle(settles)).await {
+                Ok(answers) => return self.report(settles, attempts, &answers),
+                Err(fault) => fault,
             };
             match settles {
                 [one] => self.settle_instead(one, attempts, &fault).await,
@@ -41,6 +33,27 @@ impl Settler {
                 }
             }
         })
+    }
+
+    /// Repeats a call until the store carries it out, or refuses the batch.
+    async fn insist<'c, T>(
+        &self,
+        call: &'static str,
+        again: impl Fn() -> BoxFuture<'c, Answer<T>> + Send,
+    ) -> Answer<T> {
+        let mut backoff = Backoff::for_trouble();
+        loop {
+            match again().await {
+                Ok(answers) => return Ok(answers),
+                Err(fault) => {
+                    self.shared.observer.trouble(call, &fault);
+                    if is_about_one_of_them(&fault) {
+                        return Err(fault);
+                    }
+                }
+            }
+            tokio::time::sleep(backoff.pause(2)).await;
+        }
     }
 
     /// Records a failure in place of an outcome that the store refuses. If it refuses that too, the task stays with this
@@ -61,18 +74,9 @@ impl Settler {
     /// Suspends attempts, as often as it takes. A batch that the store refuses is split.
     pub(super) fn suspend<'a>(&'a self, suspends: &'a [Suspend], attempts: &'a [Settling]) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let mut backoff = Backoff::for_trouble();
-            let fault = loop {
-                match self.shared.store().suspend(suspends).await {
-                    Ok(answers) => return self.report_suspended(suspends, attempts, &answers),
-                    Err(fault) => {
-                        self.shared.observer.trouble("suspend", &fault);
-                        if is_about_one_of_them(&fault) {
-                            break fault;
-                        }
-                    }
-                }
-                tokio::time::sleep(backoff.pause(2)).await;
+            let fault = match self.insist("suspend", || self.shared.store().suspend(suspends)).await {
+                Ok(answers) => return self.report_suspended(suspends, attempts, &answers),
+                Err(fault) => fault,
             };
             if let [one] = suspends {
                 let mut failed = Settle::new(one.task, one.token, Outcome::Release);

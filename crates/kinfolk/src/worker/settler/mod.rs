@@ -1,6 +1,6 @@
 //! The settler: records how attempts ended, in batches that grow with the load.
 //!
-//! When nothing is in flight, what has come in goes out at once; while a call is in flight, more gathers, and a second
+//! When nothing is in flight, an ended attempt goes out at once; while a call is in flight, more gathers, and a second
 //! call starts only for a large batch. Suspensions go out beside the ends of the same batch. An attempt that made many tasks
 //! goes out in a call of its own, beside the others: it takes longer, and they need not wait for it. [`calls`] says what becomes
 //! of a call that fails.

@@ -17,7 +17,7 @@ impl Settler {
             self.shared.observer.settled(&settling.attempt, &share.queue, settling.took, &settle.outcome, *answer);
             sum_up(share, settling, &settle.outcome, *answer);
             share.took(settling.took);
-            // What goes back to pending may be claimable at once; so may the next suspect when one has ended.
+            // A task that goes back to pending may be claimable at once; so may the next suspect when one has ended.
             if settle.made.is_some() {
                 self.shared.wake_made();
             } else if share.suspects.load(Ordering::Relaxed) || matches!(answer, Settled::Recorded(State::Pending)) {
