@@ -368,7 +368,7 @@ macro_rules! every_contract {
                 a_task_with_a_key_that_is_shut_keeps_no_room, one_who_cannot_start_makes_way_for_another,
             ]
             results: [
-                they_are_read_by_index_or_by_end, pages_go_on_where_the_last_one_ended, a_page_has_a_most,
+                they_are_read_by_index_or_by_end, pages_go_on_where_the_last_one_ended, ends_are_read_by_their_indexes, a_page_has_a_most,
                 an_unknown_fan_out_is_not_found,
             ]
             resume: [

@@ -77,6 +77,7 @@ macro_rules! forward {
                 from: u32,
                 limit: usize
             ) -> Vec<$crate::ChildResult>;
+            ended_at(fan_out: $crate::FanOutId, indexes: &[u32]) -> Vec<$crate::Timestamp>;
             explain(id: $crate::TaskId) -> $crate::Explanation;
             held(queue: Option<&$crate::QueueName>) -> Vec<$crate::held::Held>;
             groups() -> Vec<$crate::GroupView>;

@@ -212,6 +212,11 @@ pub trait Inspect: Send + Sync {
     /// [`crate::limits::PAGE_MAX`].
     async fn results(&self, fan_out: FanOutId, by: ReadBy, from: u32, limit: usize) -> Answer<Vec<ChildResult>>;
 
+    /// When the children ended that have these indexes in the order of ends (0 ended first), one by one; an index that none
+    /// has yet is left out. At most [`crate::limits::PAGE_MAX`] indexes: how fast a fan-out ends is told at a cost that does not
+    /// grow with it.
+    async fn ended_at(&self, fan_out: FanOutId, indexes: &[u32]) -> Answer<Vec<Timestamp>>;
+
     /// Why a task is not running.
     async fn explain(&self, id: TaskId) -> Answer<Explanation>;
 

@@ -44,7 +44,7 @@ begin
                 'lock_suspended', 'signal', 'slow_down']),
             -- Whether something is left, for one that ends when nothing is.
             ('kinfolk_worker', array['count_tasks', 'stats', 'find_tasks', 'get_tasks']),
-            ('kinfolk_viewer', array['get_task', 'history', 'results', 'get_attempts', 'runs', 'list_tasks', 'find_tasks', 'get_tasks',
+            ('kinfolk_viewer', array['get_task', 'history', 'results', 'ended_at', 'get_attempts', 'runs', 'list_tasks', 'find_tasks', 'get_tasks',
                 'count_matching', 'count_by_command', 'failed_tasks', 'pending_facts', 'children', 'tally', 'progress', 'stats',
                 'count_tasks', 'minutes', 'queues', 'commands', 'workers', 'schedules', 'check_invariants', 'doctor', 'payload_with_duplicates', 'holds',
                 'is_active', 'statuses', 'explain', 'groups', 'keys', 'change_number', 'errors']),

@@ -56,6 +56,7 @@ const IS_ACTIVE: &str = "select kinfolk.is_active($1)";
 const STATUSES: &str = "select name, commands, active, changed_at from kinfolk.statuses()";
 const HISTORY: &str = "select * from kinfolk.history($1)";
 const RESULTS: &str = "select * from kinfolk.results($1, $2, $3, $4)";
+const ENDED_AT: &str = "select ended_at from kinfolk.ended_at($1, $2)";
 const AUDIT_LOG: &str = "select id, at, who, what, subject, tasks from kinfolk.audit_log($1, $2)";
 const ERRORS: &str =
     "select id, at, task, command, queue, attempt, handler, failure from kinfolk.errors($1, $2, $3, $4, $5)";
@@ -188,6 +189,16 @@ impl Inspect for PgStore {
             [(&fan_out.0, Type::INT8), (&by_ended, Type::BOOL), (&from, Type::INT4), (&limit, Type::INT4)];
         let rows = self.look(RESULTS, &params).await.map_err(|fault| no_such_fan_out(fault, fan_out))?;
         rows.iter().map(|row| rows::child_result(fan_out, row, 0)).collect()
+    }
+
+    async fn ended_at(&self, fan_out: FanOutId, indexes: &[u32]) -> Answer<Vec<Timestamp>> {
+        if indexes.len() > PAGE_MAX {
+            return Err(InputError::Batch { what: "indexes", given: indexes.len(), max: PAGE_MAX }.into());
+        }
+        let indexes: Vec<i32> = indexes.iter().map(|index| i32::try_from(*index).unwrap_or(i32::MAX)).collect();
+        let params: [Param<'_>; 2] = [(&fan_out.0, Type::INT8), (&indexes, Type::INT4_ARRAY)];
+        let rows = self.look(ENDED_AT, &params).await.map_err(|fault| no_such_fan_out(fault, fan_out))?;
+        Ok(rows.iter().map(|row| row.get::<_, Moment>(0).0).collect())
     }
 
     async fn stats(&self) -> Answer<Stats> {

@@ -128,7 +128,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     durable:
         record lock_attempt write_checkpoints write_checkpoint require_checkpoints refuse_checkpoint require_steps step_name
         suspend require_suspend require_awaits require_awaited write_suspended suspend_task await_again expire
-        signal take_signal report history results results_by_index;
+        signal take_signal report history results results_by_index ended_at;
     worker:
         register_worker heartbeat leave wait_for_tasks recover may_recover lock_lost lock_lost_families handlers_at_work
         decide_lost strike_delay record_minutes read_minute_records wrong_minute_record;

@@ -315,6 +315,9 @@
   show();
   const button = one("#hold");
   if (button) button.hidden = false;
+  // On a narrow page the bar scrolls: to the page that is shown.
+  const bar = one("#pages"), shown = bar && one("[aria-current]", bar);
+  if (shown) bar.scrollLeft = shown.offsetLeft - bar.offsetLeft - (bar.clientWidth - shown.offsetWidth) / 2;
   setInterval(tick, 1000);
   setInterval(grow, 250);
 })();

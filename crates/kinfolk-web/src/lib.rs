@@ -3,7 +3,7 @@
 //! ```no_run
 //! # async fn example(store: std::sync::Arc<dyn kinfolk_core::Store>) {
 //! let tasks = kinfolk_web::router(store, kinfolk_web::Config::behind_your_own_login());
-//! let app: axum::Router = axum::Router::new().nest("/tasks", tasks);
+//! let app: axum::Router = axum::Router::new().nest_service("/tasks", tasks);
 //! # }
 //! ```
 //!
@@ -48,7 +48,8 @@ pub use crate::serve::{Refusal, Server};
 
 use crate::app::{App, Shared};
 
-/// The whole application on a store: pages at `/`, the API under `/api/v1`. It can be nested under any prefix.
+/// The whole application on a store: pages at `/`, the API under `/api/v1`. It can be nested under any prefix, by
+/// `nest_service`: to `nest` of axum an address with a slash behind the prefix is another one.
 pub fn router(store: Arc<dyn Store>, config: Config) -> Router {
     router_of(everything(), Arc::new(App::new(store, config)))
 }

@@ -36,6 +36,6 @@ pub async fn open(url: &str, password: &str) -> Result<(Router, WorkerHandle), F
         .route("/orders", post(routes::place))
         .route("/orders/{number}/events", get(routes::follow))
         .with_state(App { kinfolk, shop })
-        .nest("/admin", admin::behind_a_password(pages, password));
+        .nest_service("/admin", admin::behind_a_password(pages, password));
     Ok((router, worker))
 }

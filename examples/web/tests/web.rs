@@ -52,6 +52,11 @@ async fn order_and_follow(url: &str) {
     let (status, page) = get(&shop, "/admin/tasks", Some("secret")).await;
     assert_eq!(status, StatusCode::OK);
     assert!(page.contains("href=\"/admin/tasks/1\""), "{page}");
+    for address in ["/admin", "/admin/"] {
+        assert_eq!(get(&shop, address, None).await.0, StatusCode::UNAUTHORIZED, "{address}");
+        let (status, page) = get(&shop, address, Some("secret")).await;
+        assert!(status == StatusCode::OK && page.contains("href=\"/admin/tasks\""), "{address}: {status} {page}");
+    }
     worker.stop().await.unwrap();
 }
 

@@ -35,7 +35,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
         Language::Dot => graph.dot(),
         Language::Mermaid => graph.mermaid(),
     };
-    session
-        .out
-        .say(&json!({"task": args.id, "nodes": graph.nodes.len(), "cut": graph.cut, "graph": drawn}), drawn.trim_end())
+    let (nodes, cut, not_drawn) = (graph.nodes.len(), graph.cut, graph.not_drawn);
+    let all = json!({"task": args.id, "nodes": nodes, "cut": cut, "not_drawn": not_drawn, "graph": drawn});
+    session.out.say(&all, drawn.trim_end())
 }

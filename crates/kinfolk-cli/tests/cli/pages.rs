@@ -80,7 +80,7 @@ fn every_page_of_the_demo_has_something_to_show_and_keeps_its_budget() {
         (to("/groups"), "supplier"),
         (to(&link(&groups, "/groups?group=")), "supplier"),
         (to("/queues"), "shop.packing"),
-        (to("/queues/shop.packing"), "Who takes from it"),
+        (to("/queues/shop.packing"), "Its workers"),
         (to("/workers"), "alive"),
         (to("/schedules"), "Every 20 seconds"),
         (to("/schedules/count-the-till"), "The next 10 ticks"),

@@ -47,6 +47,25 @@ pub async fn pages_go_on_where_the_last_one_ended(w: &World) {
     assert_eq!(by_end, (0..MANY).map(Some).collect::<Vec<_>>());
 }
 
+/// When children ended is read by their indexes in the order of ends: an index that none has yet is left out.
+pub async fn ends_are_read_by_their_indexes(w: &World) {
+    let flow = w.flow(3, Rule::CollectAll).await;
+    assert_eq!(w.store.ended_at(flow.fan_out, &[0, 1]).await.unwrap(), []);
+    let worker = w.worker().await;
+    let tasks = w.claim(worker, 3).await;
+    for nth in [2, 0] {
+        w.store.settle(&[settle_of(&tasks[nth], Outcome::Done(None))]).await.unwrap();
+    }
+    let finished = async |nth: usize| w.get(flow.kids[nth]).await.finished_at.unwrap();
+    let (first, second) = (finished(2).await, finished(0).await);
+    assert_eq!(w.store.ended_at(flow.fan_out, &[1, 0, 2, 0]).await.unwrap(), [second, first, first]);
+    let many: Vec<u32> = (0..1_001).collect();
+    let refused = w.store.ended_at(flow.fan_out, &many).await;
+    assert!(matches!(refused, Err(StoreError::Input(_))), "{refused:?}");
+    let unknown = w.store.ended_at(FanOutId(i64::MAX), &[0]).await;
+    assert!(matches!(unknown, Err(StoreError::NotFound { what: "fan-out", .. })), "{unknown:?}");
+}
+
 /// A page has at most a thousand.
 pub async fn a_page_has_a_most(w: &World) {
     let flow = w.flow(1_001, Rule::CollectAll).await;

@@ -276,6 +276,10 @@ impl Player<'_> {
                 let model = self.model.results(*fan_out, by, from, limit).await;
                 self.same("results", &model, &store)?;
             }
+            let indexes = [0, 2, 1, 100];
+            let (store, model) =
+                (self.store.ended_at(*fan_out, &indexes).await, self.model.ended_at(*fan_out, &indexes).await);
+            self.same("ended_at", &model, &store)?;
         }
         Ok(())
     }

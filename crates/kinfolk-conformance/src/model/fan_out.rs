@@ -1,10 +1,12 @@
 //! Fan-outs that handlers await: who has ended in which order, what was decided, and who is resumed because of it.
 
+use std::collections::BTreeMap;
+
 use kinfolk_core::limits::{INLINE_RESULTS_MAX, PAGE_MAX};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{
-    ChildResult, FanOut, FanOutId, Gate, History, Json, ReadBy, Rule, StepKind, StoreError, TaskId, Timestamp, Token,
-    Verdict,
+    ChildResult, FanOut, FanOutId, Gate, History, InputError, Json, ReadBy, Rule, StepKind, StoreError, TaskId,
+    Timestamp, Token, Verdict,
 };
 
 use super::{Bug, Engine};
@@ -185,6 +187,19 @@ impl Engine {
             results.sort_by_key(|result| result.ended);
         }
         Ok(results.into_iter().skip(from as usize).take(limit.min(PAGE_MAX)).collect())
+    }
+
+    pub(super) fn ended_at(&self, id: FanOutId, indexes: &[u32]) -> Answer<Vec<Timestamp>> {
+        if indexes.len() > PAGE_MAX {
+            return Err(InputError::Batch { what: "indexes", given: indexes.len(), max: PAGE_MAX }.into());
+        }
+        if !self.fan_outs.contains_key(&id) {
+            return Err(StoreError::not_found("fan-out", id));
+        }
+        let by_end: BTreeMap<u32, TaskId> =
+            self.all_results(id).into_iter().filter_map(|result| Some((result.ended?, result.task))).collect();
+        let ended = indexes.iter().filter_map(|index| by_end.get(index));
+        Ok(ended.filter_map(|child| self.tasks[child].task.finished_at).collect())
     }
 
     fn all_results(&self, id: FanOutId) -> Vec<ChildResult> {

@@ -215,6 +215,10 @@ impl Inspect for Model {
         self.engine().results(fan_out, by, from, limit)
     }
 
+    async fn ended_at(&self, fan_out: FanOutId, indexes: &[u32]) -> Answer<Vec<Timestamp>> {
+        self.engine().ended_at(fan_out, indexes)
+    }
+
     async fn now(&self) -> Answer<Timestamp> {
         Ok(self.engine().now)
     }

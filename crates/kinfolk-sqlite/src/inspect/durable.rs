@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kinfolk_core::durable::{Checkpoint, ChildResult, FanOut, History, ReadBy, StepKind};
 use kinfolk_core::limits::{INLINE_RESULTS_MAX, PAGE_MAX};
-use kinfolk_core::{FanOutId, Json, StoreError, TaskId, Timestamp};
+use kinfolk_core::{FanOutId, InputError, Json, StoreError, TaskId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::error::Result;
@@ -55,6 +55,23 @@ fn awaited(conn: &Connection, task: TaskId) -> Result<Vec<FanOut>> {
     let mut statement = conn.prepare_cached(include_str!("../../sql/family/fan_outs.sql"))?;
     let ids = statement.query_map([task.0], |row| Ok(FanOutId(row.get(0)?)))?;
     ids.filter_map(|id| id.map_err(Into::into).and_then(|id| look_up(conn, id)).transpose()).collect()
+}
+
+/// When the children at these indexes of the order of ends had ended.
+pub(crate) fn ended_at(snapshot: &Snapshot<'_>, id: FanOutId, indexes: &[u32]) -> Result<Vec<Timestamp>> {
+    if indexes.len() > PAGE_MAX {
+        return Err(InputError::Batch { what: "indexes", given: indexes.len(), max: PAGE_MAX }.into());
+    }
+    find(snapshot.conn, id)?;
+    let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/family/fan_out/finished_at.sql"))?;
+    let mut moments = Vec::new();
+    for index in indexes {
+        for nth in ended_page::read(snapshot.conn, id.0, *index, 1)? {
+            let ended: Option<i64> = statement.query_row((id.0, nth), |row| row.get(0)).optional()?.flatten();
+            moments.extend(ended.map(Timestamp::from_micros));
+        }
+    }
+    Ok(moments)
 }
 
 /// An awaited fan-out that must be there.

@@ -108,6 +108,11 @@ impl Inspect for SqliteStore {
         self.read(move |snapshot| durable::results(snapshot, fan_out, by, from, limit)).await
     }
 
+    async fn ended_at(&self, fan_out: FanOutId, indexes: &[u32]) -> Answer<Vec<Timestamp>> {
+        let indexes = indexes.to_vec();
+        self.read(move |snapshot| durable::ended_at(snapshot, fan_out, &indexes)).await
+    }
+
     async fn explain(&self, id: TaskId) -> Answer<Explanation> {
         self.read(move |snapshot| explain::explain(snapshot, id)).await
     }

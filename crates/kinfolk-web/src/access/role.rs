@@ -1,5 +1,7 @@
 //! Callers and their roles.
 
+use std::collections::BTreeSet;
+
 use kinfolk_core::QueueName;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -50,6 +52,8 @@ impl Caller {
     /// The same, with only these queues.
     #[must_use]
     pub fn only(self, queues: impl IntoIterator<Item = QueueName>) -> Self {
+        // Each once: what is counted queue by queue would be counted twice.
+        let queues: BTreeSet<QueueName> = queues.into_iter().collect();
         Self { queues: Some(queues.into_iter().collect()), ..self }
     }
 

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
 use kinfolk_core::filter::{ByCommand, Filter, Order, Page};
-use kinfolk_core::{Tally, Task, TaskId};
+use kinfolk_core::{Progress, Tally, Task, TaskId};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -184,6 +184,8 @@ struct GraphForm {
     after: Vec<AfterForm>,
     /// Whether there is more than is drawn.
     cut: bool,
+    /// How many tasks of the family are not drawn. That is known of the family of a root; else it is 0.
+    not_drawn: u64,
 }
 
 /// One task, or several children of one parent that run the same command.
@@ -243,6 +245,7 @@ impl From<Graph> for GraphForm {
             edges: graph.edges.into_iter().map(|(parent, child)| EdgeForm { parent, child }).collect(),
             after: graph.after.into_iter().map(|(root, follow_up)| AfterForm { root, follow_up }).collect(),
             cut: graph.cut,
+            not_drawn: graph.not_drawn,
         }
     }
 }
@@ -265,6 +268,14 @@ async fn graph(visit: Visit, Named(id): Named<TaskId>, Query(query): Query<Graph
 
 impl FamilySource for View<'_> {
     type Fault = Problem;
+
+    fn is_whole(&self) -> bool {
+        self.sees_all()
+    }
+
+    async fn progress(&self, task: TaskId) -> Result<Progress, Problem> {
+        View::progress(self, task).await
+    }
 
     async fn tally(&self, parent: TaskId) -> Result<Tally, Problem> {
         View::tally(self, parent).await

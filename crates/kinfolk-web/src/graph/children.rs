@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use kinfolk_core::filter::{ByCommand, Filter, Order, Page};
 use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::store::Answer;
-use kinfolk_core::{CommandName, State, Store, StoreError, Tally, Task, TaskId};
+use kinfolk_core::{CommandName, Progress, State, Store, StoreError, Tally, Task, TaskId};
 
 use super::Node;
 
@@ -21,8 +21,14 @@ const NAMED_MAX: usize = 6;
 pub(crate) trait FamilySource {
     type Fault;
 
+    /// Whether it has every task. From some callers tasks are hidden, and counts of a family have them all the same.
+    fn is_whole(&self) -> bool;
+
     /// How the children of a task are doing.
     async fn tally(&self, parent: TaskId) -> Result<Tally, Self::Fault>;
+
+    /// How the family of a task is doing.
+    async fn progress(&self, task: TaskId) -> Result<Progress, Self::Fault>;
 
     /// A page of tasks.
     async fn list(&self, filter: &Filter) -> Result<Page, Self::Fault>;
@@ -33,6 +39,14 @@ pub(crate) trait FamilySource {
 
 impl FamilySource for &dyn Store {
     type Fault = StoreError;
+
+    fn is_whole(&self) -> bool {
+        true
+    }
+
+    async fn progress(&self, task: TaskId) -> Answer<Progress> {
+        kinfolk_core::Inspect::progress(*self, task).await
+    }
 
     async fn tally(&self, parent: TaskId) -> Answer<Tally> {
         kinfolk_core::Inspect::tally(*self, parent).await
@@ -72,6 +86,34 @@ pub(crate) async fn nodes_of<K: FamilySource>(source: &K, which: Filter, tally: 
     }
 }
 
+/// The same children with one node for each command.
+pub(super) fn together(nodes: Vec<Node>) -> Vec<Node> {
+    let mut together: Vec<Node> = Vec::new();
+    for mut node in nodes {
+        if node.failed.is_empty() && node.states.contains_key(&State::Failed) {
+            node.failed.push(node.task);
+        }
+        let Some(one) = together.iter_mut().find(|one| one.command == node.command) else {
+            together.push(node);
+            continue;
+        };
+        for (state, tasks) in node.states {
+            *one.states.entry(state).or_default() += tasks;
+        }
+        one.failed.extend(node.failed);
+        one.failed.truncate(NAMED_MAX);
+        one.at_least |= node.at_least;
+    }
+    together
+}
+
+/// Whether one of several tasks that a node stands for has children.
+pub(super) async fn has_children<K: FamilySource>(source: &K, parent: TaskId, node: &Node) -> Result<bool, K::Fault> {
+    let command = CommandName::new(&node.command).ok();
+    let filter = Filter { parent: Some(parent), command, has_children: Some(true), limit: 1, ..Filter::default() };
+    Ok(!source.list(&filter).await?.tasks.is_empty())
+}
+
 /// Children that were read.
 fn few(children: &[Task]) -> Vec<Node> {
     let mut by_command: Vec<(&CommandName, Vec<&Task>)> = Vec::new();
@@ -83,12 +125,12 @@ fn few(children: &[Task]) -> Vec<Node> {
     }
     let drawn = |(_, alike): (_, Vec<&Task>)| match alike.len() {
         0..=APART_MAX => alike.into_iter().map(Node::one).collect(),
-        _ => vec![together(&alike)],
+        _ => vec![alike_ones(&alike)],
     };
     by_command.into_iter().flat_map(drawn).collect()
 }
 
-fn together(alike: &[&Task]) -> Node {
+fn alike_ones(alike: &[&Task]) -> Node {
     let mut node = Node { states: BTreeMap::new(), ..Node::one(alike[0]) };
     for task in alike {
         *node.states.entry(task.state).or_default() += 1;
@@ -125,7 +167,7 @@ async fn named_failures<K: FamilySource>(
 }
 
 /// How many of the children that a filter finds each command has, by state. `tally`: how they are doing, all together. It is
-/// exact for ended ones of any number, so where all run one command, it tells what a count leaves out.
+/// exact for ended ones of any number, so where all run one command and none is hidden, it tells what a count leaves out.
 pub(crate) async fn counted<K: FamilySource>(
     source: &K,
     which: &Filter,
@@ -146,6 +188,7 @@ pub(crate) async fn counted<K: FamilySource>(
         }
     }
     if by_command.len() == 1
+        && source.is_whole()
         && let Some(states) = by_command.values_mut().next()
     {
         fill(states, &mut cut, tally);

@@ -17,8 +17,8 @@ pub(super) fn write(graph: &Graph) -> String {
     for (root, after) in &graph.after {
         let _ = writeln!(text, "  n{root} -> n{after} [style=dashed, label=\"follow-up\"];");
     }
-    if graph.cut {
-        text.push_str("  more [label=\"there is more\", shape=plaintext];\n");
+    if let Some(rest) = graph.rest() {
+        let _ = writeln!(text, "  more [label=\"{rest}\", shape=plaintext];");
     }
     text.push_str("}\n");
     text

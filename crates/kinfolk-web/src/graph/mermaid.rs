@@ -17,8 +17,8 @@ pub(super) fn write(graph: &Graph) -> String {
     for (root, after) in &graph.after {
         let _ = writeln!(text, "  n{root} -. follow-up .-> n{after}");
     }
-    if graph.cut {
-        text.push_str("  more[\"there is more\"]\n");
+    if let Some(rest) = graph.rest() {
+        let _ = writeln!(text, "  more[\"{rest}\"]");
     }
     text
 }

@@ -1,5 +1,5 @@
 //! The graph of a family: who made whom, small enough to draw. Children of one parent that run the same command become one node
-//! when there are many of them.
+//! when there are many of them, or when there is no room for each. A graph says how many tasks of the family it does not draw.
 
 mod children;
 mod dot;
@@ -29,6 +29,8 @@ pub struct Graph {
     pub after: Vec<(usize, usize)>,
     /// Whether there is more than is drawn.
     pub cut: bool,
+    /// How many tasks of the family are not drawn. That is known of the family of a root; else it is 0.
+    pub not_drawn: u64,
 }
 
 /// One task, or several children of one parent.
@@ -103,8 +105,13 @@ impl Graph {
     }
 
     pub(crate) async fn below<K: FamilySource>(source: &K, root: &Task) -> Result<Self, K::Fault> {
-        let mut graph = Self::children_of(source, root).await?;
+        // Counted before it is drawn: what is made meanwhile is not missing.
+        let progress = source.progress(root.id).await?;
+        let mut graph = Self::children_of(source, root, progress.levels.len()).await?;
         if root.parent.is_none() {
+            let drawn: u64 = graph.nodes[1..].iter().map(Node::tasks).sum();
+            graph.not_drawn = progress.family.total.saturating_sub(drawn);
+            graph.cut = graph.not_drawn > 0;
             let page = source.list(&made_by(root.id, FOLLOW_UPS_MAX)).await?;
             graph.cut |= page.next.is_some();
             for task in &page.tasks {
@@ -115,24 +122,46 @@ impl Graph {
         Ok(graph)
     }
 
-    async fn children_of<K: FamilySource>(source: &K, root: &Task) -> Result<Self, K::Fault> {
+    /// `deepest`: how many generations the whole family has below its root.
+    async fn children_of<K: FamilySource>(source: &K, root: &Task, deepest: usize) -> Result<Self, K::Fault> {
         let mut graph = Self { nodes: vec![Node::one(root)], ..Self::default() };
-        let mut open = VecDeque::from([0]);
-        while let Some(parent) = open.pop_front() {
-            for node in children::nodes(source, graph.nodes[parent].task).await? {
+        let mut open = VecDeque::from([(0, usize::from(root.depth) + 1)]);
+        while let Some((parent, depth)) = open.pop_front() {
+            let task = graph.nodes[parent].task;
+            let mut children = children::nodes(source, task).await?;
+            // A parent that is looked at later needs room, too.
+            if children.len() > NODES_MAX.saturating_sub(graph.nodes.len() + open.len()) {
+                children = children::together(children);
+            }
+            for node in children {
                 if graph.nodes.len() >= NODES_MAX {
                     graph.cut = true;
                     return Ok(graph);
                 }
                 let index = graph.nodes.len();
-                if node.tasks() == 1 {
-                    open.push_back(index);
+                match (deepest > depth, node.tasks()) {
+                    (true, 1) => open.push_back((index, depth + 1)),
+                    (true, _) if root.parent.is_some() && !graph.cut => {
+                        graph.cut = children::has_children(source, task, &node).await?;
+                    }
+                    _ => {}
                 }
                 graph.edges.push((parent, index));
                 graph.nodes.push(node);
             }
         }
         Ok(graph)
+    }
+
+    /// What is not drawn, in a sentence, with the command that shows it.
+    fn rest(&self) -> Option<String> {
+        let root = self.nodes.first().filter(|_| self.cut)?.task;
+        let what = match self.not_drawn {
+            0 => "there is more than is drawn".to_owned(),
+            1 => "1 task is not drawn".to_owned(),
+            many => format!("{many} tasks are not drawn"),
+        };
+        Some(format!("{what}: kinfolk tree {root} --all"))
     }
 
     /// The graph in the language of Graphviz.
@@ -180,17 +209,18 @@ mod tests {
             edges: vec![(0, 1)],
             after: vec![(0, 2)],
             cut: true,
+            not_drawn: 812,
         };
         let dot = graph.dot();
         assert!(dot.starts_with("digraph family {") && dot.contains("n0 -> n1;"), "{dot}");
         assert!(dot.contains("n0 -> n2 [style=dashed, label=\"follow-up\"];"), "{dot}");
-        assert!(
-            dot.contains("pack ×9\\n6 completed, 3 failed: 7 and 2 more") && dot.contains("there is more"),
-            "{dot}"
-        );
+        assert!(dot.contains("pack ×9\\n6 completed, 3 failed: 7 and 2 more"), "{dot}");
+        assert!(dot.contains("label=\"812 tasks are not drawn: kinfolk tree 1 --all\""), "{dot}");
         let mermaid = graph.mermaid();
         assert!(mermaid.starts_with("flowchart TD") && mermaid.contains("n0 --> n1"), "{mermaid}");
         assert!(mermaid.contains("n0 -. follow-up .-> n2"), "{mermaid}");
         assert!(mermaid.contains("pack ×9<br>6 completed, 3 failed: 7 and 2 more"), "{mermaid}");
+        assert!(mermaid.contains("more[\"812 tasks are not drawn: kinfolk tree 1 --all\"]"), "{mermaid}");
+        assert!(!Graph { cut: false, not_drawn: 0, ..graph }.dot().contains("more ["));
     }
 }

@@ -22,6 +22,8 @@ struct Page {
     /// Of what, if not of everything.
     of: String,
     rows: Vec<Row>,
+    /// Whether any of them happened in a function in the database.
+    handlers: bool,
     all: String,
     newest: Option<String>,
     older: Option<String>,
@@ -55,6 +57,7 @@ async fn list(visit: &Visit, address: &Address) -> Result<Response, Problem> {
     render(&Page {
         of: of(&filter),
         rows: entries.iter().map(|entry| row(visit, address, entry, frame.now)).collect(),
+        handlers: entries.iter().any(|entry| entry.handler.is_some()),
         all: visit.links.to("/errors"),
         newest: filter.before.map(|_| address.without(&["before"])),
         older: older.map(|before| address.with("before", Some(&before))),

@@ -7,7 +7,7 @@ use askama::filters::HtmlSafe;
 use kinfolk_core::durable::Report;
 use kinfolk_core::{Gate, QueueName, State, Task, Timestamp, WorkerId};
 
-use super::part::{Moment, words};
+use super::part::{Badge, Moment, words};
 use crate::problem::Problem;
 use crate::visit::Visit;
 
@@ -49,9 +49,14 @@ impl Names {
     pub(crate) fn paused(&self, task: &Task, now: Timestamp) -> Option<Timestamp> {
         let is_free = match task.gate {
             Some(Gate::Time) => task.due <= now,
-            gate => task.state == State::Pending && gate != Some(Gate::After) && gate != Some(Gate::Limit),
+            gate => gate != Some(Gate::After) && gate != Some(Gate::Limit),
         };
-        self.paused.get(&task.queue).copied().filter(|_| is_free)
+        self.paused.get(&task.queue).copied().filter(|_| is_free && task.state == State::Pending)
+    }
+
+    /// The state of a task, and for a pending one what holds it.
+    pub(crate) fn badge(&self, task: &Task, now: Timestamp) -> Badge {
+        if self.paused(task, now).is_some() { Badge::PAUSED } else { Badge::gate(task) }
     }
 
     /// The name of a worker; the start of its number when it is gone.

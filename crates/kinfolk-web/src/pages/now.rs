@@ -18,7 +18,7 @@ use super::going::{Going, Names};
 use super::minutes::{self, Course};
 use super::part::{Badge, Bar, Moment, Named, Spark, Stair, words};
 use super::span::{self, Choice, Span};
-use super::tasks::counted_words;
+use super::tasks::counted_short;
 use super::{actions, pending, queues, render, show, workers};
 use crate::problem::Problem;
 use crate::visit::Visit;
@@ -141,7 +141,7 @@ async fn now(visit: &Visit, address: &Address) -> Result<Response, Problem> {
         stair: course.stair(span),
         table: course.table(),
         families: families(visit, at).await?,
-        families_all: counted_words(visit.view().count(&at_work(1)).await?),
+        families_all: counted_short(visit.view().count(&at_work(1)).await?),
         causes_all: found.causes.len(),
         causes: failures::rows(visit, &address.here, &found, span).into_iter().take(CAUSES).collect(),
         held,
@@ -178,7 +178,7 @@ async fn figures(
     let href = |state: State| visit.links.to(&format!("/tasks?state={state}&finished_after={encoded}"));
     figures.push(Figure {
         badge: Badge::state(State::Completed),
-        count: counted_words(visit.view().count(&ended(State::Completed, since)).await?),
+        count: counted_short(visit.view().count(&ended(State::Completed, since)).await?),
         says: format!("{last}, {} a minute", course.a_minute(None)),
         href: href(State::Completed),
         spark: course.spark("completed", None, |figures| figures.completed),
@@ -195,7 +195,7 @@ async fn figures(
     let by_itself: u64 = failed.causes.iter().map(|cause| cause.tasks).sum();
     figures.push(Figure {
         badge: Badge::state(State::Failed),
-        count: counted_words(visit.view().count(&ended(State::Failed, since)).await?),
+        count: counted_short(visit.view().count(&ended(State::Failed, since)).await?),
         says: match by_child {
             0 => last,
             child => {
@@ -210,7 +210,7 @@ async fn figures(
 
 /// How many tasks are in a state that is no end.
 fn open_figure(visit: &Visit, site: &Site, state: State) -> Figure {
-    let count = counted_words(site.stats.tasks_in(None, state));
+    let count = counted_short(site.stats.tasks_in(None, state));
     let says = match state {
         State::Running => format!("on {}", words::many(site.stats.workers, "worker", "workers")),
         State::Pending => pending::Sums::of(&site.held).words(),
@@ -240,7 +240,7 @@ async fn families(visit: &Visit, now: Timestamp) -> Result<Vec<Family>, Problem>
         families.push(Family {
             id: root.id.to_string(),
             href: visit.links.to(&format!("/families/{}", root.id)),
-            badge: Badge::of(root),
+            badge: names.badge(root, now),
             name: Named::task(root),
             going: Going::of(root, &names, now),
             bar: (tally.total > 0).then(|| Bar::tally(&tally)),

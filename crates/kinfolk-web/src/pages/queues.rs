@@ -141,9 +141,9 @@ impl Row {
             href: visit.links.to(&format!("/queues/{}", words::encoded(queue.name.as_str()))),
             tag: tag.join(", "),
             paused: queue.paused_at.map(|since| (format!("paused{by}"), Moment::lasting(since, now))),
-            pending: tasks::counted_words(count(State::Pending)),
-            running: tasks::counted_words(count(State::Running)),
-            waiting: tasks::counted_words(count(State::Waiting)),
+            pending: tasks::counted_short(count(State::Pending)),
+            running: tasks::counted_short(count(State::Running)),
+            waiting: tasks::counted_short(count(State::Waiting)),
             meter: policy
                 .child_limit
                 .filter(|limit| *limit > 0)

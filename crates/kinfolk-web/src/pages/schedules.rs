@@ -8,6 +8,7 @@ use kinfolk_core::{Schedule, ScheduleName, Timestamp};
 use super::address::Address;
 use super::ask::Ask;
 use super::frame::Frame;
+use super::going::Names;
 use super::part::{Badge, Moment, Named, words};
 use super::{actions, cron, render, show};
 use crate::problem::Problem;
@@ -65,12 +66,16 @@ async fn list(visit: &Visit, address: &Address, only: Option<String>) -> Result<
     let next = schedules.iter().filter(|schedule| !schedule.paused).filter_map(|schedule| schedule.next_at).min();
     let heading = match next {
         Some(_) if only.is_some() => String::new(),
-        Some(next) => format!("{}, the next tick {}", schedules.len(), Moment::until(next, frame.now).words),
+        Some(next) => {
+            let many = words::many(schedules.len() as u64, "schedule", "schedules");
+            format!("{many}, the next tick {}", Moment::until(next, frame.now).words)
+        }
         None => String::new(),
     };
     let mut rows = Vec::new();
+    let names = Names::of(visit).await?;
     for schedule in &schedules {
-        rows.push(row(visit, address, schedule, frame.now, schedules.len() == 1).await?);
+        rows.push(row(visit, address, schedule, (&names, frame.now), schedules.len() == 1).await?);
     }
     render(&Page { frame, heading, rows, is_one: only.is_some() })
 }
@@ -79,7 +84,7 @@ async fn row(
     visit: &Visit,
     address: &Address,
     schedule: &Schedule,
-    now: Timestamp,
+    (names, now): (&Names, Timestamp),
     open: bool,
 ) -> Result<Row, Problem> {
     let last = match (schedule.last_task, schedule.last_at) {
@@ -89,7 +94,7 @@ async fn row(
             .task(id)
             .await
             .ok()
-            .map(|task| (Badge::of(&task), Moment::ago(at, now), visit.links.to(&format!("/tasks/{id}")))),
+            .map(|task| (names.badge(&task, now), Moment::ago(at, now), visit.links.to(&format!("/tasks/{id}")))),
         _ => None,
     };
     let verb = if schedule.paused { "resume-schedule" } else { "pause-schedule" };

@@ -109,7 +109,7 @@ async fn task(visit: &Visit, address: &Address, id: &str) -> Result<Response, Pr
     let page = Page {
         id: id.to_string(),
         name: Named::task(&task),
-        badge: Badge::of(&task).pill(),
+        badge: names.badge(&task, now).pill(),
         going: Going::of(&task, &names, now),
         crumbs: crumbs(visit, &task),
         asks: if visit.may_act() { asks(visit, &task, tally.total, address) } else { Vec::new() },
@@ -117,7 +117,7 @@ async fn task(visit: &Visit, address: &Address, id: &str) -> Result<Response, Pr
             0 | 1 => String::new(),
             many => format!("{many} reasons, each enough by itself"),
         },
-        why_class: Badge::of(&task).class,
+        why_class: names.badge(&task, now).class,
         whys,
         timeline: Timeline::of(&course, &axis, None),
         scale: Scale::of(&axis, began(&task), now),
@@ -142,7 +142,7 @@ async fn task(visit: &Visit, address: &Address, id: &str) -> Result<Response, Pr
         facts: facts(visit, &task, now).into_iter().chain(usual(visit, &task).await?).collect(),
         family_href: visit.links.to(&format!("/families/{}", task.root)),
         family_bar: (progress.family.total > 0).then(|| Bar::tally(&progress.family)),
-        relatives: relatives::relatives(visit, &task).await?,
+        relatives: relatives::relatives(visit, &task, (&names, now)).await?,
         relatives_more: (tally.total > RELATIVES_SHOWN as u64).then(|| {
             (words::count(tally.total - RELATIVES_SHOWN as u64), visit.links.to(&format!("/tasks?parent={id}")))
         }),

@@ -87,7 +87,7 @@ impl Row {
         Self {
             id: task.id.to_string(),
             href: links.to(&format!("/tasks/{}", task.id)),
-            badge: Badge::of(task),
+            badge: names.badge(task, now),
             name: Named::task(task),
             queue: task.queue.to_string(),
             attempt: format!("{} of {}", task.present_attempt(), task.max_attempts),
@@ -193,6 +193,12 @@ pub(crate) fn counted_words(matches: Matches) -> String {
     if matches.more { format!("more than {tasks}") } else { tasks }
 }
 
+/// `7,815`, or `10,000+`, where there is no room for words.
+pub(crate) fn counted_short(matches: Matches) -> String {
+    let tasks = words::count(matches.tasks);
+    if matches.more { format!("{tasks}+") } else { tasks }
+}
+
 /// The states to choose from. How many of each there are is told where an index can count them.
 async fn facets(visit: &Visit, address: &Address, filter: &Filter) -> Result<Vec<Facet>, Problem> {
     let current = address.get("state").unwrap_or_default();
@@ -203,7 +209,7 @@ async fn facets(visit: &Visit, address: &Address, filter: &Filter) -> Result<Vec
         let of_state = Filter { state: state.into_iter().collect(), ..filter.clone() };
         facets.push(Facet {
             badge: state.map(Badge::state),
-            count: if countable { Some(visit.view().count(&of_state).await?) } else { None }.map(counted_words),
+            count: if countable { Some(visit.view().count(&of_state).await?) } else { None }.map(counted_short),
             href: Address::at(&address.without(&["before", "after"])).with("state", word.as_deref()),
             current: current == word.as_deref().unwrap_or_default(),
         });

@@ -4,12 +4,13 @@
 mod ended;
 mod errors;
 mod failures;
+mod list;
 mod redact;
 mod site;
 
 use std::collections::BTreeMap;
 
-use kinfolk_core::filter::{ByCommand, Filter, Matches, Page};
+use kinfolk_core::filter::{ByCommand, Filter, Matches};
 use kinfolk_core::task::{Attempt, Run};
 use kinfolk_core::{
     ChildResult, Explanation, Failure, FanOutId, History, Json, Progress, ReadBy, Store, Tally, Task, TaskId, Timestamp,
@@ -40,6 +41,11 @@ impl<'a> View<'a> {
             return Err(Problem::forbidden("you may not look at tasks; show a token"));
         }
         Ok(self.app.store.as_ref())
+    }
+
+    /// Whether the caller may see the tasks of all queues.
+    pub(crate) fn sees_all(&self) -> bool {
+        self.caller.queues.is_none()
     }
 
     /// The task, if the caller may see it, without what nobody may.
@@ -160,13 +166,6 @@ impl<'a> View<'a> {
             }
         }
         Ok(ByCommand { counts: all.into_iter().collect(), more })
-    }
-
-    /// A page of tasks.
-    pub(crate) async fn list(&self, filter: &Filter) -> Seen<Page> {
-        let mut page = self.store()?.list(&self.allowed(filter)?).await?;
-        page.tasks = page.tasks.into_iter().filter_map(|task| self.shown(task)).collect();
-        Ok(page)
     }
 
     /// The children of a task in the order in which they were made.

@@ -3,13 +3,14 @@
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, header};
+use kinfolk_core::Made;
 use kinfolk_postgres::PgStore;
 use kinfolk_web::{Caller, Config, Role, Server, Token};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tower::ServiceExt as _;
 
-use crate::lab::{Lab, get, is_good, post, queue_name, request, send, tokens};
+use crate::lab::{Lab, failure, get, is_good, post, queue_name, request, send, tokens};
 
 /// The role that an operation takes: to look takes a viewer, to change an operator, but for these.
 const TAKES_ADMIN: &[(&str, &str)] = &[("get", "/audit"), ("put", "/keys")];
@@ -148,6 +149,53 @@ async fn a_token_for_some_queues_sees_and_changes_only_those() {
         assert_eq!(queues.as_array().unwrap().len(), 1, "{queues}");
         assert_eq!(ask("GET", "/api/v1/active?commands=greet", "").await.json(), json!({"active": false}));
         assert_eq!(lab.store.task(other).await.unwrap().unwrap().state, kinfolk_core::State::Pending);
+    }
+}
+
+#[tokio::test]
+async fn a_token_for_some_queues_sees_its_part_of_a_family_and_no_task_of_the_rest() {
+    for lab in Lab::both().await {
+        let (secret, kept) = Token::secret();
+        let queues = ["mail", "spare", "mail"].map(queue_name);
+        let app = lab.router(Config::with_tokens([Token::new("mailer", Role::Viewer, &kept).unwrap().only(queues)]));
+        let ask = async |path: &str| {
+            let request = request("GET", path).header(header::AUTHORIZATION, format!("Bearer {secret}"));
+            send(&app, request.body(Body::empty()).unwrap()).await
+        };
+        // The one child that it may see was made after many that it may not.
+        let children = [vec![lab.new_task("greet"); 210], vec![lab.new_task("send")]].concat();
+        let root = lab.made("send", "mail", Made { children, ..Made::default() }).await;
+        lab.end_all("greet", "default", |_| failure("greet did not go")).await;
+        let (mut seen, mut after) = (Vec::new(), Some(String::new()));
+        while let Some(here) = after {
+            let page = ask(&format!("/api/v1/families/{root}/timeline?limit=1{here}")).await.json();
+            let tasks = page["tasks"].as_array().unwrap();
+            assert_eq!(tasks.len(), 1, "a page is full, and goes on at a task that may be seen: {page}");
+            seen.push(tasks[0]["task"].clone());
+            after = page["next"].as_i64().map(|next| format!("&after={next}"));
+        }
+        let own = ask(&format!("/api/v1/tasks?root={root}&order=oldest")).await.json();
+        let own: Vec<_> = own["tasks"].as_array().unwrap().iter().map(|task| task["id"].clone()).collect();
+        assert_eq!((seen.len(), seen == own), (2, true), "{seen:?} {own:?}");
+        assert_eq!(ask(&format!("/api/v1/tasks/count?root={root}")).await.json()["tasks"], 2, "each queue once");
+        let graph = ask(&format!("/api/v1/families/{root}/graph")).await.json();
+        let drawn: Vec<_> = graph["nodes"].as_array().unwrap().iter().map(|node| node["task"].clone()).collect();
+        assert_eq!((drawn, &graph["not_drawn"]), (own, &json!(210)), "{graph}");
+        for path in [
+            "/api/v1/families/{id}/graph",
+            "/api/v1/families/{id}/graph?format=dot",
+            "/api/v1/families/{id}/tree?depth=3&limit=1000",
+            "/api/v1/families/{id}/timeline?limit=1000",
+            "/api/v1/tasks?queue=default",
+            "/families/{id}",
+            "/families/{id}?view=tree",
+            "/families/{id}?view=graph",
+            "/tasks/{id}",
+        ] {
+            let told = ask(&path.replace("{id}", &root.to_string())).await;
+            assert!(is_good(&told) && !told.text.contains("greet"), "{path}: {}", told.text);
+        }
+        assert_eq!(ask("/api/v1/tasks?queue=default").await.json(), json!({"tasks": [], "next": null}));
     }
 }
 

@@ -43,6 +43,50 @@ async fn a_graph_counts_every_child_and_names_those_that_failed() {
 }
 
 #[tokio::test]
+async fn where_there_is_no_room_for_each_task_children_are_drawn_together_and_none_is_left_out() {
+    for lab in Lab::both().await {
+        let app = lab.open();
+        let six = Made { children: vec![lab.new_task("greet"); 6], ..Made::default() };
+        let root = lab.enqueue("greet").await;
+        for _ in 0..3 {
+            lab.make_all("greet", "default", &six).await;
+        }
+        let graph = get(&app, &format!("/api/v1/families/{root}/graph")).await.json();
+        let nodes = graph["nodes"].as_array().unwrap();
+        let tasks: u64 = nodes.iter().map(|node| node["tasks"].as_u64().unwrap()).sum();
+        assert_eq!(tasks, 1 + 6 + 36 + 216, "{graph}");
+        assert!(nodes.len() > 150 && nodes.len() <= 200, "{}", nodes.len());
+        assert_eq!((&graph["cut"], &graph["not_drawn"]), (&false.into(), &0.into()), "{graph}");
+    }
+}
+
+#[tokio::test]
+async fn a_graph_says_how_many_tasks_it_does_not_draw_and_where_they_are() {
+    for lab in Lab::both().await {
+        let app = lab.open();
+        let made = |many| Made { children: vec![lab.new_task("greet"); many], ..Made::default() };
+        let root = lab.made("greet", "default", made(10)).await;
+        lab.make_all("greet", "default", &made(3)).await;
+        let graph = get(&app, &format!("/api/v1/families/{root}/graph")).await.json();
+        assert_eq!((graph["nodes"].as_array().unwrap().len(), &graph["not_drawn"]), (2, &30.into()), "{graph}");
+        assert_eq!(graph["cut"], true, "{graph}");
+        let said = format!("30 tasks are not drawn: kinfolk tree {root} --all");
+        for format in ["dot", "mermaid"] {
+            let drawn = get(&app, &format!("/api/v1/families/{root}/graph?format={format}")).await.text;
+            assert!(drawn.contains(&said), "{drawn}");
+        }
+        let page = get(&app, &format!("/families/{root}?view=graph")).await.text;
+        assert!(page.contains(&format!("30 of the 40 tasks below #{root} are not in this graph.")), "{page}");
+        assert!(page.contains(&format!("href=\"/tasks?root={root}\"")), "{page}");
+        // Below a task that is no root it is known that there is more, not how many.
+        let child =
+            get(&app, &format!("/api/v1/tasks/{root}/children?limit=1")).await.json()["children"][0]["id"].clone();
+        let graph = get(&app, &format!("/api/v1/families/{child}/graph")).await.json();
+        assert_eq!((graph["nodes"].as_array().unwrap().len(), &graph["cut"]), (4, &false.into()), "{graph}");
+    }
+}
+
+#[tokio::test]
 async fn a_timeline_draws_what_waits_on_a_paused_queue_neither_as_running_nor_as_in_line() {
     for lab in Lab::both().await {
         let app = lab.open();

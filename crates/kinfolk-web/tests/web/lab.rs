@@ -6,8 +6,8 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use kinfolk_core::{
-    Claim, Command, CommandName, Json, Made, NewTask, Outcome, QueueName, Settle, Store, TaskId, Token as ClaimToken,
-    WorkerId, WorkerSpec,
+    Claim, ClaimedTask, Command, CommandName, Json, Made, NewTask, Outcome, QueueName, Settle, Store, TaskId,
+    Token as ClaimToken, WorkerId, WorkerSpec,
 };
 use kinfolk_postgres::testing::TestDatabase;
 use kinfolk_sqlite::SqliteStore;
@@ -79,9 +79,12 @@ impl Lab {
         kinfolk_web::router(Arc::clone(&self.store), config)
     }
 
+    pub(crate) fn new_task(&self, command: &str) -> NewTask {
+        NewTask::new(command_name(command), Json::parse(r#"{"n":0.10,"card":{"number":4111}}"#).unwrap())
+    }
+
     pub(crate) async fn enqueue(&self, command: &str) -> TaskId {
-        let task = NewTask::new(command_name(command), Json::parse(r#"{"n":0.10,"card":{"number":4111}}"#).unwrap());
-        self.store.enqueue(&[task]).await.unwrap()[0].id().unwrap()
+        self.store.enqueue(&[self.new_task(command)]).await.unwrap()[0].id().unwrap()
     }
 
     /// A task that has failed.
@@ -119,6 +122,19 @@ impl Lab {
             ended += settles.len();
             self.store.settle(&settles).await.unwrap();
         }
+        self.store.leave(worker.id).await.unwrap();
+    }
+
+    /// Runs what is open of a command, one page of it: each task makes this and completes.
+    pub(crate) async fn make_all(&self, command: &str, queue: &str, made: &Made) {
+        let worker = self.worker(command, queue).await;
+        let claim = claim_of(&worker);
+        let claimed = self.store.claim(&claim).await.unwrap().tasks;
+        let settle = |task: &ClaimedTask| Settle {
+            made: Some(Box::new(made.clone())),
+            ..Settle::new(task.id, claim.token, Outcome::Done(None))
+        };
+        self.store.settle(&claimed.iter().map(settle).collect::<Vec<_>>()).await.unwrap();
         self.store.leave(worker.id).await.unwrap();
     }
 

@@ -10,10 +10,10 @@ use futures_util::StreamExt as _;
 use kinfolk_core::store::Answer;
 use kinfolk_core::{Claim, Claimed, Settle, Settled, Store, forward};
 use kinfolk_web::Config;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use crate::lab::{Lab, request};
+use crate::lab::{Lab, queue_name, request};
 
 /// How long a change may take to be told, on a machine that is busy with other tests.
 const SOON: Duration = Duration::from_secs(60);
@@ -98,6 +98,27 @@ async fn a_stream_begins_with_how_things_are_and_tells_what_changes() {
         family.until(|told| told.data["root"]["state"] == "cancelled").await;
         overview.until(|told| told.data["counts"][0]["state"] == "cancelled").await;
         active.until(|told| told.data["active"] == false).await;
+    }
+}
+
+#[tokio::test]
+async fn a_pause_of_a_queue_is_told_wherever_its_tasks_are_shown() {
+    for lab in Lab::both().await {
+        let app = lab.open();
+        let id = lab.enqueue("send").await;
+        let mut task = Events::open(&app, &format!("/api/v1/live/tasks/{id}"), None).await;
+        let mut list = Events::open(&app, "/api/v1/live/tasks?command=send", None).await;
+        let mut family = Events::open(&app, &format!("/api/v1/live/families/{id}"), None).await;
+        let mut other = Events::open(&app, "/api/v1/live/tasks?command=greet", None).await;
+        assert_eq!(other.next().await.unwrap().data["paused"], json!([]));
+        lab.store.pause(&queue_name("mail"), None).await.unwrap();
+        task.until(|told| told.data["paused"] == true).await;
+        list.until(|told| told.data["paused"] == json!(["mail"])).await;
+        family.until(|told| told.data["paused"] == json!(["mail"])).await;
+        lab.store.resume(&queue_name("mail")).await.unwrap();
+        task.until(|told| told.data["paused"] == false).await;
+        list.until(|told| told.data["paused"] == json!([])).await;
+        family.until(|told| told.data["paused"] == json!([])).await;
     }
 }
 

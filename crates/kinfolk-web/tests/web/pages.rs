@@ -1,11 +1,15 @@
 //! What the pages show, and what their forms do, on both stores.
 
+use std::time::Duration;
+
 use axum::Router;
 use axum::body::Body;
 use axum::http::header;
 use kinfolk_core::filter::Filter;
 use kinfolk_core::minute::{Figures, MinuteRecord};
-use kinfolk_core::{Claim, Json, Keys, NewTask, Schedule, ScheduleName, State, TaskId, Token, WorkerId, WorkerSpec};
+use kinfolk_core::{
+    Claim, Due, Json, Keys, NewTask, Schedule, ScheduleName, State, TaskId, Token, WorkerId, WorkerSpec,
+};
 
 use crate::lab::{Answer, Lab, command_name, get, queue_name, request, send};
 
@@ -71,6 +75,35 @@ async fn a_list_is_turned_on_and_back_and_around() {
         assert_eq!(listed(&on), made[50..100]);
         let back = get(&app, &link(&on, "Page before").unwrap()).await.text;
         assert_eq!(listed(&back), made[..50]);
+    }
+}
+
+#[tokio::test]
+async fn a_task_on_a_paused_queue_says_so_wherever_its_state_is_shown() {
+    for lab in Lab::both().await {
+        let app = lab.open();
+        let id = lab.enqueue("send").await;
+        let pages = ["/tasks".to_owned(), format!("/tasks/{id}"), format!("/families/{id}?view=tree")];
+        for (paused, word) in [(false, "Pending"), (true, "Pending, paused"), (false, "Pending")] {
+            match paused {
+                true => lab.store.pause(&queue_name("mail"), Some("ann")).await.unwrap(),
+                false => lab.store.resume(&queue_name("mail")).await.unwrap(),
+            }
+            for path in &pages {
+                let page = get(&app, path).await.text;
+                let main = page.split("<tbody").last().filter(|_| path == "/tasks").unwrap_or(&page);
+                assert!(main.contains(&format!("</svg>{word}</span>")), "{path} {word}: {page}");
+            }
+        }
+        // What is not due waits for its time first.
+        let later = NewTask { due: Due::After(Duration::from_secs(3_600)), ..lab.new_task("send") };
+        lab.store.enqueue(&[later]).await.unwrap();
+        lab.store.pause(&queue_name("mail"), None).await.unwrap();
+        let page = get(&app, "/tasks").await.text;
+        assert!(
+            page.contains("</svg>Pending, later</span>") && page.contains("</svg>Pending, paused</span>"),
+            "{page}"
+        );
     }
 }
 

@@ -203,11 +203,13 @@ async fn a_history_is_replayed_by_the_program_that_has_the_handlers() {
 #[tokio::test]
 async fn it_can_be_mounted_under_any_prefix() {
     let lab = Lab::sqlite().await;
-    let app = axum::Router::new().nest("/a/b", lab.open());
+    let app = axum::Router::new().nest_service("/a/b", lab.open());
     let document = get(&app, "/a/b/api/v1/openapi.json").await.json();
     assert_eq!(document["servers"][0]["url"], "/a/b/api/v1");
-    let page = get(&app, "/a/b").await;
-    assert!(is_good(&page) && page.text.contains("/a/b/assets/"), "{page:?}");
+    for address in ["/a/b", "/a/b/", "/a/b/tasks"] {
+        let page = get(&app, address).await;
+        assert!(is_good(&page) && page.text.contains("\"/a/b/assets/"), "{address}: {page:?}");
+    }
 }
 
 #[tokio::test]

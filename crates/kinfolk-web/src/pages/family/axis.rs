@@ -38,7 +38,7 @@ struct Part {
 pub(crate) struct Tick {
     pub(crate) x: String,
     pub(crate) words: String,
-    /// On a narrow page every other label is left out.
+    /// On a narrow page every other label is left out, and what would run into the first.
     pub(crate) wide: bool,
 }
 
@@ -116,9 +116,9 @@ impl Axis {
             while at < part.to && ticks.len() < 24 {
                 let x = self.x(Timestamp::from_micros(at));
                 // No label runs into the one before it, into now or over an end.
-                if x - before > 9.0 && (x - now).abs() > 7.0 && x > 8.0 && x < 95.0 {
+                if x - before > 9.0 && (x - now).abs() > 7.0 && x > 11.0 && x < 95.0 {
                     let words = words::clock(Timestamp::from_micros(at));
-                    ticks.push(Tick { x: percent(x), words, wide: ticks.len().is_multiple_of(2) });
+                    ticks.push(Tick { x: percent(x), words, wide: ticks.len().is_multiple_of(2) || x < 28.0 });
                     before = x;
                 }
                 at += step;

@@ -112,6 +112,11 @@ impl Course {
         course
     }
 
+    /// Whether it pends for a reason that is no line: a limit, a pause, or a failure before.
+    pub(crate) fn is_held(&self) -> bool {
+        matches!(self.phase(), Some(Phase::Held | Phase::Paused | Phase::Before))
+    }
+
     /// What it does now.
     pub(crate) fn phase(&self) -> Option<Phase> {
         self.stretches.last().map(|last| last.phase)

@@ -10,15 +10,15 @@ use kinfolk_core::filter::{Filter, Order};
 use kinfolk_core::{FanOut, FanOutId, History, State, Tally, Task, TaskId};
 
 use self::lay_out::lay_out;
-use super::row::badge_of;
+use super::row::{Drawing, badge_of};
 use super::walk::{TreeRow, What};
 use crate::graph;
-use crate::link::Links;
+use crate::pages::address::Address;
 use crate::pages::part::{Badge, Bar, words};
 use crate::problem::Problem;
 use crate::view::View;
 
-/// A flow of more nodes than this shows the last ones.
+/// Nodes in one picture; of a longer flow those that an address asks for, or the last ones.
 const NODES_MAX: usize = 60;
 
 /// So many of what failed in a fan-out are named.
@@ -32,8 +32,10 @@ pub(crate) struct Graph {
     height: String,
     nodes: Vec<Node>,
     edges: Vec<Edge>,
-    words: Vec<(String, String, String)>,
+    words: Vec<Word>,
     story: String,
+    /// What of the family is not in the picture, and where it is listed.
+    pub(crate) rest: Option<(String, String)>,
 }
 
 impl HtmlSafe for Graph {}
@@ -57,7 +59,14 @@ struct Edge {
     ahead: bool,
 }
 
-/// What failed, and where it is told.
+/// Words beside the nodes.
+struct Word {
+    x: String,
+    y: String,
+    link: Link,
+}
+
+/// Words that may lead somewhere.
 struct Link {
     words: String,
     href: String,
@@ -72,37 +81,70 @@ struct Item {
     href: String,
     bar: Option<Bar>,
     failed: Vec<Link>,
+    /// Tasks of the family that it stands for.
+    tasks: u64,
+}
+
+/// A part of a flow.
+struct Part {
+    items: Vec<Item>,
+    before: Option<Link>,
+    after: Option<Link>,
+    goes_on: bool,
 }
 
 /// The graph of a family's root.
 pub(crate) async fn of(
     view: View<'_>,
-    (root, history): (&Task, &History),
+    (root, family, history): (&Task, &Tally, &History),
     lines: &[TreeRow],
-    links: &Links,
+    drawing: &Drawing<'_>,
 ) -> Result<Graph, Problem> {
-    let mut flow = Flow { view, links, history, items: Vec::new() };
+    let mut flow = Flow { view, drawing, history, items: Vec::new() };
     flow.spawned(root, lines).await?;
     for step in &history.checkpoints {
         flow.step(step).await?;
     }
     flow.follow_ups(lines);
-    let mut items = flow.items;
-    let left_out = items.len().saturating_sub(NODES_MAX);
-    items.drain(..left_out);
+    let mut items = std::mem::take(&mut flow.items);
     if items.is_empty() {
         let says = "it has recorded nothing".to_owned();
-        items.push(one(root, String::new(), says, links.to(&format!("/tasks/{}", root.id))));
+        items.push(flow.one(root, String::new(), says, &format!("/tasks/{}", root.id)));
     }
-    let story =
-        items.iter().map(|item| format!("{} {}", item.title, item.badge.word)).collect::<Vec<_>>().join(", then ");
-    Ok(lay_out(items, !root.state.is_terminal(), words::short(&story, 400), left_out))
+    let part = Part::of(items, !root.state.is_terminal(), drawing.address);
+    let drawn: u64 = part.items.iter().map(|item| item.tasks).sum();
+    let mut graph = lay_out(part);
+    graph.rest = Some(family.total.saturating_sub(drawn)).filter(|rest| *rest > 0).map(|rest| {
+        let (of, are) = (words::many(family.total, "task", "tasks"), words::verb(rest, "is", "are"));
+        let says = format!("{} of the {of} below #{} {are} not in this graph.", words::count(rest), root.id);
+        (says, drawing.links.to(&format!("/tasks?root={}", root.id)))
+    });
+    Ok(graph)
+}
+
+impl Part {
+    /// The part that an address asks for: it ends at a number of nodes, `until`, or with the last node.
+    fn of(mut items: Vec<Item>, goes_on: bool, address: &Address) -> Self {
+        let all = items.len();
+        let until = address.get("until").and_then(|until| until.parse().ok()).unwrap_or(all).clamp(1, all);
+        let from = until.saturating_sub(NODES_MAX);
+        let link = |many: usize, word: &str, until: Option<usize>| {
+            let until = until.map(|until| until.to_string());
+            let words = format!("{} {word}", words::count(many as u64));
+            (many > 0).then(|| Link { words, href: address.with("until", until.as_deref()) })
+        };
+        let before = link(from, "before", Some(from));
+        let after = link(all - until, "after", Some(until + NODES_MAX).filter(|next| *next < all));
+        items.truncate(until);
+        items.drain(..from);
+        Self { items, before, after, goes_on: goes_on && until == all }
+    }
 }
 
 /// What a handler did, in its order.
 struct Flow<'a> {
     view: View<'a>,
-    links: &'a Links,
+    drawing: &'a Drawing<'a>,
     history: &'a History,
     items: Vec<Item>,
 }
@@ -115,8 +157,8 @@ impl Flow<'_> {
             match &line.what {
                 What::One { task, .. } if task.fan_out == Some(together) => {
                     let says = format!("#{}, attempt {} of {}", task.id, task.present_attempt(), task.max_attempts);
-                    let href = self.links.to(&format!("/tasks/{}", task.id));
-                    self.items.push(one(task, format!("child {}", task.id), says, href));
+                    let item = self.one(task, format!("child {}", task.id), says, &format!("/tasks/{}", task.id));
+                    self.items.push(item);
                 }
                 What::Fan { id: None, tally, .. } => {
                     let which = Filter { fan_out: Some(together), ..Filter::default() };
@@ -129,6 +171,14 @@ impl Flow<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A single task.
+    fn one(&self, task: &Task, branch: String, says: String, path: &str) -> Item {
+        let badge = self.drawing.names.badge(task, self.drawing.now);
+        let (title, href) = (task.command.to_string(), self.drawing.links.to(path));
+        let tasks = u64::from(task.parent.is_some());
+        Item { branch, badge, title, says, href, bar: None, failed: Vec::new(), tasks }
     }
 
     /// Spawned children that run one command.
@@ -151,15 +201,16 @@ impl Flow<'_> {
             badge: badge_of(None, &tally),
             title: format!("{} × {}{more}", node.command, words::count(tally.total)),
             says: tally_words(&tally),
-            href: self.links.to(&href),
+            href: self.drawing.links.to(&href),
             bar: Some(Bar::tally(&tally)),
             failed: self.failed(&node.failed, tally.failed, &of),
+            tasks: tally.total,
         }
     }
 
     /// Links to what failed: the first few, and the list of all.
     fn failed(&self, ids: &[TaskId], many: u64, list: &str) -> Vec<Link> {
-        let link = |words: String, path: String| Link { words, href: self.links.to(&path) };
+        let link = |words: String, path: String| Link { words, href: self.drawing.links.to(&path) };
         let named = ids.iter().take(NAMED_MAX);
         let mut failed: Vec<Link> = named.map(|id| link(format!("#{id}"), format!("/tasks/{id}"))).collect();
         let more = many.saturating_sub(failed.len() as u64);
@@ -180,6 +231,7 @@ impl Flow<'_> {
             href: String::new(),
             bar: None,
             failed: Vec::new(),
+            tasks: 0,
         };
         match step.kind {
             StepKind::FanOut => {
@@ -221,9 +273,10 @@ impl Flow<'_> {
             badge: badge_of(Some(fan_out), tally),
             title: if is_call { name.clone() } else { format!("{name} × {}", words::count(tally.total)) },
             says: if is_call { "call".to_owned() } else { tally_words(tally) },
-            href: self.links.to(&href),
+            href: self.drawing.links.to(&href),
             bar: (!is_call).then(|| Bar::tally(tally).needs(fan_out)),
             failed: self.failed(&ids, tally.failed, &list),
+            tasks: tally.total,
         })
     }
 
@@ -242,8 +295,9 @@ impl Flow<'_> {
     fn follow_ups(&mut self, lines: &[TreeRow]) {
         for line in lines {
             if let What::After { task, .. } = &line.what {
-                let href = self.links.to(&format!("/families/{}", task.id));
-                self.items.push(one(task, format!("after {}", task.id), format!("#{}, follow-up", task.id), href));
+                let (branch, says) = (format!("after {}", task.id), format!("#{}, follow-up", task.id));
+                let item = self.one(task, branch, says, &format!("/families/{}", task.id));
+                self.items.push(item);
             }
         }
     }
@@ -251,12 +305,6 @@ impl Flow<'_> {
 
 /// What a wait says as long as nothing has come.
 const WAITS: &str = "waits for it";
-
-/// A single task.
-fn one(task: &Task, branch: String, says: String, href: String) -> Item {
-    let title = task.command.to_string();
-    Item { branch, badge: Badge::of(task), title, says, href, bar: None, failed: Vec::new() }
-}
 
 fn tally_words(tally: &Tally) -> String {
     let counts = [

@@ -28,6 +28,7 @@ use super::going::{Names, report_words};
 use super::part::{Badge, Bar, Moment, Named, words};
 use super::why::{self, Around, Why};
 use super::{actions, render, show};
+use crate::link::Links;
 use crate::problem::Problem;
 use crate::visit::Visit;
 
@@ -73,6 +74,7 @@ struct Fact {
     words: String,
     strong: String,
     time: Option<Moment>,
+    href: String,
 }
 
 /// What the axis needs in a template.
@@ -138,7 +140,7 @@ async fn family(visit: &Visit, address: &Address, id: &str) -> Result<Response, 
         now: frame.now,
     };
     let graph = match shown {
-        "graph" => Some(graph::of(view, (&root, &walk.history), &walk.lines, &visit.links).await?),
+        "graph" => Some(graph::of(view, (&root, &progress.family, &walk.history), &walk.lines, &drawing).await?),
         _ => None,
     };
     let reasons = if root.state.is_terminal() { Vec::new() } else { view.explain(id).await?.reasons };
@@ -149,9 +151,14 @@ async fn family(visit: &Visit, address: &Address, id: &str) -> Result<Response, 
         command_href: visit.links.to(&format!("/families?command={}", words::encoded(root.command.as_str()))),
         command: root.command.to_string(),
         name: Named::task(&root),
-        badge: Badge::of(&root).pill(),
+        badge: names.badge(&root, frame.now).pill(),
         report: root.report.as_ref().map(report_words).unwrap_or_default(),
-        facts: facts(&root, (&progress.family, progress.levels.len()), &workers(&walk.lines, &names), frame.now),
+        facts: facts(
+            &root,
+            (&progress.family, progress.levels.len()),
+            &workers(&walk.lines, &names),
+            (&visit.links, frame.now),
+        ),
         bar: (progress.family.total > 0).then(|| whole_bar(&progress.family, &walk.lines)),
         legend: legend(&root, &progress.family, &walk.lines, visit),
         whys: why::told(&root, &reasons, around),
@@ -240,9 +247,14 @@ fn workers(lines: &[TreeRow], names: &Names) -> Vec<String> {
     workers.into_iter().take(4).collect()
 }
 
-fn facts(root: &Task, (family, generations): (&Tally, usize), workers: &[String], now: Timestamp) -> Vec<Fact> {
-    let fact = |words: &str, strong: String| Fact { words: words.to_owned(), strong, time: None };
-    let timed = |words: &str, time: Moment| Fact { words: words.to_owned(), strong: String::new(), time: Some(time) };
+fn facts(
+    root: &Task,
+    (family, generations): (&Tally, usize),
+    workers: &[String],
+    (links, now): (&Links, Timestamp),
+) -> Vec<Fact> {
+    let fact = |words: &str, strong: String| Fact { words: words.to_owned(), strong, time: None, href: String::new() };
+    let timed = |words: &str, time: Moment| Fact { time: Some(time), ..fact(words, String::new()) };
     let began = began(root);
     let mut facts = vec![fact("", words::many(family.total + 1, "task", "tasks"))];
     if generations > 0 {
@@ -260,7 +272,8 @@ fn facts(root: &Task, (family, generations): (&Tally, usize), workers: &[String]
     if !workers.is_empty() {
         facts.push(fact("on", words::listed(workers)));
     }
-    facts.push(fact("queue", root.queue.to_string()));
+    let href = links.to(&format!("/queues/{}", words::encoded(root.queue.as_str())));
+    facts.push(Fact { href, ..fact("queue", root.queue.to_string()) });
     facts.push(timed("created", Moment::clock(root.created_at, now)));
     if let Some(end) = root.finished_at {
         facts.push(timed("ended", Moment::clock(end, now)));
@@ -268,39 +281,41 @@ fn facts(root: &Task, (family, generations): (&Tally, usize), workers: &[String]
     facts
 }
 
-/// How the open tasks of a family are, as far as its rows tell: running, waiting, pending.
-fn open_states(lines: &[TreeRow]) -> (u64, u64) {
+/// The tasks of a family by state, in the order of its bar: class, word, state and number. Of the open ones it is told what they do
+/// as far as rows tell; the others pend, or are not told apart.
+fn states(family: &Tally, lines: &[TreeRow]) -> [(&'static str, &'static str, State, u64); 7] {
     use self::course::Phase;
-    let (mut running, mut waiting) = (0, 0);
-    let mut count = |course: &Course| match course.stretches.last() {
-        Some(last) if last.phase == Phase::Running => running += 1,
-        Some(last) if last.phase == Phase::Waiting && last.to.is_none() => waiting += 1,
-        _ => {}
-    };
+    let (mut running, mut waiting, mut held) = (0, 0, 0);
     for line in lines {
-        if let What::One { task, course, .. } = &line.what
-            && task.parent.is_some()
-        {
-            count(course);
+        let What::One { task, course, .. } = &line.what else { continue };
+        match course.stretches.last() {
+            _ if task.parent.is_none() => {}
+            Some(last) if last.phase == Phase::Running => running += 1,
+            Some(last) if last.phase == Phase::Waiting && last.to.is_none() => waiting += 1,
+            _ if task.state == State::Pending && course.is_held() => held += 1,
+            _ => {}
         }
     }
-    (running, waiting)
+    let mut open = family.open();
+    let mut of_open = |many: u64| {
+        let many = many.min(open);
+        open -= many;
+        many
+    };
+    let (running, waiting, held) = (of_open(running), of_open(waiting), of_open(held));
+    [
+        ("completed", "completed", State::Completed, family.completed),
+        ("running", "running", State::Running, running),
+        ("waiting", "waiting", State::Waiting, waiting),
+        ("held", "held up", State::Pending, held),
+        ("pending", "pending", State::Pending, open),
+        ("cancelled", "cancelled", State::Cancelled, family.cancelled),
+        ("failed", "failed", State::Failed, family.failed),
+    ]
 }
 
 fn whole_bar(family: &Tally, lines: &[TreeRow]) -> Bar {
-    let (running, waiting) = open_states(lines);
-    let (running, waiting) = (running.min(family.open()), waiting.min(family.open()));
-    Bar::of(
-        &[
-            ("completed", "completed", family.completed),
-            ("running", "running", running),
-            ("waiting", "waiting", waiting),
-            ("held", "pending", family.open().saturating_sub(running + waiting)),
-            ("cancelled", "cancelled", family.cancelled),
-            ("failed", "failed", family.failed),
-        ],
-        family.total,
-    )
+    Bar::of(&states(family, lines).map(|(class, word, _, many)| (class, word, many)), family.total)
 }
 
 fn legend(
@@ -309,21 +324,12 @@ fn legend(
     lines: &[TreeRow],
     visit: &Visit,
 ) -> Vec<(&'static str, String, String, String)> {
-    let (running, waiting) = open_states(lines);
-    let pending = family.open().saturating_sub(running + waiting);
-    let href = |state: &str| visit.links.to(&format!("/tasks?root={}&state={state}", root.id));
-    [
-        ("completed", family.completed, "completed"),
-        ("running", running, "running"),
-        ("waiting", waiting, "waiting"),
-        ("held", pending, "pending"),
-        ("cancelled", family.cancelled, "cancelled"),
-        ("failed", family.failed, "failed"),
-    ]
-    .into_iter()
-    .filter(|(_, many, _)| *many > 0)
-    .map(|(class, many, word)| (class, words::count(many), word.to_owned(), href(word)))
-    .collect()
+    let href = |state: State| visit.links.to(&format!("/tasks?root={}&state={state}", root.id));
+    states(family, lines)
+        .into_iter()
+        .filter(|(.., many)| *many > 0)
+        .map(|(class, word, state, many)| (class, words::count(many), word.to_owned(), href(state)))
+        .collect()
 }
 
 fn asks(visit: &Visit, root: &Task, family: &Tally, address: &Address) -> Vec<Ask> {

@@ -66,7 +66,7 @@ impl Drawing<'_> {
     fn row(&self, line: &TreeRow) -> Row {
         let mut row = match &line.what {
             What::One { task, course, tally } | What::After { task, course, tally } => {
-                let mut row = self.blank(format!("t{}", task.id), Badge::of(task));
+                let mut row = self.blank(format!("t{}", task.id), self.names.badge(task, self.now));
                 row.href = self.links.to(&format!("/tasks/{}", task.id));
                 row.name = Some(Named::task(task));
                 let keys = if task.label().is_some() { Vec::new() } else { keys(task) };
@@ -113,7 +113,7 @@ impl Drawing<'_> {
                 });
                 row.needed = needed(fan_out.as_ref(), tally);
                 row.says = says(fan_out.as_ref(), tally, self.now);
-                row.took = fan_out.as_ref().map(|fan_out| self.lasted(fan_out, courses));
+                row.took = fan_out.as_ref().map(|fan_out| self.lasted(fan_out));
                 row.timeline = self.axis.map(|axis| {
                     fan_timeline(axis, row.badge.class, (courses, ended_by), tally).failed_below(failed_at, axis)
                 });
@@ -250,11 +250,10 @@ impl Drawing<'_> {
         }
     }
 
-    fn lasted(&self, fan_out: &FanOut, courses: &[Course]) -> Moment {
-        let ended = courses.iter().flat_map(|course| course.stretches.iter().filter_map(|stretch| stretch.to)).max();
-        match (fan_out.verdict, ended) {
-            (Some(_), Some(ended)) => Moment::took(fan_out.created_at, ended),
-            _ => Moment::lasting(fan_out.created_at, self.now),
+    fn lasted(&self, fan_out: &FanOut) -> Moment {
+        match fan_out.settled_at {
+            Some(settled) => Moment::took(fan_out.created_at, settled),
+            None => Moment::lasting(fan_out.created_at, self.now),
         }
     }
 }
@@ -301,13 +300,14 @@ fn counted(tally: &Tally, courses: &[Course]) -> Bar {
         courses.iter().filter(is).count() as u64
     };
     let (running, waiting) = (going(Phase::Running), going(Phase::Waiting));
-    let pending = tally.open().saturating_sub(running + waiting);
+    let held = courses.iter().filter(|course| course.is_held()).count() as u64;
+    let rest = tally.open().saturating_sub(running + waiting + held);
     let counts = [
         ("completed", "completed", tally.completed),
         ("running", "running", running),
         ("waiting", "waiting", waiting),
-        ("held", "pending", if courses.is_empty() { 0 } else { pending }),
-        ("pending", "open", if courses.is_empty() { pending } else { 0 }),
+        ("held", "held up", held),
+        ("pending", if courses.is_empty() { "open" } else { "pending" }, rest),
         ("cancelled", "cancelled", tally.cancelled),
         ("failed", "failed", tally.failed),
     ];

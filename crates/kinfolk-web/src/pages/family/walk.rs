@@ -26,8 +26,9 @@ const SHOWN: usize = 20;
 const SOME: usize = 10;
 /// Failed children of a large fan-out that are drawn below its line.
 const FAILED_MAX: u64 = PAGE_MAX as u64;
-/// Into so many shares the ends of a large fan-out are told apart.
-const SHARES: u32 = 24;
+/// Into so many shares the ends of a large fan-out are told apart: about the columns of its stair. They are looked up in the order
+/// of ends, which the store keeps anyway.
+const SHARES: u32 = 120;
 
 /// A row, before it is drawn.
 pub(crate) struct TreeRow {

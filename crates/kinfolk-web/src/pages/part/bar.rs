@@ -11,7 +11,7 @@ use super::words;
 #[derive(Clone, Template)]
 #[template(
     ext = "html",
-    source = r##"<svg class="bar" role="img" aria-label="{{ label }}"><rect class="track" width="100%" height="100%" rx="2"/>{% for piece in pieces %}<rect class="fill {{ piece.class }}" x="{{ piece.x }}%" width="{{ piece.width }}%" height="100%" rx="1.5"{% if piece.class == "cancelled" %} fill="url(#h-cancelled)"{% endif %}/>{% endfor %}{% if let Some(need) = need %}<line class="need" x1="{{ need }}%" x2="{{ need }}%" y1="-3" y2="11"/>{% endif %}</svg>"##
+    source = r##"<svg class="bar" role="img" aria-label="{{ label }}"><rect class="track" width="100%" height="100%" rx="2"/>{% for piece in pieces %}<rect {% if piece.class == "cancelled" %}fill="url(#h-cancelled)"{% else %}class="fill {{ piece.class }}"{% endif %} x="{{ piece.x }}%" width="{{ piece.width }}%" height="100%" rx="1.5"/>{% endfor %}{% if let Some(need) = need %}<line class="need" x1="{{ need }}%" x2="{{ need }}%" y1="-3" y2="11"/>{% endif %}</svg>"##
 )]
 pub(crate) struct Bar {
     pieces: Vec<Piece>,

@@ -23,7 +23,7 @@ pub(crate) struct Spark {
 #[derive(Clone, Template)]
 #[template(
     ext = "html",
-    source = r#"<svg class="steps" role="img" aria-label="{{ label }}"><line x1="0" x2="94%" y1="16" y2="16"/><line x1="0" x2="94%" y1="62" y2="62"/><text x="100%" y="20" text-anchor="end">{{ high }}</text><text x="100%" y="66" text-anchor="end">{{ half }}</text><text x="100%" y="112" text-anchor="end">0</text><svg class="completed" y="16" width="94%" height="92" viewBox="0 0 {{ wide }} 92" preserveAspectRatio="none"><path class="stair" d="{{ above }}"/></svg><svg class="failed" y="110" width="94%" height="12" viewBox="0 0 {{ wide }} 12" preserveAspectRatio="none"><path class="fill" d="{{ below }}"/></svg>{% if worst > 0 %}<text x="100%" y="124" text-anchor="end">{{ worst }}</text>{% endif %}{% for tick in ticks %}<text x="{{ tick.0 }}%" y="140"{% if !loop.first %} text-anchor="{% if loop.last %}end{% else %}middle{% endif %}"{% endif %}>{{ tick.1 }}</text>{% endfor %}</svg>"#
+    source = r#"<svg class="steps" role="img" aria-label="{{ label }}"><line x1="0" x2="100%" y1="16" y2="16"/><line x1="0" x2="100%" y1="62" y2="62"/><text x="100%" dx="44" y="20" text-anchor="end">{{ high }}</text><text x="100%" dx="44" y="66" text-anchor="end">{{ half }}</text><text x="100%" dx="44" y="112" text-anchor="end">0</text><svg class="completed" y="16" width="100%" height="92" viewBox="0 0 {{ wide }} 92" preserveAspectRatio="none"><path class="stair" d="{{ above }}"/></svg><svg class="failed" y="110" width="100%" height="12" viewBox="0 0 {{ wide }} 12" preserveAspectRatio="none"><path class="fill" d="{{ below }}"/></svg>{% if worst > 0 %}<text x="100%" dx="44" y="124" text-anchor="end">{{ worst }}</text>{% endif %}{% for tick in ticks %}<text x="{{ tick.0 }}%" y="140"{% if !loop.first %} text-anchor="{% if loop.last %}end{% else %}middle{% endif %}"{% endif %}>{{ tick.1 }}</text>{% endfor %}</svg>"#
 )]
 pub(crate) struct Stair {
     label: String,
@@ -73,7 +73,7 @@ impl Stair {
             }
         }
         above.push_str("V92z");
-        let apart = |index: usize| tenth(index as f64 * 94.0 / ticks.len().saturating_sub(1).max(1) as f64);
+        let apart = |index: usize| tenth(index as f64 * 100.0 / ticks.len().saturating_sub(1).max(1) as f64);
         Self {
             label,
             wide: columns.len() * COLUMN,

@@ -64,8 +64,8 @@ impl Badge {
         Self { class, shape, word, pill: false }
     }
 
-    /// The state of a task, and for a pending one what holds it.
-    pub(crate) fn of(task: &Task) -> Self {
+    /// The state of a task, and for a pending one its gate. Whether its queue is paused is known to `Names::badge`.
+    pub(crate) fn gate(task: &Task) -> Self {
         match (task.state, task.gate) {
             (State::Pending, Some(Gate::Time)) if task.failure.is_some() => {
                 Self::new("held", "s-retry", "Pending, retry")
@@ -89,6 +89,9 @@ impl Badge {
             State::Cancelled => Self::new("cancelled", "s-cancelled", "Cancelled"),
         }
     }
+
+    /// A pending task that nothing but the pause of its queue holds.
+    pub(crate) const PAUSED: Self = Self::new("held", "s-paused", "Pending, paused");
 
     /// Attempts that failed and are made again.
     pub(crate) const RETRIED: Self = Self::new("held", "s-retry", "Retried");

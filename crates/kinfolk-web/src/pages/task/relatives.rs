@@ -1,9 +1,10 @@
 //! A task among its kin, and what failed below it.
 
 use kinfolk_core::filter::{Filter, Order};
-use kinfolk_core::{State, Task};
+use kinfolk_core::{State, Task, Timestamp};
 
 use crate::graph::made_by;
+use crate::pages::going::Names;
 use crate::pages::part::{Badge, Named, words};
 use crate::problem::Problem;
 use crate::visit::Visit;
@@ -34,11 +35,15 @@ pub(super) struct Cause {
 }
 
 /// The task among its kin: parent, itself, its first children; of a root the follow-ups of its family.
-pub(super) async fn relatives(visit: &Visit, task: &Task) -> Result<Vec<Relative>, Problem> {
+pub(super) async fn relatives(
+    visit: &Visit,
+    task: &Task,
+    (names, now): (&Names, Timestamp),
+) -> Result<Vec<Relative>, Problem> {
     let view = visit.view();
     let one = |one: &Task, depth: usize| Relative {
         depth,
-        badge: Badge::of(one),
+        badge: names.badge(one, now),
         name: Named::task(one),
         id: one.id.to_string(),
         href: visit.links.to(&format!("/tasks/{}", one.id)),

@@ -1,6 +1,6 @@
 //! Where the nodes of a graph stand.
 
-use super::{Edge, Graph, Item, Node};
+use super::{Edge, Graph, Item, Link, Node, Part, Word};
 use crate::pages::part::words;
 
 const NODE: (f64, f64) = (190.0, 54.0);
@@ -10,17 +10,19 @@ const GAP: (f64, f64) = (34.0, 18.0);
 const NAMED: f64 = 16.0;
 
 /// Gives every node its place: one after another, and branches that follow each other side by side.
-pub(super) fn lay_out(items: Vec<Item>, goes_on: bool, story: String, left_out: usize) -> Graph {
+pub(super) fn lay_out(part: Part) -> Graph {
+    let story: Vec<String> = part.items.iter().map(|item| format!("{} {}", item.title, item.badge.word)).collect();
     let mut graph = Graph {
         width: String::new(),
         height: String::new(),
         nodes: Vec::new(),
         edges: Vec::new(),
         words: Vec::new(),
-        story,
+        story: words::short(&story.join(", then "), 400),
+        rest: None,
     };
     let mut stages: Vec<Vec<Vec<Item>>> = Vec::new();
-    for mut item in items {
+    for mut item in part.items {
         item.title = last_name(&item.title).to_owned();
         let is_branch = !item.branch.is_empty();
         match stages.last_mut().filter(|stage| is_branch && !stage[0][0].branch.is_empty()) {
@@ -36,14 +38,14 @@ pub(super) fn lay_out(items: Vec<Item>, goes_on: bool, story: String, left_out: 
     let height = stages.iter().map(|stage| stage_height(stage)).fold(NODE.1, f64::max);
     let (middle, mut x) = (height / 2.0 + 4.0, 4.0);
     let mut ends: Vec<(f64, f64)> = Vec::new();
-    if left_out > 0 {
-        graph.words.push(("4".to_owned(), format!("{:.1}", middle - 8.0), format!("{left_out} before")));
-        x += 70.0;
+    if let Some(link) = part.before {
+        graph.words.push(Word::at((4.0, middle + 4.0), link));
+        x += 90.0;
         ends.push((x - 10.0, middle));
     }
     for stage in stages {
         let mut y = middle - stage_height(&stage) / 2.0;
-        let spread = if stage.len() > 1 { 40.0 } else { 0.0 };
+        let spread = if stage.len() > 1 && !ends.is_empty() { 40.0 } else { 0.0 };
         let (mut new_ends, mut reached) = (Vec::new(), x);
         for row in stage {
             let row_height = tall(&row);
@@ -78,16 +80,23 @@ pub(super) fn lay_out(items: Vec<Item>, goes_on: bool, story: String, left_out: 
         ends = new_ends;
         x = reached;
     }
-    if goes_on {
+    let open = part.goes_on.then(|| Link { words: "goes on".to_owned(), href: String::new() });
+    if let Some(link) = part.after.or(open) {
         for from in &ends {
-            graph.edges.push(Edge { path: curve(*from, (x + 30.0, middle)), ahead: true });
+            graph.edges.push(Edge { path: curve(*from, (x + 30.0, middle)), ahead: link.href.is_empty() });
         }
-        graph.words.push((format!("{:.1}", x + 36.0), format!("{:.1}", middle + 4.0), "goes on".to_owned()));
-        x += 90.0;
+        graph.words.push(Word::at((x + 36.0, middle + 4.0), link));
+        x += 100.0;
     }
     graph.width = format!("{:.0}", x + 4.0);
     graph.height = format!("{:.0}", height + 8.0);
     graph
+}
+
+impl Word {
+    fn at((x, y): (f64, f64), link: Link) -> Self {
+        Self { x: format!("{x:.1}"), y: format!("{y:.1}"), link }
+    }
 }
 
 /// How wide and how tall a node is.
