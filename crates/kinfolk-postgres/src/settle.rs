@@ -203,7 +203,7 @@ fn calls<'a>(settles: &'a [Settle], families: impl Fn(&[&Settle]) -> Option<Fami
     if !plain.is_empty() {
         let known = families(&plain.iter().map(|n| &settles[*n]).collect::<Vec<_>>());
         plain.sort_by_key(|n| settles[*n].task);
-        let columns = Plain::of(plain.iter().map(|n| &settles[*n]), known);
+        let columns = Plain::of(settles, &plain, known);
         calls.push(Call::Plain(plain, Box::new(columns)));
     }
     Ok(calls)
@@ -250,9 +250,9 @@ struct Plain<'a> {
 }
 
 impl<'a> Plain<'a> {
-    fn of(settles: impl Iterator<Item = &'a Settle> + Clone, families: Option<Families>) -> Self {
+    fn of(settles: &'a [Settle], sorted: &[usize], families: Option<Families>) -> Self {
         let (families, suspended) = families.unzip();
-        let sorted = || settles.clone();
+        let sorted = || sorted.iter().map(|n| &settles[*n]);
         Self {
             ids: sorted().map(|s| s.task.0).collect(),
             tokens: sorted().map(|s| s.token.0).collect(),
