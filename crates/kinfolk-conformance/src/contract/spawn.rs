@@ -279,7 +279,6 @@ pub async fn the_first_refusal_is_named(w: &World) {
         w.leave_behind(&task, made).await;
         assert_eq!(w.get(task.id).await.failure, Some(Failure::refused(&why)));
         assert_eq!(w.get(task.id).await.outcome, None);
-        w.store.cancel(task.id).await.unwrap();
     }
 }
 
