@@ -7,6 +7,7 @@ use anyhow::{Result, ensure};
 use kinfolk_core::{Due, NewTask, QueueName, Retention, Schedule, ScheduleName, State, Store, TaskId};
 
 use super::{NOTE, Orders, made, script_families, tasks, tell_made, worker};
+use crate::sound::cancel_if_open;
 
 /// The queue of tasks that are removed as soon as they have ended.
 const SOON_GONE: &str = "soon_gone";
@@ -38,7 +39,7 @@ pub(super) async fn run(orders: &Orders, store: Arc<dyn Store>) -> Result<()> {
     Ok(())
 }
 
-/// A task that is cancelled before it is due, retried, and cancelled again.
+/// A task that is cancelled before it is due, retried, and cancelled again if it has not run by then.
 async fn cancel_and_retry(store: &dyn Store) -> Result<()> {
     let later = NewTask { due: Due::After(Duration::from_secs(3_600)), ..tasks(NOTE, 1)?.remove(0) };
     let id = made(&store.enqueue(&[later]).await?)?[0];
@@ -46,7 +47,8 @@ async fn cancel_and_retry(store: &dyn Store) -> Result<()> {
     store.acquit(id).await?;
     store.cancel(id).await?;
     store.retry(id).await?;
-    store.cancel(id).await?;
+    // A worker may have run it since.
+    cancel_if_open(store, id).await?;
     tell_made(&[id]);
     Ok(())
 }
