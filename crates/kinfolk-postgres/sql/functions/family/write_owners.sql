@@ -14,7 +14,8 @@ begin
         update kinfolk.task t
         set
             state = 'pending',
-            gate = 'open',
+            -- Its family may have been set going again, and wait for room.
+            gate = case when t.root_id is null then 'open' else kinfolk.gate_in_family(t.root_id, p_now, p_now) end,
             due = case when t.gate = 'time' then p_now else t.due end,
             signals = null
         from owner o
