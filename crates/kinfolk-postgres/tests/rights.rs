@@ -30,7 +30,7 @@ const RIGHTS: [(&str, &str); 5] = [
     ),
     (
         "kinfolk_viewer",
-        "change_number check_invariants children clock commands count_by_command count_matching count_tasks doctor errors explain failed_tasks find_tasks payload_with_duplicates get_attempts \
+        "change_number check_invariants children clock commands count_by_command count_matching count_tasks doctor ended_at errors explain failed_tasks find_tasks payload_with_duplicates get_attempts \
          get_task get_tasks groups \
          has_failed_siblings has_pending_children history holds is_active keys list_tasks minutes pending_facts progress queues results runs \
          schedules schema_version stats statuses tally workers",

@@ -4,6 +4,8 @@
 
 mod common;
 
+use std::collections::HashMap;
+
 use common::*;
 use kinfolk_postgres::testing::TestDatabase;
 
@@ -18,11 +20,11 @@ const SETUP: &str = "create schema app;
     select kinfolk.claim('018f0000-0000-7000-8000-000000000001', gen_random_uuid(), 'side', '{other}', 1);
     select kinfolk.enqueue('work');
     select kinfolk.put_status('s', '{work}');
-    select kinfolk.put_schedule('tick', '* * * * *', 'UTC', 'skip', 'skip', false, now(), 'work', '{}', null, null, null, null,
-        null, null, null, null, null, null, null)";
+    select kinfolk.put_schedule('tick', '* * * * *', 'UTC', 'skip', 'skip', false, now(),
+        jsonb_populate_record(null::kinfolk.given_task, '{\"command\": \"work\", \"payload\": {}}'))";
 
 /// What an argument of this name is given while another one is tried; others get something of their type, or their default.
-const BASE: [(&str, &str); 36] = [
+const BASE: [(&str, &str); 35] = [
     ("p_worker", "'018f0000-0000-7000-8000-000000000001'"),
     ("p_token", "'7d2f4a10-3f6f-4f59-9d0e-2b8f3c1d5e77'"),
     ("token", "'7d2f4a10-3f6f-4f59-9d0e-2b8f3c1d5e77'"),
@@ -57,8 +59,7 @@ const BASE: [(&str, &str); 36] = [
     ("p_scopes", "'{pending}'"),
     ("p_on_duplicates", "'{keep}'"),
     ("p_whens", "'{settled}'"),
-    ("p_step_kinds", "'{step}'"),
-    ("p_fan_rules", "'{collect_all}'"),
+    ("p_rules", "'{collect_all}'"),
 ];
 
 /// Something of this type, and what is tried of it beside null.
@@ -97,14 +98,19 @@ fn of_type(kind: &str) -> (&'static str, &'static [&'static str]) {
     }
 }
 
+/// An argument of a function, or a field of one that is a row.
 struct Argument {
     name: String,
     kind: String,
     has_default: bool,
+    fields: Vec<Argument>,
 }
 
 impl Argument {
     fn base(&self) -> Option<String> {
+        if !self.fields.is_empty() {
+            return (!self.has_default).then(|| self.row(|field| field.base()));
+        }
         // Numbers of tasks that are to be made: those that the function takes by itself.
         if self.name == "p_ids" && self.has_default {
             return None;
@@ -121,7 +127,25 @@ impl Argument {
         named.or_else(typed)
     }
 
+    /// A row with these values in its fields.
+    fn row(&self, value: impl Fn(&Argument) -> Option<String>) -> String {
+        let values = self.fields.iter().map(|field| {
+            let value = value(field).unwrap_or_else(|| "null".to_owned());
+            format!("{value}::{}", field.kind)
+        });
+        format!("row({})", values.collect::<Vec<_>>().join(", "))
+    }
+
     fn extremes(&self) -> Vec<String> {
+        if !self.fields.is_empty() {
+            let of_field = |tried: &Argument| {
+                let rows = tried.extremes().into_iter().map(|value| {
+                    self.row(|field| if field.name == tried.name { Some(value.clone()) } else { field.base() })
+                });
+                rows.collect::<Vec<_>>()
+            };
+            return std::iter::once("null".to_owned()).chain(self.fields.iter().flat_map(of_field)).collect();
+        }
         let Some(element) = self.kind.strip_suffix("[]") else {
             let some = of_type(&self.kind).1.iter().map(|value| (*value).to_owned());
             return std::iter::once("null".to_owned()).chain(some).collect();
@@ -134,6 +158,18 @@ impl Argument {
     }
 }
 
+/// What `name,type,has_default;…` describes; `rows` has the fields of each row type.
+fn arguments(text: &str, rows: &HashMap<String, String>) -> Vec<Argument> {
+    let argument = |text: &str| {
+        let parts: Vec<&str> = text.split(',').collect();
+        // What takes several types is given JSON.
+        let kind = parts[1].replace("anycompatible", "jsonb");
+        let fields = rows.get(&kind).map(|fields| arguments(fields, rows)).unwrap_or_default();
+        Argument { name: parts[0].to_owned(), kind, has_default: parts[2] == "true", fields }
+    };
+    text.split(';').filter(|text| !text.is_empty()).map(argument).collect()
+}
+
 /// Every call to be tried: each argument of each function that someone may call, one at a time; and whether it may change
 /// anything.
 async fn calls(database: &TestDatabase) -> Vec<(String, bool)> {
@@ -144,17 +180,24 @@ async fn calls(database: &TestDatabase) -> Vec<(String, bool)> {
         where p.pronamespace = 'kinfolk'::regnamespace
             and exists (select from aclexplode(p.proacl) a where a.grantee <> p.proowner)
         order by p.oid::regprocedure::text";
+    let rows = "select 'kinfolk.' || c.relname || '|' || string_agg('p_' || a.attname || ',' || format_type(a.atttypid, null) || ',false', ';' order by a.attnum)
+        from pg_class c
+        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
+        where c.relnamespace = 'kinfolk'::regnamespace
+            and c.relkind = 'c'
+        group by c.relname";
+    let rows: HashMap<String, String> = database
+        .texts(rows)
+        .await
+        .iter()
+        .filter_map(|row| row.split_once('|'))
+        .map(|(name, fields)| (name.to_owned(), fields.to_owned()))
+        .collect();
     let mut calls = Vec::new();
     for function in database.texts(functions).await {
         let parts: Vec<&str> = function.split('|').collect();
         let verb = if parts[1] == "p" { "call" } else { "select * from" };
-        let argument = |text: &str| {
-            let parts: Vec<&str> = text.split(',').collect();
-            // What takes several types is given JSON.
-            let kind = parts[1].replace("anycompatible", "jsonb");
-            Argument { name: parts[0].to_owned(), kind, has_default: parts[2] == "true" }
-        };
-        let arguments: Vec<Argument> = parts[3].split(';').filter(|text| !text.is_empty()).map(argument).collect();
+        let arguments = arguments(parts[3], &rows);
         for (tried, _) in arguments.iter().enumerate() {
             for value in arguments[tried].extremes() {
                 let given = arguments.iter().enumerate().filter_map(|(nth, argument)| {
