@@ -71,14 +71,15 @@ trait Pair {
     async fn judge(&self, store: &PgStore, scene: &Self::Scene) -> Result<(), String>;
 }
 
-/// Walks every schedule of a pair; answers what went wrong, with the schedule.
-async fn walk_all<P: Pair>(pair: &P, stage: &mut Stage) -> Vec<String> {
+/// Walks every schedule of a pair, or up to the first one with a fault that ends the search; answers what went wrong, with the
+/// schedule.
+async fn walk_until<P: Pair>(pair: &P, stage: &mut Stage, ends: impl Fn(&str) -> bool) -> Vec<String> {
     let (mut next, mut walked, mut wrong) = (Some(Vec::new()), 0, Vec::new());
     while let Some(choices) = next {
         let (made, faults) = stage.walk(pair, &choices).await;
         wrong.extend(faults.iter().map(|fault| format!("{made:?}: {fault}")));
         walked += 1;
-        next = next_choices(made);
+        next = next_choices(made).filter(|_| !faults.iter().any(|fault| ends(fault)));
     }
     println!("{}: {walked} schedules walked, {} went wrong", P::NAME, wrong.len());
     wrong
@@ -86,16 +87,23 @@ async fn walk_all<P: Pair>(pair: &P, stage: &mut Stage) -> Vec<String> {
 
 async fn every_schedule_is_sound(pair: impl Pair) {
     let mut stage = Stage::new().await;
-    let wrong = walk_all(&pair, &mut stage).await;
+    let wrong = walk_until(&pair, &mut stage, |_| false).await;
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     drop(stage.database);
 }
 
-/// What goes wrong when a piece of the engine is replaced by a worse one.
-async fn wrong_schedules(pair: impl Pair, worse: &str) -> Vec<String> {
+/// Some schedule shows this fault when a piece of the engine is replaced by a worse one. Its deadlocks are not logged: the server's log
+/// must show none.
+async fn a_worse_piece_shows(fault: &str, pair: impl Pair, worse: &str) {
     let mut stage = Stage::new().await;
     testing::execute(&stage.store, worse).await.unwrap();
-    walk_all(&pair, &mut stage).await
+    let silent =
+        "do $$ begin execute format('alter database %I set log_min_messages = fatal', current_database()); end $$";
+    testing::execute(&stage.store, silent).await.unwrap();
+    // The setting is for new sessions.
+    stage.walker = Walker::new(&stage.database).await;
+    let wrong = walk_until(&pair, &mut stage, |found| found.contains(fault)).await;
+    assert!(wrong.iter().any(|found| found.contains(fault)), "no schedule showed it: {wrong:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
