@@ -103,6 +103,8 @@ impl Bench {
             cluster.psql(&std::fs::read_to_string(folder.join(file))?)?;
         }
         cluster.psql(&format!("call register.generate({units})"))?;
+        // Else the derivation that comes first would do it, beside an autovacuum, and the script that comes second would not.
+        cluster.psql("vacuum (analyze)")?;
         cluster.psql("checkpoint")?;
         let work = Command::new(&program)
             .args(["--database", &url, "work"])
