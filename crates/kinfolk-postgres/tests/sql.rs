@@ -250,7 +250,11 @@ async fn tasks_made_under_one_key_at_the_same_moment_become_one() {
     assert_eq!(claimed.tasks.len(), 1);
     assert_eq!(claimed.tasks[0].payload, Json::parse(r#"{"a":1,"b":2}"#).unwrap());
     let duplicate = store.task(b).await.unwrap().unwrap();
-    assert_eq!((duplicate.state, duplicate.failure), (State::Cancelled, Some(Failure::duplicate_of(a))));
+    let into = format!("a duplicate of task {a}, which holds the same unique key");
+    assert_eq!(
+        (duplicate.state, duplicate.failure),
+        (State::Cancelled, Some(Failure::new(FailureKind::Cancelled, into)))
+    );
     sound(&store).await;
 }
 
