@@ -73,6 +73,7 @@ const CALLED_BY_VIEWS: &[(&str, &str)] = functions! {
 const VIEWS: &[(&str, &str)] = files![
     "views/open_task.sql",
     "views/open_suspect.sql",
+    "views/any_open.sql",
     "views/held_task.sql",
     "views/tasks.sql",
     "views/errors.sql",
