@@ -12,13 +12,6 @@ use crate::out::time::relative;
 use crate::session::Session;
 use crate::stop::Signals;
 
-/// `kinfolk status`
-#[derive(clap::Args, Debug)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    verb: Option<Verb>,
-}
-
 /// `kinfolk status …`
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
@@ -51,9 +44,8 @@ pub(crate) struct Name {
 }
 
 /// Runs it.
-pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
-    // Without a verb, what there is.
-    match args.verb.unwrap_or(Verb::List) {
+pub(crate) async fn run(verb: Verb, session: &Session) -> Result<(), Fault> {
+    match verb {
         Verb::List => list(session).await,
         Verb::Set(Set { name, commands }) => {
             let store = session.open_or_create().await?;
