@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 use futures_util::StreamExt as _;
-use kinfolk::Kinfolk;
+use kinfolk::{Kinfolk, StopRequests};
 use kinfolk_core::{CommandName, Status, StatusName};
 use serde_json::json;
 
@@ -10,7 +10,6 @@ use crate::fault::Fault;
 use crate::out::table::{self, Table};
 use crate::out::time::relative;
 use crate::session::Session;
-use crate::stop::Signals;
 
 /// `kinfolk status …`
 #[derive(Subcommand, Debug)]
@@ -83,7 +82,7 @@ async fn list(session: &Session) -> Result<(), Fault> {
 
 async fn watch(name: &StatusName, session: &Session) -> Result<(), Fault> {
     let kinfolk = Kinfolk::new(session.open().await?);
-    let mut signals = Signals::listen()?;
+    let mut stops = StopRequests::listen();
     let mut turns = std::pin::pin!(kinfolk.watch_status(name));
     loop {
         tokio::select! {
@@ -94,7 +93,7 @@ async fn watch(name: &StatusName, session: &Session) -> Result<(), Fault> {
                 }
                 None => return Ok(()),
             },
-            () = signals.next() => return Ok(()),
+            () = stops.next() => return Ok(()),
         }
     }
 }
