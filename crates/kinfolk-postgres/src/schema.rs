@@ -110,7 +110,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         slot_page slot_pages key_number overfull_keys take_slots slot_writes_max spread_slots release_slots free_slots add_freed take_freed
         drop_slots drop_reservations holders_of holds_key holds_slot has_slot;
     turns:
-        pick_turns may_take_suspect open_lines next_turns turn_heads next_values next_level next_value sort_in sort_out
+        pick_turns may_take_suspect open_lines next_turns turn_heads next_values next_priority next_value sort_in sort_out
         turn_lines;
     limits:
         rooms admit admit_all open_limited notify_limited set_queue set_limits sort_lanes require_limits;
