@@ -18,7 +18,7 @@ begin
     if p_scope.limited then
         select r.lanes, r.rooms, r.left_out
         into v_lanes, v_rooms, v_picked.left_out
-        from kinfolk.rooms(p_scope.queue_id, p_scope.family_limit, p_scope.child_limit, p_call.most, p_work.at) r;
+        from kinfolk.lane_rooms(p_scope.queue_id, p_scope.family_limit, p_scope.child_limit, p_call.most, p_work.at) r;
         -- A task starts after the end of the task that has made room for it.
         v_picked.at := kinfolk.clock();
     end if;

@@ -5,7 +5,7 @@
 -- The caller holds the queue's admission lock if it has limits, so the counts stay true until it commits. Counts by
 -- `task_at_work` and `task_child_slot`, no further than the limit.
 
-create or replace function kinfolk.rooms(
+create or replace function kinfolk.lane_rooms(
     p_queue integer, p_family_limit integer, p_child_limit integer, p_limit integer, p_now timestamptz,
     out lanes kinfolk.lane[], out rooms integer[], out left_out boolean
 )
