@@ -113,7 +113,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         pick_turns may_take_suspect open_lines next_turns turn_heads next_values next_priority next_value sort_in sort_out
         turn_lines;
     limits:
-        lane_rooms admit admit_all open_limited notify_limited set_queue set_limits sort_lanes require_limits;
+        lane_rooms admit_families admit_all_families open_limited notify_limited set_queue set_limits sort_lanes require_limits;
     settle:
         settle families_of settle_rest decide_settles own_state joined_state write_ends after_ends settle_made
         settle_given settle_maker settle_refused require_settles require_outcomes require_made require_locked wait_for_children

@@ -30,7 +30,7 @@ begin
             limit p_family_limit
         ) at_work;
         if v_families > 0 then
-            select a.admitted, a.left_out into v_admitted, left_out from kinfolk.admit(p_queue, v_families, p_now) a;
+            select a.admitted, a.left_out into v_admitted, left_out from kinfolk.admit_families(p_queue, v_families, p_now) a;
             v_families := least(v_families - v_admitted, p_limit);
         end if;
     end if;
