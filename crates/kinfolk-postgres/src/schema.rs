@@ -108,7 +108,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         add_ready_keys update_ready_keys awaited_groups waiting_lines key_rooms keeps_room rate_interval rate_starts spend_starts;
     slots:
         slot_page slot_pages key_number overfull_keys take_slots slot_writes_max spread_slots release_slots free_slots add_freed take_freed
-        drop_slots drop_reservations holders_of holds_key holds_slot has_slot;
+        drop_slots drop_reservations holders_of holds_slot family_holds_slot holds_any_slot;
     turns:
         pick_turns may_take_suspect open_lines next_turns turn_heads next_values next_priority next_value sort_in sort_out
         turn_lines;

@@ -24,8 +24,8 @@ begin
     ) n
     where n.key is not null
         and not case
-            when n.hold then kinfolk.holds_slot(n.id, n.group_id, n.key)
-            else kinfolk.holds_key(n.id, n.group_id, n.key)
+            when n.hold then kinfolk.family_holds_slot(n.id, n.group_id, n.key)
+            else kinfolk.holds_slot(n.id, n.group_id, n.key)
         end;
     if v_need.tasks is null then
         return;
