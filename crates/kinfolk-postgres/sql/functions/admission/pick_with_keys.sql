@@ -1,4 +1,4 @@
--- Locks the tasks of a claim and takes their slots, for commands with groups; `pick` and `pick_suspect` do it for other commands. In
+-- Locks the tasks of a claim and takes their slots, for commands with groups; `pick_from_lines` and `pick_suspect` do it for other commands. In
 -- the order of the claim each candidate takes a slot of all its keys, or is blocked behind its first full key (`kinfolk_core::admit`).
 -- `p_picked`: the claim so far. `p_lanes`, `p_rooms`: the lanes to look at, and the room of each.
 --
@@ -29,7 +29,7 @@ begin
             -- No open task here has a group; a task that has come since then must not go past its groups.
             select p.ids, p.tops, p.starts_unique, p.short, false
             into p_picked.ids, p_picked.tops, p_picked.starts_unique, p_picked.short, p_picked.more
-            from kinfolk.pick(p_scope.queue_id, kinfolk.without_groups(p_scope.commands), p_call.most, p_lanes, p_rooms, '{}', '{}', '{}') p;
+            from kinfolk.pick_from_lines(p_scope.queue_id, kinfolk.without_groups(p_scope.commands), p_call.most, p_lanes, p_rooms, '{}', '{}', '{}') p;
             return p_picked;
         end if;
         select array_agg(c.name), array_agg(c.id)
