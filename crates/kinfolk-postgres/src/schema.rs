@@ -99,7 +99,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         slow_down_all lock_groups add_ready_group add_awaited_keys;
     claim:
         claim lock_claim lock_claim_groups wait_for_admission claimed_before closed_claim open_work open_due pick_tasks
-        pick_from_lines find_lines begin_at merge_lines lock_heads lines_behind pick_suspect may_run_suspect pick_grouped
+        pick_from_lines find_lines cursors_of_lane merge_lines lock_heads lines_behind pick_suspect may_run_suspect pick_grouped
         unify_picked tell_statuses end_claim next_due next_wake put_idle flush;
     admission:
         lock_admission try_lock_groups wait_for_groups declared_by has_open has_work_with_keys without_groups pick_with_keys
