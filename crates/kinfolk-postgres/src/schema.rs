@@ -102,7 +102,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         pick_from_lines find_lines cursors_of_lane merge_lines lock_heads lines_behind pick_suspect may_run_suspect pick_grouped
         unify_picked tell_statuses end_claim next_due next_wake put_idle flush;
     admission:
-        lock_admission try_lock_groups wait_for_groups declared_by has_open has_work_with_keys without_groups pick_with_keys
+        lock_admission try_lock_groups wait_for_groups declared_by has_open_task has_work_with_keys without_groups pick_with_keys
         begin_admission admit_pages end_admission line_up claim_lines line_heads reserved_heads one_line next_ready_keys ready_keys_behind cursors_for go_on_behind next_size admit_page
         find_needs contested_rooms start_needs admit_one_by_one start_taken needs_of block_tasks reserve unkept_keys
         add_ready_keys update_ready_keys awaited_groups waiting_lines key_rooms keeps_room rate_interval rate_starts spend_starts;

@@ -25,7 +25,7 @@ begin
         p_lanes := '{top}';
     end if;
     if not (v_has_blocked or p_work.has_suspects) and p_scope.low_id = '{}' and (cardinality(v_commands) > 1 or p_scope.groups = '{}') then
-        if not kinfolk.has_open(p_scope.queue_id, array(select c.name from kinfolk.command c where c.id = any (v_commands) and c.grouped)) then
+        if not kinfolk.has_open_task(p_scope.queue_id, array(select c.name from kinfolk.command c where c.id = any (v_commands) and c.grouped)) then
             -- No open task here has a group; a task that has come since then must not go past its groups.
             select p.ids, p.tops, p.starts_unique, p.short, false
             into p_picked.ids, p_picked.tops, p_picked.starts_unique, p_picked.short, p_picked.more
@@ -36,7 +36,7 @@ begin
         into p_scope.commands, v_commands
         from kinfolk.command c
         where c.id = any (v_commands)
-            and kinfolk.has_open(p_scope.queue_id, array[c.name]);
+            and kinfolk.has_open_task(p_scope.queue_id, array[c.name]);
     end if;
     v_admission := kinfolk.admit_pages(p_scope, v_commands, kinfolk.begin_admission(p_call.most, p_lanes, p_rooms, v_may_suspect), v_ready,
         p_lanes, p_picked.at);
