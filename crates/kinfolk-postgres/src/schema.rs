@@ -117,7 +117,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     settle:
         settle families_of settle_rest decide_settles own_state joined_state write_ends after_ends settle_made
         settle_given settle_maker settle_refused require_settles require_outcomes require_made require_locked wait_for_children
-        wait_for_family cancel_with retry_delay tell_errors tell_handlers failing_function queue_hook;
+        wait_for_family cancel_with_owners retry_delay tell_errors tell_handlers failing_function queue_hook;
     family:
         lock_families family_keys try_lock_families try_lock_family lock_family_of lock_follow_up_keys lock_joined lock_suspended
         lock_settled lock_maker hold_maker make_all made_tasks resolve_made sort_made why_not inherited_keys
