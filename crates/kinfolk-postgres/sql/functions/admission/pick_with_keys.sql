@@ -1,6 +1,6 @@
--- Locks the tasks of a claim and takes their slots, for commands with groups; `pick_from_lines` and `pick_suspect` do it for other commands. In
--- the order of the claim each candidate takes a slot of all its keys, or is blocked behind its first full key (`kinfolk_core::admit`).
--- `p_picked`: the claim so far. `p_lanes`, `p_rooms`: the lanes to look at, and the room of each.
+-- Locks the tasks of a claim and takes their slots, for commands with groups; `pick_from_lines` and `pick_suspect` do it for other
+-- commands. In the order of the claim each candidate takes a slot of all its keys, or is blocked behind its first full key
+-- (`kinfolk_core::admit`). `p_picked`: the claim so far. `p_lanes`, `p_rooms`: the lanes to look at, and the room of each.
 --
 -- The caller has the admission locks of all groups of these commands. Locks the worker's row where there may be suspects, then tasks,
 -- never waiting. Reads `task_ready`, `task_suspect` and `task_blocked`. Runs under the settings of the claim.
