@@ -1,6 +1,6 @@
 -- Tasks on their way from the door through which they came to the rows that are written.
 
--- A task whose handler made others. `token` to `is_held`: what a call shows of it, where its family stands, and whether it still
+-- A task whose handler made others. `token` to `is_running`: what a call shows of it, where its family stands, and whether it still
 -- runs under that token; the rest is what it was when it was locked. `depth_limit`: how deep its family may grow. `was_suspended`: it was
 -- suspended before, and the caller has its family whole. `now`: when it was locked.
 create type kinfolk.maker as (
@@ -10,7 +10,7 @@ create type kinfolk.maker as (
     position timestamptz,
     depth_limit integer,
     was_suspended boolean,
-    is_held boolean,
+    is_running boolean,
     is_cancelled boolean,
     queue_id integer,
     parent_id bigint,
