@@ -125,7 +125,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         count_children end_of_root open_follow_ups ended_follow_ups forget_families judge_follow_ups skip_follow_ups
         ended first_level next_level count_ends decide_fan_outs go_on_in_order append_ends verdict_of settle_owners
         waiting_owners write_owners joined_failure root_ended open_next open_held skip_rest gate_in_family end_pending
-        members_below cancel_members hold_members cancel_below;
+        members_below cancel_members lock_members cancel_below;
     durable:
         record lock_attempt write_checkpoints write_checkpoint require_checkpoints refuse_checkpoint require_steps step_name
         suspend require_suspend require_awaits require_awaited write_suspended suspend_task await_again expire
