@@ -120,7 +120,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         wait_for_family cancel_with_owners retry_delay tell_errors tell_handlers failing_function queue_hook;
     family:
         lock_families family_keys try_lock_families try_lock_family lock_family_of lock_follow_up_keys lock_joined lock_suspended
-        lock_settled lock_makers_family lock_makers_task make_all made_tasks resolve_made sort_made why_not inherited_keys
+        lock_settled lock_makers_family lock_makers_task make_all made_tasks resolve_made resolve_one why_not inherited_keys
         make_spawned make_siblings make_children make_unique_children insert_children make_follow_up join_follow_up
         count_children end_of_root open_follow_ups ended_follow_ups forget_families judge_follow_ups skip_follow_ups
         ended first_level next_level count_ends decide_fan_outs go_on_in_order append_ends verdict_of settle_owners
