@@ -94,7 +94,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         require_label changed_command find_own_handler;
     groups:
         declarations declared_groups groups_given group_given require_groups require_setting is_whole
-        lock_declarations shape_of changed_declarations hold_still tasks_using declare_groups leave_group erase_group open_blocked
+        lock_declarations shape_of changed_declarations lock_tasks_using tasks_using declare_groups leave_group erase_group open_blocked
         free_idle count_running carry_over rein_in group_of set_group keep_setting remove_group slow_down slow_down_for slow_downs
         slow_down_all lock_groups add_ready_group add_awaited_keys;
     claim:
@@ -141,7 +141,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         require_terms require_subs sub_tasks fan_out_of sub_results continuation_of go_on await_more refuse_fan_out complete require_done begin_send end_send send_key log_error
         process_tasks process_round process_task skip_ahead due_next begin_round claimable claim_chosen;
     operate:
-        pause resume acquit cancel run_now bulk bulk_one bulk_delete lock_bulk hold_all hold_open audit put_status remove_status
+        pause resume acquit cancel run_now bulk bulk_one bulk_delete lock_bulk lock_all_or_none lock_unended audit put_status remove_status
         refresh_statuses is_active put_finder remove_finder;
     retry:
         retry retry_family lock_follow_ups revive revived_with revivable begin_afresh joins_again reopening reopen
