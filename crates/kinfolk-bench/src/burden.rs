@@ -8,9 +8,7 @@ use kinfolk::{CommandName, Ctx, Due, NewTask, Policy, QueueName, State, Sub, Tas
 use kinfolk_core::filter::{Filter, Order};
 use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::operate::Action;
-use kinfolk_core::{
-    Command, Json, Missed, OnDuplicate, Overlap, Schedule, ScheduleName, StatusName, TaskId, Unique, UniqueScope,
-};
+use kinfolk_core::{Command, Json, OnDuplicate, Schedule, ScheduleName, StatusName, TaskId, Unique, UniqueScope};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -149,19 +147,7 @@ impl Engine {
     async fn settings(&self) -> anyhow::Result<()> {
         let noop = CommandName::new(NOOP)?;
         let task = NewTask::new(noop.clone(), payload(0));
-        let schedule = Schedule {
-            name: ScheduleName::new(SCHEDULE)?,
-            cron: "0 3 * * *".to_owned(),
-            zone: "UTC".to_owned(),
-            task: task.clone(),
-            missed: Missed::default(),
-            overlap: Overlap::default(),
-            paused: false,
-            next_at: None,
-            last_at: None,
-            last_task: None,
-            declared_at: None,
-        };
+        let schedule = Schedule::new(ScheduleName::new(SCHEDULE)?, "0 3 * * *", task.clone());
         self.kinfolk().store().put_schedule(&schedule).await?;
         self.kinfolk().store().put_status(&StatusName::new("bench")?, &[noop]).await?;
         let due = Due::After(Duration::from_secs(24 * 3600));

@@ -18,7 +18,6 @@ mod out;
 mod payload;
 mod session;
 mod span;
-mod stop;
 
 use std::process::ExitCode;
 

@@ -191,4 +191,15 @@ impl Tally {
             cancelled: self.cancelled + other.cancelled,
         }
     }
+
+    /// This one without another one that is a part of it. One that was read later may have more.
+    #[must_use]
+    pub const fn without(self, part: &Self) -> Self {
+        Self {
+            total: self.total.saturating_sub(part.total),
+            completed: self.completed.saturating_sub(part.completed),
+            failed: self.failed.saturating_sub(part.failed),
+            cancelled: self.cancelled.saturating_sub(part.cancelled),
+        }
+    }
 }

@@ -191,11 +191,6 @@ impl Filter {
             && self.payload.as_ref().is_none_or(|wanted| wanted.holds(&task.payload))
     }
 
-    /// Whether a task's number is one that this page may have.
-    pub fn in_page(&self, id: TaskId) -> bool {
-        self.before.is_none_or(|before| id < before) && self.after.is_none_or(|after| id > after)
-    }
-
     /// The same filter, where the next page goes on.
     #[must_use]
     pub fn next_page(self, next: TaskId) -> Self {

@@ -19,11 +19,6 @@ use crate::limits::{JSON_DEPTH_MAX, LABEL_CHARS_MAX, LABEL_PATH_BYTES_MAX};
 pub struct LabelPath(Vec<String>);
 
 impl LabelPath {
-    /// No place: what takes a label away.
-    pub const fn none() -> Self {
-        Self(Vec::new())
-    }
-
     /// Whether it names no place.
     pub fn is_none(&self) -> bool {
         self.0.is_empty()

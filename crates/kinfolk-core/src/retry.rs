@@ -36,11 +36,6 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// A policy that tries once.
-    pub fn once() -> Self {
-        Self { max_attempts: Some(1), ..Self::default() }
-    }
-
     /// Refuses a policy that no store would keep.
     pub fn check(&self) -> Result<(), InputError> {
         check_attempts(self.max_attempts)?;

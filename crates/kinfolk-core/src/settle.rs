@@ -174,12 +174,6 @@ impl Failure {
         Self::new(FailureKind::Poison, format!("took down the worker that ran it {strikes} times"))
     }
 
-    /// The failure kept with a task that was enqueued under a unique key at the same moment as another one, and whose
-    /// payload went into that one. The words are the same in every store.
-    pub fn duplicate_of(into: TaskId) -> Self {
-        Self::new(FailureKind::Cancelled, format!("a duplicate of task {into}, which holds the same unique key"))
-    }
-
     /// The failure kept with a task some of whose children failed. The words are the same in every store.
     pub fn children(tally: &Tally) -> Self {
         Self::new(FailureKind::Children, format!("{} of {} children failed", tally.failed, tally.total))

@@ -73,6 +73,7 @@ const CALLED_BY_VIEWS: &[(&str, &str)] = functions! {
 const VIEWS: &[(&str, &str)] = files![
     "views/open_task.sql",
     "views/open_suspect.sql",
+    "views/any_open.sql",
     "views/held_task.sql",
     "views/tasks.sql",
     "views/errors.sql",
@@ -93,38 +94,38 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         require_label changed_command find_own_handler;
     groups:
         declarations declared_groups groups_given group_given require_groups require_setting is_whole
-        lock_declarations shape_of changed_declarations hold_still tasks_using declare_groups leave_group erase_group open_blocked
+        lock_declarations shape_of changed_declarations lock_tasks_using tasks_using declare_groups leave_group erase_group open_blocked
         free_idle count_running carry_over rein_in group_of set_group keep_setting remove_group slow_down slow_down_for slow_downs
         slow_down_all lock_groups add_ready_group add_awaited_keys;
     claim:
         claim lock_claim lock_claim_groups wait_for_admission claimed_before closed_claim open_work open_due pick_tasks
-        pick find_lines begin_at merge_lines lock_heads lines_behind pick_suspect may_run_suspect pick_grouped
+        pick_from_lines find_lines cursors_of_lane merge_lines lock_heads lines_behind pick_suspect may_run_suspect pick_grouped
         unify_picked tell_statuses end_claim next_due next_wake put_idle flush;
     admission:
-        lock_admission try_lock_groups wait_for_groups declared_by has_open has_work_with_keys without_groups pick_with_keys
+        lock_admission try_lock_groups wait_for_groups declared_by has_open_task has_work_with_keys without_groups pick_with_keys
         begin_admission admit_pages end_admission line_up claim_lines line_heads reserved_heads one_line next_ready_keys ready_keys_behind cursors_for go_on_behind next_size admit_page
         find_needs contested_rooms start_needs admit_one_by_one start_taken needs_of block_tasks reserve unkept_keys
         add_ready_keys update_ready_keys awaited_groups waiting_lines key_rooms keeps_room rate_interval rate_starts spend_starts;
     slots:
         slot_page slot_pages key_number overfull_keys take_slots slot_writes_max spread_slots release_slots free_slots add_freed take_freed
-        drop_slots drop_reservations holders_of holds_key holds_slot has_slot;
+        drop_slots drop_reservations holders_of holds_slot family_holds_slot holds_any_slot;
     turns:
-        pick_turns may_take_suspect open_lines next_turns turn_heads next_values next_level next_value sort_in sort_out
+        pick_turns may_take_suspect open_lines next_turns turn_heads next_values next_priority next_value sort_in sort_out
         turn_lines;
     limits:
-        rooms admit admit_all open_limited notify_limited set_queue set_limits sort_lanes require_limits;
+        lane_rooms admit_families admit_all_families open_limited notify_limited set_queue set_limits sort_lanes require_limits;
     settle:
         settle families_of settle_rest decide_settles own_state joined_state write_ends after_ends settle_made
         settle_given settle_maker settle_refused require_settles require_outcomes require_made require_locked wait_for_children
-        wait_for_family cancel_with retry_delay tell_errors tell_handlers failing_function queue_hook;
+        wait_for_family cancel_with_owners retry_delay tell_errors tell_handlers failing_function queue_hook;
     family:
         lock_families family_keys try_lock_families try_lock_family lock_family_of lock_follow_up_keys lock_joined lock_suspended
-        lock_settled lock_maker hold_maker make_all made_tasks resolve_made sort_made why_not inherited_keys
+        lock_settled lock_makers_family lock_makers_task make_all made_tasks resolve_made resolve_one why_not inherited_keys
         make_spawned make_siblings make_children make_unique_children insert_children make_follow_up join_follow_up
         count_children end_of_root open_follow_ups ended_follow_ups forget_families judge_follow_ups skip_follow_ups
         ended first_level next_level count_ends decide_fan_outs go_on_in_order append_ends verdict_of settle_owners
         waiting_owners write_owners joined_failure root_ended open_next open_held skip_rest gate_in_family end_pending
-        members_below cancel_members hold_members cancel_below;
+        members_below cancel_members lock_members cancel_below;
     durable:
         record lock_attempt write_checkpoints write_checkpoint require_checkpoints refuse_checkpoint require_steps step_name
         suspend require_suspend require_awaits require_awaited write_suspended suspend_task await_again expire
@@ -140,7 +141,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         require_terms require_subs sub_tasks fan_out_of sub_results continuation_of go_on await_more refuse_fan_out complete require_done begin_send end_send send_key log_error
         process_tasks process_round process_task skip_ahead due_next begin_round claimable claim_chosen;
     operate:
-        pause resume acquit cancel run_now bulk bulk_one bulk_delete lock_bulk hold_all hold_open audit put_status remove_status
+        pause resume acquit cancel run_now bulk bulk_one bulk_delete lock_bulk lock_all_or_none lock_unended audit put_status remove_status
         refresh_statuses is_active put_finder remove_finder;
     retry:
         retry retry_family lock_follow_ups revive revived_with revivable begin_afresh joins_again reopening reopen

@@ -61,3 +61,20 @@ async fn what_pages_ask_for_costs_the_same_however_many_tasks_there_are() {
         assert!(2 * thrice <= 3 * once + 100, "{call}: {once} pages at first, {thrice} with three times as many tasks");
     }
 }
+
+#[tokio::test]
+async fn whether_commands_are_active_costs_the_same_however_many_tasks_are_open() {
+    let (database, store) = fresh().await;
+    let names: Vec<CommandName> = (1..=8).map(|n| command(&format!("work{n}"))).collect();
+    store.register(&names.iter().cloned().map(Command::new).collect::<Vec<_>>()).await.unwrap();
+    let each: Vec<NewTask> = names.iter().map(|name| NewTask::new(name.clone(), Json::object())).collect();
+    for _ in 0..5 {
+        store.enqueue(&each.iter().cloned().cycle().take(10_000).collect::<Vec<_>>()).await.unwrap();
+    }
+    // As on a server at work: no housekeeping comes to a table of few commands or queues, so their numbers are not known.
+    database.run("vacuum (analyze) kinfolk.task").await;
+    for call in ["select kinfolk.is_active(array['work1', 'work2'])", "select * from kinfolk.doctor_handlers()"] {
+        let pages = pages_as_it_stands(&database, call).await;
+        assert!(pages < 300, "{call}: {pages} pages");
+    }
+}

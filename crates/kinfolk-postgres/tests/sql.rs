@@ -250,7 +250,11 @@ async fn tasks_made_under_one_key_at_the_same_moment_become_one() {
     assert_eq!(claimed.tasks.len(), 1);
     assert_eq!(claimed.tasks[0].payload, Json::parse(r#"{"a":1,"b":2}"#).unwrap());
     let duplicate = store.task(b).await.unwrap().unwrap();
-    assert_eq!((duplicate.state, duplicate.failure), (State::Cancelled, Some(Failure::duplicate_of(a))));
+    let into = format!("a duplicate of task {a}, which holds the same unique key");
+    assert_eq!(
+        (duplicate.state, duplicate.failure),
+        (State::Cancelled, Some(Failure::new(FailureKind::Cancelled, into)))
+    );
     sound(&store).await;
 }
 
@@ -293,5 +297,34 @@ async fn does_all_unnamed(database: &TestDatabase) {
     assert_eq!(store.settle(&settles).await.unwrap().len(), 2, "several calls in one transaction");
     store.leave(worker).await.unwrap();
     assert!(store.doctor().await.unwrap().len() > 6);
+    sound(&store).await;
+}
+
+#[tokio::test]
+async fn a_call_in_sql_brings_no_more_checkpoints_of_an_attempt_than_one_in_rust() {
+    let (database, store) = fresh().await;
+    enqueue(&store, task("work")).await;
+    let claimed = store.claim(&claim_of(worker(&store).await, &["work"], 1)).await.unwrap().tasks.remove(0);
+    let of_each = |value: &str, many| format!("array_fill({value}, array[{many}])");
+    let steps = |many| {
+        let names = format!("array(select 'step' || n from generate_series(1, {many}) n)");
+        let all = [of_each("''::text", many), names, of_each("0", many), of_each("'step'::text", many)];
+        let rest = [of_each("''::text", many), of_each("'1'::jsonb", many)];
+        format!("row({})::kinfolk.checkpoints", [all.join(", "), rest.join(", ")].join(", "))
+    };
+    let (id, token) = (claimed.id, claimed.token.0);
+    let record = |many| {
+        format!("select kinfolk.record(array[{id}], array['{token}']::uuid[], {}, {})", of_each("1", many), steps(many))
+    };
+    let suspend = |many| {
+        let awaits = "row('{}', '{}', now() + interval '1 day', '{}')::kinfolk.awaits";
+        format!("select kinfolk.suspend({id}, '{token}', {awaits}, {})", steps(many))
+    };
+    for call in [record(limits::RECORD_BATCH_MAX + 1), suspend(limits::RECORD_BATCH_MAX + 1)] {
+        let said = refused(&database, &call).await;
+        assert!(said.contains("too many checkpoints of one attempt") && said.contains("at most 1000"), "{said}");
+    }
+    database.run(&record(limits::RECORD_BATCH_MAX)).await;
+    database.run(&suspend(limits::RECORD_BATCH_MAX)).await;
     sound(&store).await;
 }

@@ -63,7 +63,7 @@ impl QueueRoom {
 }
 
 /// Lets families in whose root waits outside, while there is room; whether any came in.
-pub(crate) fn admit(session: &mut Session<'_>, queue_id: i64, room: &mut QueueRoom) -> Result<bool> {
+pub(crate) fn admit_families(session: &mut Session<'_>, queue_id: i64, room: &mut QueueRoom) -> Result<bool> {
     if room.families.is_none() || room.left(Lane::Top) == 0 {
         return Ok(false);
     }
@@ -76,7 +76,7 @@ pub(crate) fn admit(session: &mut Session<'_>, queue_id: i64, room: &mut QueueRo
 }
 
 /// Lets all families in whose root is outside: the queue limits them no longer.
-pub(crate) fn admit_all(session: &mut Session<'_>, queue_id: i64) -> Result<()> {
+pub(crate) fn admit_all_families(session: &mut Session<'_>, queue_id: i64) -> Result<()> {
     for root in outside(session, queue_id, usize::MAX)? {
         admit_family(session, root, Lane::Top)?;
     }

@@ -222,16 +222,14 @@
     const box = event.target;
     if (box.matches("input.pick-all")) for (const each of all("input.pick")) each.checked = box.checked;
     if (box.matches("input.pick, input.pick-all")) marked();
-    if (box.matches("input[data-go]")) location.href = box.dataset.go;
     if (box.matches("#single-keys")) localStorage.setItem("kinfolk.keys", box.checked ? "on" : "off");
   });
   document.addEventListener("click", (event) => {
-    const what = event.target.closest("[data-copy], .news, #hold, [data-unpick], [data-close]");
+    const what = event.target.closest("[data-copy], .news, #hold, [data-unpick]");
     if (!what) return;
     if (what.id === "hold") hold();
     else if (what.matches(".news")) { showAll = true; what.hidden = true; read(); }
     else if (what.hasAttribute("data-unpick")) { for (const box of all("input.pick")) box.checked = false; marked(); }
-    else if (what.hasAttribute("data-close")) what.closest("dialog").close();
     else navigator.clipboard?.writeText(what.dataset.copy).then(() => toast("Copied."));
   });
 
@@ -287,7 +285,7 @@
   };
   let going = 0;
   document.addEventListener("keydown", (event) => {
-    const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select");
+    const typing = event.target.closest?.("input:not([type=checkbox]), textarea");
     if (event.key === "Escape" && typing) { event.target.blur(); return; }
     if (typing || event.ctrlKey || event.metaKey || event.altKey || localStorage.getItem("kinfolk.keys") === "off") return;
     if (event.key === "Escape") { one("[data-unpick]")?.click(); return; }

@@ -121,11 +121,6 @@ impl Ending {
         }))
     }
 
-    /// Whether the task's work is done, rather than put off or given back.
-    pub fn is_done(&self) -> bool {
-        matches!(self.0, EndKind::Settle(Outcome::Done(_)) | EndKind::Committed(_))
-    }
-
     /// The result, if there is one; that of a handler that has settled by itself is not known here.
     pub fn result(&self) -> Option<&Json> {
         match &self.0 {

@@ -66,6 +66,7 @@ mod schedule;
 mod slow_down;
 mod source;
 mod status;
+mod stop_requests;
 mod task;
 mod task_error;
 #[cfg(feature = "testing")]
@@ -98,6 +99,7 @@ pub use crate::layer::Next;
 pub use crate::open::{Address, open};
 pub use crate::schedule::Schedule;
 pub use crate::source::CommandSource;
+pub use crate::stop_requests::StopRequests;
 pub use crate::task::Task;
 pub use crate::task_error::{HandlerError, IntoTaskError, TaskError};
 pub use crate::trace::TraceAs;

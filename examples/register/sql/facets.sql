@@ -50,6 +50,7 @@ create unlogged table register.staged_partition (
     primary key (unit_type, slot)
 );
 
+-- The columns of the figures stand in each of these tables, since their keys differ.
 create table register.statistical_unit_facet (
     unit_type register.unit_type not null,
     valid_from date not null,

@@ -41,6 +41,7 @@ begin
 end
 $$;
 
+-- A procedure for each stage, since the stages are measured one by one.
 create view register.plain_period as
 select p.*, row_number() over (order by p.resolution, p.valid_from) as nth
 from register.period p;

@@ -3,6 +3,7 @@
 use kinfolk_core::audit::Audited;
 use serde::Serialize;
 
+use super::log_page::LogPage;
 use crate::fault::Fault;
 use crate::out::table::{self, Table};
 use crate::out::time::relative;
@@ -11,13 +12,8 @@ use crate::session::Session;
 /// `kinfolk audit`
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// At most this many
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1_000))]
-    limit: u16,
-
-    /// Only entries before the one of this number
-    #[arg(long, value_name = "NUMBER")]
-    before: Option<i64>,
+    #[command(flatten)]
+    page: LogPage,
 }
 
 #[derive(Serialize)]
@@ -47,7 +43,7 @@ impl<'a> From<&'a Audited> for Entry<'a> {
 /// Runs it.
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let store = session.open().await?;
-    let entries = store.audit_log(args.before, usize::from(args.limit)).await?;
+    let entries = store.audit_log(args.page.before, usize::from(args.page.limit)).await?;
     let now = store.now().await?;
     let views: Vec<Entry<'_>> = entries.iter().map(Entry::from).collect();
     session.out.list(&views, "nothing was done through a server", || {

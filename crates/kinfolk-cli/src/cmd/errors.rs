@@ -4,6 +4,7 @@ use kinfolk_core::error_log::{ErrorFilter, LoggedError};
 use kinfolk_core::{CommandName, FailureKind, QueueName, TaskId, Timestamp};
 use serde::Serialize;
 
+use super::log_page::LogPage;
 use crate::fault::Fault;
 use crate::out::table::{self, Table};
 use crate::out::time::relative;
@@ -24,13 +25,8 @@ pub(crate) struct Args {
     #[arg(long)]
     queue: Option<QueueName>,
 
-    /// At most this many
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1_000))]
-    limit: u16,
-
-    /// Only entries before the one of this number
-    #[arg(long, value_name = "NUMBER")]
-    before: Option<i64>,
+    #[command(flatten)]
+    page: LogPage,
 }
 
 #[derive(Serialize)]
@@ -73,8 +69,8 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
         task: args.task.map(TaskId),
         command: args.command,
         queue: args.queue,
-        before: args.before,
-        limit: usize::from(args.limit),
+        before: args.page.before,
+        limit: usize::from(args.page.limit),
     };
     let entries = store.errors(&filter).await?;
     let now = store.now().await?;

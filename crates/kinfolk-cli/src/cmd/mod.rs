@@ -21,6 +21,7 @@ mod graph;
 mod group_options;
 mod groups;
 mod list;
+mod log_page;
 mod migrate;
 mod minutes;
 mod module;
@@ -106,7 +107,7 @@ pub(crate) enum Command {
     Resume(queue::Name),
     /// List queues, make one, change its limits and how long it keeps finished tasks, pause and resume it
     #[command(alias = "queues")]
-    Queue(queue::Args),
+    Queue(OrList<queue::Verb>),
     /// Show groups, and the keys that block tasks; change and remove groups
     #[command(alias = "group")]
     Groups(groups::Args),
@@ -120,10 +121,10 @@ pub(crate) enum Command {
     Watch(watch::Args),
     /// Show whether some commands are active: list, set, remove
     #[command(alias = "statuses")]
-    Status(status::Args),
+    Status(OrList<status::Verb>),
     /// Recurring tasks: list, put, remove, pause, resume, next
     #[command(alias = "schedules")]
-    Schedule(schedule::Args),
+    Schedule(OrList<schedule::Verb>),
     /// Run a worker for functions in the database and built-in commands
     Work(work::Args),
     /// Serve the HTTP API and the pages, and run a worker beside them
@@ -148,6 +149,13 @@ pub(crate) enum Command {
     /// Print the exit codes and their meaning
     #[command(after_help = exit::table())]
     ExitCodes,
+}
+
+/// A verb; without one, the list of what there is.
+#[derive(clap::Args, Debug)]
+pub(crate) struct OrList<V: Subcommand> {
+    #[command(subcommand)]
+    verb: Option<V>,
 }
 
 /// Runs a command.
@@ -176,14 +184,14 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Fault
         Command::Replay(args) => replay::run(args, session).await,
         Command::Pause(pause) => queue::pause(pause, session).await,
         Command::Resume(name) => queue::resume(name, session).await,
-        Command::Queue(args) => queue::run(args, session).await,
+        Command::Queue(OrList { verb }) => queue::run(verb.unwrap_or(queue::Verb::List), session).await,
         Command::Groups(args) => groups::run(args, session).await,
         Command::Workers => workers::run(session).await,
         Command::Commands => commands::run(session).await,
         Command::Stats => stats::run(session).await,
         Command::Watch(args) => watch::run(args, session).await,
-        Command::Status(args) => status::run(args, session).await,
-        Command::Schedule(args) => schedule::run(args, session).await,
+        Command::Status(OrList { verb }) => status::run(verb.unwrap_or(status::Verb::List), session).await,
+        Command::Schedule(OrList { verb }) => schedule::run(verb.unwrap_or(schedule::Verb::List), session).await,
         Command::Work(args) => work::run(args, session).await,
         Command::Serve(args) => serve::run(args, session).await,
         Command::Token(verb) => token::run(verb, session),

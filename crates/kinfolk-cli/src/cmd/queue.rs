@@ -11,13 +11,6 @@ use crate::out::words;
 use crate::session::{Session, login_name};
 use crate::span::{self, Keep};
 
-/// `kinfolk queue`
-#[derive(clap::Args, Debug)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    verb: Option<Verb>,
-}
-
 /// `kinfolk queue …`
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
@@ -107,9 +100,8 @@ pub(crate) struct Name {
 }
 
 /// Runs `kinfolk queue …`.
-pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
-    // Without a verb, what there is.
-    match args.verb.unwrap_or(Verb::List) {
+pub(crate) async fn run(verb: Verb, session: &Session) -> Result<(), Fault> {
+    match verb {
         Verb::List => list(session).await,
         Verb::Set(set) => set.run(session).await,
         Verb::Pause(args) => pause(args, session).await,

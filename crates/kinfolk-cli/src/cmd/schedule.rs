@@ -13,13 +13,6 @@ use crate::out::view::ScheduleView;
 use crate::payload;
 use crate::session::Session;
 
-/// `kinfolk schedule`
-#[derive(clap::Args, Debug)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    verb: Option<Verb>,
-}
-
 /// `kinfolk schedule …`
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
@@ -108,9 +101,8 @@ pub(crate) struct Next {
 }
 
 /// Runs it.
-pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
-    // Without a verb, what there is.
-    match args.verb.unwrap_or(Verb::List) {
+pub(crate) async fn run(verb: Verb, session: &Session) -> Result<(), Fault> {
+    match verb {
         Verb::List => list(session).await,
         Verb::Put(put) => put.run(session).await,
         Verb::Remove(Name { name }) => {

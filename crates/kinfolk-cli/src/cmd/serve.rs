@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use kinfolk::StopRequests;
 use kinfolk_web::{Measures, Refusal, Server};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -15,7 +16,6 @@ use super::work::{self, Hire};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::session::Session;
-use crate::stop::Signals;
 
 pub(crate) use self::config::WebConfig;
 
@@ -40,7 +40,7 @@ pub(crate) struct Args {
 
 /// Runs it.
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
-    let mut signals = Signals::listen()?;
+    let mut stops = StopRequests::listen();
     let config = args.hire.config()?;
     let web = config.web.server()?.read_only(args.read_only).measures(Some(measure()?));
     let web = match &args.pages {
@@ -57,7 +57,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
         let serving = Serving::start(server)?;
         session.out.hint(format_args!("http://{}/", serving.address));
         session.out.hint("only showing; Ctrl-C to stop");
-        signals.next().await;
+        stops.next().await;
         return serving.stop().await;
     }
     // The worker comes first: it registers its commands, and the first request may enqueue one of them.
@@ -66,10 +66,10 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     session.out.hint(format_args!("http://{}/", serving.address));
     session.out.hint(format_args!("{}; Ctrl-C to stop", work::sentence(&crew, &queues).await?));
     tokio::select! {
-        () = signals.next() => session.out.hint("stopping: what runs may finish; Ctrl-C again to end at once"),
+        () = stops.next() => session.out.hint("stopping: what runs may finish; Ctrl-C again to end at once"),
         grown = crew.grow(queues) => grown?,
     }
-    let stopped = work::stop(&crew, &mut signals).await;
+    let stopped = work::stop(&crew, &mut stops).await;
     serving.stop().await?;
     stopped
 }

@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 use futures_util::StreamExt as _;
-use kinfolk::Kinfolk;
+use kinfolk::{Kinfolk, StopRequests};
 use kinfolk_core::{CommandName, Status, StatusName};
 use serde_json::json;
 
@@ -10,14 +10,6 @@ use crate::fault::Fault;
 use crate::out::table::{self, Table};
 use crate::out::time::relative;
 use crate::session::Session;
-use crate::stop::Signals;
-
-/// `kinfolk status`
-#[derive(clap::Args, Debug)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    verb: Option<Verb>,
-}
 
 /// `kinfolk status …`
 #[derive(Subcommand, Debug)]
@@ -51,9 +43,8 @@ pub(crate) struct Name {
 }
 
 /// Runs it.
-pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
-    // Without a verb, what there is.
-    match args.verb.unwrap_or(Verb::List) {
+pub(crate) async fn run(verb: Verb, session: &Session) -> Result<(), Fault> {
+    match verb {
         Verb::List => list(session).await,
         Verb::Set(Set { name, commands }) => {
             let store = session.open_or_create().await?;
@@ -91,7 +82,7 @@ async fn list(session: &Session) -> Result<(), Fault> {
 
 async fn watch(name: &StatusName, session: &Session) -> Result<(), Fault> {
     let kinfolk = Kinfolk::new(session.open().await?);
-    let mut signals = Signals::listen()?;
+    let mut stops = StopRequests::listen();
     let mut turns = std::pin::pin!(kinfolk.watch_status(name));
     loop {
         tokio::select! {
@@ -102,7 +93,7 @@ async fn watch(name: &StatusName, session: &Session) -> Result<(), Fault> {
                 }
                 None => return Ok(()),
             },
-            () = signals.next() => return Ok(()),
+            () = stops.next() => return Ok(()),
         }
     }
 }

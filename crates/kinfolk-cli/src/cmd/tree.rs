@@ -6,9 +6,10 @@
 
 use std::pin::Pin;
 
+use kinfolk_core::durable::Siblings;
 use kinfolk_core::filter::{Filter, Order};
 use kinfolk_core::limits::PAGE_MAX;
-use kinfolk_core::{FanOut, History, State, Store, StoreError, Tally, Task, TaskId, Timestamp};
+use kinfolk_core::{History, State, Store, StoreError, Tally, Task, TaskId, Timestamp};
 use owo_colors::OwoColorize as _;
 use serde_json::json;
 
@@ -84,38 +85,6 @@ struct Offspring {
     history: History,
 }
 
-/// Children of one task that are shown together.
-struct Group<'a> {
-    /// The place of the first among all children of the task.
-    from: u64,
-    tally: Tally,
-    /// The fan-out by which their parent awaits them; `None` for spawned children.
-    fan_out: Option<&'a FanOut>,
-}
-
-impl Offspring {
-    /// The children in the order in which the store lists them: spawned ones, then fan-out by fan-out.
-    fn groups(&self) -> Vec<Group<'_>> {
-        let mut spawned = self.tally;
-        for FanOut { tally, .. } in &self.history.fan_outs {
-            spawned.total = spawned.total.saturating_sub(tally.total);
-            spawned.completed = spawned.completed.saturating_sub(tally.completed);
-            spawned.failed = spawned.failed.saturating_sub(tally.failed);
-            spawned.cancelled = spawned.cancelled.saturating_sub(tally.cancelled);
-        }
-        let mut groups = Vec::new();
-        let mut from = spawned.total;
-        if spawned.total > 0 {
-            groups.push(Group { from: 0, tally: spawned, fan_out: None });
-        }
-        for fan_out in &self.history.fan_outs {
-            groups.push(Group { from, tally: fan_out.tally, fan_out: Some(fan_out) });
-            from += fan_out.tally.total;
-        }
-        groups
-    }
-}
-
 impl Tree<'_> {
     async fn offspring(&self, task: &Task) -> Result<Offspring, Fault> {
         // A task that has not settled yet has made nothing, unless it was suspended.
@@ -160,35 +129,35 @@ impl Tree<'_> {
     /// The children of a task, each with its own.
     fn children<'a>(&'a self, parent: &'a Task, offspring: &'a Offspring, margin: String) -> Walk<'a> {
         Box::pin(async move {
-            let groups = offspring.groups();
+            let all = offspring.history.siblings(offspring.tally);
             let names = names(&offspring.history.checkpoints);
-            for (index, group) in groups.iter().enumerate() {
-                let last = index + 1 == groups.len();
-                match group.fan_out {
+            for (index, siblings) in all.iter().enumerate() {
+                let last = index + 1 == all.len();
+                match &siblings.fan_out {
                     // A call needs no line of its own: its one sub-task says it all.
                     Some(fan_out) if fan_out.tally.total > 1 && !self.out.json() => {
                         let (branch, below) = forks(last);
                         let name = names.get(&fan_out.id).map_or("(forgotten)", String::as_str);
                         let heading = format!("{name} ({})", fan_out_words(fan_out));
                         self.out.line(format_args!("{}{heading}", format_args!("{margin}{branch}").dimmed()))?;
-                        self.members(parent, group, &format!("{margin}{below}"), true).await?;
+                        self.members(parent, siblings, &format!("{margin}{below}"), true).await?;
                     }
-                    _ => self.members(parent, group, &margin, last).await?,
+                    _ => self.members(parent, siblings, &margin, last).await?,
                 }
             }
             Ok(())
         })
     }
 
-    /// The children of a group, each with its own; `last` if nothing is below them.
-    async fn members(&self, parent: &Task, group: &Group<'_>, margin: &str, last: bool) -> Result<(), Fault> {
-        let mut left = group.tally;
+    /// Children that stand together, each with its own; `last` if nothing is below them.
+    async fn members(&self, parent: &Task, siblings: &Siblings, margin: &str, last: bool) -> Result<(), Fault> {
+        let mut left = siblings.tally;
         if left.total > PAGE as u64 && !self.all {
-            let shown = self.worth_showing(parent, group).await?;
+            let shown = self.worth_showing(parent, siblings).await?;
             self.branches(&shown, &mut left, margin, last).await?;
             return self.more(parent, &left, margin, last);
         }
-        let (mut from, end) = (group.from, group.from + group.tally.total);
+        let (mut from, end) = (siblings.from, siblings.from + siblings.tally.total);
         while from < end {
             let page = self.page(parent, from, end).await?;
             if page.is_empty() {
@@ -219,8 +188,8 @@ impl Tree<'_> {
     }
 
     /// A page of a wide fan-out: the first that failed, or the first of all.
-    async fn worth_showing(&self, parent: &Task, group: &Group<'_>) -> Result<Vec<Task>, Fault> {
-        let Group { mut from, tally, .. } = *group;
+    async fn worth_showing(&self, parent: &Task, siblings: &Siblings) -> Result<Vec<Task>, Fault> {
+        let Siblings { mut from, tally, .. } = *siblings;
         let end = from + tally.total;
         if tally.failed == 0 {
             return self.page(parent, from, end.min(from + PAGE as u64)).await;

@@ -6,6 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
+use kinfolk::StopRequests;
 use kinfolk_core::inspect::Stats;
 use kinfolk_core::limits::MINUTES_KEPT;
 use kinfolk_core::{QueueName, State, Store, TaskId, Timestamp};
@@ -16,7 +17,6 @@ use crate::fault::Fault;
 use crate::out::{Out, terminal};
 use crate::session::Session;
 use crate::span;
-use crate::stop::Signals;
 
 /// `kinfolk watch`
 #[derive(clap::Args, Debug)]
@@ -33,13 +33,13 @@ pub(crate) struct Args {
 /// Runs it.
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let store = session.open().await?;
-    let mut signals = Signals::listen()?;
+    let mut stops = StopRequests::listen();
     let mut view = View::new(session.out);
     let mut look = tokio::time::interval(args.every.max(Duration::from_millis(50)));
     loop {
         tokio::select! {
             _ = look.tick() => {}
-            () = signals.next() => break,
+            () = stops.next() => break,
         }
         let look = look_at(store.as_ref()).await?;
         let waiting = look.lines.values().any(|line| line.waiting > 0);

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use kinfolk::core::inspect::Filter;
 use kinfolk::core::limits::PAGE_MAX;
-use kinfolk::{State, Store, TaskView};
+use kinfolk::{State, StopRequests, Store, TaskView};
 use kinfolk_core::{Gate, InputError, QueueName, StoreError};
 use kinfolk_postgres::PgOptions;
 use kinfolk_web::Server;
@@ -27,7 +27,6 @@ use crate::dump;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::session::Session;
-use crate::stop::Signals;
 
 /// Tasks at once, when nothing else is said.
 const CAPACITY: u32 = 16;
@@ -94,7 +93,7 @@ impl FromStr for QueueArg {
 
 /// Runs it.
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
-    let mut signals = Signals::listen()?;
+    let mut stops = StopRequests::listen();
     let config = args.hire.config()?;
     let measures = args.listen.map(|_| serve::measure()).transpose()?;
     let store = session.open_or_create().await?;
@@ -111,11 +110,11 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     session.out.hint(format_args!("{}; Ctrl-C to stop", sentence(&crew, &queues).await?));
 
     tokio::select! {
-        () = signals.next() => session.out.hint("stopping: what runs may finish; Ctrl-C again to end at once"),
+        () = stops.next() => session.out.hint("stopping: what runs may finish; Ctrl-C again to end at once"),
         idle = until_idle(&args, &crew) => idle?,
         grown = crew.grow(queues) => grown?,
     }
-    stop(&crew, &mut signals).await?;
+    stop(&crew, &mut stops).await?;
     match serving {
         Some(serving) => serving.stop().await,
         None => Ok(()),
@@ -244,10 +243,10 @@ async fn sleeps(crew: &Crew, queues: &BTreeSet<QueueName>) -> Result<bool, Fault
     }
 }
 
-pub(crate) async fn stop(crew: &Crew, signals: &mut Signals) -> Result<(), Fault> {
+pub(crate) async fn stop(crew: &Crew, stops: &mut StopRequests) -> Result<(), Fault> {
     tokio::select! {
         stopped = crew.stop() => stopped,
-        () = signals.next() => {
+        () = stops.next() => {
             crew.kill().await?;
             Err(Fault::new(Exit::Interrupted, "interrupted", "stopped hard; the tasks in hand were given back"))
         }

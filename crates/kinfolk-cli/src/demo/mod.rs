@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kinfolk::core::Event;
-use kinfolk::{Kinfolk, Task, WorkerBuilder, WorkerHandle};
+use kinfolk::{Kinfolk, StopRequests, Task, WorkerBuilder, WorkerHandle};
 use owo_colors::OwoColorize as _;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
@@ -37,7 +37,6 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::out::terminal;
 use crate::session::Session;
-use crate::stop::Signals;
 
 /// The commands of the shop.
 pub(crate) const COMMANDS: [&str; 7] = [
@@ -69,7 +68,7 @@ pub(crate) fn handlers(worker: WorkerBuilder) -> WorkerBuilder {
 
 /// Runs one day, or day after day until it is told to stop.
 pub(crate) async fn run(session: &Session, once: bool, orders: u32, pages: bool) -> Result<(), Fault> {
-    let mut signals = Signals::listen()?;
+    let mut stops = StopRequests::listen();
     let store = session.open_or_create().await?;
     store.migrate().await?;
     let web = if pages { Some(web::start(&store).await?) } else { None };
@@ -80,13 +79,13 @@ pub(crate) async fn run(session: &Session, once: bool, orders: u32, pages: bool)
     let mut demo = Demo::begin(&kinfolk, session, orders, once).await?;
     let ended = tokio::select! {
         ended = demo.play(once, orders) => ended,
-        () = signals.next() => Ok(DemoEnd::Stopped),
+        () = stops.next() => Ok(DemoEnd::Stopped),
     };
     let served = match web {
         Some(web) => web.stop().await,
         None => Ok(()),
     };
-    demo.end(ended?, once, &mut signals).await.and(served)
+    demo.end(ended?, once, &mut stops).await.and(served)
 }
 
 /// Where the pages are, before anything else.
@@ -175,12 +174,12 @@ impl<'a> Demo<'a> {
     }
 
     /// Lets the worker finish what it runs, and says how it went.
-    async fn end(self, ended: DemoEnd, once: bool, signals: &mut Signals) -> Result<(), Fault> {
+    async fn end(self, ended: DemoEnd, once: bool, stops: &mut StopRequests) -> Result<(), Fault> {
         let took = self.started.elapsed();
         self.screen.close();
         tokio::select! {
             stopped = self.worker.stop() => stopped?,
-            () = signals.next() => {
+            () = stops.next() => {
                 self.worker.kill().await?;
                 return Err(Fault::silent(Exit::Interrupted));
             }

@@ -54,7 +54,9 @@ impl Engine {
     }
 
     pub(super) fn list(&self, filter: &Filter) -> Page {
-        let mut found: Vec<&Row> = self.matching(filter).filter(|row| filter.in_page(row.task.id)).collect();
+        let in_page =
+            |id| filter.before.is_none_or(|before| id < before) && filter.after.is_none_or(|after| id > after);
+        let mut found: Vec<&Row> = self.matching(filter).filter(|row| in_page(row.task.id)).collect();
         if filter.order == Order::Newest {
             found.reverse();
         }

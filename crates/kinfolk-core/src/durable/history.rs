@@ -47,6 +47,35 @@ pub struct FanOut {
     pub created_at: Timestamp,
 }
 
+/// Children of one task that stand together: those that its handler spawned, or those of a fan-out that it awaits or awaited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Siblings {
+    /// How many children of the task stand before them.
+    pub from: u64,
+    /// How they are doing now.
+    pub tally: Tally,
+    /// The fan-out; `None` for spawned children.
+    pub fan_out: Option<FanOut>,
+}
+
+impl History {
+    /// The children of the task in the order in which a store lists them: spawned ones, then fan-out by fan-out. `tally` is of all of
+    /// them.
+    pub fn siblings(&self, tally: Tally) -> Vec<Siblings> {
+        let spawned = self.fan_outs.iter().fold(tally, |left, fan_out| left.without(&fan_out.tally));
+        let mut all = Vec::new();
+        let mut from = spawned.total;
+        if spawned.total > 0 {
+            all.push(Siblings { from: 0, tally: spawned, fan_out: None });
+        }
+        for fan_out in &self.fan_outs {
+            all.push(Siblings { from, tally: fan_out.tally, fan_out: Some(fan_out.clone()) });
+            from += fan_out.tally.total;
+        }
+        all
+    }
+}
+
 /// The state and the result of one child of a fan-out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildResult {

@@ -16,7 +16,7 @@ mod suspend;
 pub mod vectors;
 
 pub use self::checkpoint::{Checkpoint, Key, Record, Recorded, StepKind};
-pub use self::history::{ChildResult, FanOut, History, ReadBy};
+pub use self::history::{ChildResult, FanOut, History, ReadBy, Siblings};
 pub use self::report::Report;
 pub use self::rule::{Rule, Verdict};
 pub use self::signal::{Signalled, TakenSignal};

@@ -4,7 +4,7 @@
 -- program `kinfolk` brings along (`handler_kind` is `built_in`): `db_function`, `email`, `sms`, `http`;
 -- `before_handler` and `after_handler` are called around it; `on_success` and `on_error` are told how an attempt ended.
 -- `envelope`: an answer with a boolean `success` is an envelope, see `open_envelope`.
--- `max_attempts` is null where none were declared: see `sort_made`.
+-- `max_attempts` is null where none were declared: see `resolve_one`.
 -- `label`: the path of the payload, with dots, at which the label of a task stands.
 -- `grouped`: it has groups (`command_group`); where it has none, nobody looks.
 

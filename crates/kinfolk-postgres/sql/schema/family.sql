@@ -40,7 +40,7 @@ create type kinfolk.ended_owners as (
 -- Locked members of a family whose end is asked for. `many`: how many have not ended. `over`: those that end at once. `fan_outs` to
 -- `was_after`: as `cancel_members` returns them. `asked`: those that end later. `waiting`: those of them that neither run nor have
 -- an outcome. `workers`: those that run one.
-create type kinfolk.held_members as (
+create type kinfolk.locked_members as (
     many integer,
     over bigint[],
     fan_outs bigint[],

@@ -1,6 +1,6 @@
 -- Tasks on their way from the door through which they came to the rows that are written.
 
--- A task whose handler made others. `token` to `is_held`: what a call shows of it, where its family stands, and whether it still
+-- A task whose handler made others. `token` to `is_running`: what a call shows of it, where its family stands, and whether it still
 -- runs under that token; the rest is what it was when it was locked. `depth_limit`: how deep its family may grow. `was_suspended`: it was
 -- suspended before, and the caller has its family whole. `now`: when it was locked.
 create type kinfolk.maker as (
@@ -10,7 +10,7 @@ create type kinfolk.maker as (
     position timestamptz,
     depth_limit integer,
     was_suspended boolean,
-    is_held boolean,
+    is_running boolean,
     is_cancelled boolean,
     queue_id integer,
     parent_id bigint,
@@ -51,7 +51,8 @@ create type kinfolk.given_tasks as (
 
 -- Tasks that a handler made: as they were given, and behind that what `resolve_made` found of them. `largest`: how large the
 -- largest payload is in memory. `all_keys`: their keys with what they take of their maker's, null if none has any; `notify`: the
--- queues they go to; `refused`: the first that can't be made.
+-- queues they go to; `refused`: the first that can't be made. The columns of `given_tasks` stand here again: SQL has no type that
+-- extends another one.
 create type kinfolk.made as (
     kinds text[],
     ids bigint[],
@@ -112,7 +113,8 @@ create type kinfolk.task_properties as (
     trace text
 );
 
--- One task as a caller in SQL gives it: null means that nothing was said. `keys`: its keys in the groups of its command.
+-- One task as a caller in SQL gives it: null means that nothing was said. `keys`: its keys in the groups of its command. The tables
+-- `schedule` and `intent` have these columns one by one: rows of the first are shown as they are, and not all of the second are tasks.
 create type kinfolk.given_task as (
     command text,
     payload jsonb,

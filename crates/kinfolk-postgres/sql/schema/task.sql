@@ -1,20 +1,19 @@
 -- One row for each task, updated in place.
 --
--- A claim reads `task_ready` and, where there are suspects, `task_suspect`; it opens what is due by `task_due`.
--- Finished tasks, scheduled ones and those of other commands are in none of the ranges it reads. `runs` counts claims
--- and never goes back; `attempt` counts the attempts that cost one. `payload` is null where it is kept in `body`.
--- `unique_held` ends when the key is given up for good; `unique_key` stays, for those who look. `root_id` is null for a
--- root. `nth`: which child of its fan-out. `outcome`: how its own work ended, while it waits for its children, and
--- after they have failed it. `ran_by`: the worker that has claimed it last. `child_slot`: holds one unit of its queue's `child_limit`, while it runs. `steps`: checkpoints
--- that its handler has written. `was_suspended`: its handler was suspended at least once, so that it may have fan-outs while
--- it pends or runs. `signals`: those that a suspended handler waits for. A suspended task is `waiting` without an
--- outcome; one with a timer has the gate `time`, and is opened by a claim as others are. `ran_us`: how long its handler
--- had run when it was last suspended, null for one that never was. `keys`: its keys by the names
--- of groups, null: none. `holds_slots`: it took slots when it was last claimed, and may hold some of them. `blocked_group`,
--- `blocked_key`: behind which key it waits while its gate is `limit`. `fair_value`: with which value of its queue's fair key it takes
--- turns while its gate is `turn`. `failed_tries`: how often a claim has blocked it behind a key since it last ran. `maker_id`,
--- `follows_id`: of a follow-up, the task whose handler made it, and the root of its family. A task without
--- parent and children is in none of the indexes below `task_finished`, unless it is held back, has a unique key or does not complete.
+-- A claim reads `task_ready` and, where there are suspects, `task_suspect`; it opens what is due by `task_due`. Finished tasks,
+-- scheduled ones and those of other commands are in none of the ranges it reads. `runs` counts claims and never goes back; `attempt`
+-- counts the attempts that cost one. `payload` is null where it is kept in `body`. `unique_held` ends when the key is given up for good;
+-- `unique_key` stays, for those who look. `root_id` is null for a root. `nth`: which child of its fan-out. `outcome`: how its own work
+-- ended, while it waits for its children, and after they have failed it. `ran_by`: the worker that has claimed it last. `child_slot`:
+-- holds one unit of its queue's `child_limit`, while it runs. `steps`: checkpoints that its handler has written. `was_suspended`: its
+-- handler was suspended at least once, so that it may have fan-outs while it pends or runs. `signals`: those that a suspended handler
+-- waits for. A suspended task is `waiting` without an outcome; one with a timer has the gate `time`, and is opened by a claim as others
+-- are. `ran_us`: how long its handler had run when it was last suspended, null for one that never was. `keys`: its keys by the names of
+-- groups, null: none. `holds_slots`: it took slots when it was last claimed, and may hold some of them. `blocked_group`, `blocked_key`:
+-- behind which key it waits while its gate is `limit`. `fair_value`: with which value of its queue's fair key it takes turns while its
+-- gate is `turn`. `failed_tries`: how often a claim has blocked it behind a key since it last ran. `maker_id`, `follows_id`: of a
+-- follow-up, the task whose handler made it, and the root of its family. A task without parent and children is in none of the indexes
+-- below `task_finished`, unless it is held back, has a unique key or does not complete.
 --
 -- Columns that are never null stand first, by their width: behind one that is null the others are found by walking over
 -- all before them.

@@ -300,12 +300,12 @@ async fn bulk_cancel_and_mixed_settle() {
 
 /// A page of a bulk action locks its tasks one after another, by number.
 pub(crate) const ONE_BY_ONE: &str =
-    "create or replace function kinfolk.hold_all(p_tasks bigint[]) returns boolean language plpgsql as $$
+    "create or replace function kinfolk.lock_all_or_none(p_tasks bigint[]) returns boolean language plpgsql as $$
     declare v_task bigint;
     begin
         foreach v_task in array p_tasks loop
             perform from kinfolk.task t where t.id = v_task for update;
-            perform kinfolk.point('hold_all.one');
+            perform kinfolk.point('lock_all_or_none.one');
         end loop;
         return true;
     end $$";

@@ -1,4 +1,5 @@
-//! A database of its own for each test, with a schema `app` for its handlers, and a worker that runs them.
+//! A database of its own for each test, with a schema `app` for its handlers, and a worker that runs them. The waiting is that of the
+//! library's own tests, which have no crate in common with these.
 
 use std::future::Future;
 use std::time::Duration;

@@ -1,5 +1,5 @@
--- finish_child: a running task that has a parent becomes terminal. Keys that are not held for a time window are given
--- up.
+-- finish_child: a running task that has a parent becomes terminal. Keys that are not held for a time window are given up. `finish`
+-- does the same for roots, which never write the columns from `child_slot` on: SQLite would look at the indexes on them.
 -- params: 1 id, 2 state, 3 now, 4 result, 5 failure, 6 attempt, 7 suspect, 8 strikes, 9 token
 -- index:  by number
 update task

@@ -71,7 +71,7 @@ pub(crate) fn claim(session: &mut Session<'_>, claim: &Claim) -> Result<Round> {
         follow_up::open(session, queue.id)?;
     }
     let mut room = QueueRoom::of(session, queue)?;
-    if limits::admit(session, queue.id, &mut room)? || look.follow_ups {
+    if limits::admit_families(session, queue.id, &mut room)? || look.follow_ups {
         look = Look::at(session, queue.id, claim)?;
         next = next_due(session, queue.id)?;
     }

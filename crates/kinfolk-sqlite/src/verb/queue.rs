@@ -19,7 +19,7 @@ pub(crate) fn set(session: &mut Session<'_>, name: &QueueName, policy: &Policy) 
             session.sql(include_str!("../../sql/limits/start_families.sql"))?.execute([id])?;
             find_ready_anew(session, id)?;
         }
-        (Some(_), None) => limits::admit_all(session, id)?,
+        (Some(_), None) => limits::admit_all_families(session, id)?,
         _ => {}
     }
     if before.child_limit.is_none() && policy.child_limit.is_some() {

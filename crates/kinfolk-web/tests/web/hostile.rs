@@ -13,7 +13,7 @@ use futures_util::StreamExt as _;
 use kinfolk_core::durable::{Checkpoint, Record, Report};
 use kinfolk_core::{
     Claim, Failure, FailureKind, Json, Key, Keys, NewTask, Outcome, Retry, Schedule, ScheduleName, Settle, StepKind,
-    TaskId, Token, Unique, WorkerId, WorkerSpec,
+    TaskId, Token, Unique, WorkerSpec,
 };
 use kinfolk_web::{Caller, Config, Role};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ use tower::ServiceExt as _;
 
 use self::markup::Markup;
 use self::texts::HARMLESS;
-use crate::lab::{Answer, Lab, command_name, get, post, queue_name, request};
+use crate::lab::{Answer, Lab, command_name, get, post, queue_name, request, worker_of};
 
 /// Puts each text into every field of a task, of a worker and of a schedule. A third of the tasks runs, a third has failed, a
 /// third is completed.
@@ -76,14 +76,7 @@ async fn write(lab: &Lab, n: usize, task: TaskId, token: Token, text: &str) {
 }
 
 fn worker(name: &str) -> WorkerSpec {
-    WorkerSpec {
-        id: WorkerId(uuid::Uuid::new_v4()),
-        name: name.to_owned(),
-        version: String::new(),
-        queues: vec![queue_name("mail")],
-        commands: vec![command_name("send")],
-        lease: Duration::from_secs(600),
-    }
+    WorkerSpec { name: name.to_owned(), lease: Duration::from_secs(600), ..worker_of("send", "mail") }
 }
 
 /// The text as a key and as a value, on its own and below.

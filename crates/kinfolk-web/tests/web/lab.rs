@@ -138,15 +138,8 @@ impl Lab {
         self.store.leave(worker.id).await.unwrap();
     }
 
-    async fn worker(&self, command: &str, queue: &str) -> WorkerSpec {
-        let worker = WorkerSpec {
-            id: WorkerId(uuid::Uuid::new_v4()),
-            name: "test".to_owned(),
-            version: String::new(),
-            queues: vec![queue_name(queue)],
-            commands: vec![command_name(command)],
-            lease: std::time::Duration::from_secs(60),
-        };
+    pub(crate) async fn worker(&self, command: &str, queue: &str) -> WorkerSpec {
+        let worker = worker_of(command, queue);
         self.store.register_worker(&worker).await.unwrap();
         worker
     }
@@ -166,8 +159,20 @@ impl Lab {
     }
 }
 
+/// A worker for one command on one queue.
+pub(crate) fn worker_of(command: &str, queue: &str) -> WorkerSpec {
+    WorkerSpec {
+        id: WorkerId(uuid::Uuid::new_v4()),
+        name: format!("{queue}-1"),
+        version: String::new(),
+        queues: vec![queue_name(queue)],
+        commands: vec![command_name(command)],
+        lease: std::time::Duration::from_secs(60),
+    }
+}
+
 /// A claim of what a worker of one queue can run.
-fn claim_of(worker: &WorkerSpec) -> Claim {
+pub(crate) fn claim_of(worker: &WorkerSpec) -> Claim {
     Claim {
         worker: worker.id,
         token: ClaimToken(uuid::Uuid::new_v4()),

@@ -7,11 +7,9 @@ use axum::body::Body;
 use axum::http::header;
 use kinfolk_core::filter::Filter;
 use kinfolk_core::minute::{Figures, MinuteRecord};
-use kinfolk_core::{
-    Claim, Due, Json, Keys, NewTask, Schedule, ScheduleName, State, TaskId, Token, WorkerId, WorkerSpec,
-};
+use kinfolk_core::{Due, Json, Keys, NewTask, Schedule, ScheduleName, State, TaskId};
 
-use crate::lab::{Answer, Lab, command_name, get, queue_name, request, send};
+use crate::lab::{Answer, Lab, claim_of, command_name, get, queue_name, request, send};
 
 /// Sends a form as a page does.
 async fn form(app: &Router, path: &str, fields: &[(&str, &str)]) -> Answer {
@@ -188,24 +186,8 @@ async fn full_key(lab: &Lab) -> TaskId {
         ..NewTask::new(command_name("send"), Json::object())
     };
     let made = lab.store.enqueue(&[task(), task(), task()]).await.unwrap();
-    let worker = WorkerSpec {
-        id: WorkerId(uuid::Uuid::new_v4()),
-        name: "mail-1".to_owned(),
-        version: String::new(),
-        queues: vec![queue_name("mail")],
-        commands: vec![command_name("send")],
-        lease: std::time::Duration::from_secs(60),
-    };
-    lab.store.register_worker(&worker).await.unwrap();
-    let claim = Claim {
-        worker: worker.id,
-        token: Token(uuid::Uuid::new_v4()),
-        queue: queue_name("mail"),
-        commands: worker.commands.clone(),
-        limit: 10,
-        repeated: false,
-    };
-    assert_eq!(lab.store.claim(&claim).await.unwrap().tasks.len(), 2);
+    let worker = lab.worker("send", "mail").await;
+    assert_eq!(lab.store.claim(&claim_of(&worker)).await.unwrap().tasks.len(), 2);
     made[2].id().unwrap()
 }
 
@@ -279,15 +261,7 @@ async fn what_workers_did_is_drawn_by_the_minute_and_told_in_a_table() {
             none.contains("No worker ended a task in the last hour") && !none.contains("class=\"steps\""),
             "{none}"
         );
-        let worker = WorkerSpec {
-            id: WorkerId(uuid::Uuid::new_v4()),
-            name: "mail-1".to_owned(),
-            version: String::new(),
-            queues: vec![queue_name("mail")],
-            commands: vec![command_name("send")],
-            lease: std::time::Duration::from_secs(60),
-        };
-        lab.store.register_worker(&worker).await.unwrap();
+        let worker = lab.worker("send", "mail").await;
         let figures = Figures { completed: 120, failed: 3, retried: 7, ..Figures::default() };
         let note = MinuteRecord { queue: queue_name("mail"), command: command_name("send"), figures };
         lab.store.record_minutes(worker.id, 1, &[note]).await.unwrap();

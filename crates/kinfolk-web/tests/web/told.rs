@@ -3,7 +3,7 @@
 use kinfolk_core::{Command, FollowUp, Json, Keys, Made, NewTask, When, WorkerId, WorkerSpec};
 use kinfolk_web::Config;
 
-use crate::lab::{Lab, command_name, get, queue_name};
+use crate::lab::{Lab, command_name, get, queue_name, worker_of};
 
 #[tokio::test]
 async fn a_label_is_shown_wherever_its_task_is_unless_it_is_redacted() {
@@ -69,14 +69,9 @@ async fn a_worker_of_an_older_version_is_told_from_those_that_do_the_same() {
         for (name, version, command) in
             [("mail-1", "shop 1.8.1", "send"), ("mail-2", "shop 1.8.2", "send"), ("till", "till 7", "greet")]
         {
-            let worker = WorkerSpec {
-                id: WorkerId(uuid::Uuid::now_v7()),
-                name: name.to_owned(),
-                version: version.to_owned(),
-                queues: vec![queue_name("mail")],
-                commands: vec![command_name(command)],
-                lease: std::time::Duration::from_secs(60),
-            };
+            let id = WorkerId(uuid::Uuid::now_v7());
+            let (name, version) = (name.to_owned(), version.to_owned());
+            let worker = WorkerSpec { id, name, version, ..worker_of(command, "mail") };
             lab.store.register_worker(&worker).await.unwrap();
         }
         let page = get(&app, "/workers").await.text;

@@ -14,7 +14,7 @@ use futures_util::FutureExt;
 use kinfolk_core::{Event, StoreError, WorkerId};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 use tracing::error;
 
 use super::attempt::Call;
@@ -31,15 +31,12 @@ use super::settler::Settler;
 use super::state::Shared;
 use super::sweeper::Sweeper;
 use super::wake::Waker;
+use crate::stop_requests::StopRequests;
 
 /// How long handlers that were told to end now may take before they are left behind: they block their thread.
 const DROPPING: Duration = Duration::from_secs(1);
 /// How long the last calls to the store may take when the worker ends.
 const LAST_CALLS: Duration = Duration::from_secs(10);
-
-/// Signals within this span are one request: `timeout` and process managers signal a process and then its group, so that one
-/// wish arrives twice.
-const ONE_REQUEST: Duration = Duration::from_secs(1);
 
 /// A running worker. Dropping the handle begins a graceful stop without waiting for it.
 #[must_use = "dropping the handle stops the worker"]
@@ -99,14 +96,14 @@ impl WorkerHandle {
     /// Runs until the process is told to end: the first SIGINT or SIGTERM stops gracefully, the second hard. Signals within a
     /// second count as one.
     pub async fn run_until_signal(self) -> Result<(), StoreError> {
-        let mut signals = Signals::new();
+        let mut stops = StopRequests::listen();
         tokio::select! {
-            () = signals.next() => {}
+            () = stops.next() => {}
             answer = self.wait_ended() => return answer,
         }
         tokio::select! {
             answer = self.stop() => return answer,
-            () = signals.next() => {}
+            () = stops.next() => {}
         }
         self.kill().await
     }
@@ -223,62 +220,6 @@ async fn leave(shared: &Shared, worker: WorkerId) -> Result<(), StoreError> {
             answer => return answer,
         }
         tokio::time::sleep(backoff.pause(2)).await;
-    }
-}
-
-/// The requests that tell a process to end. Made once, so that none is missed between the first and the second.
-struct Signals {
-    #[cfg(unix)]
-    interrupt: Option<tokio::signal::unix::Signal>,
-    #[cfg(unix)]
-    terminate: Option<tokio::signal::unix::Signal>,
-    last: Option<Instant>,
-}
-
-impl Signals {
-    #[cfg(unix)]
-    fn new() -> Self {
-        use tokio::signal::unix::{SignalKind, signal};
-        let (interrupt, terminate) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
-        Self { interrupt: interrupt.ok(), terminate: terminate.ok(), last: None }
-    }
-
-    #[cfg(not(unix))]
-    fn new() -> Self {
-        Self { last: None }
-    }
-
-    /// The next request. Cancel-safe.
-    async fn next(&mut self) {
-        loop {
-            self.signal().await;
-            let now = Instant::now();
-            if self.last.is_none_or(|last| now - last >= ONE_REQUEST) {
-                self.last = Some(now);
-                return;
-            }
-        }
-    }
-
-    #[cfg(unix)]
-    async fn signal(&mut self) {
-        async fn told(signal: &mut Option<tokio::signal::unix::Signal>) {
-            match signal {
-                Some(signal) => drop(signal.recv().await),
-                None => std::future::pending().await,
-            }
-        }
-        tokio::select! {
-            () = told(&mut self.interrupt) => {}
-            () = told(&mut self.terminate) => {}
-        }
-    }
-
-    #[cfg(not(unix))]
-    async fn signal(&mut self) {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
     }
 }
 

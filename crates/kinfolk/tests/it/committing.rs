@@ -1,12 +1,14 @@
 //! Settling inside the handler's own PostgreSQL transaction.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kinfolk::pg::testing::TestDatabase;
 use kinfolk::{Ctx, Done, Event, FailureKind, Json, OpenStep, State, Tally, TaskError};
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::{Client, NoTls, Transaction};
 
 use crate::lab::{Lab, noop, quick, within};
 
@@ -25,6 +27,28 @@ async fn connect(url: &str) -> Client {
     client
 }
 
+/// A handler with a connection of its own to the database.
+fn connected<R, F, W>(url: &str, work: F) -> impl Fn(Ctx, Json) -> Work<R> + Send + Sync + 'static
+where
+    F: Fn(Ctx, Client) -> W + Clone + Send + Sync + 'static,
+    W: Future<Output = Result<R, TaskError>> + Send + 'static,
+{
+    let url = url.to_owned();
+    move |ctx, _| {
+        let (url, work) = (url.clone(), work.clone());
+        Box::pin(async move { work(ctx, connect(&url).await).await })
+    }
+}
+
+type Work<R> = Pin<Box<dyn Future<Output = Result<R, TaskError>> + Send>>;
+
+/// A transaction of the handler in which it has written its effect.
+async fn with_effect<'a>(client: &'a mut Client, ctx: &Ctx) -> Result<Transaction<'a>, TaskError> {
+    let transaction = client.transaction().await?;
+    transaction.execute("insert into effect values ($1, 'done')", &[&ctx.task().0]).await?;
+    Ok(transaction)
+}
+
 async fn effects(url: &str) -> i64 {
     connect(url).await.query_one("select count(*) from effect", &[]).await.unwrap().get(0)
 }
@@ -32,19 +56,13 @@ async fn effects(url: &str) -> i64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_effects_and_the_end_of_a_task_are_one_transaction() {
     let (lab, url) = lab().await;
-    let at = url.clone();
-    let handler = move |ctx: Ctx, _: Json| {
-        let at = at.clone();
-        async move {
-            let mut client = connect(&at).await;
-            let transaction = client.transaction().await?;
-            transaction.execute("insert into effect values ($1, 'done')", &[&ctx.task().0]).await?;
-            if ctx.attempt() == 1 {
-                return Err(TaskError::new("the first attempt fails after its writes"));
-            }
-            ctx.commit(transaction, "written").await
+    let handler = connected(&url, |ctx, mut client| async move {
+        let transaction = with_effect(&mut client, &ctx).await?;
+        if ctx.attempt() == 1 {
+            return Err(TaskError::new("the first attempt fails after its writes"));
         }
-    };
+        ctx.commit(transaction, "written").await
+    });
     let worker = lab.worker().handler(quick("write", 5), handler).start().await.unwrap();
     let ids = lab.enqueue_many("write", 5).await;
     for id in ids {
@@ -62,17 +80,11 @@ async fn the_effects_and_the_end_of_a_task_are_one_transaction() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_after_a_cancellation_leaves_no_effects() {
     let (lab, url) = lab().await;
-    let at = url.clone();
-    let handler = move |ctx: Ctx, _: Json| {
-        let at = at.clone();
-        async move {
-            let mut client = connect(&at).await;
-            let transaction = client.transaction().await?;
-            transaction.execute("insert into effect values ($1, 'done')", &[&ctx.task().0]).await?;
-            ctx.cancelled().await;
-            ctx.commit(transaction, ()).await
-        }
-    };
+    let handler = connected(&url, |ctx, mut client| async move {
+        let transaction = with_effect(&mut client, &ctx).await?;
+        ctx.cancelled().await;
+        ctx.commit(transaction, ()).await
+    });
     let worker = lab.worker().grace(Duration::from_secs(60)).handler(quick("write", 5), handler).start().await.unwrap();
     let id = lab.enqueue("write").await;
     lab.events.wait_for("started").await;
@@ -85,21 +97,17 @@ async fn a_commit_after_a_cancellation_leaves_no_effects() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_error_after_the_commit_does_not_undo_or_repeat_it() {
     let (lab, url) = lab().await;
-    let at = url.clone();
     let runs = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&runs);
-    let handler = move |ctx: Ctx, _: Json| {
-        let at = at.clone();
+    let handler = connected(&url, move |ctx, mut client| {
         count.fetch_add(1, Ordering::SeqCst);
         async move {
-            let mut client = connect(&at).await;
-            let transaction = client.transaction().await?;
-            transaction.execute("insert into effect values ($1, 'done')", &[&ctx.task().0]).await?;
+            let transaction = with_effect(&mut client, &ctx).await?;
             let _committed = ctx.commit(transaction, 7).await?;
             // As when the answer to the commit is lost: the handler can't know.
             Err::<Done<i32>, _>(TaskError::new("the connection broke"))
         }
-    };
+    });
     let worker = lab.worker().handler(quick("write", 5), handler).start().await.unwrap();
     let id = lab.enqueue("write").await;
     let done = lab.events.wait_for("completed").await;
@@ -118,17 +126,12 @@ async fn a_commit_that_the_database_refuses_is_an_error_like_any_other() {
     let client = connect(&url).await;
     let deferred = "create table once (task bigint unique deferrable initially deferred); insert into once values (0)";
     client.batch_execute(deferred).await.unwrap();
-    let at = url.clone();
-    let handler = move |ctx: Ctx, _: Json| {
-        let at = at.clone();
-        async move {
-            let mut client = connect(&at).await;
-            let transaction = client.transaction().await?;
-            let number = if ctx.attempt() == 1 { 0 } else { ctx.task().0 };
-            transaction.execute("insert into once values ($1)", &[&number]).await?;
-            ctx.commit(transaction, ()).await
-        }
-    };
+    let handler = connected(&url, |ctx, mut client| async move {
+        let transaction = client.transaction().await?;
+        let number = if ctx.attempt() == 1 { 0 } else { ctx.task().0 };
+        transaction.execute("insert into once values ($1)", &[&number]).await?;
+        ctx.commit(transaction, ()).await
+    });
     let worker = lab.worker().handler(quick("write", 5), handler).start().await.unwrap();
     let id = lab.enqueue("write").await;
     let task = lab.ended(id).await;
@@ -142,24 +145,18 @@ async fn a_commit_that_the_database_refuses_is_an_error_like_any_other() {
 #[tokio::test(flavor = "multi_thread")]
 async fn children_are_made_in_the_transaction_that_writes_the_effects() {
     let (lab, url) = lab().await;
-    let at = url.clone();
-    let handler = move |ctx: Ctx, _: Json| {
-        let at = at.clone();
-        async move {
-            let mut client = connect(&at).await;
-            let transaction = client.transaction().await?;
-            transaction.execute("insert into effect values ($1, 'done')", &[&ctx.task().0]).await?;
-            for _ in 0..3 {
-                ctx.spawn("child", &()).await?;
-            }
-            if ctx.attempt() == 1 {
-                return Err(TaskError::new("the first attempt fails after its writes"));
-            }
-            let done = ctx.commit(transaction, "written").await?;
-            assert!(ctx.spawn("child", &()).await.is_err(), "what comes after the commit is too late");
-            Ok(done)
+    let handler = connected(&url, |ctx, mut client| async move {
+        let transaction = with_effect(&mut client, &ctx).await?;
+        for _ in 0..3 {
+            ctx.spawn("child", &()).await?;
         }
-    };
+        if ctx.attempt() == 1 {
+            return Err(TaskError::new("the first attempt fails after its writes"));
+        }
+        let done = ctx.commit(transaction, "written").await?;
+        assert!(ctx.spawn("child", &()).await.is_err(), "what comes after the commit is too late");
+        Ok(done)
+    });
     let worker = lab.worker().handler(quick("write", 5), handler).handler("child", noop).start().await.unwrap();
     let id = lab.enqueue("write").await;
     let task = lab.ended(id).await;
@@ -173,17 +170,11 @@ async fn children_are_made_in_the_transaction_that_writes_the_effects() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_whose_children_are_refused_leaves_no_effects_and_says_why() {
     let (lab, url) = lab().await;
-    let at = url.clone();
-    let handler = move |ctx: Ctx, _: Json| {
-        let at = at.clone();
-        async move {
-            let mut client = connect(&at).await;
-            let transaction = client.transaction().await?;
-            transaction.execute("insert into effect values ($1, 'done')", &[&ctx.task().0]).await?;
-            ctx.spawn("nobody", &()).await?;
-            ctx.commit(transaction, ()).await
-        }
-    };
+    let handler = connected(&url, |ctx, mut client| async move {
+        let transaction = with_effect(&mut client, &ctx).await?;
+        ctx.spawn("nobody", &()).await?;
+        ctx.commit(transaction, ()).await
+    });
     let worker = lab.worker().handler(quick("write", 2), handler).start().await.unwrap();
     let id = lab.enqueue("write").await;
     let task = lab.ended(id).await;
@@ -198,29 +189,23 @@ async fn a_commit_whose_children_are_refused_leaves_no_effects_and_says_why() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_effect_and_the_checkpoint_of_a_step_are_one_transaction() {
     let (lab, url) = lab().await;
-    let at = url.clone();
-    let handler = move |ctx: Ctx, _: Json| {
-        let at = at.clone();
-        async move {
-            let booked: String = match ctx.open_step("book").await? {
-                OpenStep::Recorded(booked) => booked,
-                OpenStep::New(step) => {
-                    let mut client = connect(&at).await;
-                    let transaction = client.transaction().await?;
-                    transaction.execute("insert into effect values ($1, 'booked')", &[&ctx.task().0]).await?;
-                    if ctx.attempt() == 1 {
-                        return Err(TaskError::new("the first attempt fails after its writes"));
-                    }
-                    step.commit(transaction, format!("attempt {}", ctx.attempt())).await?
+    let handler = connected(&url, |ctx, mut client| async move {
+        let booked: String = match ctx.open_step("book").await? {
+            OpenStep::Recorded(booked) => booked,
+            OpenStep::New(step) => {
+                let transaction = with_effect(&mut client, &ctx).await?;
+                if ctx.attempt() == 1 {
+                    return Err(TaskError::new("the first attempt fails after its writes"));
                 }
-            };
-            if ctx.attempt() == 2 {
-                return Err(TaskError::new("the second attempt fails after its step"));
+                step.commit(transaction, format!("attempt {}", ctx.attempt())).await?
             }
-            ctx.call::<()>("noop", &()).await?;
-            Ok(booked)
+        };
+        if ctx.attempt() == 2 {
+            return Err(TaskError::new("the second attempt fails after its step"));
         }
-    };
+        ctx.call::<()>("noop", &()).await?;
+        Ok(booked)
+    });
     let worker = lab.worker().handler(quick("write", 5), handler).handler("noop", noop).start().await.unwrap();
     let id = lab.enqueue("write").await;
     let task = lab.ended(id).await;
@@ -234,21 +219,15 @@ async fn the_effect_and_the_checkpoint_of_a_step_are_one_transaction() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_stands_though_a_child_spawned_before_has_failed() {
     let (lab, url) = lab().await;
-    let at = url.clone();
-    let handler = move |ctx: Ctx, _: Json| {
-        let at = at.clone();
-        async move {
-            ctx.spawn("bad", &()).await?;
-            ctx.call::<()>("noop", &()).await?;
-            while ctx.kinfolk().tally(ctx.task()).await?.failed == 0 {
-                tokio::task::yield_now().await;
-            }
-            let mut client = connect(&at).await;
-            let transaction = client.transaction().await?;
-            transaction.execute("insert into effect values ($1, 'done')", &[&ctx.task().0]).await?;
-            ctx.commit(transaction, "written").await
+    let handler = connected(&url, |ctx, mut client| async move {
+        ctx.spawn("bad", &()).await?;
+        ctx.call::<()>("noop", &()).await?;
+        while ctx.kinfolk().tally(ctx.task()).await?.failed == 0 {
+            tokio::task::yield_now().await;
         }
-    };
+        let transaction = with_effect(&mut client, &ctx).await?;
+        ctx.commit(transaction, "written").await
+    });
     let bad = |_: Ctx, _: Json| async { Err::<(), _>(TaskError::validation("bad")) };
     let worker = lab.worker().handler("write", handler).handler("noop", noop).handler("bad", bad);
     let worker = worker.start().await.unwrap();

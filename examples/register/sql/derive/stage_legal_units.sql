@@ -1,5 +1,6 @@
 -- Writes the statistical units of legal units into the staging table: their own rows, with the figures of their establishments, which are
 -- staged already. What is added and taken away on each day is summed up along the time, so a large unit costs no more than its slices.
+-- `stage_enterprises` sums up in the same way, each in one statement: nothing is put down in between.
 -- Locks nothing. Reads primary keys, and `statistical_unit_staging_enterprise`.
 
 create function register.stage_legal_units(legal_units integer[], enterprises integer[]) returns void

@@ -1,6 +1,6 @@
 -- The good lines of an import, from the temporary table `parsed` into the register. Of two lines about the same row the later one counts. A
 -- slice that ends before it begins is for the check of the table, and is refused before: see import_job_process.
--- Locks the rows that are replaced, in the order of their keys.
+-- Locks the rows that are replaced, in the order of their keys. A function for each table, since the columns are all that they have.
 
 create function register.import_enterprise() returns void
 language plpgsql

@@ -9,7 +9,7 @@ mod report;
 
 use std::time::{Duration, Instant};
 
-use kinfolk::Kinfolk;
+use kinfolk::{Kinfolk, StopRequests};
 use kinfolk_postgres::{Connections, PgOptions, store_error};
 use kinfolk_providers::Providers;
 use kinfolk_runner::SqlCommands;
@@ -21,7 +21,6 @@ use self::report::Round;
 use crate::database::{self, Target};
 use crate::fault::Fault;
 use crate::session::Session;
-use crate::stop::Signals;
 
 /// How often the queues are looked at.
 const LOOK: Duration = Duration::from_millis(20);
@@ -45,7 +44,7 @@ pub(crate) async fn run(session: &Session, play: Play) -> Result<(), Fault> {
         let why = "the register is made of functions in the database, which SQLite does not have";
         return Err(Fault::input(format!("{why}; name a PostgreSQL database with --database")));
     };
-    let mut signals = Signals::listen()?;
+    let mut stops = StopRequests::listen();
     let options = PgOptions { pool_size: 4, ..database::options(&session.global) };
     let store = session.open_or_create().await?;
     store.migrate().await?;
@@ -62,11 +61,11 @@ pub(crate) async fn run(session: &Session, play: Play) -> Result<(), Fault> {
         .await?;
     let played = tokio::select! {
         played = rounds(session, &connections, play) => played,
-        () = signals.next() => Err(Fault::no("interrupted", "interrupted; drop the schema register before the next try")),
+        () = stops.next() => Err(Fault::no("interrupted", "interrupted; drop the schema register before the next try")),
     };
     if played.is_ok() && !play.once {
         session.out.hint("the register goes on: change its tables, and look at `kinfolk watch`; Ctrl-C stops it");
-        signals.next().await;
+        stops.next().await;
     }
     worker.stop().await?;
     played

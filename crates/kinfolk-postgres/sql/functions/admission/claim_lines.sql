@@ -21,7 +21,7 @@ begin
             case when b.is_low then g.position else p_behind.position end,
             case when b.is_low then g.id else p_behind.id end)::kinfolk.claim_line
         from unnest(p_lanes) as l(lane)
-        cross join lateral kinfolk.begin_at(p_scope.commands, l.lane, p_scope.low_priority, p_scope.low_position, p_scope.low_id) g
+        cross join lateral kinfolk.cursors_of_lane(p_scope.commands, l.lane, p_scope.low_priority, p_scope.low_position, p_scope.low_id) g
         join kinfolk.command c on c.name = g.name
         cross join (values (false), (true)) as s(suspect)
         cross join lateral (

@@ -11,7 +11,7 @@ begin
     ),
     need as materialized (
         select g.nth, g.id, d.group_id, coalesce(g.keys ->> d.name, '') as key, d.is_plain,
-            not (d.hold and kinfolk.holds_slot(g.id, d.group_id, coalesce(g.keys ->> d.name, ''))) as takes
+            not (d.hold and kinfolk.family_holds_slot(g.id, d.group_id, coalesce(g.keys ->> d.name, ''))) as takes
         from unnest(p_page.ids, p_page.commands, p_page.keys) with ordinality as g(id, command_id, keys, nth)
         join declared d on d.command_id = g.command_id
         where d.name = 'total'

@@ -9,7 +9,7 @@ declare
     v_grouped text[] := array(select c.name from kinfolk.command c where c.name = any (p_commands) and c.grouped);
     v_groups integer[];
 begin
-    if cardinality(v_grouped) = cardinality(p_commands) or kinfolk.has_open(p_queue, v_grouped) then
+    if cardinality(v_grouped) = cardinality(p_commands) or kinfolk.has_open_task(p_queue, v_grouped) then
         return true;
     end if;
     v_groups := (select d.groups from kinfolk.declared_by(v_grouped) d);

@@ -1,8 +1,8 @@
 -- The foremost tasks of the lines of a claim, and tasks with a reservation, each with the number of its line and how many were to be
 -- read of that line. A task with a reservation is a line of its own: other tasks may be before it, and may not have the kept room.
 --
--- Locks nothing. Reads `task_ready`, `task_suspect` and `task_blocked`. Stable, so that it sees what the statement sees that locks
--- these tasks. Runs under the settings of the claim.
+-- Locks nothing. Reads `task_ready`, `task_suspect` and `task_blocked`: an arm each, since only one of them is read for a line, in its
+-- own order. Stable, so that it sees what the statement sees that locks these tasks. Runs under the settings of the claim.
 create or replace function kinfolk.line_heads(
     p_scope kinfolk.claim_scope, p_lines kinfolk.claim_line[], p_lanes kinfolk.lane[], p_behind kinfolk.stand, p_has_reserved boolean
 ) returns table (nth bigint, most integer, id bigint, priority integer, "position" timestamptz)

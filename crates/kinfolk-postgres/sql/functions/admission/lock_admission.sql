@@ -20,7 +20,7 @@ begin
         v_had := groups;
     else
         v_plain := kinfolk.without_groups(p_commands);
-        if not kinfolk.has_open(p_queue, v_plain) and kinfolk.wait_for_groups(groups) then
+        if not kinfolk.has_open_task(p_queue, v_plain) and kinfolk.wait_for_groups(groups) then
             v_had := groups;
         end if;
     end if;

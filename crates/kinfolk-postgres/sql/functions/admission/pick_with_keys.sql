@@ -1,6 +1,6 @@
--- Locks the tasks of a claim and takes their slots, for commands with groups; `pick` and `pick_suspect` do it for other commands. In
--- the order of the claim each candidate takes a slot of all its keys, or is blocked behind its first full key (`kinfolk_core::admit`).
--- `p_picked`: the claim so far. `p_lanes`, `p_rooms`: the lanes to look at, and the room of each.
+-- Locks the tasks of a claim and takes their slots, for commands with groups; `pick_from_lines` and `pick_suspect` do it for other
+-- commands. In the order of the claim each candidate takes a slot of all its keys, or is blocked behind its first full key
+-- (`kinfolk_core::admit`). `p_picked`: the claim so far. `p_lanes`, `p_rooms`: the lanes to look at, and the room of each.
 --
 -- The caller has the admission locks of all groups of these commands. Locks the worker's row where there may be suspects, then tasks,
 -- never waiting. Reads `task_ready`, `task_suspect` and `task_blocked`. Runs under the settings of the claim.
@@ -25,18 +25,18 @@ begin
         p_lanes := '{top}';
     end if;
     if not (v_has_blocked or p_work.has_suspects) and p_scope.low_id = '{}' and (cardinality(v_commands) > 1 or p_scope.groups = '{}') then
-        if not kinfolk.has_open(p_scope.queue_id, array(select c.name from kinfolk.command c where c.id = any (v_commands) and c.grouped)) then
+        if not kinfolk.has_open_task(p_scope.queue_id, array(select c.name from kinfolk.command c where c.id = any (v_commands) and c.grouped)) then
             -- No open task here has a group; a task that has come since then must not go past its groups.
             select p.ids, p.tops, p.starts_unique, p.short, false
             into p_picked.ids, p_picked.tops, p_picked.starts_unique, p_picked.short, p_picked.more
-            from kinfolk.pick(p_scope.queue_id, kinfolk.without_groups(p_scope.commands), p_call.most, p_lanes, p_rooms, '{}', '{}', '{}') p;
+            from kinfolk.pick_from_lines(p_scope.queue_id, kinfolk.without_groups(p_scope.commands), p_call.most, p_lanes, p_rooms, '{}', '{}', '{}') p;
             return p_picked;
         end if;
         select array_agg(c.name), array_agg(c.id)
         into p_scope.commands, v_commands
         from kinfolk.command c
         where c.id = any (v_commands)
-            and kinfolk.has_open(p_scope.queue_id, array[c.name]);
+            and kinfolk.has_open_task(p_scope.queue_id, array[c.name]);
     end if;
     v_admission := kinfolk.admit_pages(p_scope, v_commands, kinfolk.begin_admission(p_call.most, p_lanes, p_rooms, v_may_suspect), v_ready,
         p_lanes, p_picked.at);

@@ -1,4 +1,4 @@
--- The failure of a task that is a duplicate of another one under its unique key. Every store uses these words.
+-- The failure of a task that is a duplicate of another one under its unique key.
 
 create or replace function kinfolk.failure_duplicate(into_task bigint) returns jsonb
 language sql immutable parallel safe

@@ -7,7 +7,8 @@
 --   not end as its rule demands (`refuse_fan_out`).
 --
 -- Which functions call this? Only functions that raise inside of a query; any other raises by itself, because each function in between
--- adds lines to the output of psql. A part of the error that is null is left out.
+-- adds lines to the output of psql. So doors such as `acquit`, `run_now` and `retry` repeat their refusals. A part of the error that is
+-- null is left out.
 
 create or replace function kinfolk.refuse(code text, message text, hint text default null, detail text default null)
 returns void

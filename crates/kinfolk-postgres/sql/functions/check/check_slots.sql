@@ -54,7 +54,7 @@ as $$
             from holder s
             where s.group_id = n.group_id
                 and s.task_id = n.id)
-        and not (n.hold and n.parent_id is not null and kinfolk.holds_slot(n.parent_id, n.group_id, n.key))
+        and not (n.hold and n.parent_id is not null and kinfolk.family_holds_slot(n.parent_id, n.group_id, n.key))
     union all
     select 'the holders of a key stand on its pages', format('group %s, key %s', s.group_id, s.key), s.task_id
     from holder s

@@ -97,7 +97,7 @@ begin
                 lane = case when t.id = any (v_picked.tops) then 'root'::kinfolk.lane else t.lane end,
                 child_slot = t.lane = 'child' and v_scope.child_limit is not null,
                 holds_slots = ((t.keys is not null and t.command_id = any (v_scope.grouped)) or t.command_id = any (v_scope.total))
-                    and (v_scope.holds is not true or kinfolk.has_slot(t.id, t.command_id, t.keys)),
+                    and (v_scope.holds is not true or kinfolk.holds_any_slot(t.id, t.command_id, t.keys)),
                 blocked_group = null,
                 blocked_key = null,
                 failed_tries = 0

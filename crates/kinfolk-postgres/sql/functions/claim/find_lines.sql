@@ -13,7 +13,7 @@ begin
         select array[c.id], p_lanes, array[coalesce(g.priority, -2147483648)], array[coalesce(g.position, '-infinity')],
             array[coalesce(g.id, 0)]
         into v_lines.commands, v_lines.lanes, v_lines.priorities, v_lines.positions, v_lines.ids
-        from kinfolk.begin_at(p_commands, p_lanes[1], p_low_priority, p_low_position, p_low_id) g
+        from kinfolk.cursors_of_lane(p_commands, p_lanes[1], p_low_priority, p_low_position, p_low_id) g
         join kinfolk.command c on c.name = g.name;
         return v_lines;
     end if;
@@ -23,7 +23,7 @@ begin
         select c.id as command_id, l.lane, coalesce(g.priority, -2147483648) as priority,
             coalesce(g.position, '-infinity') as position, coalesce(g.id, 0) as id
         from unnest(p_lanes) as l(lane)
-        cross join lateral kinfolk.begin_at(p_commands, l.lane, p_low_priority, p_low_position, p_low_id) g
+        cross join lateral kinfolk.cursors_of_lane(p_commands, l.lane, p_low_priority, p_low_position, p_low_id) g
         join kinfolk.command c on c.name = g.name
         offset 0
     ) g

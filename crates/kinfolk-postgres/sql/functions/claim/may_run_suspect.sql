@@ -1,4 +1,5 @@
--- Whether a claim of this worker may take a suspect: it runs none, and no other claim or heartbeat of it is at work right now.
+-- Whether a claim of this worker may take a suspect: it runs none, and no other claim or heartbeat of it is at work right now. Locks the
+-- worker's row, never waiting. Reads `task_running`.
 create or replace function kinfolk.may_run_suspect(p_worker uuid) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -21,15 +21,7 @@ begin
     ids := '{}';
     tops := '{}';
     starts_unique := false;
-    -- Two claims of one worker must not take a suspect each.
-    perform from kinfolk.worker w where w.id = p_worker for no key update skip locked;
-    if found and not exists (
-        select
-        from kinfolk.task t
-        where t.worker_id = p_worker
-            and t.state = 'running'
-            and t.suspect)
-    then
+    if kinfolk.may_run_suspect(p_worker) then
         v_suspects := array(
             select s.id
             from unnest(p_lanes) as l(lane)

@@ -18,7 +18,7 @@ begin
     if p_scope.limited then
         select r.lanes, r.rooms, r.left_out
         into v_lanes, v_rooms, v_picked.left_out
-        from kinfolk.rooms(p_scope.queue_id, p_scope.family_limit, p_scope.child_limit, p_call.most, p_work.at) r;
+        from kinfolk.lane_rooms(p_scope.queue_id, p_scope.family_limit, p_scope.child_limit, p_call.most, p_work.at) r;
         -- A task starts after the end of the task that has made room for it.
         v_picked.at := kinfolk.clock();
     end if;
@@ -27,7 +27,7 @@ begin
     elsif p_work.beside or cardinality(p_scope.commands) > 1 then
         select p.ids, p.tops, p.starts_unique, p.short
         into v_picked.ids, v_picked.tops, v_picked.starts_unique, v_picked.short
-        from kinfolk.pick(p_scope.queue_id, p_scope.commands, p_call.most,
+        from kinfolk.pick_from_lines(p_scope.queue_id, p_scope.commands, p_call.most,
             case when p_work.beside then v_lanes else '{top}' end, v_rooms,
             p_scope.low_priority, p_scope.low_position, p_scope.low_id) p;
     else

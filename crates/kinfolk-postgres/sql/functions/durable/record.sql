@@ -26,6 +26,11 @@ begin
         and coalesce((select bool_and(o between 1 and cardinality(p_ids)) from unnest(p_of) o), true))
     then
         raise exception using errcode = 'KF001', message = 'each checkpoint must say which of the attempts it is of';
+    elsif cardinality(p_of) > kinfolk.record_batch_max()
+        and exists (select from unnest(p_of) o group by o having count(*) > kinfolk.record_batch_max())
+    then
+        raise exception using errcode = 'KF001', message = 'too many checkpoints of one attempt in one call',
+            hint = format('send at most %s at once', kinfolk.record_batch_max());
     end if;
     -- point: record.begun
     with held as materialized (

@@ -20,6 +20,9 @@ begin
         raise exception using errcode = 'KF001', message = 'there must be as many tasks as kinds and children of fan-outs';
     elsif cardinality(p_made.keys) > 0 and exists (select from unnest(p_made.keys[v_kinds + 1:]) k where k is not null) then
         raise exception using errcode = 'KF001', message = 'a child whose result is awaited can''t have a unique key';
+    elsif cardinality(p_steps.names) > kinfolk.record_batch_max() then
+        raise exception using errcode = 'KF001', message = 'too many checkpoints of one attempt in one call',
+            hint = format('send at most %s at once', kinfolk.record_batch_max());
     end if;
     if coalesce(cardinality(p_steps.branches) + cardinality(p_steps.names) + cardinality(p_steps.occurrences)
         + cardinality(p_steps.kinds) + cardinality(p_steps.digests) + cardinality(p_steps.values), 1) > 0

@@ -41,12 +41,12 @@ begin
     if cardinality(p_made.commands) > 0 then
         v_largest := kinfolk.require_made(p_made, p_order, p_made.commands);
     end if;
-    v_maker := kinfolk.lock_maker(p_task, p_token, p_made);
+    v_maker := kinfolk.lock_makers_family(p_task, p_token, p_made);
 
     -- point: suspend.begun
-    v_maker := kinfolk.hold_maker(v_maker);
+    v_maker := kinfolk.lock_makers_task(v_maker);
     -- point: suspend.locked
-    if not v_maker.is_held or v_maker.is_cancelled then
+    if not v_maker.is_running or v_maker.is_cancelled then
         return query select r.answer, r.state from kinfolk.settle_maker(v_maker, 'cancelled', null, null) r;
         return;
     end if;

@@ -9,25 +9,13 @@ as $$
         from kinfolk.command c
         cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
         cross join lateral (
-            (
-                select
-                from kinfolk.open_task t
-                where t.queue_id = p_task.queue_id
-                    and t.lane = l.lane
-                    and t.command_id = c.id
-                    and (t.priority, t.position, t.id) < (p_task.priority, p_task.position, p_task.id)
-                limit kinfolk.page_max()
-            )
-            union all
-            (
-                select
-                from kinfolk.open_suspect t
-                where t.queue_id = p_task.queue_id
-                    and t.lane = l.lane
-                    and t.command_id = c.id
-                    and (t.priority, t.position, t.id) < (p_task.priority, p_task.position, p_task.id)
-                limit kinfolk.page_max()
-            )
+            select
+            from kinfolk.any_open t
+            where t.queue_id = p_task.queue_id
+                and t.lane = l.lane
+                and t.command_id = c.id
+                and (t.priority, t.position, t.id) < (p_task.priority, p_task.position, p_task.id)
+            limit kinfolk.page_max()
         ) before
         union all
         select

@@ -6,7 +6,7 @@ language sql stable
 as $$
     with need as materialized (
         select cg.group_id, cg.name, coalesce(p_task.keys ->> cg.name, '') as key, g.command_id,
-            not (g.hold and kinfolk.holds_slot(p_task.id, g.id, coalesce(p_task.keys ->> cg.name, ''))) as takes,
+            not (g.hold and kinfolk.family_holds_slot(p_task.id, g.id, coalesce(p_task.keys ->> cg.name, ''))) as takes,
             row_number() over (order by cg.name) as nth
         from kinfolk.command_group cg
         join kinfolk.slot_group g on g.id = cg.group_id

@@ -12,15 +12,15 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 declare
-    v_held kinfolk.held_members;
+    v_locked kinfolk.locked_members;
 begin
-    v_held := kinfolk.hold_members(p_ids);
+    v_locked := kinfolk.lock_members(p_ids);
     -- point: cancel.rows_locked
     p_now := coalesce(p_now, kinfolk.clock());
-    many := v_held.many;
-    fan_outs := v_held.fan_outs;
-    children := v_held.children;
-    was_after := v_held.was_after;
+    many := v_locked.many;
+    fan_outs := v_locked.fan_outs;
+    children := v_locked.children;
+    was_after := v_locked.was_after;
 
     update kinfolk.task t
     set
@@ -33,19 +33,19 @@ begin
         outcome = case when t.state <> 'running' then 'cancelled'::kinfolk.state end,
         failure = case when t.state = 'running' then t.failure end,
         result = null
-    from unnest(v_held.asked) as g(id)
+    from unnest(v_locked.asked) as g(id)
     where t.id = g.id;
-    if v_held.waiting is not null then
+    if v_locked.waiting is not null then
         update kinfolk.fan_out f
         set waits = true
-        from unnest(v_held.waiting) as g(id)
+        from unnest(v_locked.waiting) as g(id)
         where f.task_id = g.id;
     end if;
     -- What waits for its children from now on starts no more: nothing is kept for it.
-    perform kinfolk.drop_reservations(v_held.waiting);
-    perform pg_notify('kinfolk', 'c:' || w) from unnest(v_held.workers) w;
-    if v_held.over is not null then
-        perform kinfolk.end_pending(v_held.over, kinfolk.failure_cancelled(), p_now);
+    perform kinfolk.drop_reservations(v_locked.waiting);
+    perform pg_notify('kinfolk', 'c:' || w) from unnest(v_locked.workers) w;
+    if v_locked.over is not null then
+        perform kinfolk.end_pending(v_locked.over, kinfolk.failure_cancelled(), p_now);
     end if;
 end
 $$;

@@ -19,7 +19,7 @@ declare
         and (not v_timeouts or kinfolk.is_full(p_given.timeouts_us, v_many))
         and cardinality(p_given.slot_keys) = 0
         and (cardinality(p_given.inherits) = 0 or p_maker.keys is null);
-    v_sort record;
+    v_one record;
 begin
     if v_alike is not true then
         -- Said of each: an aggregate that sorts, such as the last one, may turn the order of what comes in for the others, too.
@@ -39,21 +39,21 @@ begin
             from unnest(p_given.commands, p_given.kinds, p_given.queues, p_given.max_attempts, p_given.timeouts_us, p_given.slot_keys,
                 p_given.inherits)
                     with ordinality as g(command, kind, queue, max_attempts, timeout_us, keys, inherits, nth)
-            cross join lateral kinfolk.sort_made(p_maker, g.kind, g.command, g.queue, g.keys) s
+            cross join lateral kinfolk.resolve_one(p_maker, g.kind, g.command, g.queue, g.keys) s
         ) i;
         return v_made;
     end if;
     select s.*
-    into v_sort
-    from kinfolk.sort_made(p_maker, p_given.kinds[1], p_given.commands[1], p_given.queues[1], null) s;
-    if v_sort.why is not null then
+    into v_one
+    from kinfolk.resolve_one(p_maker, p_given.kinds[1], p_given.commands[1], p_given.queues[1], null) s;
+    if v_one.why is not null then
         v_made.refused := 1;
     end if;
-    v_made.command_ids := array_fill(v_sort.command_id, array[v_many]);
-    v_made.queue_ids := array_fill(v_sort.queue_id, array[v_many]);
-    v_made.attempts := case when v_attempts then p_given.max_attempts else array_fill(v_sort.max_attempts, array[v_many]) end;
-    v_made.timeouts := case when v_timeouts then p_given.timeouts_us else array_fill(v_sort.timeout_us, array[v_many]) end;
-    v_made.notify := array[v_sort.queue_id];
+    v_made.command_ids := array_fill(v_one.command_id, array[v_many]);
+    v_made.queue_ids := array_fill(v_one.queue_id, array[v_many]);
+    v_made.attempts := case when v_attempts then p_given.max_attempts else array_fill(v_one.max_attempts, array[v_many]) end;
+    v_made.timeouts := case when v_timeouts then p_given.timeouts_us else array_fill(v_one.timeout_us, array[v_many]) end;
+    v_made.notify := array[v_one.queue_id];
     return v_made;
 end
 $$;

@@ -1,5 +1,5 @@
--- How many tasks match a filter, wherever its page begins, counted up to `look_max`. `more`: there may be more. A filter of nothing but states that an index has is counted there,
--- without a look at a task. Reads what `in_states` and `matching` read.
+-- How many tasks match a filter, wherever its page begins, counted up to `look_max`. `more`: there may be more. A filter of nothing but
+-- states that an index has is counted there, without a look at a task. Reads what `in_states` and `matching` read.
 
 create or replace function kinfolk.count_matching(p_filter jsonb, out tasks bigint, out more boolean)
 language plpgsql stable security definer

@@ -17,19 +17,10 @@ begin
             from unnest(p_queues) as q(id)
             cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
             cross join lateral (
-                (
-                    select t.id
-                    from kinfolk.open_task t
-                    where t.queue_id = q.id and t.lane = l.lane and (p_command is null or t.command_id = p_command)
-                    limit p_page
-                )
-                union all
-                (
-                    select t.id
-                    from kinfolk.open_suspect t
-                    where t.queue_id = q.id and t.lane = l.lane and (p_command is null or t.command_id = p_command)
-                    limit p_page
-                )
+                select t.id
+                from kinfolk.any_open t
+                where t.queue_id = q.id and t.lane = l.lane and (p_command is null or t.command_id = p_command)
+                limit p_page
             ) o
             union all
             select d.id

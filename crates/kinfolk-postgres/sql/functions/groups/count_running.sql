@@ -1,6 +1,6 @@
 -- Adds running tasks as holders of their keys in these groups, where neither the task nor an ancestor with `hold` holds a
 -- slot. They may exceed the limit; then no task starts until there are fewer. The caller has the admission locks, and no task
--- moves meanwhile (`hold_still`). Reads all of `task_running`.
+-- moves meanwhile (`lock_tasks_using`). Reads all of `task_running`.
 create or replace function kinfolk.count_running(p_groups integer[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -24,8 +24,8 @@ begin
     ) n
     where n.key is not null
         and not case
-            when n.hold then kinfolk.holds_slot(n.id, n.group_id, n.key)
-            else kinfolk.holds_key(n.id, n.group_id, n.key)
+            when n.hold then kinfolk.family_holds_slot(n.id, n.group_id, n.key)
+            else kinfolk.holds_slot(n.id, n.group_id, n.key)
         end;
     if v_need.tasks is null then
         return;

@@ -4,7 +4,7 @@
 -- Where groups come, go or change `hold`, running tasks are counted anew (`count_running`), and no task may start or end
 -- meanwhile. No task starts: a claim of a command with groups has the locks of all its groups until it commits. A claim of a
 -- command without groups has only the shared lock of its queue. So where a command gets its first groups, the queues are
--- locked exclusively, and waiting workers are woken. No task ends: see `hold_still`.
+-- locked exclusively, and waiting workers are woken. No task ends: see `lock_tasks_using`.
 create or replace function kinfolk.lock_declarations(p_names text[], p_groups jsonb[]) returns integer[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -52,7 +52,7 @@ begin
         join kinfolk.slot_group g on g.name = k.name and g.command_id is null);
     perform kinfolk.lock_groups(v_groups);
     if v_is_moved then
-        perform kinfolk.hold_still(p_names, v_groups);
+        perform kinfolk.lock_tasks_using(p_names, v_groups);
     end if;
     -- point: declare_groups.locked
     return v_changed;

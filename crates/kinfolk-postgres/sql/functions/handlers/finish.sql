@@ -2,8 +2,8 @@
 -- Answers `completed` or `waiting`; `suspended` where the handler fans out. Anything else is an error, so that what the handler did is
 -- undone; its detail says what would have become of the task.
 --
--- `p_on_success`: the hook that is to be told of it, in a transaction of its own (`queue_hook`).
--- Locks the groups that the handler wants to slow down, then what `settle` or `suspend`, and `hasten_all` lock. Reads and empties the attempt's part of `intent`.
+-- `p_on_success`: the hook that is to be told of it, in a transaction of its own (`queue_hook`). Locks the groups that the handler wants
+-- to slow down, then what `settle` or `suspend`, and `hasten_all` lock. Reads and empties the attempt's part of `intent`.
 
 create or replace function kinfolk.finish(p_task bigint, p_token uuid, p_result jsonb, p_on_success text default null)
 returns text

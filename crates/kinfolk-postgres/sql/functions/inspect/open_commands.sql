@@ -9,17 +9,15 @@ as $$
     from kinfolk.command c
     cross join kinfolk.queue q
     cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
-    where (p_commands is null or c.name = any (p_commands))
-        and (exists (
-                select
-                from kinfolk.open_task t
-                where t.queue_id = q.id
-                    and t.lane = l.lane
-                    and t.command_id = c.id)
-            or exists (
-                select
-                from kinfolk.open_suspect t
-                where t.queue_id = q.id
-                    and t.lane = l.lane
-                    and t.command_id = c.id))
+    -- Not by `exists`, which may be planned as a join that reads whole lanes.
+    cross join lateral (
+        select
+        from kinfolk.any_open t
+        where t.queue_id = q.id
+            and t.lane = l.lane
+            and t.command_id = c.id
+        limit 1
+    ) o
+    where p_commands is null
+        or c.name = any (p_commands)
 $$;

@@ -17,19 +17,10 @@ begin
     cross join lateral (
         select count(*) as tasks
         from (
-            (
-                select
-                from kinfolk.open_task t
-                where t.queue_id = q.id and t.lane = l.lane and t.command_id = c.id
-                limit p_page
-            )
-            union all
-            (
-                select
-                from kinfolk.open_suspect t
-                where t.queue_id = q.id and t.lane = l.lane and t.command_id = c.id
-                limit p_page
-            )
+            select
+            from kinfolk.any_open t
+            where t.queue_id = q.id and t.lane = l.lane and t.command_id = c.id
+            limit p_page
         ) o
     ) n
     where n.tasks > 0

@@ -23,6 +23,7 @@ as $$
         from kinfolk.queue q
         cross join kinfolk.command c
         cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
+        -- Each arm in the order of its index: what `any_open` has put together would be sorted.
         cross join lateral (
             (
                 select t.priority, t.position, t.id

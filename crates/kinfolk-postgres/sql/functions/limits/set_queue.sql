@@ -54,7 +54,7 @@ begin
             continue;
         end if;
         if v_locked and v_old.family_limit is not null and p_family_limit is null then
-            perform kinfolk.admit_all(v_old.id);
+            perform kinfolk.admit_all_families(v_old.id);
         end if;
         if v_locked and v_old.fair is distinct from p_fair then
             perform kinfolk.sort_out(v_old.id);

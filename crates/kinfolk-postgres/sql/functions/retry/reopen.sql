@@ -1,5 +1,6 @@
--- Has tasks, which failed by themselves or were cancelled, await their fan-outs again that did not end well, and forget every
--- step from their cut on, except for the signals that they took: nobody sends those twice. The caller has locked the family whole, and counts the children anew.
+-- Has tasks, which failed by themselves or were cancelled, await their fan-outs again that did not end well, and forget every step from
+-- their cut on, except for the signals that they took: nobody sends those twice. The caller has locked the family whole, and counts the
+-- children anew.
 create or replace function kinfolk.reopen(p_tasks bigint[], p_cuts integer[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -5,7 +5,7 @@
 -- What has ended is counted before anything is cancelled: a parent below a task that failed, whose last child has completed in this
 -- call, has completed too. Cancelled it would be a parent that has nothing left to run again.
 --
--- The caller has locked the families and the tasks. Locks what `ended` locks, upwards, then what `cancel_with` locks, in families
+-- The caller has locked the families and the tasks. Locks what `ended` locks, upwards, then what `cancel_with_owners` locks, in families
 -- that are locked whole.
 
 create or replace function kinfolk.after_ends(
@@ -39,7 +39,7 @@ begin
             v_ended.states || array_fill('completed'::kinfolk.state, array[coalesce(cardinality(p_fan_outs), 0)]), '{}', p_now);
     end if;
     if v_ended.failed is not null then
-        perform kinfolk.cancel_with(v_ended.failed, p_now);
+        perform kinfolk.cancel_with_owners(v_ended.failed, p_now);
     end if;
     if v_ended.roots is not null then
         perform kinfolk.root_ended(v_ended.roots, v_ended.root_states);

@@ -23,11 +23,11 @@ begin
     perform kinfolk.require_read_committed();
     perform kinfolk.require_settles(array[p_task], array[p_token], array['done'], array[p_result], '{}', '{}');
     v_largest := kinfolk.require_made(p_made, p_order, p_made.kinds);
-    v_maker := kinfolk.lock_maker(p_task, p_token, p_made);
+    v_maker := kinfolk.lock_makers_family(p_task, p_token, p_made);
 
     -- point: made.begun
-    v_maker := kinfolk.hold_maker(v_maker);
-    if not v_maker.is_held or v_maker.is_cancelled then
+    v_maker := kinfolk.lock_makers_task(v_maker);
+    if not v_maker.is_running or v_maker.is_cancelled then
         return query select r.answer, r.state from kinfolk.settle_maker(v_maker, 'done', p_result, null) r;
         return;
     end if;

@@ -14,7 +14,7 @@ declare
 begin
     select s.command_id, s.why, q.name as queue, rq.name as root_queue
     into v_item
-    from kinfolk.sort_made(p_maker, p_made.kinds[p_made.refused], v_command, v_queue, v_keys) s
+    from kinfolk.resolve_one(p_maker, p_made.kinds[p_made.refused], v_command, v_queue, v_keys) s
     join kinfolk.task r on r.id = p_maker.root_id
     join kinfolk.queue rq on rq.id = r.queue_id
     left join kinfolk.queue q on q.id = s.queue_id;

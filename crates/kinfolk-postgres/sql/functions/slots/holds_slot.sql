@@ -1,15 +1,16 @@
--- Whether a task, or one of its ancestors, holds a slot of a key until it is terminal.
+-- Whether a task holds a slot of a key. Reads the one page of the task, however many tasks hold the key.
 create or replace function kinfolk.holds_slot(p_task bigint, p_group integer, p_key text) returns boolean
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
+language sql stable
 as $$
-begin
-    while p_task is not null loop
-        if kinfolk.holds_key(p_task, p_group, p_key) then
-            return true;
-        end if;
-        p_task := (select t.parent_id from kinfolk.task t where t.id = p_task);
-    end loop;
-    return false;
-end
+    select exists (
+            select
+            from kinfolk.slot_group g
+            join kinfolk.slot_holder s on s.group_id = g.id and s.page = kinfolk.slot_page(p_key, p_task, g.first_page, g.pages, g.spread)
+            where g.id = p_group
+                and s.keys[array_position(s.tasks, p_task)] = p_key)
+        and not exists (
+            select
+            from kinfolk.freed f
+            where f.group_id = p_group
+                and p_task = any (f.tasks))
 $$;

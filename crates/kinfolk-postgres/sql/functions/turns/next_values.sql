@@ -13,7 +13,7 @@ begin
     with recursive turn as (
         (
             select l.priority, v.value, v.is_late
-            from kinfolk.next_level(p_queue, p_lines, p_passed, -2147483649) l
+            from kinfolk.next_priority(p_queue, p_lines, p_passed, -2147483649) l
             cross join lateral kinfolk.next_value(p_queue, p_lines, p_passed, p_turn, l.priority, coalesce(p_turn || e'\x01', ''), false) v
         )
         union all
@@ -27,7 +27,7 @@ begin
             union all
             (
                 select l.priority, v.value, v.is_late
-                from kinfolk.next_level(p_queue, p_lines, p_passed, t.priority) l
+                from kinfolk.next_priority(p_queue, p_lines, p_passed, t.priority) l
                 cross join lateral kinfolk.next_value(p_queue, p_lines, p_passed, p_turn, l.priority, coalesce(p_turn || e'\x01', ''), false) v
             )
             limit 1

@@ -1,7 +1,7 @@
 -- Lets the open tasks of these commands take turns by their values of the fair key, suspects too: their gate becomes `turn`. This is
 -- the first step of a claim on a queue with a fair key (`pick_turns`). Answers whether there may be more of them.
 --
--- Reads `task_ready` and `task_suspect`; skips rows that another call has locked.
+-- Reads `task_ready` and `task_suspect`, in a step each: no row of `any_open` can be locked. Skips rows that another call has locked.
 create or replace function kinfolk.sort_in(p_queue integer, p_commands text[], p_fair text) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

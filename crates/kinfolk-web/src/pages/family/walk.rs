@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::pin::Pin;
 
-use kinfolk_core::durable::StepKind;
+use kinfolk_core::durable::{Siblings, StepKind};
 use kinfolk_core::inspect::{Filter, Order};
 use kinfolk_core::limits::PAGE_MAX;
 use kinfolk_core::task::Run;
@@ -183,7 +183,7 @@ impl<'a> Walk<'a> {
             let what = What::One { task: Box::new(task.clone()), course, tally };
             self.lines.push(TreeRow { depth, what, fold });
             if is_open {
-                for group in groups(&tally, &history) {
+                for group in groups(tally, &history) {
                     self.group(&task, group, depth + 1).await?;
                 }
             }
@@ -431,26 +431,13 @@ fn took(task: &Task) -> Option<u128> {
     Some(task.finished_at?.since(task.started_at?).as_micros())
 }
 
-/// The children in the order in which the store lists them: spawned ones, then fan-out by fan-out.
-fn groups(tally: &Tally, history: &History) -> Vec<Group> {
-    let mut spawned = *tally;
-    for FanOut { tally, .. } in &history.fan_outs {
-        spawned.total = spawned.total.saturating_sub(tally.total);
-        spawned.completed = spawned.completed.saturating_sub(tally.completed);
-        spawned.failed = spawned.failed.saturating_sub(tally.failed);
-        spawned.cancelled = spawned.cancelled.saturating_sub(tally.cancelled);
-    }
-    let mut groups = Vec::new();
-    let mut from = spawned.total;
-    if spawned.total > 0 {
-        groups.push(Group { from: 0, tally: spawned, fan_out: None, name: "spawned".to_owned() });
-    }
-    for fan_out in &history.fan_outs {
-        let name = name_of(fan_out.id, history);
-        groups.push(Group { from, tally: fan_out.tally, fan_out: Some(fan_out.clone()), name });
-        from += fan_out.tally.total;
-    }
-    groups
+/// The children of a task, as the store lists them, with the name of each fan-out.
+fn groups(tally: Tally, history: &History) -> Vec<Group> {
+    let named = |Siblings { from, tally, fan_out }| {
+        let name = fan_out.as_ref().map_or_else(|| "spawned".to_owned(), |fan_out| name_of(fan_out.id, history));
+        Group { from, tally, fan_out, name }
+    };
+    history.siblings(tally).into_iter().map(named).collect()
 }
 
 /// What a handler calls a fan-out.

@@ -1,7 +1,7 @@
 -- Locks the family of a maker before any row: shared, or exclusively if the task was suspended before, so that no child of it
--- ends meanwhile. Then locks the unique keys of its follow-ups. Returns the task, which is not locked yet (`hold_maker`).
+-- ends meanwhile. Then locks the unique keys of its follow-ups. Returns the task, which is not locked yet (`lock_makers_task`).
 
-create or replace function kinfolk.lock_maker(p_task bigint, p_token uuid, p_made kinfolk.given_tasks)
+create or replace function kinfolk.lock_makers_family(p_task bigint, p_token uuid, p_made kinfolk.given_tasks)
 returns kinfolk.maker
 language plpgsql volatile
 as $$

@@ -1,6 +1,6 @@
 -- Cancels the open tasks below those fan-outs of tasks, which have failed and whose families the caller has locked whole, that are
 -- to go with them. Locks what `cancel_below` locks.
-create or replace function kinfolk.cancel_with(p_failed bigint[], p_now timestamptz) returns void
+create or replace function kinfolk.cancel_with_owners(p_failed bigint[], p_now timestamptz) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$

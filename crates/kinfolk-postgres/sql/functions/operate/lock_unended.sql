@@ -1,5 +1,5 @@
--- Locks those of these tasks that have not ended, by `hold_all`, and answers them by number.
-create or replace function kinfolk.hold_open(p_tasks bigint[]) returns bigint[]
+-- Locks those of these tasks that have not ended, by `lock_all_or_none`, and answers them by number.
+create or replace function kinfolk.lock_unended(p_tasks bigint[]) returns bigint[]
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -14,7 +14,7 @@ begin
             where t.id = any (p_tasks)
                 and t.state < 'completed'
             order by t.id);
-        if kinfolk.hold_all(v_open) then
+        if kinfolk.lock_all_or_none(v_open) then
             return v_open;
         end if;
     end loop;

@@ -1,7 +1,7 @@
 -- The properties of a task of this kind, command, queue and keys, and the reason why its maker can't make it, if there is
 -- one. One row. Where its command declares no attempts, an awaited child has those of its parent. Has no settings of its own,
 -- so that the planner inlines it.
-create or replace function kinfolk.sort_made(
+create or replace function kinfolk.resolve_one(
     p_maker kinfolk.maker, p_kind text, p_command text, p_queue text, p_keys jsonb
 ) returns table (command_id integer, queue_id integer, max_attempts integer, timeout_us bigint, why text)
 language sql stable

@@ -3,8 +3,8 @@
 -- follows the old declaration, and every later one the new declaration. The caller has the admission locks, so no task
 -- starts.
 --
--- Holds no task while it waits for another one (`hold_all`).
-create or replace function kinfolk.hold_still(p_names text[], p_groups integer[]) returns void
+-- Holds no task while it waits for another one (`lock_all_or_none`).
+create or replace function kinfolk.lock_tasks_using(p_names text[], p_groups integer[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -21,7 +21,7 @@ declare
         where cg.group_id = any (p_groups));
 begin
     for v_try in 1..1000 loop
-        if kinfolk.hold_all(kinfolk.tasks_using(v_commands, p_groups)) then
+        if kinfolk.lock_all_or_none(kinfolk.tasks_using(v_commands, p_groups)) then
             return;
         end if;
     end loop;

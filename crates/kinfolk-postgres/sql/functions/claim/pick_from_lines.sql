@@ -10,7 +10,7 @@
 -- `p_low_*`: for each command in the lane `top`, then for each in the lane `child`, the position behind which to look.
 -- The lane `root` is always read from its head: it is short, and tasks that come back to it are before all cursors.
 
-create or replace function kinfolk.pick(
+create or replace function kinfolk.pick_from_lines(
     p_queue integer, p_commands text[], p_limit integer, p_lanes kinfolk.lane[], p_rooms integer[],
     p_low_priority integer[], p_low_position timestamptz[], p_low_id bigint[],
     out ids bigint[], out tops bigint[], out starts_unique boolean, out short boolean

@@ -1,5 +1,5 @@
 -- The next priority behind this one in which a task waits for its turn.
-create or replace function kinfolk.next_level(
+create or replace function kinfolk.next_priority(
     p_queue integer, p_lines kinfolk.line[], p_passed bigint[], p_behind bigint
 ) returns table (priority integer)
 language sql stable

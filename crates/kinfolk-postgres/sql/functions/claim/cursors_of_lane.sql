@@ -1,5 +1,5 @@
 -- The commands of a claim, each with the position behind which to look in this lane; null: at the head.
-create or replace function kinfolk.begin_at(
+create or replace function kinfolk.cursors_of_lane(
     p_commands text[], p_lane kinfolk.lane, p_low_priority integer[], p_low_position timestamptz[], p_low_id bigint[]
 ) returns table (name text, priority integer, "position" timestamptz, id bigint)
 language sql immutable

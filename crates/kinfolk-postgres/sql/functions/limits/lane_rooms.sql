@@ -5,7 +5,7 @@
 -- The caller holds the queue's admission lock if it has limits, so the counts stay true until it commits. Counts by
 -- `task_at_work` and `task_child_slot`, no further than the limit.
 
-create or replace function kinfolk.rooms(
+create or replace function kinfolk.lane_rooms(
     p_queue integer, p_family_limit integer, p_child_limit integer, p_limit integer, p_now timestamptz,
     out lanes kinfolk.lane[], out rooms integer[], out left_out boolean
 )
@@ -30,7 +30,7 @@ begin
             limit p_family_limit
         ) at_work;
         if v_families > 0 then
-            select a.admitted, a.left_out into v_admitted, left_out from kinfolk.admit(p_queue, v_families, p_now) a;
+            select a.admitted, a.left_out into v_admitted, left_out from kinfolk.admit_families(p_queue, v_families, p_now) a;
             v_families := least(v_families - v_admitted, p_limit);
         end if;
     end if;

@@ -1,5 +1,5 @@
 -- Whether one of these commands has an open task on a queue. Reads the heads of their lines.
-create or replace function kinfolk.has_open(p_queue integer, p_commands text[]) returns boolean
+create or replace function kinfolk.has_open_task(p_queue integer, p_commands text[]) returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$

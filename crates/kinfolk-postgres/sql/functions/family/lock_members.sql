@@ -1,12 +1,12 @@
 -- Locks those of these tasks that have not ended, in the order given, and sorts them by what their end takes. A task that pends or is
 -- suspended ends at once, unless it has open children. Runs under the settings of `cancel_members`.
-create or replace function kinfolk.hold_members(p_ids bigint[]) returns kinfolk.held_members
+create or replace function kinfolk.lock_members(p_ids bigint[]) returns kinfolk.locked_members
 language plpgsql volatile
 as $$
 declare
-    v_held kinfolk.held_members;
+    v_locked kinfolk.locked_members;
 begin
-    with held as materialized (
+    with locked as materialized (
         select t.*
         from unnest(p_ids) as g(id)
         cross join lateral (
@@ -24,7 +24,7 @@ begin
                 from kinfolk.fan_out f
                 where f.task_id = h.id
                     and f.completed + f.failed + f.cancelled < f.total)) as is_over
-        from held h
+        from locked h
     )
     select count(*)::integer,
         array_agg(k.id) filter (where k.is_over),
@@ -34,8 +34,8 @@ begin
         array_agg(k.id) filter (where k.state <> 'pending' or not k.is_over),
         array_agg(k.id) filter (where k.is_idle and not k.is_over),
         array_agg(distinct k.worker_id) filter (where k.state = 'running')
-    into v_held
+    into v_locked
     from known k;
-    return v_held;
+    return v_locked;
 end
 $$;

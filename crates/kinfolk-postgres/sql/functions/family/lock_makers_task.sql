@@ -1,6 +1,6 @@
 -- Locks the task of a maker, if it still runs under the token, and returns its properties. Reads the clock after the lock.
 
-create or replace function kinfolk.hold_maker(p_maker kinfolk.maker) returns kinfolk.maker
+create or replace function kinfolk.lock_makers_task(p_maker kinfolk.maker) returns kinfolk.maker
 language plpgsql volatile
 as $$
 begin
@@ -13,7 +13,7 @@ begin
         and t.token = p_maker.token
         and t.worker_id is not null
     for update;
-    p_maker.is_held := found;
+    p_maker.is_running := found;
     p_maker.now := kinfolk.clock();
     return p_maker;
 end

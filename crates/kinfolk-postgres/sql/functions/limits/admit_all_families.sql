@@ -1,5 +1,5 @@
 -- Admits all families of a queue that wait for it. Locks these families exclusively, then their tasks.
-create or replace function kinfolk.admit_all(p_queue integer) returns void
+create or replace function kinfolk.admit_all_families(p_queue integer) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -14,7 +14,7 @@ begin
         and t.lane = 'top';
     if v_roots is not null then
         perform kinfolk.lock_families(v_roots, true);
-        perform kinfolk.admit(p_queue, cardinality(v_roots), kinfolk.clock());
+        perform kinfolk.admit_families(p_queue, cardinality(v_roots), kinfolk.clock());
     end if;
     -- Roots that are to begin again have their children behind the gate too.
     perform kinfolk.open_limited(array(

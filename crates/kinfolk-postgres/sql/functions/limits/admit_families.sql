@@ -3,7 +3,7 @@
 -- `task_revived` and `task_limited`.
 --
 -- Locks the roots, and their families exclusively, never waiting: a family in which another call works is left for later.
-create or replace function kinfolk.admit(
+create or replace function kinfolk.admit_families(
     p_queue integer, p_room integer, p_now timestamptz, out admitted integer, out left_out boolean
 )
 language plpgsql volatile

@@ -1,7 +1,7 @@
 -- Locks all of these tasks that are there, or none: then it waits until another call has let go of one of them, and answers false.
 -- While it waits it holds none of them, because that call may need another one. So a caller that waits for nothing afterwards is part
 -- of no circle, whatever the order in which others lock their tasks.
-create or replace function kinfolk.hold_all(p_tasks bigint[]) returns boolean
+create or replace function kinfolk.lock_all_or_none(p_tasks bigint[]) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off

@@ -1,5 +1,5 @@
 -- Whether a task holds a slot of one of its keys.
-create or replace function kinfolk.has_slot(p_task bigint, p_command integer, p_keys jsonb) returns boolean
+create or replace function kinfolk.holds_any_slot(p_task bigint, p_command integer, p_keys jsonb) returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -8,6 +8,6 @@ begin
         select
         from kinfolk.command_group cg
         where cg.command_id = p_command
-            and kinfolk.holds_key(p_task, cg.group_id, coalesce(p_keys ->> cg.name, '')));
+            and kinfolk.holds_slot(p_task, cg.group_id, coalesce(p_keys ->> cg.name, '')));
 end
 $$;
