@@ -83,6 +83,7 @@ impl From<StoreError> for Fault {
             | StoreError::ReadOnly { .. }
             | StoreError::Full { .. }
             | StoreError::Forbidden { .. }
+            | StoreError::NoAccess { .. }
             | StoreError::Unavailable { .. }
             | StoreError::Foreign { .. }
             | StoreError::Damaged { .. } => Exit::Database,

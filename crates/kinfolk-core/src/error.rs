@@ -165,7 +165,7 @@ pub enum StoreError {
         what: &'static str,
     },
     /// The database takes no writes.
-    #[error("the database is read-only ({detail}); point --database at the primary, or make the file writable")]
+    #[error("the database is read-only ({detail}); point --database at the primary, or make the file and its folder writable")]
     ReadOnly {
         /// The database's own words.
         detail: String,
@@ -183,6 +183,12 @@ pub enum StoreError {
     )]
     Forbidden {
         /// The database's own words.
+        detail: String,
+    },
+    /// The operating system keeps this process from the file.
+    #[error("the file can't be used ({detail}); see that its folder is there, and that this user may read and write both")]
+    NoAccess {
+        /// The system's own words.
         detail: String,
     },
     /// The server does not let this role in.
@@ -254,6 +260,7 @@ impl StoreError {
             | Self::ReadOnly { .. }
             | Self::Full { .. }
             | Self::Forbidden { .. }
+            | Self::NoAccess { .. }
             | Self::Fault { .. } => Advice::AskOperator,
         }
     }
@@ -277,7 +284,7 @@ impl StoreError {
             Self::Busy { .. } => "busy",
             Self::ReadOnly { .. } => "read_only",
             Self::Full { .. } => "full",
-            Self::Forbidden { .. } => "forbidden",
+            Self::Forbidden { .. } | Self::NoAccess { .. } => "forbidden",
             Self::Unavailable { .. } => "unavailable",
             Self::Unsupported { .. } => "unsupported",
             Self::Fault { .. } => "fault",

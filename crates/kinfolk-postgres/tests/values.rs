@@ -18,8 +18,8 @@ const SETUP: &str = "create schema app;
     select kinfolk.claim('018f0000-0000-7000-8000-000000000001', gen_random_uuid(), 'side', '{other}', 1);
     select kinfolk.enqueue('work');
     select kinfolk.put_status('s', '{work}');
-    select kinfolk.put_schedule('tick', '* * * * *', 'UTC', 'skip', 'skip', false, now(), 'work', '{}', null, null, null, null,
-        null, null, null, null, null, null, null)";
+    select kinfolk.put_schedule('tick', '* * * * *', 'UTC', 'skip', 'skip', false, now(),
+        jsonb_populate_record(null::kinfolk.given_task, '{\"command\": \"work\", \"payload\": {}}'))";
 
 /// What an argument of this name is given while another one is tried; others get something of their type, or their default.
 const BASE: [(&str, &str); 36] = [
@@ -97,10 +97,21 @@ fn of_type(kind: &str) -> (&'static str, &'static [&'static str]) {
     }
 }
 
+/// The rows that functions take, with what each is given while a member of it is tried.
+const ROWS: [(&str, &str); 5] = [
+    ("kinfolk.given_task", r#"jsonb_populate_record(null::kinfolk.given_task, '{"command": "work", "payload": {}}')"#),
+    ("kinfolk.given_tasks", "row('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"),
+    ("kinfolk.checkpoints", "row('{\"\"}', '{x}', '{0}', '{step}', '{d}', '{1}')"),
+    ("kinfolk.awaits", "row('{}', '{}', now() + interval '1 hour', '{}')"),
+    ("kinfolk.begun_fan_outs", "row('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"),
+];
+
 struct Argument {
     name: String,
     kind: String,
     has_default: bool,
+    /// Of a row: its members.
+    members: Vec<Argument>,
 }
 
 impl Argument {
@@ -116,12 +127,26 @@ impl Argument {
         let typed = || match element {
             Some(element) => Some(format!("array[{}]", of_type(element).0)),
             None if self.has_default => None,
-            None => Some(of_type(&self.kind).0.to_owned()),
+            None => Some(self.row().unwrap_or(of_type(&self.kind).0).to_owned()),
         };
         named.or_else(typed)
     }
 
+    fn row(&self) -> Option<&'static str> {
+        ROWS.iter().find(|(kind, _)| *kind == self.kind).map(|(_, row)| *row)
+    }
+
     fn extremes(&self) -> Vec<String> {
+        if let Some(row) = self.row() {
+            let with = |name: &str, kind: &str, value: &str| {
+                let row = format!("({row})::{}", self.kind);
+                format!("jsonb_populate_record({row}, jsonb_build_object('{name}', {value}::{kind}))")
+            };
+            let of_member = |member: &Argument| -> Vec<String> {
+                member.extremes().iter().map(|value| with(&member.name, &member.kind, value)).collect()
+            };
+            return std::iter::once("null".to_owned()).chain(self.members.iter().flat_map(of_member)).collect();
+        }
         let Some(element) = self.kind.strip_suffix("[]") else {
             let some = of_type(&self.kind).1.iter().map(|value| (*value).to_owned());
             return std::iter::once("null".to_owned()).chain(some).collect();
@@ -144,6 +169,18 @@ async fn calls(database: &TestDatabase) -> Vec<(String, bool)> {
         where p.pronamespace = 'kinfolk'::regnamespace
             and exists (select from aclexplode(p.proacl) a where a.grantee <> p.proowner)
         order by p.oid::regprocedure::text";
+    let members = "select format_type(c.reltype, null) || '|' || a.attname || '|' || format_type(a.atttypid, null)
+        from pg_class c
+        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+        where c.relkind = 'c' and c.relnamespace = 'kinfolk'::regnamespace
+        order by c.oid, a.attnum";
+    let members: Vec<(String, String, String)> = database
+        .texts(members)
+        .await
+        .iter()
+        .map(|text| text.splitn(3, '|').map(str::to_owned).collect::<Vec<_>>())
+        .map(|parts| (parts[0].clone(), parts[1].clone(), parts[2].clone()))
+        .collect();
     let mut calls = Vec::new();
     for function in database.texts(functions).await {
         let parts: Vec<&str> = function.split('|').collect();
@@ -152,7 +189,19 @@ async fn calls(database: &TestDatabase) -> Vec<(String, bool)> {
             let parts: Vec<&str> = text.split(',').collect();
             // What takes several types is given JSON.
             let kind = parts[1].replace("anycompatible", "jsonb");
-            Argument { name: parts[0].to_owned(), kind, has_default: parts[2] == "true" }
+            let own = members.iter().filter(|(row, ..)| *row == kind);
+            let member = |(_, name, kind): &(String, String, String)| Argument {
+                name: name.clone(),
+                kind: kind.clone(),
+                has_default: false,
+                members: Vec::new(),
+            };
+            Argument {
+                name: parts[0].to_owned(),
+                has_default: parts[2] == "true",
+                members: own.map(member).collect(),
+                kind,
+            }
         };
         let arguments: Vec<Argument> = parts[3].split(';').filter(|text| !text.is_empty()).map(argument).collect();
         for (tried, _) in arguments.iter().enumerate() {
@@ -227,7 +276,14 @@ async fn a_deciding_function_refuses_a_null_that_means_nothing() {
         ("enqueue('work', priority => -2147483648)", "priority"),
         ("enqueue_many('[null]')", "tasks"),
         ("enqueue_many(null)", "tasks"),
+        ("enqueue_many('[{}]')", "command"),
+        ("enqueue_many('[{\"command\": null}]')", "command"),
         ("take_ids(null)", "many"),
+        ("take_ids(10001)", "many is 10001"),
+        ("heartbeat(null)", "p_worker"),
+        ("recover(null)", "p_worker"),
+        ("claim(null, gen_random_uuid(), 'default', '{work}', 1)", "p_worker"),
+        ("set_group('work', null, null, 1, null, null, null)", "p_name"),
         ("register_worker(gen_random_uuid(), 'w', '{default}', '{work}', null)", "p_lease_us"),
         ("register_command('x', groups => '{\"tenant\": 1.5}')", "tenant"),
         ("set_queue('default', -9223372036854775808, null, null)", "p_keep_completed_us"),
@@ -236,7 +292,7 @@ async fn a_deciding_function_refuses_a_null_that_means_nothing() {
         ("pause(null)", "queue"),
         ("leave(null)", "p_worker"),
         ("claim(gen_random_uuid(), gen_random_uuid(), null, '{work}', 1)", "p_queue"),
-        ("snooze(null)", "span"),
+        ("snooze(null)", "a span of null"),
         ("slow_down_for('tenant', null)", "span"),
     ] {
         let client = database.client().await;
