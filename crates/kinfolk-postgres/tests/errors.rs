@@ -89,6 +89,7 @@ async fn a_mistake_is_told_in_one_line_and_a_hint_without_our_own_sql() {
         ("select kinfolk.set_limits('default', child_limit => -2)", "child_limit is -2", "0 or more"),
         ("select kinfolk.set_queue('two words', 1, 1, 1)", "'two words' can't be used", "only letters"),
         ("select kinfolk.set_group('work', null, null, 1, null, null, null)", "p_name is null", "name of a group"),
+        ("select kinfolk.try_enqueue_many('[{}]')", "the command of a task is null", "name a command"),
         ("call kinfolk.spawn('work')", "is not a procedure", "use SELECT"),
     ] {
         let fault = client.batch_execute(sql).await.unwrap_err();

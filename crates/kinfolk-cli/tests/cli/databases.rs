@@ -128,6 +128,17 @@ fn a_role_that_is_not_there_is_not_told_to_get_rights() {
 }
 
 #[test]
+fn a_server_without_room_for_a_connection_says_how_to_make_some() {
+    let db = postgres().migrated();
+    let role = format!("{}_crowded", db.url.rsplit('/').next().unwrap());
+    db.sql(&format!("create role \"{role}\" login connection limit 0; grant kinfolk_viewer to \"{role}\""));
+    let ran = db.as_role(&role).run(&["stats"]);
+    db.sql(&format!("drop role \"{role}\""));
+    let said = refused(&ran, 4);
+    assert!(said.contains("too many connections") && said.contains("pool sizes"), "{said}");
+}
+
+#[test]
 fn a_server_without_tls_is_told_from_an_internal_fault() {
     let db = postgres().migrated();
     let mut command = kinfolk();

@@ -137,9 +137,9 @@ enum NoLimit {
 impl Config {
     /// Reads a file.
     pub(crate) fn read(path: &Path) -> Result<Self, Fault> {
-        let text =
-            std::fs::read_to_string(path).map_err(|fault| Fault::input(format!("{}: {fault}", path.display())))?;
-        Self::parse(&text).map_err(|fault| fault.about(&path.display().to_string()))
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|fault| Fault::unreadable("config file", &name, &fault))?;
+        Self::parse(&text).map_err(|fault| fault.about(&name))
     }
 
     fn parse(text: &str) -> Result<Self, Fault> {
