@@ -165,7 +165,9 @@ pub enum StoreError {
         what: &'static str,
     },
     /// The database takes no writes.
-    #[error("the database is read-only ({detail}); point --database at the primary, or make the file and its folder writable")]
+    #[error(
+        "the database is read-only ({detail}); point --database at the primary, or make the file and its folder writable"
+    )]
     ReadOnly {
         /// The database's own words.
         detail: String,
@@ -186,7 +188,9 @@ pub enum StoreError {
         detail: String,
     },
     /// The operating system keeps this process from the file.
-    #[error("the file can't be used ({detail}); see that its folder is there, and that this user may read and write both")]
+    #[error(
+        "the file can't be used ({detail}); see that its folder is there, and that this user may read and write both"
+    )]
     NoAccess {
         /// The system's own words.
         detail: String,

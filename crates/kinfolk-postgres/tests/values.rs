@@ -100,7 +100,10 @@ fn of_type(kind: &str) -> (&'static str, &'static [&'static str]) {
 /// The rows that functions take, with what each is given while a member of it is tried.
 const ROWS: [(&str, &str); 5] = [
     ("kinfolk.given_task", r#"jsonb_populate_record(null::kinfolk.given_task, '{"command": "work", "payload": {}}')"#),
-    ("kinfolk.given_tasks", "row('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"),
+    (
+        "kinfolk.given_tasks",
+        "row('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')",
+    ),
     ("kinfolk.checkpoints", "row('{\"\"}', '{x}', '{0}', '{step}', '{d}', '{1}')"),
     ("kinfolk.awaits", "row('{}', '{}', now() + interval '1 hour', '{}')"),
     ("kinfolk.begun_fan_outs", "row('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"),

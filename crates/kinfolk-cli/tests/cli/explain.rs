@@ -224,7 +224,10 @@ fn a_suspect_is_named_wherever_one_looks_and_can_be_let_go_or_ended(db: &Db) {
     let words = found["found"].as_str().unwrap();
     assert!(words.contains(&format!("2 with strikes: task {one} noop, 3 of 7, next try at 20")), "{words}");
     let remedy = found["remedy"].as_str().unwrap();
-    assert!(remedy.contains(&format!("kinfolk acquit {one} ")) && remedy.contains(&format!("cancel {one} ")), "{remedy}");
+    assert!(
+        remedy.contains(&format!("kinfolk acquit {one} ")) && remedy.contains(&format!("cancel {one} ")),
+        "{remedy}"
+    );
 
     let acquit = text.lines().find(|line| line.contains("acquit")).unwrap().trim();
     db.types(acquit.split("  ").next().unwrap());

@@ -130,9 +130,8 @@ fn unhandled(snapshot: &Snapshot<'_>, workers: &[WorkerView], lost: &[WorkerId])
     for id in snapshot.catalogue.command_ids() {
         let command = snapshot.catalogue.command_name(id)?;
         for queue in snapshot.catalogue.queues() {
-            let is_handled = |worker: &&WorkerView| {
-                worker.queues.contains(&queue.name) && worker.commands.contains(command)
-            };
+            let is_handled =
+                |worker: &&WorkerView| worker.queues.contains(&queue.name) && worker.commands.contains(command);
             if !alive.iter().any(is_handled)
                 && statement.query_row((queue.id, id, snapshot.now.as_micros()), |row| row.get(0))?
             {
