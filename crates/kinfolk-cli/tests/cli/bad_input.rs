@@ -33,6 +33,8 @@ fn an_unknown_command_is_rejected_with_the_remedy(db: &Db) {
     says(&said, &["command nobody"]);
     let said = db.fails(&["list", "--command", "nobody"], 3);
     says(&said, &["command nobody", "kinfolk commands"]);
+    let said = db.fails(&["errors", "--command", "nobody"], 3);
+    says(&said, &["command nobody", "kinfolk commands"]);
     assert_eq!(db.tasks(), 0);
     assert!(db.json(&["schedule", "list"]).is_empty());
     assert!(db.json(&["commands"]).is_empty());
