@@ -4,7 +4,7 @@ use kinfolk_core::error_log::{ErrorFilter, LoggedError};
 use kinfolk_core::{CommandName, FailureKind, QueueName, TaskId, Timestamp};
 use serde::Serialize;
 
-use crate::cmd::filter_options::must_exist;
+use super::filter_options::must_exist;
 use crate::fault::Fault;
 use crate::out::table::{self, Table};
 use crate::out::time::relative;
