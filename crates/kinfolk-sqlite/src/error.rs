@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(of(ffi::SQLITE_BUSY_SNAPSHOT).code(), "busy");
         assert_eq!(of(ffi::SQLITE_READONLY).code(), "read_only");
         assert_eq!(of(ffi::SQLITE_FULL).code(), "full");
-        assert_eq!(of(ffi::SQLITE_PERM).code(), "forbidden");
+        assert_eq!(of(ffi::SQLITE_PERM).code(), "no_access");
         assert_eq!(of(ffi::SQLITE_IOERR).code(), "unavailable");
         assert_eq!(of(ffi::SQLITE_NOTADB).code(), "foreign");
         assert_eq!(of(ffi::SQLITE_CORRUPT).code(), "damaged");
