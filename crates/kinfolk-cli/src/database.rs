@@ -50,6 +50,15 @@ impl Target {
             Self::Server(text) => without_password(text),
         }
     }
+
+    /// The same as an address: the name of a file that reads like something else gets `sqlite:` before it.
+    pub(crate) fn address(&self) -> String {
+        let shown = self.shown();
+        match self {
+            Self::File(_) if Self::parse(&shown).ok().as_ref() != Some(self) => format!("sqlite:{shown}"),
+            _ => shown,
+        }
+    }
 }
 
 /// Opens a store.
@@ -128,6 +137,14 @@ mod tests {
             assert_eq!(Target::parse(text).unwrap(), Target::File(path.into()));
         }
         assert!(Target::parse("mysql://db/x").is_err());
+    }
+
+    #[test]
+    fn an_address_is_read_back_as_it_was_written() {
+        for text in ["sqlite:a=b.db", "sqlite:postgres:x", "tasks.db", "dbname=x host=db", "postgres://db/x"] {
+            let target = Target::parse(text).unwrap();
+            assert_eq!((target.address().as_str(), Target::parse(&target.address()).unwrap()), (text, target));
+        }
     }
 
     #[test]

@@ -34,6 +34,15 @@ impl Fault {
         Self::new(Exit::Usage, "input", message)
     }
 
+    /// A file that was named can't be read.
+    pub(crate) fn unreadable(what: &str, path: &str, fault: &io::Error) -> Self {
+        let message = format!("can't read the {what} {path}: {fault}; check the path");
+        match fault.kind() {
+            io::ErrorKind::NotFound => Self::new(Exit::NotFound, "not_found", message),
+            _ => Self::input(message),
+        }
+    }
+
     /// Everything has been said already; only the exit code is left.
     pub(crate) fn silent(exit: Exit) -> Self {
         Self::new(exit, "", "")
@@ -83,6 +92,7 @@ impl From<StoreError> for Fault {
             | StoreError::ReadOnly { .. }
             | StoreError::Full { .. }
             | StoreError::Forbidden { .. }
+            | StoreError::NoAccess { .. }
             | StoreError::Unavailable { .. }
             | StoreError::Foreign { .. }
             | StoreError::Damaged { .. } => Exit::Database,

@@ -63,9 +63,7 @@ fn usage(fault: &clap::Error) -> Exit {
         }
         // A bad value explains itself in one line; for all else clap's own several lines help more.
         kind if json || kind == ErrorKind::ValueValidation => {
-            let text = anstream::adapter::strip_str(&text).to_string();
-            let message = text.split("\n\n").next().unwrap_or_default();
-            Fault::input(message.trim_start_matches("error: ")).report(json);
+            Fault::input(in_one_line(&anstream::adapter::strip_str(&text).to_string())).report(json);
             Exit::Usage
         }
         _ => {
@@ -73,6 +71,14 @@ fn usage(fault: &clap::Error) -> Exit {
             Exit::Usage
         }
     }
+}
+
+/// What is wrong and what was perhaps meant, without the usage.
+fn in_one_line(text: &str) -> String {
+    let parts = text.trim_start_matches("error: ").split("\n\n");
+    let parts = parts.filter(|part| !part.starts_with("Usage:") && !part.starts_with("For more information"));
+    let lines = parts.flat_map(str::lines).map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("; ")
 }
 
 /// The text without arguments that may be the address of a database in the wrong place: there may be a password in one.

@@ -7,7 +7,6 @@ use std::io::{self, BufRead as _, BufReader, Read};
 use kinfolk_core::limits::PAYLOAD_BYTES_MAX;
 use kinfolk_core::{InputError, Json};
 
-use crate::exit::Exit;
 use crate::fault::Fault;
 
 /// Text is longer than the canonical JSON it becomes, by spaces and escapes; far beyond that nothing can fit.
@@ -26,9 +25,7 @@ pub(crate) fn one(argument: Option<&str>) -> Result<Json, Fault> {
 pub(crate) fn lines(path: &str) -> Result<Vec<Json>, Fault> {
     let source: Box<dyn Read> = match path {
         "-" => Box::new(io::stdin().lock()),
-        _ => Box::new(File::open(path).map_err(|fault| {
-            Fault::new(Exit::NotFound, "not_found", format!("can't read the payload file {path}: {fault}"))
-        })?),
+        _ => Box::new(File::open(path).map_err(|fault| Fault::unreadable("payload file", path, &fault))?),
     };
     let mut payloads = Vec::new();
     for (index, line) in BufReader::new(source).lines().enumerate() {

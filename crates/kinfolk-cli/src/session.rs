@@ -41,14 +41,16 @@ impl Session {
         database::open(&self.target()?, &self.global, Access::Create).await
     }
 
-    /// A command line to type next, on the same database.
+    /// A command line to type next, on the same database and the same way to it.
     pub(crate) fn command_line(&self, rest: &str) -> String {
         let by_variable = std::env::var("KINFOLK_DATABASE").ok();
         let named = self.global.database.as_ref().filter(|url| Some(*url) != by_variable.as_ref());
-        match named.map(|url| Target::parse(url)) {
-            Some(Ok(target)) => format!("{} --database {} {rest}", program(), quoted(&target.shown())),
-            _ => format!("{} {rest}", program()),
-        }
+        let database = match named.map(|url| Target::parse(url)) {
+            Some(Ok(target)) => format!(" --database {}", quoted(&target.address())),
+            _ => String::new(),
+        };
+        let pooler = if self.global.pooler { " --pooler" } else { "" };
+        format!("{}{database}{pooler} {rest}", program())
     }
 }
 

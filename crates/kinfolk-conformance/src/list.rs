@@ -246,7 +246,8 @@ macro_rules! every_contract {
                 active_fan_outs_and_families_are_counted, the_head_of_each_line_is_shown, only_live_workers_count,
                 commands_are_shown_as_registered, names_sort_by_their_bytes, every_process_sees_the_same,
                 a_label_is_read_from_the_payload,
-                the_doctor_always_names_a_remedy, a_waiting_worker_is_woken, moments_are_kept_to_the_microsecond,
+                the_doctor_always_names_a_remedy, the_doctor_names_what_may_run_and_nobody_handles,
+                a_waiting_worker_is_woken, moments_are_kept_to_the_microsecond,
             ]
             join: [
                 the_last_child_completes_the_parent, a_failed_child_fails_its_parent_after_all_have_ended,

@@ -165,7 +165,9 @@ pub enum StoreError {
         what: &'static str,
     },
     /// The database takes no writes.
-    #[error("the database is read-only ({detail}); point --database at the primary, or make the file writable")]
+    #[error(
+        "the database is read-only ({detail}); point --database at the primary, or make the file and its folder writable"
+    )]
     ReadOnly {
         /// The database's own words.
         detail: String,
@@ -183,6 +185,14 @@ pub enum StoreError {
     )]
     Forbidden {
         /// The database's own words.
+        detail: String,
+    },
+    /// The operating system keeps this process from the file.
+    #[error(
+        "the file can't be used ({detail}); see that its folder is there, and that this user may read and write both"
+    )]
+    NoAccess {
+        /// The system's own words.
         detail: String,
     },
     /// The server does not let this role in.
@@ -254,6 +264,7 @@ impl StoreError {
             | Self::ReadOnly { .. }
             | Self::Full { .. }
             | Self::Forbidden { .. }
+            | Self::NoAccess { .. }
             | Self::Fault { .. } => Advice::AskOperator,
         }
     }
@@ -277,6 +288,7 @@ impl StoreError {
             Self::Busy { .. } => "busy",
             Self::ReadOnly { .. } => "read_only",
             Self::Full { .. } => "full",
+            Self::NoAccess { .. } => "no_access",
             Self::Forbidden { .. } => "forbidden",
             Self::Unavailable { .. } => "unavailable",
             Self::Unsupported { .. } => "unsupported",

@@ -76,7 +76,7 @@ grant execute on function kinfolk.slow_down(text, timestamptz) to kinfolk_handle
 
 grant select on kinfolk.tasks, kinfolk.errors to kinfolk_viewer;
 -- To be told how a task is made.
-grant insert on kinfolk.tasks to kinfolk_producer, kinfolk_viewer;
+grant insert, update, delete on kinfolk.tasks to kinfolk_producer, kinfolk_viewer;
 
 -- All but `caller`, which is the role that inserts.
 grant insert (names, queues, priorities, max_attempts, base_ms, cap_ms, jitter_pct, timeouts_us, handlers, befores, afters,

@@ -121,6 +121,9 @@ fn from_db(db: &DbError) -> StoreError {
         "KF009" => rejected(db).map_or_else(|_| StoreError::Input(InputError::Other(advised())), StoreError::Rejected),
         "KF012" => StoreError::NotRecorded { detail },
         "KF007" => StoreError::Busy { what: "work on the tasks of this queue" },
+        "53300" => StoreError::Unavailable {
+            detail: format!("{detail}; raise that limit, lower pool sizes, or put a pooler in between"),
+        },
         _ if READ_ONLY.contains(&code) => StoreError::ReadOnly { detail },
         _ if FULL.contains(&code) => StoreError::Full { detail },
         _ if DAMAGED.contains(&code) => StoreError::Damaged { detail },

@@ -83,7 +83,7 @@ const VIEWS: &[(&str, &str)] = files![
 
 const FUNCTIONS: &[(&str, &str)] = functions! {
     produce:
-        enqueue enqueue_many try_enqueue try_enqueue_many refuse_insert enqueue_task enqueue_short enqueue_items
+        enqueue enqueue_many try_enqueue try_enqueue_many refuse_change enqueue_task enqueue_short enqueue_items
         enqueue_rows enqueue_tasks enqueue_given insert_tasks enqueue_rest notify_commands made_of reject require_items require_tasks
         require_payloads require_properties refuse_properties require_given require_dues require_keys require_our_words
         keys_given unknown_group unknown_groups take_ids in_use wake;

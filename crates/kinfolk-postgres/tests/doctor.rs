@@ -101,14 +101,14 @@ async fn the_doctor_tells_of_every_kind_of_task_that_nobody_handles() {
     assert_eq!(finding(&store, "handlers").await.health, Health::Good, "it is not due");
     enqueue(&store, NewTask { due: Due::After(Duration::from_millis(1)), ..task("work") }).await;
     let due = found(&store, "handlers", |handlers| handlers.health == Health::Warning).await;
-    assert_eq!(due.found, "nobody handles work on default");
+    assert_eq!(due.found, "no live worker handles work on default");
     worker(&store).await;
     assert_eq!(finding(&store, "handlers").await.health, Health::Good);
     database.run("update kinfolk.worker set commands = '{}'").await;
     for kind in ["gate = 'open', suspect = false", "gate = 'open', suspect = true", "gate = 'limit', suspect = false"] {
         let change = format!("update kinfolk.task set due = now(), {kind} where due < now() + interval '1 minute'");
         database.run(&change).await;
-        assert_eq!(finding(&store, "handlers").await.found, "nobody handles work on default", "{kind}");
+        assert_eq!(finding(&store, "handlers").await.found, "no live worker handles work on default", "{kind}");
     }
 }
 

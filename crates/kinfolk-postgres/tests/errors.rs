@@ -11,7 +11,8 @@ async fn a_mistake_is_told_in_one_line_and_a_hint_without_our_own_sql() {
         .run(
             "create schema app;
              create function app.two(a jsonb, b int) returns jsonb language sql as 'select a';
-             select kinfolk.register_command('grouped', groups => 2)",
+             select kinfolk.register_command('grouped', groups => 2);
+             select kinfolk.enqueue('work')",
         )
         .await;
     let client = database.client().await;
@@ -83,6 +84,12 @@ async fn a_mistake_is_told_in_one_line_and_a_hint_without_our_own_sql() {
             "a task is not inserted",
             "select kinfolk.enqueue('work'",
         ),
+        ("update kinfolk.tasks set state = 'pending'", "a task is not updated", "kinfolk.retry(1)"),
+        ("delete from kinfolk.tasks", "a task is not deleted", "kinfolk.cancel(1)"),
+        ("select kinfolk.set_limits('default', child_limit => -2)", "child_limit is -2", "0 or more"),
+        ("select kinfolk.set_queue('two words', 1, 1, 1)", "'two words' can't be used", "only letters"),
+        ("select kinfolk.set_group('work', null, null, 1, null, null, null)", "p_name is null", "name of a group"),
+        ("select kinfolk.try_enqueue_many('[{}]')", "the command of a task is null", "name a command"),
         ("call kinfolk.spawn('work')", "is not a procedure", "use SELECT"),
     ] {
         let fault = client.batch_execute(sql).await.unwrap_err();

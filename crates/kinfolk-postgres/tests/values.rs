@@ -4,8 +4,6 @@
 
 mod common;
 
-use std::collections::HashMap;
-
 use common::*;
 use kinfolk_postgres::testing::TestDatabase;
 
@@ -24,7 +22,7 @@ const SETUP: &str = "create schema app;
         jsonb_populate_record(null::kinfolk.given_task, '{\"command\": \"work\", \"payload\": {}}'))";
 
 /// What an argument of this name is given while another one is tried; others get something of their type, or their default.
-const BASE: [(&str, &str); 35] = [
+const BASE: [(&str, &str); 36] = [
     ("p_worker", "'018f0000-0000-7000-8000-000000000001'"),
     ("p_token", "'7d2f4a10-3f6f-4f59-9d0e-2b8f3c1d5e77'"),
     ("token", "'7d2f4a10-3f6f-4f59-9d0e-2b8f3c1d5e77'"),
@@ -59,7 +57,8 @@ const BASE: [(&str, &str); 35] = [
     ("p_scopes", "'{pending}'"),
     ("p_on_duplicates", "'{keep}'"),
     ("p_whens", "'{settled}'"),
-    ("p_rules", "'{collect_all}'"),
+    ("p_step_kinds", "'{step}'"),
+    ("p_fan_rules", "'{collect_all}'"),
 ];
 
 /// Something of this type, and what is tried of it beside null.
@@ -98,19 +97,28 @@ fn of_type(kind: &str) -> (&'static str, &'static [&'static str]) {
     }
 }
 
-/// An argument of a function, or a field of one that is a row.
+/// The rows that functions take, with what each is given while a member of it is tried.
+const ROWS: [(&str, &str); 5] = [
+    ("kinfolk.given_task", r#"jsonb_populate_record(null::kinfolk.given_task, '{"command": "work", "payload": {}}')"#),
+    (
+        "kinfolk.given_tasks",
+        "row('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')",
+    ),
+    ("kinfolk.checkpoints", "row('{\"\"}', '{x}', '{0}', '{step}', '{d}', '{1}')"),
+    ("kinfolk.awaits", "row('{}', '{}', now() + interval '1 hour', '{}')"),
+    ("kinfolk.begun_fan_outs", "row('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"),
+];
+
 struct Argument {
     name: String,
     kind: String,
     has_default: bool,
-    fields: Vec<Argument>,
+    /// Of a row: its members.
+    members: Vec<Argument>,
 }
 
 impl Argument {
     fn base(&self) -> Option<String> {
-        if !self.fields.is_empty() {
-            return (!self.has_default).then(|| self.row(|field| field.base()));
-        }
         // Numbers of tasks that are to be made: those that the function takes by itself.
         if self.name == "p_ids" && self.has_default {
             return None;
@@ -122,29 +130,25 @@ impl Argument {
         let typed = || match element {
             Some(element) => Some(format!("array[{}]", of_type(element).0)),
             None if self.has_default => None,
-            None => Some(of_type(&self.kind).0.to_owned()),
+            None => Some(self.row().unwrap_or(of_type(&self.kind).0).to_owned()),
         };
         named.or_else(typed)
     }
 
-    /// A row with these values in its fields.
-    fn row(&self, value: impl Fn(&Argument) -> Option<String>) -> String {
-        let values = self.fields.iter().map(|field| {
-            let value = value(field).unwrap_or_else(|| "null".to_owned());
-            format!("{value}::{}", field.kind)
-        });
-        format!("row({})", values.collect::<Vec<_>>().join(", "))
+    fn row(&self) -> Option<&'static str> {
+        ROWS.iter().find(|(kind, _)| *kind == self.kind).map(|(_, row)| *row)
     }
 
     fn extremes(&self) -> Vec<String> {
-        if !self.fields.is_empty() {
-            let of_field = |tried: &Argument| {
-                let rows = tried.extremes().into_iter().map(|value| {
-                    self.row(|field| if field.name == tried.name { Some(value.clone()) } else { field.base() })
-                });
-                rows.collect::<Vec<_>>()
+        if let Some(row) = self.row() {
+            let with = |name: &str, kind: &str, value: &str| {
+                let row = format!("({row})::{}", self.kind);
+                format!("jsonb_populate_record({row}, jsonb_build_object('{name}', {value}::{kind}))")
             };
-            return std::iter::once("null".to_owned()).chain(self.fields.iter().flat_map(of_field)).collect();
+            let of_member = |member: &Argument| -> Vec<String> {
+                member.extremes().iter().map(|value| with(&member.name, &member.kind, value)).collect()
+            };
+            return std::iter::once("null".to_owned()).chain(self.members.iter().flat_map(of_member)).collect();
         }
         let Some(element) = self.kind.strip_suffix("[]") else {
             let some = of_type(&self.kind).1.iter().map(|value| (*value).to_owned());
@@ -158,18 +162,6 @@ impl Argument {
     }
 }
 
-/// What `name,type,has_default;…` describes; `rows` has the fields of each row type.
-fn arguments(text: &str, rows: &HashMap<String, String>) -> Vec<Argument> {
-    let argument = |text: &str| {
-        let parts: Vec<&str> = text.split(',').collect();
-        // What takes several types is given JSON.
-        let kind = parts[1].replace("anycompatible", "jsonb");
-        let fields = rows.get(&kind).map(|fields| arguments(fields, rows)).unwrap_or_default();
-        Argument { name: parts[0].to_owned(), kind, has_default: parts[2] == "true", fields }
-    };
-    text.split(';').filter(|text| !text.is_empty()).map(argument).collect()
-}
-
 /// Every call to be tried: each argument of each function that someone may call, one at a time; and whether it may change
 /// anything.
 async fn calls(database: &TestDatabase) -> Vec<(String, bool)> {
@@ -180,24 +172,41 @@ async fn calls(database: &TestDatabase) -> Vec<(String, bool)> {
         where p.pronamespace = 'kinfolk'::regnamespace
             and exists (select from aclexplode(p.proacl) a where a.grantee <> p.proowner)
         order by p.oid::regprocedure::text";
-    let rows = "select 'kinfolk.' || c.relname || '|' || string_agg('p_' || a.attname || ',' || format_type(a.atttypid, null) || ',false', ';' order by a.attnum)
+    let members = "select format_type(c.reltype, null) || '|' || a.attname || '|' || format_type(a.atttypid, null)
         from pg_class c
-        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-        where c.relnamespace = 'kinfolk'::regnamespace
-            and c.relkind = 'c'
-        group by c.relname";
-    let rows: HashMap<String, String> = database
-        .texts(rows)
+        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+        where c.relkind = 'c' and c.relnamespace = 'kinfolk'::regnamespace
+        order by c.oid, a.attnum";
+    let members: Vec<(String, String, String)> = database
+        .texts(members)
         .await
         .iter()
-        .filter_map(|row| row.split_once('|'))
-        .map(|(name, fields)| (name.to_owned(), fields.to_owned()))
+        .map(|text| text.splitn(3, '|').map(str::to_owned).collect::<Vec<_>>())
+        .map(|parts| (parts[0].clone(), parts[1].clone(), parts[2].clone()))
         .collect();
     let mut calls = Vec::new();
     for function in database.texts(functions).await {
         let parts: Vec<&str> = function.split('|').collect();
         let verb = if parts[1] == "p" { "call" } else { "select * from" };
-        let arguments = arguments(parts[3], &rows);
+        let argument = |text: &str| {
+            let parts: Vec<&str> = text.split(',').collect();
+            // What takes several types is given JSON.
+            let kind = parts[1].replace("anycompatible", "jsonb");
+            let own = members.iter().filter(|(row, ..)| *row == kind);
+            let member = |(_, name, kind): &(String, String, String)| Argument {
+                name: name.clone(),
+                kind: kind.clone(),
+                has_default: false,
+                members: Vec::new(),
+            };
+            Argument {
+                name: parts[0].to_owned(),
+                has_default: parts[2] == "true",
+                members: own.map(member).collect(),
+                kind,
+            }
+        };
+        let arguments: Vec<Argument> = parts[3].split(';').filter(|text| !text.is_empty()).map(argument).collect();
         for (tried, _) in arguments.iter().enumerate() {
             for value in arguments[tried].extremes() {
                 let given = arguments.iter().enumerate().filter_map(|(nth, argument)| {
@@ -270,7 +279,14 @@ async fn a_deciding_function_refuses_a_null_that_means_nothing() {
         ("enqueue('work', priority => -2147483648)", "priority"),
         ("enqueue_many('[null]')", "tasks"),
         ("enqueue_many(null)", "tasks"),
+        ("enqueue_many('[{}]')", "command"),
+        ("enqueue_many('[{\"command\": null}]')", "command"),
         ("take_ids(null)", "many"),
+        ("take_ids(10001)", "many is 10001"),
+        ("heartbeat(null)", "p_worker"),
+        ("recover(null)", "p_worker"),
+        ("claim(null, gen_random_uuid(), 'default', '{work}', 1)", "p_worker"),
+        ("set_group('work', null, null, 1, null, null, null)", "p_name"),
         ("register_worker(gen_random_uuid(), 'w', '{default}', '{work}', null)", "p_lease_us"),
         ("register_command('x', groups => '{\"tenant\": 1.5}')", "tenant"),
         ("set_queue('default', -9223372036854775808, null, null)", "p_keep_completed_us"),
@@ -279,7 +295,7 @@ async fn a_deciding_function_refuses_a_null_that_means_nothing() {
         ("pause(null)", "queue"),
         ("leave(null)", "p_worker"),
         ("claim(gen_random_uuid(), gen_random_uuid(), null, '{work}', 1)", "p_queue"),
-        ("snooze(null)", "span"),
+        ("snooze(null)", "a span of null"),
         ("slow_down_for('tenant', null)", "span"),
     ] {
         let client = database.client().await;

@@ -1,5 +1,6 @@
 //! SQLite's codes as the store's errors. The only place that knows them.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use kinfolk_core::{InputError, StoreError};
@@ -81,7 +82,7 @@ fn translate(fault: &rusqlite::Error) -> StoreError {
     } else if FULL.contains(&code) {
         StoreError::Full { detail }
     } else if FORBIDDEN.contains(&code) {
-        StoreError::Forbidden { detail }
+        StoreError::NoAccess { detail }
     } else if UNAVAILABLE.contains(&code) {
         StoreError::Unavailable { detail }
     } else if FOREIGN.contains(&code) {
@@ -123,12 +124,13 @@ fn unopenable(path: &Path, detail: &str) -> StoreError {
         return StoreError::not_found("folder", folder.display());
     }
     match std::fs::OpenOptions::new().read(true).open(path) {
-        Err(fault) if fault.kind() == std::io::ErrorKind::PermissionDenied => {
-            StoreError::Forbidden { detail: format!("{}: {fault}", path.display()) }
-        }
         Ok(_) => StoreError::ReadOnly { detail: format!("{}: {detail}", path.display()) },
-        Err(_) => match folder.map(|folder| folder.metadata().map(|about| about.permissions().readonly())) {
-            Some(Ok(true)) => StoreError::ReadOnly { detail: format!("the folder of {}", path.display()) },
+        // It is closed to this user, or it is missing and could not be made.
+        Err(fault) => match fault.kind() {
+            ErrorKind::PermissionDenied => StoreError::NoAccess { detail: format!("{}: {fault}", path.display()) },
+            ErrorKind::NotFound => {
+                StoreError::NoAccess { detail: format!("{} can't be made in its folder", path.display()) }
+            }
             _ => StoreError::Unavailable { detail: format!("{}: {detail}", path.display()) },
         },
     }
@@ -154,7 +156,7 @@ mod tests {
         assert_eq!(of(ffi::SQLITE_BUSY_SNAPSHOT).code(), "busy");
         assert_eq!(of(ffi::SQLITE_READONLY).code(), "read_only");
         assert_eq!(of(ffi::SQLITE_FULL).code(), "full");
-        assert_eq!(of(ffi::SQLITE_PERM).code(), "forbidden");
+        assert_eq!(of(ffi::SQLITE_PERM).code(), "no_access");
         assert_eq!(of(ffi::SQLITE_IOERR).code(), "unavailable");
         assert_eq!(of(ffi::SQLITE_NOTADB).code(), "foreign");
         assert_eq!(of(ffi::SQLITE_CORRUPT).code(), "damaged");

@@ -114,7 +114,7 @@ fn cannot(path: &Path, fault: &std::io::Error) -> StoreError {
     match fault.kind() {
         std::io::ErrorKind::StorageFull => StoreError::Full { detail },
         std::io::ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly { detail },
-        std::io::ErrorKind::PermissionDenied => StoreError::Forbidden { detail },
+        std::io::ErrorKind::PermissionDenied => StoreError::NoAccess { detail },
         _ => StoreError::Unavailable { detail },
     }
 }

@@ -61,10 +61,18 @@ impl<'a> Address<'a> {
             return Ok(Self::Postgres(text));
         }
         if let Some(path) = text.strip_prefix("sqlite:") {
-            return Ok(Self::Sqlite(path.strip_prefix("//").unwrap_or(path)));
+            let path = path.strip_prefix("//").unwrap_or(path);
+            return if path.is_empty() {
+                Err(InputError::Other(format!("{text} names no file; write sqlite:PATH")))
+            } else {
+                Ok(Self::Sqlite(path))
+            };
         }
         if has_known_word(text) {
             return Ok(Self::Postgres(text));
+        }
+        if text.is_empty() {
+            return Err(InputError::Other(format!("no database is named; {HOW}")));
         }
         if text == ":memory:" || !looks_like_address(text) {
             return Ok(Self::Sqlite(text));
@@ -156,6 +164,13 @@ mod tests {
             (":memory:", ":memory:"),
         ] {
             assert_eq!(Address::read(url), Ok(Address::Sqlite(path)));
+        }
+    }
+
+    #[test]
+    fn an_address_that_names_nothing_is_refused() {
+        for url in ["", "sqlite:", "sqlite://"] {
+            assert!(Address::read(url).unwrap_err().to_string().contains("sqlite:PATH"), "{url:?}");
         }
     }
 

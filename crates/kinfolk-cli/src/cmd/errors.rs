@@ -4,6 +4,7 @@ use kinfolk_core::error_log::{ErrorFilter, LoggedError};
 use kinfolk_core::{CommandName, FailureKind, QueueName, TaskId, Timestamp};
 use serde::Serialize;
 
+use super::filter_options::must_exist;
 use super::log_page::LogPage;
 use crate::fault::Fault;
 use crate::out::table::{self, Table};
@@ -65,6 +66,7 @@ impl<'a> From<&'a LoggedError> for Entry<'a> {
 /// Runs it.
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let store = session.open().await?;
+    must_exist(&*store, args.command.as_ref(), args.queue.as_ref()).await?;
     let filter = ErrorFilter {
         task: args.task.map(TaskId),
         command: args.command,

@@ -172,7 +172,11 @@ fn remedies(reason: &Reason, task: TaskId, session: &Session) -> Vec<Remedy> {
             names.iter().map(send).collect()
         }
         Reason::Asleep { .. } => vec![wait("it goes on by itself then")],
-        Reason::NotDue { .. } => vec![wait("it starts by itself then"), run(format!("cancel {task}"), "ends the task")],
+        Reason::NotDue { .. } => vec![
+            wait("it starts by itself then"),
+            run(format!("run-now {task}"), "lets it run now"),
+            run(format!("cancel {task}"), "ends the task"),
+        ],
         Reason::Families { roots } => explain(roots, "what the first of them waits for").into_iter().collect(),
         Reason::Sibling { task } => vec![run(format!("explain {task}"), "what that one waits for")],
         Reason::Paused { queue, .. } => vec![run(format!("resume {queue}"), "resumes the queue")],

@@ -112,7 +112,7 @@ impl When {
 impl FilterOptions {
     /// The filter. A misspelt command or queue is an error, not an empty list.
     pub(crate) async fn filter(&self, store: &dyn Store) -> Result<Filter, Fault> {
-        self.must_exist(store).await?;
+        must_exist(store, self.command.as_ref(), self.queue.as_ref()).await?;
         let times = [self.created_after, self.created_before, self.finished_after, self.finished_before];
         let now = if times.iter().any(Option::is_some) { store.now().await? } else { Timestamp::default() };
         let [created_after, created_before, finished_after, finished_before] =
@@ -139,20 +139,25 @@ impl FilterOptions {
             ..Filter::default()
         })
     }
+}
 
-    async fn must_exist(&self, store: &dyn Store) -> Result<(), Fault> {
-        if let Some(name) = &self.command
-            && !store.commands().await?.iter().any(|known| known.name == *name)
-        {
-            return Err(StoreError::not_found("command", format!("{name}; see `kinfolk commands`")).into());
-        }
-        if let Some(name) = &self.queue
-            && !store.queues().await?.iter().any(|known| known.name == *name)
-        {
-            return Err(StoreError::not_found("queue", format!("{name}; see `kinfolk queue list`")).into());
-        }
-        Ok(())
+/// Refuses a command or a queue that is not there: nothing is found of a name that is misspelt.
+pub(crate) async fn must_exist(
+    store: &dyn Store,
+    command: Option<&CommandName>,
+    queue: Option<&QueueName>,
+) -> Result<(), Fault> {
+    if let Some(name) = command
+        && !store.commands().await?.iter().any(|known| known.name == *name)
+    {
+        return Err(StoreError::not_found("command", format!("{name}; see `kinfolk commands`")).into());
     }
+    if let Some(name) = queue
+        && !store.queues().await?.iter().any(|known| known.name == *name)
+    {
+        return Err(StoreError::not_found("queue", format!("{name}; see `kinfolk queue list`")).into());
+    }
+    Ok(())
 }
 
 /// A filter as the options that make it.

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kinfolk_core::Timestamp;
+use kinfolk_core::limits::MINUTES_KEPT;
 use kinfolk_core::minute::{Figures, Minute};
+use kinfolk_core::{InputError, Timestamp};
 use serde::Serialize;
 
 use crate::fault::Fault;
@@ -17,8 +18,18 @@ use crate::span;
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// In the last so long
-    #[arg(long, value_name = "SPAN", default_value = "1h", value_parser = span::parse)]
+    #[arg(long, value_name = "SPAN", default_value = "1h", value_parser = parse_span)]
     span: Duration,
+}
+
+/// A span for which the figures are kept.
+fn parse_span(text: &str) -> Result<Duration, InputError> {
+    match span::parse(text)? {
+        span if span > MINUTES_KEPT => {
+            Err(InputError::Other(format!("the figures of {} are kept", span::show(MINUTES_KEPT))))
+        }
+        span => Ok(span),
+    }
 }
 
 /// One minute of one command on one queue, in JSON.

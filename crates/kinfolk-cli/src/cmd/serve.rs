@@ -45,7 +45,8 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     let web = config.web.server()?.read_only(args.read_only).measures(Some(measure()?));
     let web = match &args.pages {
         Some(folder) => {
-            web.pages_from(folder).map_err(|fault| Fault::input(format!("{}: {fault}", folder.display())))?
+            let name = folder.display().to_string();
+            web.pages_from(folder).map_err(|fault| Fault::unreadable("pages", &name, &fault))?
         }
         None => web,
     };

@@ -49,6 +49,10 @@ pub(crate) async fn run(verb: Verb, session: &Session) -> Result<(), Fault> {
         Verb::Set(Set { name, commands }) => {
             let store = session.open_or_create().await?;
             store.put_status(&name, &commands).await?;
+            let known = store.commands().await?;
+            for strange in commands.iter().filter(|name| !known.iter().any(|command| command.name == **name)) {
+                session.out.hint(format_args!("no command {strange} is registered yet"));
+            }
             let status = store.statuses().await?.into_iter().find(|status| status.name == name);
             let active = status.as_ref().is_some_and(|status| status.active);
             session.out.say(&status, format!("status {name} is {}", word(active)))

@@ -33,7 +33,9 @@ pub(crate) fn escaped(json: &str) -> String {
         match c {
             '\n' => out.push(c),
             // Outside of strings JSON has no such characters, so each of them may be escaped.
-            c if is_harmful(c) => drop(write!(out, "\\u{:04x}", u32::from(c))),
+            c if is_harmful(c) => {
+                c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| drop(write!(out, "\\u{unit:04x}")));
+            }
             c => out.push(c),
         }
     }
@@ -108,9 +110,9 @@ mod tests {
 
     #[test]
     fn json_is_escaped_and_means_the_same() {
-        let value = serde_json::json!({"a": "\u{9b}2J \u{202e}\u{7f}\n"});
+        let value = serde_json::json!({"a": "\u{9b}2J \u{202e}\u{7f}\n\u{200b}\u{e0041}"});
         let text = escaped(&value.to_string());
-        assert_eq!(text, r#"{"a":"\u009b2J \u202e\u007f\n"}"#);
+        assert_eq!(text, r#"{"a":"\u009b2J \u202e\u007f\n\u200b\udb40\udc41"}"#);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }
 

@@ -10,6 +10,7 @@ on_both_stores!(
     a_key_that_is_too_long_is_refused,
     a_negative_span_is_refused,
     numbers_out_of_range_are_refused,
+    a_status_of_a_command_that_is_not_known_says_so,
     a_cron_line_that_never_fires_is_refused,
     what_is_not_there_is_not_found,
     one_bad_line_of_a_file_writes_nothing,
@@ -31,6 +32,8 @@ fn an_unknown_command_is_rejected_with_the_remedy(db: &Db) {
     let said = db.fails(&["schedule", "put", "s", "* * * * *", "nobody"], 3);
     says(&said, &["command nobody"]);
     let said = db.fails(&["list", "--command", "nobody"], 3);
+    says(&said, &["command nobody", "kinfolk commands"]);
+    let said = db.fails(&["errors", "--command", "nobody"], 3);
     says(&said, &["command nobody", "kinfolk commands"]);
     assert_eq!(db.tasks(), 0);
     assert!(db.json(&["schedule", "list"]).is_empty());
@@ -97,10 +100,17 @@ fn numbers_out_of_range_are_refused(db: &Db) {
     says(&db.fails(&["enqueue", "noop", "--timeout", "0s"], 2), &["timeout"]);
     says(&db.fails(&["enqueue", "noop", "--delay", "4000d"], 2), &["ten years"]);
     says(&db.fails(&["register", "noop", "--jitter", "101"], 2), &["101"]);
+    says(&db.fails(&["minutes", "--span", "7h"], 2), &["7h", "6 h"]);
     says(&db.fails(&["list", "--limit", "0"], 2), &["0"]);
     says(&db.fails(&["show", "minus-one"], 2), &["minus-one", "kinfolk list"]);
     assert_eq!(db.tasks(), 0);
     assert_eq!(db.one(&["commands"])["jitter_pct"], 10);
+}
+
+fn a_status_of_a_command_that_is_not_known_says_so(db: &Db) {
+    db.ok(&["register", "noop"]);
+    let ran = db.run(&["status", "set", "busy", "noop", "nopo"]);
+    assert_eq!((ran.code, ran.stderr.trim()), (0, "no command nopo is registered yet"), "{ran:?}");
 }
 
 fn a_cron_line_that_never_fires_is_refused(db: &Db) {
@@ -119,10 +129,16 @@ fn what_is_not_there_is_not_found(db: &Db) {
         says(&db.fails(&["schedule", verb, "s"], 3), &["no schedule s"]);
     }
     says(&db.fails(&["enqueue", "noop", "--file", "missing.jsonl"], 3), &["missing.jsonl"]);
+    says(&db.fails(&["work", "--config", "missing.toml"], 3), &["missing.toml"]);
+    says(&db.fails(&["serve", "--pages", "missing"], 3), &["missing"]);
 
     let ran = db.run(&["show", "7", "--json"]);
     assert_eq!(documents(&ran.stderr)[0]["error"]["code"], "not_found", "{ran:?}");
     assert_eq!((ran.code, ran.stdout.as_str()), (3, ""));
+    // In JSON too what was perhaps meant is told, in one line.
+    let ran = db.run(&["enqueue", "noop", "--inn", "5m", "--json"]);
+    assert_eq!(documents(&ran.stderr)[0]["error"]["message"].as_str().unwrap().lines().count(), 1, "{ran:?}");
+    says(&ran.stderr, &["unexpected argument '--inn'", "a similar argument exists: '--in'"]);
     let ran = db.run(&["show", "x", "--json"]);
     assert_eq!((ran.code, &documents(&ran.stderr)[0]["error"]["code"]), (2, &"input".into()), "{ran:?}");
 }

@@ -1,8 +1,9 @@
 //! Databases in every bad shape: absent, unreachable, foreign, too old, too new, read-only, full, being migrated.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::{finish_child, kinfolk, postgres, refused, sqlite};
+use crate::support::{Db, Ran, finish, finish_child, kinfolk, postgres, refused, sqlite};
 
 #[test]
 fn looking_at_a_file_that_is_not_there_makes_none() {
@@ -45,13 +46,13 @@ fn the_default_database_is_a_file_in_the_current_folder() {
     let run = |args: &[&str]| {
         let mut command = kinfolk();
         command.current_dir(db.dir.path()).args(args);
-        crate::support::finish(command, "")
+        finish(command, "")
     };
     assert_eq!(run(&["migrate"]).code, 0);
     assert!(db.file().exists());
     let mut command = kinfolk();
     command.env("KINFOLK_DATABASE", &db.url).args(["stats"]);
-    assert_eq!(crate::support::finish(command, "").code, 0);
+    assert_eq!(finish(command, "").code, 0);
 }
 
 #[test]
@@ -72,7 +73,7 @@ fn psql(url: &str, script: &str) {
     let folder = std::env::var("KINFOLK_TEST_PG_BIN").map(|folder| folder + "/").unwrap_or_default();
     let mut command = Command::new(format!("{folder}psql"));
     command.args(["--quiet", "--no-psqlrc", url]);
-    let ran = crate::support::finish(command, script);
+    let ran = finish(command, script);
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
@@ -121,9 +122,20 @@ fn a_role_that_is_not_there_is_not_told_to_get_rights() {
     let url = db.url.replace("postgres@", "kinfolk_nobody_at_all@");
     let mut command = kinfolk();
     command.args(["--database", &url, "stats"]);
-    let said = refused(&crate::support::finish(command, ""), 4);
+    let said = refused(&finish(command, ""), 4);
     assert!(said.contains("kinfolk_nobody_at_all") && said.contains("user and password"), "{said}");
     assert!(!said.contains("grant"), "{said}");
+}
+
+#[test]
+fn a_server_without_room_for_a_connection_says_how_to_make_some() {
+    let db = postgres().migrated();
+    let role = format!("{}_crowded", db.url.rsplit('/').next().unwrap());
+    db.sql(&format!("create role \"{role}\" login connection limit 0; grant kinfolk_viewer to \"{role}\""));
+    let ran = db.as_role(&role).run(&["stats"]);
+    db.sql(&format!("drop role \"{role}\""));
+    let said = refused(&ran, 4);
+    assert!(said.contains("too many connections") && said.contains("pool sizes"), "{said}");
 }
 
 #[test]
@@ -131,7 +143,7 @@ fn a_server_without_tls_is_told_from_an_internal_fault() {
     let db = postgres().migrated();
     let mut command = kinfolk();
     command.args(["--database", &format!("{}?sslmode=require", db.url), "stats"]);
-    let said = refused(&crate::support::finish(command, ""), 4);
+    let said = refused(&finish(command, ""), 4);
     assert!(said.contains("does not support TLS") && said.contains("sslmode=disable"), "{said}");
 }
 
@@ -149,7 +161,7 @@ fn an_unreachable_server_is_named_without_its_password() {
     let url = "postgres://me:geheim@127.0.0.1:9/nowhere";
     let mut command = kinfolk();
     command.args(["--database", url, "list"]);
-    let said = refused(&crate::support::finish(command, ""), 4);
+    let said = refused(&finish(command, ""), 4);
     assert!(said.contains("postgres://me@127.0.0.1:9/nowhere") && !said.contains("geheim"), "{said}");
 }
 
@@ -159,7 +171,7 @@ fn words_without_a_host_are_a_server_and_no_part_of_their_password_is_shown() {
     let mut command = kinfolk();
     let line = "dbname=nowhere user=me connect_timeout=5 password='sehr geheim' port=9";
     command.current_dir(db.dir.path()).args(["--database", line, "enqueue", "noop", "--register"]);
-    let said = refused(&crate::support::finish(command, ""), 4);
+    let said = refused(&finish(command, ""), 4);
     assert!(said.contains("dbname=nowhere") && !said.contains("sehr") && !said.contains("geheim"), "{said}");
     assert_eq!(std::fs::read_dir(db.dir.path()).unwrap().count(), 0, "a file was made");
 }
@@ -168,15 +180,27 @@ fn words_without_a_host_are_a_server_and_no_part_of_their_password_is_shown() {
 fn another_kind_of_server_is_not_taken_for_a_path() {
     let mut command = kinfolk();
     command.args(["--database", "mysql://me@db/x", "enqueue", "noop"]);
-    let said = refused(&crate::support::finish(command, ""), 2);
+    let said = refused(&finish(command, ""), 2);
     assert!(said.contains("mysql://") && said.contains("postgres://"), "{said}");
+}
+
+#[test]
+fn an_address_without_a_path_is_refused() {
+    for address in ["sqlite:", "sqlite://"] {
+        for args in ["migrate", "stats"] {
+            let mut command = kinfolk();
+            command.args(["--database", address, args]);
+            let said = refused(&finish(command, ""), 2);
+            assert!(said.contains("names no file") && said.contains("sqlite:PATH"), "{said}");
+        }
+    }
 }
 
 #[test]
 fn a_folder_that_is_not_there_is_said_to_be_missing() {
     let mut command = kinfolk();
     command.args(["--database", "/no/such/folder/kinfolk.db", "migrate"]);
-    let ran = crate::support::finish(command, "");
+    let ran = finish(command, "");
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(ran.stderr.contains("/no/such/folder"), "{ran:?}");
 }
@@ -209,30 +233,55 @@ fn a_server_whose_schema_is_too_new_or_names_no_version_is_left_alone() {
     assert_eq!(db.tasks(), 1);
 }
 
-#[test]
-fn a_read_only_file_takes_no_task() {
-    use std::os::unix::fs::PermissionsExt;
+/// `kinfolk args` as a user whom the modes of files bind: root becomes someone else, with a copy of the program within reach.
+fn bound_by_modes(db: &Db, args: &[&str]) -> Ran {
     use std::os::unix::process::CommandExt as _;
     const NOBODY: u32 = 65_534;
 
+    let mut command = kinfolk();
+    if rustix::process::geteuid().is_root() {
+        let copy = db.dir.path().join("kinfolk");
+        if !copy.exists() {
+            std::fs::copy(env!("CARGO_BIN_EXE_kinfolk"), &copy).unwrap();
+        }
+        command = Command::new(&copy);
+        command.uid(NOBODY);
+    }
+    command.current_dir(db.dir.path()).args(args);
+    finish(command, "")
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_read_only_file_takes_no_task() {
     let db = sqlite().migrated();
     db.ok(&["register", "noop"]);
     let before = std::fs::read(db.file()).unwrap();
-    let mode =
-        |path: &std::path::Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
-    mode(&db.file(), 0o444);
-    let mut command = db.command(&["enqueue", "noop"]);
-    if rustix::process::geteuid().is_root() {
-        // Root may write whatever the mode says, so someone else tries, with a copy he can reach.
-        let copy = db.dir.path().join("kinfolk");
-        std::fs::copy(env!("CARGO_BIN_EXE_kinfolk"), &copy).unwrap();
-        mode(db.dir.path(), 0o755);
-        command = std::process::Command::new(&copy);
-        command.current_dir(db.dir.path()).args(["--database", &db.url, "enqueue", "noop"]).uid(NOBODY);
-    }
-    let said = refused(&crate::support::finish(command, ""), 4);
-    assert!(said.contains("read-only"), "{said}");
+    set_mode(&db.file(), 0o444);
+    set_mode(db.dir.path(), 0o755);
+    let said = refused(&bound_by_modes(&db, &["--database", &db.url, "enqueue", "noop"]), 4);
+    assert!(said.contains("read-only") && said.contains("the file and its folder writable"), "{said}");
     assert_eq!(std::fs::read(db.file()).unwrap(), before);
+}
+
+#[test]
+fn a_file_that_this_user_may_not_open_or_make_is_no_matter_of_roles() {
+    let db = sqlite().migrated();
+    set_mode(&db.file(), 0o000);
+    // The first call may put a copy of the program there.
+    bound_by_modes(&db, &["--version"]);
+    set_mode(db.dir.path(), 0o555);
+    for args in [["--database", &db.url, "stats"], ["--database", "new.db", "migrate"]] {
+        let said = refused(&bound_by_modes(&db, &args), 4);
+        assert!(said.contains("its folder") && said.contains("this user may"), "{args:?}: {said}");
+        assert!(!said.contains("kinfolk_viewer") && !said.contains("that it runs"), "{args:?}: {said}");
+    }
+    assert!(!db.dir.path().join("new.db").exists());
+    set_mode(db.dir.path(), 0o755);
 }
 
 #[test]
@@ -259,7 +308,7 @@ fn what_is_no_plain_file_is_refused_at_once_and_nothing_is_left_beside_it() {
         for args in [&["migrate"][..], &["migrate", "--dry-run"], &["list"], &["enqueue", "noop", "--register"]] {
             let mut command = kinfolk();
             command.current_dir(db.dir.path()).args(["--database", path]).args(args);
-            let said = refused(&crate::support::finish(command, ""), 4);
+            let said = refused(&finish(command, ""), 4);
             assert!(said.contains(path) && said.contains("not a Kinfolk database"), "{args:?}: {said}");
         }
     }
@@ -338,7 +387,7 @@ fn what_looks_like_an_address_and_is_none_is_refused_without_a_part_of_its_passw
         {
             let mut command = kinfolk();
             command.current_dir(db.dir.path()).args(["--database", address]).args(args);
-            let ran = crate::support::finish(command, "");
+            let ran = finish(command, "");
             assert_eq!(ran.code, 2, "{address} {args:?}: {ran:?}");
             let said = format!("{}{}", ran.stdout, ran.stderr);
             assert!(!said.contains("geheim") && !said.contains("sehr") && !said.contains("gehe"), "{address}: {said}");
@@ -347,7 +396,7 @@ fn what_looks_like_an_address_and_is_none_is_refused_without_a_part_of_its_passw
         // Typed in the wrong place.
         let mut command = kinfolk();
         command.current_dir(db.dir.path()).args([address, "list"]);
-        let ran = crate::support::finish(command, "");
+        let ran = finish(command, "");
         assert!(ran.code == 2 && !ran.stderr.contains("gehe"), "{address}: {ran:?}");
     }
     assert_eq!(std::fs::read_dir(db.dir.path()).unwrap().count(), 0, "a file was made");
@@ -355,7 +404,7 @@ fn what_looks_like_an_address_and_is_none_is_refused_without_a_part_of_its_passw
     for path in ["sqlite:bob:geheim@host", "./a=b@c.db", "sqlite:pasword=x"] {
         let mut command = kinfolk();
         command.current_dir(db.dir.path()).args(["--database", path, "migrate"]);
-        assert_eq!(crate::support::finish(command, "").code, 0, "{path}");
+        assert_eq!(finish(command, "").code, 0, "{path}");
     }
 }
 
@@ -379,7 +428,7 @@ fn a_role_suffices_for_what_it_is_there_for() {
     let run = |role: &str, args: &[&str]| {
         let mut command = kinfolk();
         command.args(["--database", &format!("{}?options=-c%20role%3D{role}", db.url)]).args(args);
-        crate::support::finish(command, "")
+        finish(command, "")
     };
     for (role, args) in [
         ("kinfolk_producer", &["register", "mine", "--queue", "new"][..]),

@@ -110,8 +110,11 @@ fn what_waits_for_its_time_is_told_so(db: &Db) {
     assert_eq!(told["reason"], "not_due");
     let text = db.ok(&["explain", &id]);
     assert!(text.contains("not due until") && text.contains("(in 59 m"), "{text}");
-    heed(db, told, "cancel");
-    assert_eq!(db.state(&id), "cancelled");
+    heed(db, told, "run-now");
+    assert_eq!(words(db, &id), ["no_worker"], "it is due");
+    let later = enqueue(db, &["noop", "--delay", "1h"]);
+    heed(db, &reasons(db, &later)[0], "cancel");
+    assert_eq!(db.state(&later), "cancelled");
 
     db.ok(&["register", "wait"]);
     let id = enqueue(db, &["wait", r#"{"signal": "go", "timeout_ms": 3600000}"#]);
@@ -220,6 +223,11 @@ fn a_suspect_is_named_wherever_one_looks_and_can_be_let_go_or_ended(db: &Db) {
     assert_eq!(found["health"], "warning");
     let words = found["found"].as_str().unwrap();
     assert!(words.contains(&format!("2 with strikes: task {one} noop, 3 of 7, next try at 20")), "{words}");
+    let remedy = found["remedy"].as_str().unwrap();
+    assert!(
+        remedy.contains(&format!("kinfolk acquit {one} ")) && remedy.contains(&format!("cancel {one} ")),
+        "{remedy}"
+    );
 
     let acquit = text.lines().find(|line| line.contains("acquit")).unwrap().trim();
     db.types(acquit.split("  ").next().unwrap());

@@ -74,8 +74,12 @@ fn a_config_file_that_makes_no_sense_is_refused_and_changes_nothing() {
     let db = sqlite().migrated();
     let path = db.dir.path().join("kinfolk.toml");
     let args = ["work", "--config", path.to_str().unwrap()];
-    assert!(db.fails(&args, 2).contains("kinfolk.toml"));
+    assert!(db.fails(&args, 3).contains("kinfolk.toml"));
+    // One part that can't be set keeps all others from being set.
+    std::fs::write(&path, "[queues.mail]\npaused = true\n[commands.nope]\ngroups = 3").unwrap();
+    assert!(db.fails(&args, 3).contains("no command nope"));
     for (text, words) in [
+        ("[queues.mail]\npaused = true\n[queues.z]\nkeep_failed = \"forevr\"", "queues.z: not a span of time"),
         ("[queues.mail]\nfamily_limt = 1", "family_limt"),
         ("[queues.mail]\nfamily_limit = 0", "family_limit of 0"),
         ("[queues.mail]\ncapacity = 0", "capacity of 0"),

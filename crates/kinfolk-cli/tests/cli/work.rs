@@ -35,6 +35,9 @@ fn a_server_can_be_worked_without_wake_ups_and_without_prepared_statements() {
         assert_eq!(db.one(&["show", &task, option])["result"], 7);
         assert_eq!(db.ok(&["check", option]).trim(), "every invariant holds");
     }
+    // Typed without the option, the proposed line would fail behind a pooler.
+    let said = db.run(&["list", "--limit", "1", "--pooler"]).stderr;
+    assert!(said.contains(" --pooler list --limit 1 --before"), "{said}");
 }
 
 #[test]

@@ -255,6 +255,27 @@ pub async fn the_doctor_always_names_a_remedy(w: &World) {
     }
 }
 
+/// The doctor names the commands of tasks that may run and that no live worker handles. A task that is not due is none of them.
+pub async fn the_doctor_names_what_may_run_and_nobody_handles(w: &World) {
+    let told = async || {
+        let findings = w.store.doctor().await.unwrap();
+        let finding = findings.into_iter().find(|finding| finding.subject == "handlers").unwrap();
+        (finding.health, finding.found)
+    };
+    let well = (Health::Good, "every task that may run has a live worker".to_owned());
+    w.create(later(60)).await;
+    assert_eq!(told().await, well, "it is not due");
+    w.enqueue("report").await;
+    assert_eq!(told().await, (Health::Warning, "no live worker handles report on default".to_owned()));
+    w.advance(61).await;
+    let both = "no live worker handles mail on default, report on default";
+    assert_eq!(told().await, (Health::Warning, both.to_owned()), "a due task that was not opened yet");
+    w.worker().await;
+    assert_eq!(told().await, well);
+    w.advance(31).await;
+    assert_eq!(told().await, (Health::Warning, both.to_owned()), "the lease of the worker has ended");
+}
+
 pub(super) async fn wake(source: &mut dyn WakeSource, wanted: impl Fn(&Wake) -> bool) {
     let wait = async { while !wanted(&source.next().await) {} };
     tokio::time::timeout(Duration::from_secs(120), wait).await.expect("a wake-up within two minutes");

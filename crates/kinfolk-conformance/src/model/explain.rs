@@ -1,6 +1,9 @@
 //! Why a task is not running: every rule that a claim goes by, asked of one task.
 
+use std::collections::BTreeSet;
+
 use kinfolk_core::held::{self, Fact, Held, Pending};
+use kinfolk_core::inspect::{Finding, Health};
 use kinfolk_core::limits::{HOLDERS_SHOWN_MAX, PAGE_MAX};
 use kinfolk_core::store::Answer;
 use kinfolk_core::{Claim, Explanation, Gate, QueueName, Reason, State, TaskId, Timestamp};
@@ -37,6 +40,25 @@ impl Engine {
             },
         };
         Pending { queue: task.queue.clone(), paused: queue.paused_at.is_some(), fact, tasks: 1, cut: false }
+    }
+
+    /// What the doctor finds of commands with tasks that may run and no live worker for them.
+    pub(super) fn unhandled(&self) -> Finding {
+        let may_run = |row: &&Row| match row.task.gate {
+            Some(Gate::Open | Gate::Limit) => true,
+            Some(Gate::Time) => row.task.due <= self.now,
+            Some(Gate::After) | None => false,
+        };
+        let alone = self.tasks.values().filter(may_run).filter_map(|row| match self.no_worker(row.task.id) {
+            Some(Reason::NoWorker { queue, command }) => Some(format!("{command} on {queue}")),
+            _ => None,
+        });
+        let alone: Vec<_> = alone.collect::<BTreeSet<_>>().into_iter().collect();
+        let (health, found) = match alone.as_slice() {
+            [] => (Health::Good, "every task that may run has a live worker".to_owned()),
+            alone => (Health::Warning, format!("no live worker handles {}", alone.join(", "))),
+        };
+        Finding { subject: "handlers".to_owned(), health, found, remedy: "start one".to_owned() }
     }
 
     pub(super) fn explain(&self, id: TaskId) -> Answer<Explanation> {

@@ -338,7 +338,9 @@ impl Inspect for Model {
             names => format!("no longer declared by the workers of their commands: {}", names.join(", ")),
         };
         let health = if names.is_empty() { Health::Good } else { Health::Warning };
-        Ok(vec![Finding { subject: "schedules".to_owned(), health, found, remedy: String::new() }])
+        let schedules =
+            Finding { subject: "schedules".to_owned(), health, found, remedy: "kinfolk schedule remove".to_owned() };
+        Ok(vec![self.engine().unhandled(), schedules])
     }
 }
 

@@ -1,11 +1,12 @@
 //! Looking for trouble around the store.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kinfolk_core::inspect::{Finding, Health};
 use kinfolk_core::schedule::undeclared as undeclared_of;
 use kinfolk_core::worker::WorkerView;
-use kinfolk_core::{State, Timestamp, WorkerId};
+use kinfolk_core::{Timestamp, WorkerId};
 
 use crate::connect::CHECKPOINT_PAGES;
 use crate::error::Result;
@@ -113,25 +114,35 @@ fn undeclared(snapshot: &Snapshot<'_>, workers: &[WorkerView], lost: &[WorkerId]
     let alive: Vec<&WorkerView> = workers.iter().filter(|worker| !lost.contains(&worker.id)).collect();
     let schedules = schedule::all(snapshot.conn)?;
     let names: Vec<_> = undeclared_of(&schedules, &alive).into_iter().map(ToString::to_string).collect();
-    if names.is_empty() {
+    let Some(first) = names.first() else {
         return Ok(good("schedules", "what code declared is still declared".to_owned()));
-    }
+    };
+    let remedy = format!("kinfolk schedule remove {first} ends the first; or declare it again");
     let found = format!("no longer declared by the workers of their commands: {}", names.join(", "));
-    Ok(warning("schedules", found, "kinfolk schedule remove NAME ends one; or declare it again"))
+    Ok(warning("schedules", found, &remedy))
 }
 
+/// Commands with tasks that no live worker would take: those that are open, due, or held by a limit.
 fn unhandled(snapshot: &Snapshot<'_>, workers: &[WorkerView], lost: &[WorkerId]) -> Result<Finding> {
     let alive: Vec<&WorkerView> = workers.iter().filter(|worker| !lost.contains(&worker.id)).collect();
-    let counts = stats::stats(snapshot)?.counts;
-    let waiting = counts.iter().filter(|count| count.state == State::Pending).filter(|count| {
-        !alive.iter().any(|worker| worker.queues.contains(&count.queue) && worker.commands.contains(&count.command))
-    });
-    let words: Vec<_> =
-        waiting.map(|count| format!("{} of {} on {}", count.tasks, count.command, count.queue)).collect();
-    if words.is_empty() {
-        return Ok(good("handlers", "every pending task has a live worker".to_owned()));
+    let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/check/claimable.sql"))?;
+    let mut words = BTreeSet::new();
+    for id in snapshot.catalogue.command_ids() {
+        let command = snapshot.catalogue.command_name(id)?;
+        for queue in snapshot.catalogue.queues() {
+            let is_handled =
+                |worker: &&WorkerView| worker.queues.contains(&queue.name) && worker.commands.contains(command);
+            if !alive.iter().any(is_handled)
+                && statement.query_row((queue.id, id, snapshot.now.as_micros()), |row| row.get(0))?
+            {
+                words.insert(format!("{command} on {}", queue.name));
+            }
+        }
     }
-    let found = format!("no live worker for pending tasks: {}", words.join(", "));
+    if words.is_empty() {
+        return Ok(good("handlers", "every task that may run has a live worker".to_owned()));
+    }
+    let found = format!("no live worker handles {}", words.into_iter().collect::<Vec<_>>().join(", "));
     Ok(warning("handlers", found, "start a worker that handles these commands on these queues"))
 }
 
@@ -139,7 +150,7 @@ fn unhandled(snapshot: &Snapshot<'_>, workers: &[WorkerView], lost: &[WorkerId])
 fn suspects(snapshot: &Snapshot<'_>) -> Result<Finding> {
     let mut statement = snapshot.conn.prepare_cached(include_str!("../../sql/inspect/struck.sql"))?;
     let mut rows = statement.query(())?;
-    let (mut many, mut words) = (0_u64, Vec::new());
+    let (mut many, mut words, mut first) = (0_u64, Vec::new(), None);
     while let Some(row) = rows.next()? {
         many += 1;
         if words.len() < SUSPECTS_NAMED {
@@ -151,12 +162,13 @@ fn suspects(snapshot: &Snapshot<'_>) -> Result<Finding> {
                 _ => "in line".to_owned(),
             };
             let (id, strikes): (i64, u16) = (row.get(0)?, row.get(2)?);
+            first.get_or_insert(id);
             words.push(format!("task {id} {}, {strikes} of {}, {then}", command.name, command.retry.max_strikes));
         }
     }
-    if many == 0 {
-        return Ok(good("suspects", "no task has a strike".to_owned()));
-    }
-    let remedy = "their workers died: find out why; kinfolk acquit ID lets one run at once, kinfolk cancel ID ends it";
-    Ok(warning("suspects", format!("{many} with strikes: {}", words.join("; ")), remedy))
+    let Some(first) = first else { return Ok(good("suspects", "no task has a strike".to_owned())) };
+    let remedy = format!(
+        "their workers died: find out why; kinfolk acquit {first} lets the first run at once, kinfolk cancel {first} ends it"
+    );
+    Ok(warning("suspects", format!("{many} with strikes: {}", words.join("; ")), &remedy))
 }

@@ -31,6 +31,12 @@ const PLANS: &[(&str, &str, &[&str])] = plans![
         "COVERING INDEX task_suspect_idx",
         "COVERING INDEX task_running_idx"
     ],
+    "check/claimable.sql" => [
+        "COVERING INDEX task_ready_idx",
+        "COVERING INDEX task_bucket_idx",
+        "COVERING INDEX task_suspect_idx",
+        "COVERING INDEX task_due_idx"
+    ],
     "claim/at_work.sql" => ["COVERING INDEX task_at_work_idx"],
     "claim/child_slots.sql" => ["COVERING INDEX task_child_slot_idx"],
     "claim/outside.sql" => ["COVERING INDEX task_bucket_idx"],

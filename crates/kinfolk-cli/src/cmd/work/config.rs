@@ -91,7 +91,10 @@ struct CommandConfig {
 
 /// The groups of a command; a bare number is its total.
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "groups are a number for the whole command, or a table of groups; a group is a number, or a table with limit, rate, hold and shared"
+)]
 enum Declared {
     Total(u32),
     Named(BTreeMap<GroupName, GroupConfig>),
@@ -122,7 +125,7 @@ struct WholeGroup {
 
 /// A limit, or the word that there is to be none.
 #[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a limit is a number, 0 or more, or \"none\"")]
 enum Limit {
     At(u32),
     Not(NoLimit),
@@ -137,17 +140,20 @@ enum NoLimit {
 impl Config {
     /// Reads a file.
     pub(crate) fn read(path: &Path) -> Result<Self, Fault> {
-        let text =
-            std::fs::read_to_string(path).map_err(|fault| Fault::input(format!("{}: {fault}", path.display())))?;
-        Self::parse(&text).map_err(|fault| fault.about(&path.display().to_string()))
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|fault| Fault::unreadable("config file", &name, &fault))?;
+        Self::parse(&text).map_err(|fault| fault.about(&name))
     }
 
     fn parse(text: &str) -> Result<Self, Fault> {
-        let config: Self = toml::from_str(text).map_err(|fault| Fault::input(fault.to_string().trim_end()))?;
+        let config: Self = toml::from_str(text).map_err(|fault| unreadable(text, &fault))?;
         if config.capacity == Some(0) || config.queues.values().any(|queue| queue.capacity == Some(0)) {
             return Err(Fault::input("a capacity of 0 would run nothing; give 1 or more, or say paused = true"));
         }
         config.lease()?;
+        for (name, queue) in &config.queues {
+            queue.policy(Policy::default()).map_err(|fault| fault.about(&format!("queues.{name}")))?;
+        }
         for (name, command) in &config.commands {
             command.groups().map_err(|fault| Fault::input(format!("commands.{name}: {fault}")))?;
         }
@@ -164,16 +170,20 @@ impl Config {
         }
     }
 
-    /// Sets in the database what the file says about queues and commands.
+    /// Sets in the database what the file says about queues and commands: nothing, where a part of it can't be set.
     pub(crate) async fn apply(&self, store: &dyn Store) -> Result<(), Fault> {
+        let commands = self.changed_commands(store).await?;
         self.apply_queues(store).await?;
-        self.apply_commands(store).await
+        if !commands.is_empty() {
+            store.register(&commands).await?;
+        }
+        Ok(())
     }
 
-    /// Declares the groups of commands, where they are not as the file says.
-    async fn apply_commands(&self, store: &dyn Store) -> Result<(), Fault> {
+    /// The commands whose groups are not as the file says, with those that it says.
+    async fn changed_commands(&self, store: &dyn Store) -> Result<Vec<Command>, Fault> {
         if self.commands.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let there = store.commands().await?;
         let mut changed = Vec::new();
@@ -193,10 +203,7 @@ impl Config {
                 }
             }
         }
-        if !changed.is_empty() {
-            store.register(&changed).await?;
-        }
-        Ok(())
+        Ok(changed)
     }
 
     async fn apply_queues(&self, store: &dyn Store) -> Result<(), Fault> {
@@ -266,6 +273,14 @@ impl GroupConfig {
     }
 }
 
+/// What is wrong, and in which line.
+fn unreadable(text: &str, fault: &toml::de::Error) -> Fault {
+    match fault.span().and_then(|span| text.get(..span.start)) {
+        Some(before) => Fault::input(format!("line {}: {}", before.matches('\n').count() + 1, fault.message())),
+        None => Fault::input(fault.message()),
+    }
+}
+
 fn kept(wanted: Option<&str>, now: Option<Duration>) -> Result<Option<Duration>, Fault> {
     match wanted {
         None => Ok(now),
@@ -298,6 +313,22 @@ mod tests {
             "provider": {"rate": {"count": 100, "per_us": 1000000, "burst": 20}, "shared": true}}"#;
         assert_eq!(groups(text).unwrap(), serde_json::from_str(expected).unwrap());
         assert!(Config::parse("[commands.send]\ngroups = {}").is_ok(), "none at all");
+    }
+
+    #[test]
+    fn what_can_not_be_read_is_told_with_its_line_and_without_words_of_the_parser() {
+        for (text, words) in [
+            ("capacity = 3\ncapcity = 3", "line 2: unknown field `capcity`"),
+            ("[queues.q]\nfamily_limit = -1", "line 2: a limit is a number, 0 or more, or \"none\""),
+            ("[commands.c.groups]\nt = -3", "line 1: groups are a number"),
+            ("[queues.q]\nkeep_failed = \"forevr\"", "queues.q: not a span of time: \"forevr\""),
+            ("[queues.q]\nfamily_limit = 0", "queues.q: a family_limit of 0 would run nothing"),
+            ("[queues.q]\nfair = \"total\"", "queues.q: the group total has no keys"),
+        ] {
+            let said = format!("{:?}", Config::parse(text).unwrap_err());
+            assert!(said.replace("\\\"", "\"").contains(words), "{text}: {said}");
+            assert!(!said.contains("untagged"), "{said}");
+        }
     }
 
     #[test]

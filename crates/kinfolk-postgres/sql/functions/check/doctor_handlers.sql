@@ -23,8 +23,8 @@ begin
         from kinfolk.held_task t
         where t.gate <> 'after'
     ),
-    waiting as (
-        select c.name as command, q.name as queue
+    unhandled as (
+        select format('%s on %s', c.name, q.name) as words
         from kinds k
         join kinfolk.command c on c.id = k.command_id
         join kinfolk.queue q on q.id = k.queue_id
@@ -37,10 +37,10 @@ begin
     )
     select 'handlers', case when count(*) > 0 then 'warning' else 'good' end,
         case
-            when count(*) > 0 then 'nobody handles ' || string_agg(format('%s on %s', w.command, w.queue), ', ' order by w.command, w.queue)
-            else 'every waiting task has a worker that handles it'
+            when count(*) > 0 then 'no live worker handles ' || string_agg(w.words, ', ' order by w.words collate "C")
+            else 'every task that may run has a live worker'
         end,
-        case when count(*) > 0 then 'start a worker that has handlers for these commands on these queues' else '' end
-    from waiting w;
+        case when count(*) > 0 then 'start a worker that handles these commands on these queues' else '' end
+    from unhandled w;
 end
 $$;

@@ -20,6 +20,6 @@ as $$
             when count(*) > 0 then 'no longer declared by the workers of their commands: ' || string_agg(u.name, ', ' order by u.name)
             else 'what code declared is still declared'
         end,
-        case when count(*) > 0 then 'kinfolk schedule remove NAME ends one; or declare it again' else '' end
+        case when count(*) > 0 then format('kinfolk schedule remove %s ends the first; or declare it again', min(u.name)) else '' end
     from undeclared u
 $$;

@@ -27,7 +27,11 @@ as $$
                 from (select * from struck limit 5) s)
         end,
         case
-            when count(*) > 0 then 'their workers died: find out why; kinfolk acquit ID lets one run at once, kinfolk cancel ID ends it'
+            when count(*) > 0 then (
+                select format('their workers died: find out why; kinfolk acquit %s lets the first run at once, kinfolk cancel %s ends it',
+                    s.id, s.id)
+                from struck s
+                limit 1)
             else ''
         end
     from struck

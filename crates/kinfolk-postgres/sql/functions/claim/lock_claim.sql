@@ -11,9 +11,9 @@ begin
     if current_setting('transaction_isolation') <> 'read committed' then
         perform kinfolk.require_read_committed();
     end if;
-    if num_nulls(p_call.token, p_call.queue, p_call.commands, p_call.most) > 0 or p_call.most < 0 then
-        raise exception using errcode = 'KF001', message = 'p_token, p_queue, p_commands or p_limit is null or out of range',
-            hint = 'send a fresh random uuid, a queue, the commands you handle, and how many tasks you take';
+    if num_nulls(p_call.worker_id, p_call.token, p_call.queue, p_call.commands, p_call.most) > 0 or p_call.most < 0 then
+        raise exception using errcode = 'KF001', message = 'p_worker, p_token, p_queue, p_commands or p_limit is null or out of range',
+            hint = 'send your id, a fresh random uuid, a queue, the commands you handle, and how many tasks you take';
     end if;
     -- A repeated call waits for the one it repeats, should that still be under way: else it would not see what it takes.
     if p_call.repeated then

@@ -25,7 +25,8 @@ begin
         and kinfolk.is_full(p_of, cardinality(p_steps.names))
         and coalesce((select bool_and(o between 1 and cardinality(p_ids)) from unnest(p_of) o), true))
     then
-        raise exception using errcode = 'KF001', message = 'each checkpoint must say which of the attempts it is of';
+        raise exception using errcode = 'KF001', message = 'each checkpoint must say which of the attempts it is of',
+            hint = 'count them from 1';
     elsif cardinality(p_of) > kinfolk.record_batch_max()
         and exists (select from unnest(p_of) o group by o having count(*) > kinfolk.record_batch_max())
     then

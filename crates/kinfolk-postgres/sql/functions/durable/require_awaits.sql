@@ -15,7 +15,8 @@ begin
         and coalesce(cardinality(p_fans.parts) <= v_fans and cardinality(p_fans.timeouts_us) <= v_fans, false))
     then
         raise exception using errcode = 'KF001',
-            message = 'what a suspension is given as arrays must be as many, and all there';
+            message = 'what a suspension is given as arrays must be as many, and all there',
+            hint = 'give sizes, rules, cancels and wakes of each fan-out, wakes of each earlier one; parts and timeouts_us may be short';
     elsif v_fans + v_earlier + v_signals = 0 and p_awaits.until is null then
         raise exception using errcode = 'KF001', message = 'a suspended task must wait for something';
     elsif not isfinite(p_awaits.until) then

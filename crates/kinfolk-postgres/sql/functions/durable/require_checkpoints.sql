@@ -14,7 +14,8 @@ begin
         and kinfolk.is_full(p_steps.digests, v_many) and kinfolk.is_full(p_steps.values, v_many))
     then
         raise exception using errcode = 'KF001',
-            message = 'what checkpoints are given as arrays must be as many, and all there';
+            message = 'what checkpoints are given as arrays must be as many, and all there',
+            hint = 'give branches, names, occurrences, kinds, digests and values of each, and no null; a branch or digest may be empty';
     end if;
     if exists (
         select
@@ -28,7 +29,7 @@ begin
     then
         raise exception using errcode = 'KF001',
             message = 'a checkpoint has a name that is empty or too long, or a kind that is not known',
-            hint = format('names have at most %s bytes', v_name);
+            hint = format('names have at most %s bytes; kinds are step, make, fan_out, fold, sleep, wait, signal, now and random', v_name);
     end if;
     select kinfolk.json_bytes(v)
     into v_bytes

@@ -16,6 +16,9 @@ declare
     v_group integer := kinfolk.group_of(p_command, p_name);
     v_now timestamptz;
 begin
+    if p_name is null then
+        raise exception using errcode = 'KF001', message = 'p_name is null', hint = 'give the name of a group';
+    end if;
     perform kinfolk.require_read_committed();
     perform kinfolk.require_setting(p_slots, p_rate_count, p_rate_per_us, p_rate_burst);
     if p_key is not null then

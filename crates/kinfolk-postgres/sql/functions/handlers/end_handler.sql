@@ -8,7 +8,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
     if p_span is null or p_span < interval '0' then
-        raise exception using errcode = 'KF001', message = pg_catalog.format('a span of %s', p_span),
+        raise exception using errcode = 'KF001', message = format('a span of %s', coalesce(p_span::text, 'null')),
             hint = 'give a span from now on';
     end if;
     raise exception using errcode = p_code, message = coalesce(p_message, 'no reason given'),

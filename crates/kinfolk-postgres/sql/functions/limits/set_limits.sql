@@ -15,6 +15,7 @@ set jit = off
 as $$
 declare
     v_queue record;
+    v_none text;
 begin
     perform kinfolk.require_read_committed();
     select q.id into v_queue from kinfolk.queue q where q.name = set_limits.queue;
@@ -24,7 +25,8 @@ begin
     -- The row with that lock in hand: no other call changes limits now.
     perform pg_advisory_xact_lock(1263160902, v_queue.id);
     select q.* into v_queue from kinfolk.queue q where q.id = v_queue.id;
-    perform kinfolk.set_queue(set_limits.queue, v_queue.keep_completed_us, v_queue.keep_failed_us, v_queue.keep_cancelled_us,
+    -- Not performed: psql would show the statement of a refusal.
+    v_none := kinfolk.set_queue(set_limits.queue, v_queue.keep_completed_us, v_queue.keep_failed_us, v_queue.keep_cancelled_us,
         nullif(coalesce(set_limits.family_limit, v_queue.family_limit), -1),
         nullif(coalesce(set_limits.child_limit, v_queue.child_limit), -1),
         nullif(coalesce(set_limits.depth_limit, v_queue.depth_limit), -1), v_queue.fair);

@@ -3,7 +3,8 @@
 --
 -- A change of limits takes the queue's advisory lock exclusively, as a pause does: no claim is under way while running tasks
 -- are sorted into lanes. Then it locks the families to admit, exclusively; then tasks, never waiting for one that another
--- call has locked; then the queue. Errors: KF007 when other calls keep tasks locked again and again.
+-- call has locked; then the queue. Errors: KF007 when other calls keep tasks locked again and again. Refusals are among the
+-- declarations, since psql shows the statement of one that is performed.
 
 create or replace function kinfolk.set_queue(
     p_name text, p_keep_completed_us bigint, p_keep_failed_us bigint, p_keep_cancelled_us bigint,
@@ -16,12 +17,12 @@ set jit = off
 as $$
 declare
     v_depth_limit integer := coalesce(p_depth_limit, kinfolk.depth_max());
+    v_is_named boolean := kinfolk.require_name('queue', p_name);
+    v_none text := kinfolk.require_limits(p_family_limit, p_child_limit, v_depth_limit);
     v_old record;
     v_locked boolean := false;
 begin
     perform kinfolk.require_read_committed();
-    perform kinfolk.require_name('queue', p_name);
-    perform kinfolk.require_limits(p_family_limit, p_child_limit, v_depth_limit);
     if least(p_keep_completed_us, p_keep_failed_us, p_keep_cancelled_us) < 0 then
         raise exception using errcode = 'KF001', message = 'p_keep_completed_us, p_keep_failed_us or p_keep_cancelled_us is negative',
             hint = 'give a span in microseconds; null keeps for good';

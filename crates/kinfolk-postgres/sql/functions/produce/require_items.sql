@@ -1,4 +1,4 @@
--- Refuses what is not an array of objects with known keys.
+-- Refuses what is not an array of objects with known keys, each with a command.
 
 create or replace function kinfolk.require_items(p_tasks jsonb) returns boolean
 language plpgsql immutable
@@ -25,6 +25,9 @@ begin
                 when 'parent_id' then 'inside the handler of the parent call kinfolk.spawn'
                 else 'the keys are the arguments of kinfolk.enqueue'
             end;
+    end if;
+    if p_tasks @? '$[*] ? (!exists(@.command) || @.command == null)' then
+        raise exception using errcode = 'KF001', message = 'the command of a task is null', hint = 'name a command that is registered';
     end if;
     return true;
 end

@@ -8,10 +8,10 @@ set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 begin
-    if coalesce(many < 0, true) then
+    if coalesce(many not between 0 and kinfolk.enqueue_batch_max(), true) then
         raise exception using errcode = 'KF001', message = format('many is %s', coalesce(many::text, 'null')),
             hint = format('it must be 0 to %s', kinfolk.enqueue_batch_max());
     end if;
-    return array(select nextval('kinfolk.task_id') from generate_series(1, least(many, kinfolk.enqueue_batch_max())));
+    return array(select nextval('kinfolk.task_id') from generate_series(1, many));
 end
 $$;

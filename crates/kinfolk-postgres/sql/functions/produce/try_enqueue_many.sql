@@ -6,6 +6,9 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
+declare
+    -- Here and not in the query below, which would show itself to whoever reads the error.
+    v_is_sound boolean := kinfolk.require_items(tasks);
 begin
     return query
     select e.outcome, e.id, case when e.why is not null then format('%s %s', replace(e.why, '_', ' '), e.name) end

@@ -11,6 +11,9 @@ as $$
 declare
     v_now timestamptz;
 begin
+    if p_worker is null then
+        raise exception using errcode = 'KF001', message = 'p_worker is null', hint = 'give the id that the worker registered with';
+    end if;
     perform kinfolk.require_read_committed();
     perform from kinfolk.worker w where w.id = p_worker for no key update;
     if not found then

@@ -7,6 +7,9 @@ as $$
 declare
     v_me record;
 begin
+    if p_worker is null then
+        raise exception using errcode = 'KF001', message = 'p_worker is null', hint = 'give the id that the worker registered with';
+    end if;
     select w.steady_since, w.lease_until, w.lease_us into v_me from kinfolk.worker w where w.id = p_worker;
     if not found then
         raise exception using errcode = 'KF004', message = format('worker %s has no lease', p_worker),
