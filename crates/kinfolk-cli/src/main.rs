@@ -73,8 +73,18 @@ fn usage(fault: &clap::Error) -> Exit {
     }
 }
 
+/// What Rust's own parsers say of a value, and what helps.
+const PLAINER: [(&str, &str); 5] = [
+    ("invalid digit found in string", "write a whole number"),
+    ("cannot parse integer from empty string", "write a whole number"),
+    ("number too large to fit in target type", "write a smaller number"),
+    ("number too small to fit in target type", "write a larger number"),
+    ("invalid socket address syntax", "write it like 127.0.0.1:8080"),
+];
+
 /// What is wrong and what was perhaps meant, without the usage.
 fn in_one_line(text: &str) -> String {
+    let text = PLAINER.iter().fold(text.to_owned(), |text, (said, plainer)| text.replace(said, plainer));
     let parts = text.trim_start_matches("error: ").split("\n\n");
     let parts = parts.filter(|part| !part.starts_with("Usage:") && !part.starts_with("For more information"));
     let lines = parts.flat_map(str::lines).map(str::trim).filter(|line| !line.is_empty());

@@ -101,6 +101,8 @@ fn numbers_out_of_range_are_refused(db: &Db) {
     says(&db.fails(&["enqueue", "noop", "--delay", "4000d"], 2), &["ten years"]);
     says(&db.fails(&["register", "noop", "--jitter", "101"], 2), &["101"]);
     says(&db.fails(&["minutes", "--span", "7h"], 2), &["7h", "6 h"]);
+    says(&db.fails(&["enqueue", "noop", "--priority", "high"], 2), &["high", "write a whole number"]);
+    says(&db.fails(&["serve", "--listen", "8080"], 2), &["8080", "127.0.0.1:8080"]);
     says(&db.fails(&["list", "--limit", "0"], 2), &["0"]);
     says(&db.fails(&["show", "minus-one"], 2), &["minus-one", "kinfolk list"]);
     assert_eq!(db.tasks(), 0);
