@@ -34,7 +34,9 @@ pub(crate) fn escaped(json: &str) -> String {
             '\n' => out.push(c),
             // Outside of strings JSON has no such characters, so each of them may be escaped.
             c if is_harmful(c) => {
-                c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| drop(write!(out, "\\u{unit:04x}")));
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
             }
             c => out.push(c),
         }

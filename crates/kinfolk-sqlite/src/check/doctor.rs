@@ -129,13 +129,13 @@ fn unhandled(snapshot: &Snapshot<'_>, workers: &[WorkerView], lost: &[WorkerId])
     let mut words = BTreeSet::new();
     for id in snapshot.catalogue.command_ids() {
         let command = snapshot.catalogue.command_name(id)?;
-        for queue in snapshot.catalogue.queues() {
+        for known in snapshot.catalogue.queues() {
             let is_handled =
-                |worker: &&WorkerView| worker.queues.contains(&queue.name) && worker.commands.contains(command);
+                |worker: &&WorkerView| worker.queues.contains(&known.queue.name) && worker.commands.contains(command);
             if !alive.iter().any(is_handled)
-                && statement.query_row((queue.id, id, snapshot.now.as_micros()), |row| row.get(0))?
+                && statement.query_row((known.id, id, snapshot.now.as_micros()), |row| row.get(0))?
             {
-                words.insert(format!("{command} on {}", queue.name));
+                words.insert(format!("{command} on {}", known.queue.name));
             }
         }
     }
