@@ -1,5 +1,5 @@
 -- Drops the views and every routine of an older version, so that those of the new one may have other arguments and answers
--- and nothing outlived stays behind. What users have built upon a routine stops the migration, and is named.
+-- and nothing outlived stays behind. An object that users have built upon a routine stops the migration, and is named.
 
 drop view if exists kinfolk.any_open, kinfolk.open_task, kinfolk.open_suspect, kinfolk.held_task, kinfolk.tasks, kinfolk.registration, kinfolk.continuation cascade;
 

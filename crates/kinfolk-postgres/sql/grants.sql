@@ -1,4 +1,4 @@
--- Who may call what. Nobody has anything by default; tables are nobody's business but the functions'.
+-- The functions that each role may call. No role has a right by default; only functions touch tables.
 
 revoke all on schema kinfolk from public;
 revoke all on all tables in schema kinfolk from public, kinfolk_producer, kinfolk_worker, kinfolk_viewer, kinfolk_operator,

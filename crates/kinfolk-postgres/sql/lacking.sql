@@ -1,5 +1,5 @@
--- What a schema of this version must have and lacks, or has from someone else than kinfolk_owner: a script that stopped half
--- way, or a hand that dropped something. Reads the catalogue alone, and locks nothing.
+-- The parts of this version's schema that are missing, or belong to a role other than kinfolk_owner: a script that stopped
+-- half way, or a hand that dropped something. Reads the catalogue alone, and locks nothing.
 -- $1 are kinds (routine, relation, type), $2 names, $3 how many there are of that name.
 
 select

@@ -53,7 +53,7 @@ struct Pending<'s> {
     lane: Lane,
     /// It waits behind a key.
     blocked: bool,
-    /// Which children of its parent it is one of, and the how-many-eth.
+    /// The fan-out that it is a child of, and its `nth` there; `None` for a root.
     birth: Option<(i64, i64)>,
     command_id: i64,
     queue_id: i64,

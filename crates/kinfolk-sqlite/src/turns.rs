@@ -21,7 +21,7 @@ const BEFORE_ALL: (i64, i64) = (i64::MIN, i64::MIN);
 pub(crate) struct Turns<'a> {
     queue_id: i64,
     commands: Vec<i64>,
-    /// Whose turn was last.
+    /// The value that had the last turn.
     cursor: Option<String>,
     /// The last priority that was begun.
     priority: i64,
@@ -75,13 +75,13 @@ struct Level {
     commands: Vec<i64>,
     /// From which value on the first round goes; `None` when it is over.
     from: Option<String>,
-    /// It has come past the last value, and goes on to the one whose turn was last.
+    /// The first round has come past the last value, and goes on to `begun_behind`.
     wrapped: bool,
-    /// Whose turn was last when it was begun.
+    /// The value that had the last turn when the priority was begun.
     begun_behind: Option<String>,
     /// The values in their order, each with the last task that had its turn.
     ring: Vec<(String, (i64, i64))>,
-    /// Whose turn it is in a later round.
+    /// In a later round: the index in `ring` of the value that has its turn.
     nth: usize,
 }
 

@@ -1,4 +1,5 @@
--- Who asked for what through a server, and how many tasks it concerned. Kept for a while (`audit_kept_us`).
+-- The actions that callers asked for through a server, and how many tasks each concerned. Kept for a while
+-- (`audit_kept_us`).
 
 create table kinfolk.audit (
     id bigint generated always as identity primary key,

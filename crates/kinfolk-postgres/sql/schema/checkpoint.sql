@@ -1,4 +1,4 @@
--- What handlers have recorded: the answers of their durable operations, by name. `seq` counts a task's from 0.
+-- The records of handlers: the answers of their durable operations, by name. `seq` counts a task's from 0.
 
 create table kinfolk.checkpoint (
     task_id bigint not null,

@@ -1,7 +1,7 @@
--- What the steps of a claim pass on to each other, and what it answers. See `claim`.
+-- The types that the steps of a claim pass on to each other, and its answer. See `claim`.
 
--- What is asked for. `low_*`: for each command in the lane `top`, then for each in the lane `child`, the position behind which to
--- look, for when dead index entries have piled up before it; empty for none.
+-- The request. `low_*`: for each command in the lane `top`, then for each in the lane `child`, the position behind which to look,
+-- for when dead index entries have piled up before it; empty for none.
 create type kinfolk.claim_call as (
     worker_id uuid,
     token uuid,
@@ -14,9 +14,9 @@ create type kinfolk.claim_call as (
     low_id bigint[]
 );
 
--- What a claim may take from, under its locks. `commands`, `low_*`: those to go on with. `limited`: the queue has limits or a fair
--- key, and its admission lock is held. `groups`: those whose admission locks are held, null for none; `grouped`, `total`, `holds`:
--- see `lock_admission`. `wakes`: keys may have to be looked at again at some time. `left_out`: some commands were in other hands.
+-- The scope of a claim, under its locks. `commands`, `low_*`: those to go on with. `limited`: the queue has limits or a fair key,
+-- and its admission lock is held. `groups`: those whose admission locks are held, null for none; `grouped`, `total`, `holds`: see
+-- `lock_admission`. `wakes`: keys may have to be looked at again at some time. `left_out`: some commands were in other hands.
 -- `was_taken`: a repeated call has taken tasks already, and takes no more.
 create type kinfolk.claim_scope as (
     queue_id integer,
@@ -38,8 +38,8 @@ create type kinfolk.claim_scope as (
     was_taken boolean
 );
 
--- What there is to do on a queue, once what is due was opened. `beside`: there may be open tasks in other lanes than `top`. `made`:
--- tasks were made. `for_others`: tasks were opened that other workers handle. `at`: when that was.
+-- The work on a queue, once due tasks are opened. `beside`: there may be open tasks in other lanes than `top`. `made`: tasks were
+-- made. `for_others`: tasks were opened that other workers handle. `at`: when that was.
 create type kinfolk.claim_work as (
     at timestamptz,
     next_due timestamptz,
@@ -76,7 +76,7 @@ create type kinfolk.claim_picked as (
     at timestamptz
 );
 
--- What a claim answers: a task that was taken, or, in the last row, without `id`, what is to be known of the whole.
+-- The answer of a claim: a row for each task that was taken, and a last row, without `id`, about the whole call.
 create type kinfolk.claimed as (
     id bigint,
     command text,

@@ -1,5 +1,5 @@
--- What tasks run, with its defaults. The backoff is read here when an attempt fails, `max_strikes` when
--- a worker is lost; all else is copied at the enqueue.
+-- Commands: the names of what tasks run, with defaults. The backoff is read here when an attempt fails, `max_strikes` when a worker
+-- is lost; all else is copied at the enqueue.
 -- `handler`: the function or procedure (`handler_kind`) in this database that runs them, as `schema.name`, if one does; or what the
 -- program `kinfolk` brings along (`handler_kind` is `built_in`): `db_function`, `email`, `sms`, `http`;
 -- `before_handler` and `after_handler` are called around it; `on_success` and `on_error` are told how an attempt ended.

@@ -1,4 +1,5 @@
--- What the steps of an end in a family pass on to each other. See `ended`, `cancel_members` and `open_follow_ups`.
+-- The types that the steps of an end in a family pass on to each other. See `ended`, `cancel_members` and
+-- `open_follow_ups`.
 
 -- New ends by fan-out, one array a property. `depths`: the depth of each fan-out. `held`: how many of its ends had the gate
 -- `after` until now.

@@ -2,8 +2,8 @@
 -- own number; those that its handler awaits have numbers of their own, from the same sequence.
 --
 -- `depth` is that of the owner, `task_id`. `waits`: the owner's own work is over, and it is to be settled with the last child.
--- `held`: how many children pend behind the gate `after`. The counts change only under the row's lock, in the transaction
--- that ends the child.
+-- `held`: how many children pend behind the gate `after`. The counts change only under the row's lock: in the transaction that
+-- ends the child, makes it, sets it going again or removes it.
 --
 -- Only where the owner's handler awaits it: `rule` and `parts` (of a million) say when it is settled, `verdict` how it was and
 -- `settled_at` when, `decided_at` how many children had ended then, `decided_step` how many steps the owner had recorded. `wake_at`: a suspended

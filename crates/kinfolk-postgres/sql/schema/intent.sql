@@ -1,9 +1,8 @@
--- What an SQL handler means to make: children, siblings, follow-ups. It is kept apart until its attempt is settled as
--- done, and is made then, in that transaction; the rows of an attempt that ends otherwise are dropped. A function's rows
--- are never seen by anyone else, since they live and go in its transaction; a procedure may commit in between.
--- `id`: the number the task will have. `child_order`: of a row of kind `order`. `slot_keys`, `inherits`: its keys in groups, and whether
--- it takes those of its maker too. Of a row of kind `slow_down`: the key, and `due` until when. Of one of kind `fan_out`: its terms and its
--- sub-tasks in `payload`.
+-- The tasks that an SQL handler means to make: children, siblings, follow-ups. They are kept apart until its attempt is settled as done,
+-- and are made then, in that transaction; the rows of an attempt that ends otherwise are dropped. A function's rows are never seen by
+-- anyone else, since they live and go in its transaction; a procedure may commit in between. `id`: the number the task will have.
+-- `child_order`: of a row of kind `order`. `slot_keys`, `inherits`: its keys in groups, and whether it takes those of its maker too. Of a
+-- row of kind `slow_down`: the key, and `due` until when. Of one of kind `fan_out`: its terms and its sub-tasks in `payload`.
 
 create table kinfolk.intent (
     task_id bigint not null,

@@ -1,4 +1,5 @@
--- What was done to this schema, when, and by which role. Its highest version is the version of the schema.
+-- The migrations of this schema, when each was run, and by which role. Its highest version is the version of the
+-- schema.
 
 create table kinfolk.migration (
     version integer primary key,

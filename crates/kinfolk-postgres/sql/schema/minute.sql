@@ -1,6 +1,6 @@
--- What workers did of one command on one queue in one minute, as they recorded it (`record_minutes`): tasks started for the first
--- time, how long those had waited since they were due, how attempts ended and how long they ran, spans in microseconds. Kept
--- for a while (`minutes_kept_us`).
+-- The work of all workers on one command and one queue in one minute, as they recorded it (`record_minutes`): tasks started for
+-- the first time, how long those had waited since they were due, how attempts ended and how long they ran, spans in microseconds.
+-- Kept for a while (`minutes_kept_us`).
 
 create table kinfolk.minute (
     minute timestamptz not null,

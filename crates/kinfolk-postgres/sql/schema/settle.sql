@@ -1,4 +1,4 @@
--- What the steps of a settle pass on to each other. `recover` has the same steps. See `settle_rest`.
+-- The types that the steps of a settle pass on to each other. `recover` has the same steps. See `settle_rest`.
 
 -- How attempts ended, one array a property. An array that is empty says nothing of any of them.
 create type kinfolk.settles as (

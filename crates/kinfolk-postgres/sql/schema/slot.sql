@@ -1,17 +1,17 @@
 -- Groups: how many tasks of one key may run at once, and how many may start in a span of time. Key '' is that of a
 -- command's total.
 --
--- A group without a command is shared by all that declare it (`command_group`). `set_*`: what an operator has set for
--- all its keys; `slot_setting`: for one key. A row of `slot_holder` is a page: tasks, and of which keys they hold slots. It is
--- written only by who has the group's admission lock. `first_page`, `pages`: which ones a group has; `spread`: on how many of them
--- the holders of one key stand. `writes`: how often a page was written under its number. A
--- row of `freed` says that tasks have given back their slots of these keys: written in the transaction that frees them,
--- without a look at who waits, and taken by the next claim that has the admission lock: so it can't miss one that is
--- blocked at that moment. Usage is the count of those who stand on a page and in no hint. A row of
--- `ready_key` says that the key may have room, and tasks of this command on this queue may wait behind it. It stays
--- until a claim has seen, with the lock in hand, that there is no room or that nobody waits. `spent`: how much of a
--- rate is used up, until when a key is paused, and when its waiters are to be looked at. What has passed says nothing,
--- and is removed by `prune`. `reserved`: the task for which a unit of a key's room is kept; one task a group.
+-- A group without a command is shared by all that declare it (`command_group`). `set_*`: what an operator has set for all its
+-- keys; `slot_setting`: for one key. A row of `slot_holder` is a page: tasks, and of which keys they hold slots. Only a call that
+-- has the group's admission lock writes it. `first_page`, `pages`: which ones a group has; `spread`: on how many of them the
+-- holders of one key stand. `writes`: how often a page was written under its number. A row of `freed` says that tasks have given
+-- back their slots of these keys: written in the transaction that frees them, without a look at who waits, and taken by the next
+-- claim that has the admission lock: so it can't miss one that is blocked at that moment. The usage of a key is the count of its
+-- holders that are on a page and in no hint. A row of `ready_key` says that the key may have room, and tasks of this command on
+-- this queue may wait behind it. It stays until a claim has seen, with the lock in hand, that there is no room or that no task
+-- waits. `spent`: how much of a rate is used up, until when a key is paused, and when its waiters are to be looked at. A row whose
+-- times have passed says nothing, and `prune` removes it. `reserved`: the task for which a unit of a key's room is kept; one task
+-- a group.
 
 create table kinfolk.slot_group (
     id integer generated always as identity primary key,

@@ -1,4 +1,4 @@
--- What a suspension is given, and its steps pass on to each other. See `suspend`.
+-- The types that a suspension is given, and that its steps pass on to each other. See `suspend`.
 
 -- Checkpoints, one array a property.
 create type kinfolk.checkpoints as (
@@ -25,7 +25,7 @@ create type kinfolk.begun_fan_outs as (
     wakes integer[]
 );
 
--- What a suspended task waits for, beside the fan-outs that the suspension begins. `fan_outs`: earlier ones that are still awaited;
+-- The waits of a suspended task, beside the fan-outs that the suspension begins. `fan_outs`: earlier ones that are still awaited;
 -- `wakes`: how many children of each must have ended to resume. `until`: the latest moment to resume. `signals`: the names of the
 -- signals to resume for.
 create type kinfolk.awaits as (

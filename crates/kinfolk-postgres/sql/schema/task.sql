@@ -3,7 +3,7 @@
 -- A claim reads `task_ready` and, where there are suspects, `task_suspect`; it opens what is due by `task_due`. Finished tasks,
 -- scheduled ones and those of other commands are in none of the ranges it reads. `runs` counts claims and never goes back; `attempt`
 -- counts the attempts that cost one. `payload` is null where it is kept in `body`. `unique_held` ends when the key is given up for good;
--- `unique_key` stays, for those who look. `root_id` is null for a root. `nth`: which child of its fan-out. `outcome`: how its own work
+-- `unique_key` stays, for later look-ups. `root_id` is null for a root. `nth`: which child of its fan-out. `outcome`: how its own work
 -- ended, while it waits for its children, and after they have failed it. `ran_by`: the worker that has claimed it last. `child_slot`:
 -- holds one unit of its queue's `child_limit`, while it runs. `steps`: checkpoints that its handler has written. `was_suspended`: its
 -- handler was suspended at least once, so that it may have fan-outs while it pends or runs. `signals`: those that a suspended handler
@@ -80,12 +80,12 @@ create index task_ready on kinfolk.task (queue_id, lane, command_id, priority, p
 create index task_suspect on kinfolk.task (queue_id, lane, command_id, priority, position, id)
     where state = 'pending' and gate = 'open' and suspect;
 
--- Those that waited, or wait, on account of strikes, and those that failed by them: a few.
+-- Tasks that waited, or wait, on account of strikes, and tasks that failed by them: a few.
 create index task_struck on kinfolk.task (id) where strikes > 0;
 
 create index task_due on kinfolk.task (queue_id, due, id) where gate = 'time';
 
--- The same by command, for those who count. A suspended task is none of them.
+-- The tasks that are not due, by command, for counts. A suspended task is none of them.
 create index task_later on kinfolk.task (queue_id, command_id) where gate = 'time' and state = 'pending';
 
 create index task_running on kinfolk.task (worker_id, id) where state = 'running';
@@ -95,7 +95,7 @@ create index task_asked on kinfolk.task (worker_id, id) where state = 'running' 
 create index task_finished on kinfolk.task (queue_id, state, finished_at, id)
     where finished_at is not null and parent_id is null;
 
--- What did not complete, for those who look: nothing that completes enters it.
+-- Tasks that did not complete, for listings: no task that completes enters it.
 create index task_not_completed on kinfolk.task (state, finished_at, id) include (queue_id, command_id)
     where state in ('failed', 'cancelled');
 
@@ -109,7 +109,7 @@ create index task_after on kinfolk.task (fan_out_id, nth) where gate = 'after' a
 -- The follow-ups that a family has made.
 create index task_follows on kinfolk.task (follows_id, id) where follows_id is not null;
 
--- What the limits of a queue count: families at work, and children running.
+-- The two counts of a queue's limits: families at work, and children running.
 create index task_at_work on kinfolk.task (queue_id, id) where lane = 'root' and finished_at is null;
 
 create index task_child_slot on kinfolk.task (queue_id) where child_slot;
@@ -119,16 +119,16 @@ create index task_revived on kinfolk.task (queue_id, priority, position, id) whe
 
 create index task_limited on kinfolk.task (root_id) where gate = 'family';
 
--- What waits behind a key, in the order in which a claim takes it.
+-- Tasks that wait behind a key, in the order in which a claim takes them.
 create index task_blocked on kinfolk.task
     (blocked_group, blocked_key, queue_id, command_id, lane, priority, position, id)
     where gate = 'limit';
 
--- What waits for its turn, by the values of the fair key.
+-- Tasks that wait for their turn, by the values of the fair key.
 create index task_turn on kinfolk.task (queue_id, command_id, lane, suspect, priority, fair_value, position, id)
     where gate = 'turn';
 
--- What makes a command active, beside the tasks that run or are ready.
+-- The tasks that make a command active, beside those that run or are ready.
 create index task_waiting on kinfolk.task (command_id, queue_id) where state = 'waiting';
 
 create index task_backoff on kinfolk.task (command_id) where gate = 'time' and runs > 0;

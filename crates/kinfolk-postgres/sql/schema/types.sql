@@ -15,7 +15,8 @@ create type kinfolk.on_duplicate as enum ('keep', 'replace', 'merge');
 -- Which line a task stands in: children; roots whose family is at work, where a queue limits those; all other roots.
 create type kinfolk.lane as enum ('child', 'root', 'top');
 
--- What a claim on a queue with a fair key reads apart: the tasks of one command in one lane, suspects or not.
+-- A line that a claim on a queue with a fair key reads by itself: the tasks of one command in one lane, suspects or
+-- not.
 create type kinfolk.line as (command_id integer, lane kinfolk.lane, suspect boolean);
 
 create type kinfolk.child_order as enum ('together', 'in_order', 'in_order_until_failure');

@@ -15,8 +15,8 @@ create table kinfolk.worker (
     version text not null default ''
 ) with (fillfactor = 50);
 
--- Which worker claims from which queue, and whether its last claim there left it with room to spare. Claims keep it;
--- an enqueue looks here to see whether anybody sleeps. `cursor_*`: the ready key behind which its next claim goes on,
+-- Which worker claims from which queue, and whether its last claim there left it with room to spare. Claims keep it; an
+-- enqueue looks here to see whether any worker sleeps. `cursor_*`: the ready key behind which its next claim goes on,
 -- where there are more than a claim reads; null: at the first one.
 create table kinfolk.worker_queue (
     queue_id integer not null references kinfolk.queue on delete cascade,

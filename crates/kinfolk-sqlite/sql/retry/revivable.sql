@@ -1,4 +1,4 @@
--- revivable: the children of a fan-out that failed or were cancelled, and have no children: their numbers, and the how-many-eth they are.
+-- revivable: the children of a fan-out that failed or were cancelled, and have no children: the number of each, and its nth.
 -- params: 1 fan_out_id
 -- index:  task_child_idx; fan-outs by task
 select id,

@@ -187,7 +187,7 @@ impl TaskFacts {
         Ok(next.state)
     }
 
-    /// The own work of a task is over that may have children. Those that are to end with it are noted down (`cancel::doomed`).
+    /// The own work of a task that may have children is over. Children that are to end with it are noted down (`cancel::doomed`).
     pub(crate) fn end_with_family(
         &self,
         session: &mut Session<'_>,

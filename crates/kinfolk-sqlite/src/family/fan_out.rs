@@ -17,10 +17,10 @@ use crate::family::ended_page;
 /// Children made at once, and how they are doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FanOut {
-    /// Whose children they are.
+    /// The owner: they are the children of this task.
     pub(crate) task_id: i64,
     pub(crate) root_id: i64,
-    /// Of the task whose children they are.
+    /// The depth of the owner.
     pub(crate) depth: u16,
     pub(crate) order: ChildOrder,
     pub(crate) tally: Tally,

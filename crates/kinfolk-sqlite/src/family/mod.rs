@@ -53,9 +53,9 @@ impl Lane {
 pub(crate) struct Member {
     pub(crate) id: i64,
     pub(crate) queue_id: i64,
-    /// Which children of its parent it was one of; `None` for a root.
+    /// The fan-out that it was a child of; `None` for a root.
     pub(crate) fan_out_id: Option<i64>,
-    /// The how-many-eth of them it was.
+    /// Its number among the children of that fan-out, from 0 on.
     pub(crate) nth: Option<u32>,
     pub(crate) lane: Lane,
 }
@@ -175,8 +175,7 @@ pub(crate) fn left_line(session: &mut Session<'_>, task: &Whereabouts) -> Result
     Ok(())
 }
 
-/// A page of the children of a fan-out that may have open children of their own: their numbers, and the how-many-eth
-/// they are.
+/// A page of the children of a fan-out that may have open children of their own: the number of each, and its `nth`.
 pub(crate) fn parents(session: &Session<'_>, fan_out_id: i64, behind: i64, page: usize) -> Result<Vec<(i64, i64)>> {
     let mut statement = session.sql(include_str!("../../sql/family/parents.sql"))?;
     let rows = statement.query_map((fan_out_id, behind, page), |row| Ok((row.get(0)?, row.get(1)?)))?;

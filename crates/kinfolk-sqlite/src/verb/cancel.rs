@@ -64,8 +64,8 @@ fn member(session: &mut Session<'_>, task: &Whereabouts) -> Result<()> {
     family::join_task(session, id)
 }
 
-/// Asks for the end of all children of the fan-outs whose owners have failed in this call; whether there were any. What this call
-/// has ended otherwise is counted already.
+/// Asks for the end of all children of the fan-outs whose owners have failed in this call; whether there were any. The other
+/// ends of this call are counted already.
 pub(crate) fn doomed(session: &mut Session<'_>) -> Result<bool> {
     let doomed = std::mem::take(&mut session.doomed);
     doomed.iter().try_for_each(|&fan_out_id| children(session, fan_out_id))?;

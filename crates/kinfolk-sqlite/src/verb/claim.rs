@@ -2,7 +2,7 @@
 //!
 //! Each command has its own stretch of the ready index, so a claim reads neither tasks of other commands nor any that
 //! are not open. Other lanes than the top are read only when there is something in them, and none that has no room. Only a
-//! claim one of whose commands has groups looks for ready waiters, and only one that comes across a task of such a command looks at
+//! claim for a command with groups looks for ready waiters, and only a claim that comes across a task of such a command looks at
 //! keys. The writer is alone, so what is read is what is taken.
 
 use std::collections::BTreeSet;
@@ -23,8 +23,8 @@ use crate::rows::{keys, span_from};
 use crate::session::Session;
 use crate::verb::{status, worker};
 
-/// The tasks of one round of a claim, and whether it left off before it had looked at all candidates: it has blocked as many
-/// tasks as one transaction should.
+/// The tasks of one round of a claim. `more`: the round ended before it had looked at all candidates, because it had blocked as
+/// many tasks as one transaction should.
 pub(crate) struct Round {
     pub(crate) claimed: Claimed,
     pub(crate) more: bool,

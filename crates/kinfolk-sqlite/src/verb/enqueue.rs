@@ -85,7 +85,7 @@ impl Stand {
     }
 }
 
-/// Whose child a new task is.
+/// The parent and the fan-out of a new child.
 pub(crate) struct Birth {
     pub(crate) parent_id: i64,
     pub(crate) root_id: i64,

@@ -201,8 +201,8 @@ impl Repair {
     }
 }
 
-/// A page of the children of a fan-out that have children of their own and are to be revived: their numbers, and the
-/// how-many-eth they are.
+/// A page of the children of a fan-out that have children of their own and are to be revived: the number of each, and its
+/// `nth`.
 fn parents(session: &Session<'_>, fan_out_id: i64, behind: i64) -> Result<Vec<(i64, i64)>> {
     let mut statement = session.sql(include_str!("../../sql/retry/parents.sql"))?;
     let page = (fan_out_id, behind, SWEEP_PAGE);

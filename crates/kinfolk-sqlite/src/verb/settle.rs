@@ -14,8 +14,8 @@ use crate::rows::failure_text;
 use crate::session::Session;
 use crate::verb::cancel;
 
-/// Records how attempts ended; one answer each, and a stale one does not disturb the rest. Those that made something come first,
-/// one by one. Of the others all ends count before anything is cancelled because an owner has failed.
+/// Records how attempts ended; one answer each, and a stale one does not disturb the rest. Settles that made tasks come first,
+/// one by one. All ends of the other settles count before anything is cancelled because an owner has failed.
 pub(crate) fn settle(session: &mut Session<'_>, settles: &[Settle]) -> Result<Vec<Settled>> {
     let mut facts = session.sql(include_str!("../../sql/settle/facts.sql"))?;
     let mut answers = vec![Settled::Stale; settles.len()];

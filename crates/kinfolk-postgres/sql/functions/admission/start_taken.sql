@@ -1,5 +1,5 @@
--- Starts those candidates of a page that `admit_one_by_one` has taken, up to the rank `p_cut`; nothing is decided of the others. What
--- was kept for one of them is not any more.
+-- Starts those candidates of a page that `admit_one_by_one` has taken, up to the rank `p_cut`; nothing is decided of the others.
+-- Removes their reservations.
 --
 -- The caller has the admission locks. Writes pages, `spent` and `reserved`. Runs under the settings of the claim.
 create or replace function kinfolk.start_taken(

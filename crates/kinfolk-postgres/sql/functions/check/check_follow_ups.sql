@@ -1,4 +1,4 @@
--- What must hold of those that wait for families, and of those that were skipped.
+-- The invariants of follow-ups that wait for families, and of follow-ups that were skipped: see `check_invariants`.
 create or replace function kinfolk.check_follow_ups() returns table (invariant text, detail text, task bigint)
 language sql stable
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- What must hold of groups: see `check_invariants`.
+-- The invariants of groups: see `check_invariants`.
 
 create or replace function kinfolk.check_slots() returns table (invariant text, detail text, task bigint)
 language sql stable

@@ -1,5 +1,6 @@
--- What `doctor` finds about tasks that no live worker handles: those a claim would take, those it would open first, and those
--- behind a full key. Locks nothing. Reads `task_ready`, `task_suspect`, `task_due` up to now, and `task_held`.
+-- The findings of `doctor` about tasks that no live worker handles: tasks that a claim would take, tasks that it would open
+-- first, and tasks behind a full key. Locks nothing. Reads `task_ready`, `task_suspect`, `task_due` up to now, and
+-- `task_held`.
 
 create or replace function kinfolk.doctor_handlers()
 returns table (subject text, health text, found text, remedy text)

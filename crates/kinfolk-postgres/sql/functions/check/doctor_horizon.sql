@@ -1,4 +1,5 @@
--- What `doctor` finds about dead rows: which session keeps them from being removed, and how many there are. Locks nothing.
+-- The findings of `doctor` about dead rows: which session keeps them from being removed, and how many there are. Locks
+-- nothing.
 
 create or replace function kinfolk.doctor_horizon()
 returns table (subject text, health text, found text, remedy text)

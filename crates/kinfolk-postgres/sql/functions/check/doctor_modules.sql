@@ -1,5 +1,5 @@
--- What the functions of modules add to what `doctor` finds (`put_finder`). One that can't be called, or fails, is a finding itself.
--- Locks nothing; reads `finder`, and whatever those functions read.
+-- The findings that functions of modules add to `doctor` (`put_finder`). A function that can't be called, or fails, is a finding
+-- itself. Locks nothing; reads `finder`, and the tables that those functions read.
 
 create or replace function kinfolk.doctor_modules()
 returns table (subject text, health text, found text, remedy text)

@@ -1,5 +1,5 @@
--- What `doctor` says of schedules that code once declared: those whose command has live workers that all started later, and did
--- not declare them any more. Locks nothing; schedules and workers are few.
+-- The findings of `doctor` about schedules that code once declared: the command has live workers, all of them started later,
+-- and none declared the schedule again. Locks nothing; schedules and workers are few.
 
 create or replace function kinfolk.doctor_schedules()
 returns table (subject text, health text, found text, remedy text)

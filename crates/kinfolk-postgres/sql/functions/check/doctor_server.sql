@@ -1,5 +1,5 @@
--- What `doctor` finds about the server: whether it takes writes, its clock beside the caller's, its connections, its queue of
--- notifications, and settings that lose commits. Locks nothing, reads no table of ours.
+-- The findings of `doctor` about the server: whether it takes writes, its clock beside the caller's, its connections, its
+-- queue of notifications, and settings that lose commits. Locks nothing, reads no table of ours.
 
 create or replace function kinfolk.doctor_server(p_caller_now timestamptz)
 returns table (subject text, health text, found text, remedy text)

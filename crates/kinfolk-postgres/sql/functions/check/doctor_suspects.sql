@@ -1,5 +1,5 @@
--- What `doctor` says of tasks that took down their workers, or were near when it happened: those with strikes, the first few by
--- name. Locks nothing; reads `task_struck`.
+-- The findings of `doctor` about tasks that took down their workers, or were near when it happened: the tasks with strikes, the
+-- first few by name. Locks nothing; reads `task_struck`.
 
 create or replace function kinfolk.doctor_suspects()
 returns table (subject text, health text, found text, remedy text)

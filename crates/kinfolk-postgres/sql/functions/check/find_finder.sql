@@ -1,6 +1,6 @@
--- Finds the function that adds to what `doctor` finds, by its name (`schema.name`). Answers the name as it is to be called, quoted where
--- need be, or else why it can't be used. It runs as its own owner and can write nothing, so that `doctor` lends it no rights.
--- Locks nothing; reads the catalogue.
+-- Finds a finder, a function that adds to the findings of `doctor`, by its name (`schema.name`). Answers the name as it is to be called,
+-- quoted where need be, or else why it can't be used. It runs as its own owner and can write nothing, so that `doctor` lends it no
+-- rights. Locks nothing; reads the catalogue.
 
 create or replace function kinfolk.find_finder(p_function text, out call_name text, out why text)
 language plpgsql stable security definer

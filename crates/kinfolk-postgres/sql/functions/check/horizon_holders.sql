@@ -1,9 +1,10 @@
--- Who keeps dead rows of this database from being removed: sessions, prepared transactions and replication slots, the one that
--- is furthest back first. `behind`: so many transactions have begun since. `remedy`: what to type to end it.
+-- The holders of the horizon, which keep dead rows of this database from being removed: sessions, prepared transactions and
+-- replication slots, the one that is furthest back first. `behind`: so many transactions have begun since. `remedy`: what to
+-- type to end it.
 --
 -- One that has written but holds no snapshot now (idle in transaction) has a number of its own, and holds the horizon by that.
 -- Sessions on other databases don't, nor does a vacuum, and an autovacuum that analyses ends by itself; a standby's feedback is of no
--- database. What a session runs is not told: there may be secrets in it. Locks nothing, reads no table.
+-- database. The statement of a session is not told: there may be secrets in it. Locks nothing, reads no table.
 
 create or replace function kinfolk.horizon_holders()
 returns table (who text, behind integer, lasting interval, remedy text)

@@ -9,17 +9,16 @@
 -- cursors. `steps`: the entries of `task_ready` that it stepped over; dead entries that can't be removed yet count, so the caller knows
 -- when cursors are worth it. `more`: keys held up so many tasks that the claim ended there; other tasks may be behind them.
 --
--- Never waits for a row: locks a shared try-lock of the queue (a pause, or a change of limits, takes it whole), the tasks
--- it takes (`skip locked`), and the worker's row against its removal (`skip locked`). Only on a queue with limits do
--- claims wait for each other: by the queue's admission lock, before any row, for a second at most. Reads `task_due` to open due tasks, and
--- the heads of its own commands in `task_ready`; `task_suspect` holds the suspects, of which it takes the first, if the
--- worker runs none. Where no child and no family at work has an open task, one lane is read.
+-- Never waits for a row. Takes the queue's lock, shared, if it is free: a pause and a change of limits take it exclusively. Locks the
+-- tasks that it takes, and the worker's row against its removal, both with `skip locked`. On a queue with limits or a fair key claims go
+-- one after another, by the queue's admission lock; a claim waits for that lock before it has any row, and for a second at most. Reads
+-- `task_due` to open due tasks, and the heads of its own commands in `task_ready`. Takes the first suspect from `task_suspect`, if the
+-- worker runs none. Where no child and no family at work has an open task, it reads one lane.
 --
--- On a queue with a fair key claims wait for each other, too, and take the tasks in the order of `pick_turns`: `turns` of the last row
--- has the tasks in that order.
--- Commands that have groups: claims on them go one after another by the admission locks of their groups. A claim takes these before any
--- row, too, and waits for them only where there is nothing else to take; see `pick_with_keys`. Where none of their tasks could start,
--- the claim is one of the other commands alone.
+-- On a queue with a fair key a claim takes the tasks in the order of `pick_turns`, and `turns` of the last row has them in that order.
+-- Claims of commands with groups go one after another, by the admission locks of these groups. A claim takes these locks before any
+-- row, too, and waits for them only where it has nothing else to take (`lock_admission`). Where no task of these commands could start,
+-- it claims for its other commands alone.
 --
 -- `p_low_*`: for each command in the lane `top`, then for each in the lane `child`, the position behind which to look,
 -- for when dead index entries have piled up before it.

@@ -1,5 +1,6 @@
--- The part of `lock_claim` for commands that have groups: asks their groups, where one of their tasks could start, and goes on
--- with the other commands alone where none could, or where the groups are in other hands.
+-- The part of `lock_claim` for commands that have groups: takes the admission locks of their groups, if one of their tasks
+-- could start (`lock_admission`). If none could, or if another call has these locks, the claim goes on with its other commands
+-- alone.
 
 create or replace function kinfolk.lock_claim_groups(p_scope kinfolk.claim_scope) returns kinfolk.claim_scope
 language plpgsql volatile

@@ -1,5 +1,5 @@
 -- Opens the gate of one page of the due tasks of a queue; suspended tasks whose time has come pend again. Answers whether any of them
--- has a command that is not in `p_commands`. Reads `task_due`; passes over rows that another call holds.
+-- has a command that is not in `p_commands`. Locks these tasks, and skips tasks that another call has locked. Reads `task_due`.
 
 create or replace function kinfolk.open_due(p_queue integer, p_commands text[], p_now timestamptz) returns boolean
 language plpgsql volatile

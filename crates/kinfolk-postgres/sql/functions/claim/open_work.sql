@@ -3,7 +3,7 @@
 -- than `top`; that is not looked up on a queue with limits, nor behind cursors, where dead entries pile up in every lane.
 --
 -- The caller has the queue's lock. Locks what `promote`, `open_due` and `open_follow_ups` lock, never waiting for a row. Reads
--- `task_due`, and the heads of `task_suspect` and `task_ready`.
+-- `task_due`, `released_key_queue` and `follow_up_ended`, and the heads of `task_suspect` and `task_ready`.
 
 create or replace function kinfolk.open_work(p_queue integer, p_commands text[], p_beside boolean) returns kinfolk.claim_work
 language plpgsql volatile

@@ -1,5 +1,6 @@
--- The fourth step of a claim, where one of the tasks starts under a unique key, or brings a family to work on a queue with a family limit:
--- unifies it with others of its key, and leaves it where that key is in other hands. Locks what `unify_duplicates` locks.
+-- The fourth step of a claim, for two kinds of tasks. A root that brings its family to work on a queue with a family limit: opens the
+-- tasks of that family that had to wait for it. A task that starts under a unique key: unifies it with others of its key, or leaves it
+-- where another call has locked one of these, or the key. Locks what `open_limited` and `unify_duplicates` lock, never waiting.
 
 create or replace function kinfolk.unify_picked(
     p_picked kinfolk.claim_picked, p_scope kinfolk.claim_scope, p_made boolean

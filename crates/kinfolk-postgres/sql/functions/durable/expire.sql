@@ -2,7 +2,7 @@
 -- open children. Returns the fan-out as it is then; no row when the token no longer holds. Errors: KF002 when the task has no
 -- such fan-out.
 --
--- Locks the family exclusively, so that no child ends meanwhile; then the task; then what `cancel` locks.
+-- Locks the family exclusively, so that no child ends meanwhile; then the task; then what `cancel_below` locks.
 
 create or replace function kinfolk.expire(p_task bigint, p_token uuid, p_fan_out bigint)
 returns table (

@@ -1,4 +1,5 @@
--- Stores the progress report of a running task's handler. Answers whether the token still holds.
+-- Stores the progress report of a running task's handler. Answers whether the token still holds. Locks the task, and
+-- waits for nothing after that.
 create or replace function kinfolk.report(p_task bigint, p_token uuid, p_report jsonb) returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp

@@ -5,7 +5,7 @@
 -- `settle`.
 --
 -- `p_made`: the tasks with kinds, as in `settle_made`, and behind them, without a kind, the children of the fan-outs; `p_order`:
--- how those of the kind `child` run. Their numbers are taken here. What is left out is none.
+-- how those of the kind `child` run. Their numbers are taken here. An argument that is left out means none.
 --
 -- Locks the family exclusively, so that no child ends meanwhile (shared at the first suspension of a task, which has no
 -- children yet); the keys of follow-ups; the task; then the fan-outs that grow or are awaited, and what `make_follow_up`

@@ -1,5 +1,5 @@
--- What keeps a task back under its keys, of each: its slots are taken, its room is kept for another, its rate is used up.
--- `name`: of the group. Reads the pages of `slot_holder` on which those keys stand.
+-- The reasons that keep a task back under its keys, for each key: its slots are taken, its room is kept for another task,
+-- its rate is used up. `name`: that of the group. Reads the pages of `slot_holder` on which those keys stand.
 create or replace function kinfolk.why_keys(p_task kinfolk.task, p_now timestamptz)
 returns table (nth integer, reason text, detail jsonb, name text)
 language sql stable

@@ -1,4 +1,4 @@
--- What keeps a pending task back beside its keys: its time, its turn, its queue, the workers.
+-- The reasons that keep a pending task back beside its keys: its time, its turn, its queue, the workers.
 create or replace function kinfolk.why_pending(p_task kinfolk.task, p_now timestamptz)
 returns table (nth integer, reason text, detail jsonb)
 language sql stable

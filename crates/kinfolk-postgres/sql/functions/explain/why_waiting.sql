@@ -1,4 +1,5 @@
--- What a task waits for whose own work is over, or whose handler is suspended. Reads `fan_out_task` and `task_fan_out`.
+-- The things that a task waits for, if its own work is over or its handler is suspended. Reads `fan_out_task` and
+-- `task_fan_out`.
 create or replace function kinfolk.why_waiting(p_task kinfolk.task)
 returns table (nth integer, reason text, detail jsonb)
 language sql stable

@@ -4,8 +4,8 @@
 -- at the fan-out.
 --
 -- The caller holds the family's lock and has locked all its own rows. Locks go upwards from here: the fan-outs of one depth
--- by number, then their waiting owners by number, then the next depth. The counts change only here, under the fan-out's lock.
--- The values that the update returns decide about the fan-out. A statement that begins after the owner's row is locked
+-- by number, then their waiting owners by number, then the next depth. New ends are counted only here, under the fan-out's
+-- lock. The values that the update returns decide about the fan-out. A statement that begins after the owner's row is locked
 -- decides about the owner, which may have several fan-outs. So two last children can't miss each other.
 
 create or replace function kinfolk.ended(

@@ -1,4 +1,4 @@
--- Those of these follow-ups, which the caller has locked, that no family keeps waiting. One row.
+-- The follow-ups, among these, that no family keeps waiting. The caller has locked them. One row.
 create or replace function kinfolk.judge_follow_ups(p_settled bigint[]) returns setof kinfolk.judged_follow_ups
 language sql stable
 as $$

@@ -1,6 +1,6 @@
 -- Makes children of a task in the fan-out of the task's own number, and returns how many were made. The fan-out may exist
 -- from an earlier suspension. Later children queue behind earlier ones, and the last given order counts for the fan-out from
--- then on.
+-- then on. Locks the fan-out, if it exists.
 create or replace function kinfolk.make_spawned(
     p_maker kinfolk.maker, p_order kinfolk.child_order, p_waits boolean, p_from integer, p_to integer, p_made kinfolk.made
 ) returns integer

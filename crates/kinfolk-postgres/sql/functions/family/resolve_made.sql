@@ -1,6 +1,6 @@
--- What a handler made, with the properties of each task (`command_ids` to `timeouts`, `all_keys`, `notify`), and the first one
--- that this task can't make (`refused`). A task without a kind is a child that the handler awaits. Tasks that are made together
--- are mostly alike: then one look-up serves all. `p_largest`: how large the largest payload is in memory.
+-- The tasks that a handler made, with the properties of each (`command_ids` to `timeouts`, `all_keys`, `notify`), and the first
+-- one that this task can't make (`refused`). A task without a kind is a child that the handler awaits. Tasks that are made
+-- together are mostly alike: then one look-up serves all. `p_largest`: how large the largest payload is in memory.
 create or replace function kinfolk.resolve_made(p_given kinfolk.given_tasks, p_largest integer, p_maker kinfolk.maker)
 returns kinfolk.made
 language plpgsql stable

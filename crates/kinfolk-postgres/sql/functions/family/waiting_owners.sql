@@ -1,4 +1,5 @@
--- Those of these tasks that wait, each by its number. Has no settings of its own, so that the planner inlines it.
+-- The tasks, among these, that wait, each looked up by its number. Has no settings of its own, so that the planner
+-- inlines it.
 create or replace function kinfolk.waiting_owners(p_owners bigint[])
 returns table (
     id bigint, queue_id integer, fan_out_id bigint, nth integer, depth smallint, outcome kinfolk.state, holds_slots boolean

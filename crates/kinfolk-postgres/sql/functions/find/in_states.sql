@@ -1,6 +1,6 @@
--- The tasks in the states of a filter, on its queue and of its command, if those are given; at most so many, and null when a
--- state is among them whose tasks no index gives. What has another queue or command may be among them.
--- Reads `task_ready`, `task_suspect`, `task_later`, `task_held`, `task_running`, `task_waiting` and `task_not_completed`, no further than the limit.
+-- The tasks in the states of a filter, on its queue and of its command, if those are given; at most so many, and null when a state is among
+-- them whose tasks no index gives. Tasks of another queue or command may be among them. Reads `task_ready`, `task_suspect`, `task_later`,
+-- `task_held`, `task_running`, `task_waiting` and `task_not_completed`, no further than the limit.
 
 create or replace function kinfolk.in_states(p_filter jsonb, p_page integer) returns bigint[]
 language plpgsql stable

@@ -1,5 +1,5 @@
--- The pending tasks of queues and of a command (null: of all), at most so many. Those that are held do not stand by queue first: of
--- these others may be among them, so that no more than the limit is read.
+-- The pending tasks of queues and of a command (null: of all), at most so many. The index of held tasks has the command first, so
+-- held tasks of other queues may be among them: no more than the limit is read.
 -- Reads `task_ready`, `task_suspect`, `task_later` and `task_held`.
 
 create or replace function kinfolk.pending_of(p_queues integer[], p_command integer, p_page integer) returns bigint[]

@@ -1,4 +1,7 @@
 -- Removes a group from all commands that declare it, with everything that belongs to it. Answers whether there was one.
+--
+-- Takes the admission locks of number 0 and of the group before any row, then locks the tasks behind its keys by
+-- number.
 create or replace function kinfolk.remove_group(p_command text, p_name text) returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp

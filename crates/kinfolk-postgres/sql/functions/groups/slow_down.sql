@@ -1,6 +1,7 @@
 -- Starts no task under the key of a running task in a group of its command, until the given moment. If an earlier request
 -- named a later moment, that one counts. Returns `done`; `stale` when the token no longer holds; `unknown` when the task has
--- no key in such a group; `far` when the moment is too far ahead, and how far, in milliseconds.
+-- no key in such a group; `far` when the moment is too far ahead, and how far, in milliseconds. Takes the group's admission
+-- lock before any row.
 create or replace function kinfolk.slow_down(
     p_task bigint, p_token uuid, p_group text, p_until timestamptz, out answer text, out ahead_ms bigint
 )

@@ -1,10 +1,10 @@
--- Opens the context of an SQL handler: from here on its transaction (or, for a procedure, which may commit, its session)
--- speaks for this attempt. Checks the fence, and answers what is to be called with what. Of a function that has fanned out before, it is
--- what goes on then, with the results in `resumed`; if they are not there yet, the task waits again, and `kind` is `suspended`.
+-- Opens the context of an SQL handler: from here on its transaction (or, for a procedure, which may commit, its session) speaks for this
+-- attempt. Checks the fence, and answers the function to call and its arguments. After a fan-out it is the function that goes on, with
+-- the results in `resumed`; if these are not there yet, the task waits again, and `kind` is `suspended`.
 --
--- Takes the handler's lock of the task (advisory), waiting: whoever ran an earlier attempt of it is gone then, and
--- recovery leaves the task alone until this one is. Locks no row, unless the task waits again (`await_more`). What an earlier attempt
--- meant to make is dropped.
+-- Takes the handler's lock of the task (advisory), and waits for it. Then the session that ran an earlier attempt is gone, and
+-- recovery leaves the task alone until this session is gone, too. Locks no row, unless the task waits again (`await_more`). Drops the
+-- intents of earlier attempts.
 
 create or replace function kinfolk.begin_handling(
     p_task bigint, p_token uuid, p_session boolean default false,

@@ -1,4 +1,6 @@
--- Registers the worker of a round, which sees to commands that have a handler in the database, and answers those.
+-- Registers the worker of a round of `process_tasks`. Answers the commands that have a handler in the database: the
+-- round runs their tasks. On a queue with limits takes the queue's admission lock, and raises 55P03 at once if another
+-- call has it.
 create or replace function kinfolk.begin_round(p_worker uuid, p_queue text) returns text[]
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp

@@ -1,6 +1,6 @@
--- Calls the function that handles a task between its hooks, as the caller of this. Answers its result. What `before` answers, if
--- anything, is the payload that the handler gets; `after` gets the task's own. `resumed`: what a function that goes on after a fan-out
--- gets beside the payload.
+-- Calls the function that handles a task between its hooks, as the caller of this. Answers its result. If `before` answers something,
+-- that is the payload of the handler; `after` gets the task's own payload. `resumed`: the results of a fan-out, for the function that
+-- goes on after it.
 --
 -- Has no search path of its own, as `run_function` has none. Locks nothing itself.
 

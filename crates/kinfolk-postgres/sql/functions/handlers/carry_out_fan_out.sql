@@ -1,5 +1,6 @@
--- What an insert into `kinfolk.continuation` does, with the owner's rights: notes a fan-out that the caller's handler means to begin.
--- `finish` begins it. What can't be begun is refused here, where the handler can see it. `new.caller` is the role that inserts.
+-- The effect of an insert into `kinfolk.continuation`, with the owner's rights: notes a fan-out that the caller's handler means to
+-- begin. `finish` begins it. A fan-out that can't be begun is refused here, where the handler can see it. `new.caller` is the role
+-- that inserts.
 --
 -- Locks nothing: it reads the running task and names, and appends a row.
 

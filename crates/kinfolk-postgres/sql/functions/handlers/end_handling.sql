@@ -1,4 +1,4 @@
--- Closes the context of a procedure's session.
+-- Closes the context of a procedure's session, and releases the handler's lock of the task (`begin_handling`).
 create or replace function kinfolk.end_handling(p_task bigint) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp

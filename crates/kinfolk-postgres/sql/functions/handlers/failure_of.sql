@@ -1,5 +1,5 @@
--- What an error that a handler raised means for its task: the outcome, the failure to be kept, the delay, and what is to be slowed
--- down until when.
+-- The consequences of an error that a handler raised, for its task: the outcome, the failure to be kept, the delay, and the groups
+-- to slow down, each until a moment.
 create or replace function kinfolk.failure_of(
     p_code text, p_message text, p_detail text, p_hint text, p_context text, p_schema text, p_table text, p_column text,
     p_constraint text, out outcome text, out failure jsonb, out delay_us bigint, out slow_down jsonb

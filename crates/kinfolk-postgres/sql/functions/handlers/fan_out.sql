@@ -1,6 +1,6 @@
--- What a handler in SQL calls to have sub-tasks run and to go on with their results. The sub-tasks are made when the handler has ended
--- well; its task then waits without a worker. When the rule is met, `and_then` is called with the results, and its answer is that of the
--- task. When the rule can't be met any more, or the time is up, `otherwise` is called; without it the task fails.
+-- Has sub-tasks run for a handler in SQL, and goes on with their results. The sub-tasks are made when the handler has ended well; its
+-- task then waits without a worker. When the rule is met, `and_then` is called with the results, and its answer is that of the task.
+-- When the rule can't be met any more, or the time is up, `otherwise` is called; without it the task fails.
 --
 -- `subs`: an array of objects with the arguments of `spawn` as keys, except those of unique keys. `rule`: fail_fast, collect_all,
 -- or threshold with the `share` that must complete, from 0 to 1. `timeout`: of the whole fan-out.

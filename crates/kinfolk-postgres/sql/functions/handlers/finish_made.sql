@@ -1,4 +1,7 @@
--- The same with what the handler means to make: siblings first, then children, then follow-ups.
+-- `finish` for a handler that means to make tasks: settles its task as done, and makes siblings first, then children,
+-- then follow-ups. Answers as `settle_given` does.
+--
+-- Locks what `settle_given` locks. Reads and empties the attempt's part of `intent`.
 create or replace function kinfolk.finish_made(
     p_task bigint, p_token uuid, p_result jsonb, out answer text, out state text
 )

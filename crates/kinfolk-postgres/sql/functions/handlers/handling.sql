@@ -1,5 +1,5 @@
--- What handles a task, and what with, as long as the token holds. Of the built-in `db_function` it is what the payload names. `steps`:
--- how many checkpoints the task has.
+-- The handler of a task and its payload, as long as the token holds. For the built-in `db_function` the payload names the handler.
+-- `steps`: how many checkpoints the task has.
 create or replace function kinfolk.handling(p_task bigint, p_token uuid)
 returns table (handler text, kind text, before text, after text, payload jsonb, envelope boolean, on_success text, steps integer)
 language plpgsql stable security definer

@@ -1,5 +1,5 @@
 -- Notes a task that the caller's handler means to make, and answers the number it will have. It is made when the
--- attempt is settled as done. What can't be made is refused here, where the handler can see it.
+-- attempt is settled as done. A task that can't be made is refused here, where the handler can see it.
 --
 -- Locks nothing: it reads the running task, its family's root and two names, and appends a row.
 

@@ -1,4 +1,4 @@
--- What sort of failure an error is that a handler raised. `p_of_fan_out`: the kind of a fan-out's own error (KF025), null for one that
+-- The kind of failure of an error that a handler raised. `p_of_fan_out`: the kind of a fan-out's own error (KF025), null for one that
 -- is not the engine's.
 create or replace function kinfolk.kind_of_failure(p_code text, p_of_fan_out text) returns text
 language sql immutable

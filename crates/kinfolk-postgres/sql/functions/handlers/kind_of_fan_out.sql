@@ -1,6 +1,6 @@
--- What sort of failure it is of a handler that its fan-out did not end as the rule demands: it failed by its children where a sub-task
--- failed, not where it took too long, nor where someone cancelled a sub-task. `p_kinds`: how the sub-tasks failed that did not
--- complete. It is what `kinfolk_core::durable::Verdict::failure_kind` decides.
+-- The kind of failure of a handler whose fan-out did not end as its rule demands: `children` where a sub-task failed, but not where
+-- the fan-out took too long or the sub-tasks were only cancelled. `p_kinds`: the kinds of failure of the sub-tasks that did not
+-- complete. Decides as `kinfolk_core::durable::Verdict::failure_kind` does.
 create or replace function kinfolk.kind_of_fan_out(p_verdict text, p_kinds text[]) returns text
 language sql immutable
 as $$

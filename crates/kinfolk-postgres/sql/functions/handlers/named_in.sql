@@ -1,5 +1,5 @@
--- The function that a payload names under a member, such as `db_function` or `error_handler`; null where it names none. What is there and
--- is no text is refused. Whether there is such a function is for `find_handler` to say, and whether it may be called for its grants.
+-- The function that a payload names under a member, such as `db_function` or `error_handler`; null where it names none. A member that is
+-- no text is refused. `find_handler` says whether there is such a function, and its grants say whether it may be called.
 
 create or replace function kinfolk.named_in(payload jsonb, member text) returns text
 language plpgsql immutable

@@ -1,6 +1,6 @@
--- Raises that a fan-out did not end as its rule demands (KF025), in the words that a handler in Rust has for it. What had not ended
--- when the time was up did not complete either. The detail is an object: what a failed task keeps of it, and the `kind` of that failure.
--- A task that ends so is not tried again: its sub-tasks have had their attempts.
+-- Raises that a fan-out did not end as its rule demands (KF025), in the words that a handler in Rust has for it. A sub-task that had not
+-- ended when the time was up counts as one that did not complete. The detail is an object: what a failed task keeps of it, and the
+-- `kind` of that failure. A task that ends so is not tried again: its sub-tasks have had their attempts.
 
 create or replace function kinfolk.refuse_fan_out(p_fan_out bigint) returns void
 language plpgsql stable

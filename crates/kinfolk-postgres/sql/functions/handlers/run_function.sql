@@ -1,8 +1,9 @@
--- Calls a function or procedure of the user's with a payload, as the caller of this: its own rights decide. What is
--- called is a name from the catalogue, never text that came with a task.
+-- Calls a function or procedure of the user's with a payload, as the caller of this: its own rights decide. It calls a
+-- name from the catalogue, never text that came with a task.
 --
--- None of these has a search path of its own: the user's code runs under the session's. It is put back after that code, and
--- operators are named with their schema: code that runs with fewer rights must not choose what these call.
+-- Neither this function nor its callers have a search path of their own, because the user's code runs under the session's.
+-- The path is put back after that code, and operators are named with their schema: code that runs with fewer rights must
+-- not choose what the engine calls.
 
 create or replace function kinfolk.run_function(name text, payload jsonb) returns jsonb
 language plpgsql volatile

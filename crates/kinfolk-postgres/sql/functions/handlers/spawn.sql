@@ -1,9 +1,9 @@
--- What a handler in SQL calls to leave tasks behind. Each answers the number of the task, which is there once the
--- attempt has ended well, and only then; under a unique key that another task holds by then, it never is.
+-- Makes a child of the task that a handler in SQL runs for: that task waits for the child, and fails if the child
+-- fails. Answers the child's number. The child exists once the attempt has ended well, and only then; under a unique
+-- key that another task holds by then, it never does.
 --
--- A child: the handler's task waits for it, and fails if it fails. What is null comes from the command, but the
--- priority from the parent. `keys`: in the groups of its command; `inherit_keys`: also those of the handler's task, where its command has
--- groups for them.
+-- An argument that is null comes from the command, but the priority from the parent. `keys`: in the groups of its command;
+-- `inherit_keys`: also those of the handler's task, where its command has groups for them.
 create or replace function kinfolk.spawn(
     command text,
     payload jsonb default '{}',

@@ -1,5 +1,5 @@
--- What a handler hears of a settled fan-out, in the order of its sub-tasks: those that had ended when it was decided. Nothing for null.
--- Locks nothing; reads what `results_by_index` reads.
+-- The results of a settled fan-out for the function that goes on: those of the sub-tasks that had ended when it was decided, in the
+-- order of the sub-tasks. An empty array for null. Locks nothing; reads what `results_by_index` reads.
 
 create or replace function kinfolk.sub_results(p_fan_out bigint) returns jsonb
 language sql stable

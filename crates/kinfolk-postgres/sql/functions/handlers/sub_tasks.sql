@@ -1,5 +1,5 @@
--- The sub-tasks of a fan-out, given as an array of objects, as one array a property. Those that say no trace have this one. What is
--- not of its type is refused in the words of the server.
+-- The sub-tasks of a fan-out, given as an array of objects, as one array a property. A sub-task without a trace gets `p_trace`. The
+-- server refuses a value of a wrong type in its own words.
 
 create or replace function kinfolk.sub_tasks(p_subs jsonb, p_trace text) returns kinfolk.given_tasks
 language plpgsql volatile

@@ -1,8 +1,8 @@
--- What the detail of an error says that a handler raised, where the code is one of the engine's own whose detail is an object: `told`
--- is that object, and all are null for any other error. A handler may raise any code with any detail, so a detail that the engine
+-- The content of the detail of an error that a handler raised, if the code is one of the engine's own whose detail is an object:
+-- `told` is that object. For any other error all are null. A handler may raise any code with any detail, so a detail that the engine
 -- would not have written makes an error like any other. Of KF012 (`require_done`) it is the `failure` that was not kept, of KF020 to
--- KF023 (`end_handler`) the span and what is to be slowed down until when, of KF025 (`refuse_fan_out`) the kind of the failure.
--- Locks nothing.
+-- KF023 (`end_handler`) the span and what is to be slowed down until when, of KF025 (`refuse_fan_out`) the kind of the failure. Locks
+-- nothing.
 create or replace function kinfolk.told_by(
     p_code text, p_detail text, out told jsonb, out failure jsonb, out delay_us bigint, out slow_down jsonb
 )

@@ -1,5 +1,5 @@
--- A page of the keys that are in use, in the order of groups (see above) and keys: tasks hold slots of them, or wait behind
--- them, or nothing may start under them until some time. `blocking`: only those that tasks wait behind.
+-- A page of the keys that are in use, in the order of `groups` and of keys: tasks hold slots of a key, or wait behind it,
+-- or none may start under it until some time. `blocking`: only keys that tasks wait behind.
 --
 -- Steps from key to key in `task_blocked` and `spent`, however many tasks there are in each; reads the pages of `slot_holder` once for
 -- each thousand keys.

@@ -1,5 +1,5 @@
--- What workers did in the minutes that began after a moment, by minute, queue and command, the oldest first. Locks nothing; reads
--- the primary key.
+-- The work of workers in the minutes that began after a moment, by minute, queue and command, the oldest first. Locks nothing;
+-- reads the primary key.
 
 create or replace function kinfolk.minutes(p_since timestamptz)
 returns table (

@@ -1,7 +1,7 @@
--- The course of tasks: their runs, by task, oldest first, the latest `runs_shown_max()` of each. Those that have ended are written
--- down in `attempt`, but for one: a run that goes on, or the first of a task whose own work it completed, stands in the
--- task's own row. That work ended when its first child was made, if there is one, and else with the task. `awaited`, `until`,
--- `signals`: what a suspended handler waited for.
+-- The course of tasks: their runs, by task, oldest first, the latest `runs_shown_max()` of each. Ended runs are rows of `attempt`.
+-- A run that goes on, and a first run that completed the task's own work, are in the task's own row instead. That work ended when
+-- its first child was made, if there is one, and else with the task. `awaited`, `until`, `signals`: what a suspended handler
+-- waited for.
 -- Errors: KF001 for too many tasks. Locks nothing. Reads `attempt` and `task` by their keys, and `task_fan_out`.
 
 create or replace function kinfolk.runs(p_tasks bigint[])

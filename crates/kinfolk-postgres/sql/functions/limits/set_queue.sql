@@ -2,9 +2,10 @@
 -- its limits (null: none), and its fair key (null: none).
 --
 -- A change of limits takes the queue's advisory lock exclusively, as a pause does: no claim is under way while running tasks
--- are sorted into lanes. Then it locks the families to admit, exclusively; then tasks, never waiting for one that another
--- call has locked; then the queue. Errors: KF007 when other calls keep tasks locked again and again. Refusals are among the
--- declarations, since psql shows the statement of one that is performed.
+-- are sorted into lanes. Then it locks the families to admit, exclusively; then by number the tasks that take turns, if the
+-- fair key changes; then the tasks to sort, never waiting (`sort_lanes`); then the queue. Errors: KF007 when other calls
+-- keep tasks locked again and again. Refusals are among the declarations, since psql shows the statement of one that is
+-- performed.
 
 create or replace function kinfolk.set_queue(
     p_name text, p_keep_completed_us bigint, p_keep_failed_us bigint, p_keep_cancelled_us bigint,

@@ -1,5 +1,6 @@
 -- Sorts the tasks of a queue that gets limits: roots that have started go to the lane `root`, running children get a child
--- slot.
+-- slot. Locks these tasks by number, all or none, and waits for none of them: it releases all and tries again. Errors:
+-- KF007 when other calls keep tasks locked again and again. Reads all tasks of the queue that have not ended.
 create or replace function kinfolk.sort_lanes(p_queue integer, p_families boolean, p_children boolean) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -1,6 +1,6 @@
--- Asks for the end of a task and of all its descendants, in one transaction. Those that pend or are suspended are cancelled;
--- those that run are asked to end, and their workers are told; those that have open children wait, to be cancelled with their
--- last one. Answers `now` if the task has ended with that, else `requested`; or the state in which it had ended already; or
+-- Asks for the end of a task and of all its descendants, in one transaction. Pending and suspended tasks are cancelled.
+-- Running tasks are asked to end, and their workers are told. Tasks with open children wait, to be cancelled with their last
+-- child. Answers `now` if the task has ended with that, else `requested`; or the state in which it had ended already; or
 -- `not_found`.
 --
 -- Locks the family as a whole, so that its shape stands still: only claims go on in it. Then the rows of the tasks by number,

@@ -1,4 +1,5 @@
--- Makes a status, or changes what it watches, and looks at it at once.
+-- Makes a status, or changes the commands that it watches, and looks at it at once. Takes the lock of the statuses
+-- (advisory), then locks the row. Reads what `is_active` reads.
 create or replace function kinfolk.put_status(p_name text, p_commands text[]) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp

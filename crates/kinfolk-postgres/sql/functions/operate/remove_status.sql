@@ -1,4 +1,4 @@
--- Removes a status. Answers whether there was one.
+-- Removes a status. Answers whether there was one. Takes the lock of the statuses (advisory), then locks the row.
 create or replace function kinfolk.remove_status(p_name text) returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp

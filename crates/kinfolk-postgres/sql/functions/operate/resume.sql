@@ -1,4 +1,4 @@
--- Lets claims take from a queue again. A queue that is not there is refused.
+-- Lets claims take from a queue again. A queue that is not there is refused. Locks the queue's row.
 create or replace function kinfolk.resume(p_queue text) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- Enqueues one task in the caller's transaction. What is null comes from the command. The answer: `created`, `existing` or
--- `merged`, with the task's number. A command, a queue or a group that is not there is an error (KF009): see `try_enqueue`. Works
+-- Enqueues one task in the caller's transaction. An argument that is null comes from the command. The answer: `created`, `existing`
+-- or `merged`, with the task's number. A command, a queue or a group that is not there is an error (KF009): see `try_enqueue`. Works
 -- under every isolation level; workers are woken by the commit. `keys`: its keys in the groups of its command, as an object:
 -- '{"tenant": "acme"}'. `scheduled_at` and `parent_id` are not taken: they say what is meant.
 -- `try_enqueue`, `spawn`, `spawn_sibling` and `follow_up` repeat this list: SQL has no list of named parameters that doors can share.

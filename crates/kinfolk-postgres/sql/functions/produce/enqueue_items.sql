@@ -1,6 +1,6 @@
--- What `enqueue_many` and `try_enqueue_many` do: one row for each task, with its outcome and number, or why there is none
--- (unknown_command, unknown_queue or unknown_group) and which is not there. What is not of its type is refused in the words of the
--- server.
+-- The common part of `enqueue_many` and `try_enqueue_many`: answers one row for each task, with its outcome and number, or why
+-- there is none (unknown_command, unknown_queue or unknown_group) and which is not there. The server refuses a value of a wrong
+-- type in its own words.
 
 create or replace function kinfolk.enqueue_items(p_tasks jsonb)
 returns table (outcome text, id bigint, why text, name text)

@@ -1,4 +1,4 @@
--- What `enqueue_rows` does for one task with a key and nothing else, without its arrays.
+-- `enqueue_rows` for one task with a unique key and nothing else, without arrays.
 create or replace function kinfolk.enqueue_short(
     p_id bigint, p_command text, p_payload jsonb, p_key text, p_on_duplicate text,
     out outcome text, out id bigint, out name text

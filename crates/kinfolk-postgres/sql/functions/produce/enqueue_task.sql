@@ -1,5 +1,5 @@
--- What `enqueue` and `try_enqueue` do: the outcome and the number of a task, or why there is none (unknown_command,
--- unknown_queue or unknown_group) and which is not there. Locks nothing that exists.
+-- The common part of `enqueue` and `try_enqueue`: answers the outcome and the number of a task, or why there is none
+-- (unknown_command, unknown_queue or unknown_group) and which is not there. Locks nothing that exists.
 
 create or replace function kinfolk.enqueue_task(
     p_task kinfolk.given_task, out outcome text, out id bigint, out why text, out name text

@@ -1,5 +1,5 @@
--- What `enqueue_rows` does for tasks that are in one value already, some with properties of their own: enqueues them under their
--- numbers, and wakes workers. Answers as it does. Locks nothing that exists.
+-- `enqueue_rows` for tasks that are in one value already, some with properties of their own: enqueues them under their numbers,
+-- and wakes workers. Answers as it does. Locks nothing that exists.
 
 create or replace function kinfolk.enqueue_tasks(p_tasks kinfolk.given_tasks)
 returns table (nth integer, outcome text, id bigint, name text)

@@ -1,4 +1,5 @@
--- Says which property of a task no store would keep, and why. Those that commands have too are for `require_policy`.
+-- Says which property of a task no store would keep, and why. `require_policy` checks the properties that commands have
+-- too.
 
 create or replace function kinfolk.refuse_properties(p_bad kinfolk.task_properties) returns boolean
 language plpgsql

@@ -1,4 +1,4 @@
--- What an insert into `kinfolk.registration` does, with the owner's rights. `new.caller` is the role that inserts.
+-- The effect of an insert into `kinfolk.registration`, with the owner's rights. `new.caller` is the role that inserts.
 
 create or replace function kinfolk.carry_out_registration() returns trigger
 language plpgsql volatile security definer

@@ -1,5 +1,6 @@
--- The same for a role that registers it: who may not call a function may not have a worker call it. A name without a schema is that of
--- something the program `kinfolk` brings along; which functions that calls, the payload says, and the worker's rights decide.
+-- `find_handler` for a role that registers the handler: a role that may not execute a function may not have a worker call it. A name
+-- without a schema stands for a built-in handler of the program `kinfolk`. The payload names the functions that such a handler calls,
+-- and the worker's rights decide. Locks nothing.
 create or replace function kinfolk.find_own_handler(p_caller name, p_name text, p_hook boolean, out call_name text, out kind text)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

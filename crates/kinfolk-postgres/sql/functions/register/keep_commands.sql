@@ -1,5 +1,5 @@
--- Carries out a registration: makes commands known, or changes their defaults. What is null stays as it is, of a new command
--- it is the default. Queues that are missing are made.
+-- Carries out a registration: makes commands known, or changes their defaults. A property that is null stays as it is; a new
+-- command gets the default. Queues that are missing are made.
 --
 -- Takes the admission locks of groups that change, then queue rows, then command rows, each in the order of their names; a
 -- command that is already as asked is not locked at all. A handler that is taken away takes its hooks and its timeout along.

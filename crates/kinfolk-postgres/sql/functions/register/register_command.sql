@@ -1,6 +1,6 @@
--- Makes a command known, or changes its defaults. What is left out stays as it is; of a new command it is the default: queue
--- `default` (a missing queue is made), priority 0, no attempts declared, a backoff of 1 second up to 1 hour with 10 percent of
--- jitter, 20 strikes, no timeout.
+-- Makes a command known, or changes its defaults. A property that is left out stays as it is; a new command gets the default:
+-- queue `default` (a missing queue is made), priority 0, no attempts declared, a backoff of 1 second up to 1 hour with 10
+-- percent of jitter, 20 strikes, no timeout.
 --
 -- `handler`: the function or procedure that runs its tasks, as `schema.name`, taking the payload; '' takes it away. `before`
 -- and `after` are functions called around it ('' takes one away), `statement_timeout` bounds each of its statements; '0' takes

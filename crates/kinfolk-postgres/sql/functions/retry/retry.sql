@@ -1,6 +1,6 @@
 -- Lets a failed or cancelled task run again with fresh attempts, at its old position, and what failed or was cancelled below it;
--- answers it as it is then. One whose own work was done waits for its children again. What was skipped because a family did not
--- complete comes back when its root is retried.
+-- answers it as it is then. A task whose own work was done waits for its children again. A follow-up that was skipped because a
+-- family did not complete comes back when the root of that family is retried.
 -- Errors: KF002 when there is no such task; KF003 (detail: its state) when it has not ended so, when its parent has ended,
 -- or when its parent's handler awaits it: then its family is retried as a whole.
 -- Locks the family as a whole, then its follow-ups, then the task, then what `revive` locks, then the fan-out it is counted in.

@@ -2,7 +2,7 @@
 -- its end become pending with fresh attempts, at their old position; parents whose own work was done wait again; a task whose handler
 -- did not end well because of fan-outs that it awaited waits for those again, from before it heard of their end, or goes on at once if
 -- nothing is open in one of them (`decide_again`). Answers how many pend and how many wait. `p_first`: the gate of the task, `p_rest`:
--- of those below it. What follows the family of a root waits for it again; a follow-up that is retried by itself waits for nobody.
+-- of those below it. The follow-ups of a root's family wait for it again; a follow-up that is retried by itself waits for nobody.
 -- Refuses before it writes (KF003, detail: the state of the task) if one of them would wait for nothing.
 --
 -- The caller has locked the family as a whole, its follow-ups (`lock_follow_ups`) and the task. Locks the other tasks, then their

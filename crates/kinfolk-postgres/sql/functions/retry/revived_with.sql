@@ -1,6 +1,6 @@
--- What `revive` sets going again: the task, and all below it that failed or was cancelled. `joins`: its own work was done, and
--- it waits for its children. `cut`: the first step that its handler is to forget. `gate`: null for those that wait. `is_lost`: it
--- would wait for nothing, because retention has removed what could run again below it.
+-- The tasks that `revive` sets going again: the task, and all below it that failed or was cancelled. `joins`: its own work was
+-- done, and it waits for its children. `cut`: the first step that its handler is to forget. `gate`: null for those that wait.
+-- `is_lost`: it would wait for nothing, because retention has removed what could run again below it.
 -- Locks nothing. Reads `fan_out_task` and `task_fan_out`: each step is a look-up by key.
 
 create or replace function kinfolk.revived_with(p_task bigint, p_first kinfolk.gate, p_rest kinfolk.gate)

@@ -1,4 +1,5 @@
--- Switches a schedule off, or on again and armed for `p_next_at`. Answers whether there is such a schedule.
+-- Switches a schedule off, or on again and armed for `p_next_at`. Answers whether there is such a schedule. Locks the
+-- schedule.
 create or replace function kinfolk.pause_schedule(p_name text, p_paused boolean, p_next_at timestamptz) returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp

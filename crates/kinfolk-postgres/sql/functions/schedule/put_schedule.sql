@@ -1,6 +1,6 @@
--- Makes or changes a schedule, armed by the caller. What it fired before is kept. Answers it as it is then, or nothing
--- when its command is unknown; one that names a queue or a group that is not there is refused, for its ticks would make
--- no task. `p_task`: the task that each tick enqueues. Locks the schedule.
+-- Makes or changes a schedule, armed by the caller. The record of its earlier ticks is kept. Answers it as it is then,
+-- or nothing when its command is unknown; one that names a queue or a group that is not there is refused, for its ticks
+-- would make no task. `p_task`: the task that each tick enqueues. Locks the schedule.
 
 create or replace function kinfolk.put_schedule(
     p_name text, p_cron text, p_zone text, p_missed text, p_overlap text, p_paused boolean, p_next_at timestamptz,

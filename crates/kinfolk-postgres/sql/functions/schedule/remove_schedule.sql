@@ -1,4 +1,4 @@
--- Removes a schedule. Answers whether there was one.
+-- Removes a schedule. Answers whether there was one. Locks the schedule.
 create or replace function kinfolk.remove_schedule(p_name text) returns boolean
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp

@@ -1,9 +1,9 @@
--- What follows from attempts that have ended and are written: tasks with open children wait for them, those below a task that
--- failed are cancelled with it, parents and follow-ups are told, slots are given back, and hooks are told of errors.
+-- The consequences of attempts that have ended and are written: tasks with open children wait for them, tasks below a failed
+-- task are cancelled with it, parents and follow-ups are told, slots are given back, and hooks are told of errors.
 -- `p_fan_outs`, `p_children`: of children that the caller has completed by itself, to be counted with the rest.
 --
--- What has ended is counted before anything is cancelled: a parent below a task that failed, whose last child has completed in this
--- call, has completed too. Cancelled it would be a parent that has nothing left to run again.
+-- Ends are counted before anything is cancelled: a parent below a task that failed, whose last child has completed in this call,
+-- has completed too. Cancelled it would be a parent that has nothing left to run again.
 --
 -- The caller has locked the families and the tasks. Locks what `ended` locks, upwards, then what `cancel_with_owners` locks, in families
 -- that are locked whole.

@@ -1,4 +1,4 @@
--- What the error log names as the handler of a task: the function in this database that failed. After a fan-out that is the function that
+-- The handler of a task as the error log names it: the function in this database that failed. After a fan-out that is the function that
 -- goes on; before it, of the built-in `db_function`, the one that the payload names. Null where the handler is somewhere else. Locks
 -- nothing; reads by the keys of task, command, body and checkpoint.
 

@@ -1,5 +1,5 @@
--- The families that a settle of these tasks locks, for a caller that does not know them: those of tasks that have a parent, and,
--- as `was_suspended`, those of tasks that were suspended before, which it locks whole. Locks nothing; reads the tasks by their keys.
+-- The families that a settle of these tasks locks, for a caller that does not know them: those of tasks that have a parent, and, as
+-- `suspended`, those of tasks that were suspended before, which it locks whole. Locks nothing; reads the tasks by their keys.
 
 create or replace function kinfolk.families_of(p_ids bigint[], out families bigint[], out suspended bigint[])
 language plpgsql stable

@@ -1,5 +1,5 @@
--- Refuses to go on when a task of a family was settled whose lock was not taken: whoever works on the family as a whole would
--- not have been waited for.
+-- Refuses to go on if a task was settled without the lock of its family: a call that works on that family as a whole may be
+-- under way.
 create or replace function kinfolk.require_locked(p_families bigint[], p_locked bigint[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

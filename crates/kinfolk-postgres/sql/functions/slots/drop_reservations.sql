@@ -1,4 +1,5 @@
--- Removes the reservations of tasks that will not start. A hint frees the reserved room.
+-- Removes the reservations of tasks that will not start. A hint frees the reserved room. The caller has locked these
+-- tasks, or has the admission locks. Locks the reservations.
 create or replace function kinfolk.drop_reservations(p_tasks bigint[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

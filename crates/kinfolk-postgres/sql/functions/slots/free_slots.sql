@@ -1,4 +1,10 @@
--- `release_slots` for a caller that knows the commands and keys of the tasks, and whether each is terminal (null: all are).
+-- Frees the slots of tasks that the caller has locked and moved, except in groups with `hold`, where a task keeps its slot
+-- until it is terminal. A settle never takes a group's admission lock. This function appends the freed (task, key) pairs to
+-- `freed`. The next claim that holds the lock removes those holders and looks at their keys again (`take_freed`,
+-- `add_ready_keys`). Wakes the queues on which a task waits for one of these keys. Only for tasks with `holds_slots`; for
+-- any other task a hint would mean nothing. `p_over`: whether each task is terminal (null: all are).
+--
+-- Locks nothing. Reads `task_blocked`.
 create or replace function kinfolk.free_slots(
     p_tasks bigint[], p_commands integer[], p_keys jsonb[], p_over boolean[]
 ) returns void

@@ -1,9 +1,6 @@
--- Frees the slots of tasks that the caller has locked and moved, except in groups with `hold`, where a task keeps its slot
--- until it is terminal. A settle never takes a group's admission lock. This function appends the freed (task, key) pairs to
--- `freed`. The next claim that holds the lock removes those holders and looks at their keys again. Wakes the queues on which
--- a task waits for one of these keys. Only for tasks with `holds_slots`; for any other task a hint would mean nothing.
+-- `free_slots` for a caller that knows only the numbers of the tasks. Looks up their commands, their keys and their states.
 --
--- Locks nothing. Reads `task_blocked`.
+-- Locks nothing. Reads the tasks by their numbers, and what `free_slots` reads.
 
 create or replace function kinfolk.release_slots(p_tasks bigint[]) returns void
 language plpgsql volatile

@@ -1,4 +1,5 @@
--- Adds the keys whose wake-up was lost to the ready keys, and answers how many there were.
+-- Adds the keys whose wake-up was lost to the ready keys, and answers how many there were. Has no admission lock,
+-- unlike other calls that add ready keys: a key too many costs a claim one look. Reads what `lost_keys` reads.
 create or replace function kinfolk.add_lost_keys() returns bigint
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,6 @@
 -- Removes one page of the rows of rates that have passed, turns hints into ready keys, and gives up pages of slots that are
--- hardly used, in all groups from which no call claims at this moment. Answers whether that page was full. Reads `spent_passed`.
+-- hardly used, in all groups whose admission lock is free: it takes these locks before any row, never waiting. Answers whether
+-- that page was full. Reads `spent_passed`.
 create or replace function kinfolk.prune_keys(p_now timestamptz) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

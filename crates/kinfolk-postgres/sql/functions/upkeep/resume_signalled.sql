@@ -1,4 +1,5 @@
--- Resumes those of these suspended tasks for which a signal is kept that they wait for.
+-- Resumes the tasks, among these suspended ones, that wait for a signal that is kept. The caller has locked their
+-- families as a whole. Locks the tasks.
 create or replace function kinfolk.resume_signalled(p_tasks bigint[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

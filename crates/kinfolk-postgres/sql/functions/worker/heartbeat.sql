@@ -1,5 +1,5 @@
--- Renews a worker's lease, and answers which of its tasks are asked to end. Takes the worker's row. Reads
--- `task_asked`, which holds nothing else: in `task_running` the dead entries of all that ran would lie before it.
+-- Renews a worker's lease, and answers which of its tasks are asked to end. Locks the worker's row. Reads `task_asked`,
+-- which holds nothing else: in `task_running` the dead entries of all that ran would lie before it.
 
 create or replace function kinfolk.heartbeat(p_worker uuid) returns table (id bigint, token uuid)
 language plpgsql volatile security definer

@@ -1,6 +1,6 @@
--- Takes care of the tasks of workers whose lease has ended, one page of them, on behalf of a worker that has itself
--- renewed without a gap for a full lease. What is decided here is what `kinfolk_core::decide::recover` decides: a suspect gets a
--- strike, and waits the longer the more it has.
+-- Takes care of the tasks of workers whose lease has ended, one page of them, on behalf of a worker that has itself renewed
+-- without a gap for a full lease. Decides as `kinfolk_core::decide::recover` does: a suspect gets a strike, and waits longer
+-- after each one.
 --
 -- Locks lost workers by id (passing over those that someone else holds, such as one that renews at this moment), then
 -- the families of their running tasks (shared; whole, of those that were suspended before; never waiting), then those tasks by

@@ -1,5 +1,5 @@
--- Waits until nobody else holds a row of a worker's tasks, but not for long. Whoever holds one has its family's lock already, if
--- it needs that, so nobody waits for this caller meanwhile.
+-- Waits until nobody else holds a row of a worker's tasks, but not for long. A call that holds one has its family's lock
+-- already, if it needs that, so no call waits for this caller meanwhile.
 create or replace function kinfolk.wait_for_tasks(p_worker uuid) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- What is wrong with records that a worker sends, as an error of ours: code, message and hint. Nothing, if they can be added. Locks
+-- The mistake in records that a worker sends, as an error of ours: code, message and hint. Nothing, if they can be added. Locks
 -- nothing.
 
 create or replace function kinfolk.wrong_minute_record(p_records jsonb)
