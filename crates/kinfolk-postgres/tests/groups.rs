@@ -153,6 +153,37 @@ async fn a_claim_costs_the_same_however_many_keys_wait_for_their_rate() {
 }
 
 #[tokio::test]
+async fn a_claim_that_would_reserve_room_waits_for_no_call_that_gives_the_room_back() {
+    let (database, store) = fresh().await;
+    grouped(&store, "work", 1).await;
+    store.set_queue(&queue("side"), &Policy::default()).await.unwrap();
+    let worker = worker(&store).await;
+    enqueue(&store, under("work", &[("message", "m")])).await;
+    let holder = store.claim(&claim_of(worker, &["work"], 1)).await.unwrap().tasks.remove(0);
+    // A reservation that does not count, because the queue of its task is paused.
+    let on_side = NewTask { queue: Some(queue("side")), ..under("work", &[("tenant", "acme")]) };
+    let on_side = enqueue(&store, on_side).await;
+    store.pause(&queue("side"), None).await.unwrap();
+    // A candidate that other tasks have kept from starting for long.
+    let starved = enqueue(&store, under("work", &[("tenant", "acme"), ("message", "m")])).await;
+    let reserve = format!(
+        "insert into kinfolk.reserved (group_id, key, task_id) select id, 'acme', {on_side} from kinfolk.slot_group where name = 'tenant'; \
+         update kinfolk.task set failed_tries = 100 where id = {starved}"
+    );
+    database.run(&reserve).await;
+    let cancel = database.client().await;
+    cancel.batch_execute(&format!("begin; select kinfolk.cancel({on_side})")).await.unwrap();
+    let claim = database.client().await;
+    let call = format!("select from kinfolk.claim('{}', gen_random_uuid(), 'default', '{{work}}', 5)", worker.0);
+    claim.batch_execute(&format!("set lock_timeout = '10s'; {call}")).await.expect("a claim that waits for no row");
+    cancel.batch_execute("commit").await.unwrap();
+    store.settle(&[done(&holder)]).await.unwrap();
+    let taken = store.claim(&claim_of(worker, &["work"], 5)).await.unwrap().tasks;
+    assert_eq!(taken.iter().map(|task| task.id).collect::<Vec<_>>(), [starved]);
+    sound(&store).await;
+}
+
+#[tokio::test]
 async fn a_declaration_that_counts_what_runs_costs_the_same_however_many_tasks_do_not() {
     let (database, store) = fresh().await;
     grouped(&store, "work", 10).await;

@@ -411,23 +411,25 @@ async fn process_tasks_slows_down_what_a_handler_wants_slowed_down() {
 
 #[tokio::test]
 async fn process_tasks_never_waits_and_says_that_it_is_busy() {
-    let (database, store) = fresh().await;
-    database.run(PIPELINE).await;
-    database.run("select kinfolk.set_limits('q', family_limit => 1); select kinfolk.enqueue('flaky')").await;
-    let other = database.client().await;
-    other.batch_execute("begin; call kinfolk.process_tasks('q')").await.unwrap();
-    match database.try_run("call kinfolk.process_tasks('q')").await {
-        Err(StoreError::Busy { .. }) => {}
-        answer => panic!("{answer:?}"),
+    for limit in ["set_limits('q', family_limit => 1)", "set_queue('q', null, null, null, p_fair => 'tenant')"] {
+        let (database, store) = fresh().await;
+        database.run(PIPELINE).await;
+        database.run(&format!("select kinfolk.{limit}; select kinfolk.enqueue('flaky')")).await;
+        let other = database.client().await;
+        other.batch_execute("begin; call kinfolk.process_tasks('q')").await.unwrap();
+        match database.try_run("call kinfolk.process_tasks('q')").await {
+            Err(StoreError::Busy { .. }) => {}
+            answer => panic!("{limit}: {answer:?}"),
+        }
+        other.batch_execute("rollback").await.unwrap();
+        database.run("call kinfolk.process_tasks('q', until_idle => true)").await;
+        assert_eq!(database.texts(STATES).await, ["flaky completed 2"]);
+        assert!(matches!(
+            database.try_run("call kinfolk.process_tasks('nowhere')").await,
+            Err(StoreError::NotFound { .. })
+        ));
+        sound(&store).await;
     }
-    other.batch_execute("rollback").await.unwrap();
-    database.run("call kinfolk.process_tasks('q', until_idle => true)").await;
-    assert_eq!(database.texts(STATES).await, ["flaky completed 2"]);
-    assert!(matches!(
-        database.try_run("call kinfolk.process_tasks('nowhere')").await,
-        Err(StoreError::NotFound { .. })
-    ));
-    sound(&store).await;
 }
 
 /// The kind of failure of a handler whose fan-out went wrong is that of the core, case by case.

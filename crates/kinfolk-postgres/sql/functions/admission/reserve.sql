@@ -1,6 +1,6 @@
 -- Reserves room on all its keys for a task, from the next claim on, unless a group has a reservation of another task that
 -- counts now. A reservation that does not count now is removed, in all its groups. A reservation row that another call has
--- locked is about to be removed by it.
+-- locked is about to be removed by it: a later claim reserves then. So it waits for no row. The caller has the admission locks.
 create or replace function kinfolk.reserve(p_task bigint) returns void
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -32,6 +32,10 @@ begin
     insert into kinfolk.freed (group_id, keys, tasks)
     select g.group_id, array[g.key], '{}'
     from gone g;
+    -- An insert beside a row that another call is removing would wait for that call.
+    if exists (select from kinfolk.reserved r where r.group_id = any (v_groups)) then
+        return;
+    end if;
     insert into kinfolk.reserved (group_id, key, task_id)
     select n.group_id, n.key, p_task
     from unnest(v_groups, v_keys) as n(group_id, key)

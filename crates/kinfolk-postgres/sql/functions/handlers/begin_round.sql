@@ -1,5 +1,5 @@
 -- Registers the worker of a round of `process_tasks`. Answers the commands that have a handler in the database: the
--- round runs their tasks. On a queue with limits takes the queue's admission lock, and raises 55P03 at once if another
+-- round runs their tasks. On a queue with limits or a fair key takes the queue's admission lock, and raises 55P03 at once if another
 -- call has it.
 create or replace function kinfolk.begin_round(p_worker uuid, p_queue text) returns text[]
 language plpgsql volatile security definer
@@ -13,7 +13,7 @@ begin
         raise exception using errcode = 'KF001', message = 'p_worker is null',
             hint = 'give an id of its own';
     end if;
-    select q.id, q.family_limit is not null or q.child_limit is not null as is_limited
+    select q.id, q.family_limit is not null or q.child_limit is not null or q.fair is not null as is_limited
     into v_queue
     from kinfolk.queue q
     where q.name = p_queue;
