@@ -162,8 +162,8 @@ async fn children_are_made_in_the_transaction_that_writes_the_effects() {
     let task = lab.ended(id).await;
     assert_eq!((task.state, task.result), (State::Completed, Some(Json::of("written").unwrap())));
     assert_eq!(lab.kinfolk.tally(id).await.unwrap(), Tally { total: 3, completed: 3, ..Tally::default() });
-    assert_eq!((effects(&url).await, lab.events.count(|event| event.name() == "waiting")), (1, 1));
     worker.stop().await.unwrap();
+    assert_eq!((effects(&url).await, lab.events.count(|event| event.name() == "waiting")), (1, 1));
     lab.check().await;
 }
 

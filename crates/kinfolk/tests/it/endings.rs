@@ -95,8 +95,8 @@ async fn a_snooze_costs_no_attempt() {
     let id = lab.enqueue("poll").await;
     let task = lab.ended(id).await;
     assert_eq!((task.state, task.attempt, task.result), (State::Completed, 1, Some(Json::of("ready").unwrap())));
-    assert_eq!(lab.events.count(|event| event.name() == "snoozed"), 5);
     worker.stop().await.unwrap();
+    assert_eq!(lab.events.count(|event| event.name() == "snoozed"), 5);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -59,9 +59,9 @@ async fn results_come_back_in_order_and_equal_what_the_children_returned(lab: &L
     let wanted = Json::parse(&format!("[{}]", VALUES.join(","))).unwrap();
     assert_eq!((task.state, task.result), (State::Completed, Some(wanted)));
     assert_eq!((task.attempt, task.steps), (1, 1), "to be suspended costs no attempt");
+    worker.stop().await.unwrap();
     assert_eq!(lab.events.count(|event| event.name() == "suspended"), 1);
     assert_eq!(lab.events.count(|event| event.name() == "resumed"), 1);
-    worker.stop().await.unwrap();
     lab.check().await;
 }
 
@@ -158,8 +158,8 @@ async fn an_empty_fan_out_is_settled_without_a_suspension(lab: &Lab) {
     let task = lab.ended(id).await;
     assert_eq!((task.state, task.steps), (State::Completed, 0));
     assert_eq!(task.result, Some(Json::parse("[0,7]").unwrap()));
-    assert_eq!(lab.events.count(|event| event.name() == "suspended"), 0);
     worker.stop().await.unwrap();
+    assert_eq!(lab.events.count(|event| event.name() == "suspended"), 0);
 }
 
 async fn a_fan_out_that_takes_too_long_is_given_up_and_its_children_are_cancelled(lab: &Lab) {

@@ -56,8 +56,8 @@ async fn what_the_store_refuses_becomes_a_failed_attempt(lab: &Lab) {
         Event::Failed { kind, .. } | Event::Retried { kind, .. } => *kind == FailureKind::Refused,
         _ => false,
     };
-    assert_eq!(lab.events.count(refused), 4);
     worker.stop().await.unwrap();
+    assert_eq!(lab.events.count(refused), 4);
     lab.check().await;
 }
 

@@ -128,9 +128,9 @@ async fn a_handler_that_is_replayed_does_not_slow_down_again(lab: &Lab) {
     let worker = worker.start().await.unwrap();
     let id = enqueue(lab, "flow", "letter", "mail").await;
     assert_eq!(lab.ended(id).await.state, State::Completed);
+    worker.stop().await.unwrap();
     assert_eq!(lab.events.count(|event| event.name() == "resumed"), 2);
     assert_eq!(lab.events.count(|event| event.name() == "slowed_down"), 1);
-    worker.stop().await.unwrap();
     lab.check().await;
 }
 

@@ -33,10 +33,10 @@ async fn each_tick_is_fired_once_however_many_workers_there_are() {
     }
     let counts = lab.store.stats().await.unwrap().counts;
     assert_eq!(counts.iter().map(|count| (count.state, count.tasks)).collect::<Vec<_>>(), [(State::Completed, 5)]);
-    assert_eq!(lab.events.count(|event| matches!(event, Event::ScheduleFired { tasks, .. } if tasks.len() == 1)), 5);
     for worker in workers {
         worker.stop().await.unwrap();
     }
+    assert_eq!(lab.events.count(|event| matches!(event, Event::ScheduleFired { tasks, .. } if tasks.len() == 1)), 5);
     lab.check().await;
 }
 
