@@ -123,7 +123,7 @@ impl Argument {
         if self.name == "p_ids" && self.has_default {
             return None;
         }
-        let fits = |value: &str| value.starts_with("'{") == self.kind.ends_with("[]");
+        let fits = |value: &str| self.row().is_none() && value.starts_with("'{") == self.kind.ends_with("[]");
         let named =
             BASE.iter().find(|(name, value)| *name == self.name && fits(value)).map(|(_, value)| (*value).to_owned());
         let element = self.kind.strip_suffix("[]");

@@ -40,7 +40,7 @@ fn fan_out(name: &str, children: usize, rule: Rule) -> NewFanOut {
     }
 }
 
-async fn next(store: &PgStore) -> ClaimedTask {
+pub(crate) async fn next(store: &PgStore) -> ClaimedTask {
     let worker = worker(store).await;
     store.claim(&claim_of(worker, &["work"], 1)).await.unwrap().tasks.remove(0)
 }
@@ -71,7 +71,7 @@ async fn scene(store: &PgStore, fan_outs: Vec<NewFanOut>, owner: Owner) -> Scene
     Scene { owner: attempt.id, running, fan_outs, children }
 }
 
-fn failed(task: &ClaimedTask) -> Settle {
+pub(crate) fn failed(task: &ClaimedTask) -> Settle {
     let failure = Failure::new(FailureKind::Error, "no");
     Settle::new(task.id, task.token, Outcome::Failed { failure, retry: Retry::Never })
 }

@@ -4,8 +4,9 @@ use kinfolk_core::*;
 use kinfolk_postgres::PgStore;
 
 use super::common::{claim_of, done, enqueue, task, worker};
+use super::durable::{failed, next};
 use super::pairs::{cancelled, command, settled, state};
-use super::walker::Call;
+use super::walker::{Call, call};
 use super::{Pair, a_worse_piece_shows, every_schedule_is_sound};
 
 /// A parent that waits, and its children, which all run.
@@ -165,6 +166,71 @@ impl Pair for SpawnAndCancel {
 #[tokio::test(flavor = "multi_thread")]
 async fn settle_with_children_and_cancel() {
     every_schedule_is_sound(SpawnAndCancel).await;
+}
+
+/// A root that failed is repaired, on a queue with room for one family, and starts again while the first of two children that go in
+/// order is cancelled.
+struct CancelAndRepairedRoot;
+
+impl Pair for CancelAndRepairedRoot {
+    type Scene = (TaskId, TaskId, Claim);
+    const NAME: &'static str = "cancel of a child in order × claim of its repaired root";
+
+    async fn set_up(&self, store: &PgStore) -> Self::Scene {
+        command(store).await;
+        let one = Policy { family_limit: Some(1), ..Policy::default() };
+        store.set_queue(&QueueName::default(), &one).await.unwrap();
+        let root = enqueue(store, task("work")).await;
+        let first = next(store).await;
+        let made = Some(Box::new(Made { children: tasks(2), order: ChildOrder::InOrder, ..Made::default() }));
+        let until = Some(store.now().await.unwrap());
+        store.suspend(&[Suspend { made, until, ..Suspend::new(first.id, first.token) }]).await.unwrap();
+        while state(store, root).await != State::Failed {
+            let next = next(store).await;
+            store.settle(&[failed(&next)]).await.unwrap();
+        }
+        store.retry_family(root).await.unwrap();
+        let child = store.children(root, 0, 10).await.unwrap()[0].id;
+        // A repeated claim looks once, and tells the judge what it has taken.
+        (root, child, Claim { repeated: true, ..claim_of(worker(store).await, &["work"], 1) })
+    }
+
+    fn calls(&self, (_, child, claim): &Self::Scene) -> [Call; 2] {
+        let claim = claim.clone();
+        [cancelled(*child), call(move |store| async move { store.claim(&claim).await.map(drop) })]
+    }
+
+    /// The family comes to its end.
+    async fn judge(&self, store: &PgStore, (root, _, claim): &Self::Scene) -> Result<(), String> {
+        let mut claim = claim.clone();
+        loop {
+            let taken = store.claim(&claim).await.unwrap();
+            if taken.tasks.is_empty() {
+                break;
+            }
+            let settles: Vec<Settle> = taken.tasks.iter().map(done).collect();
+            store.settle(&settles).await.unwrap();
+            claim = claim_of(claim.worker, &["work"], 10);
+        }
+        match state(store, *root).await {
+            state if state.is_terminal() => Ok(()),
+            other => Err(format!("the root is {other}")),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancel_of_a_child_in_order_and_claim_of_its_repaired_root() {
+    every_schedule_is_sound(CancelAndRepairedRoot).await;
+}
+
+/// The claim does not lock the family.
+const UNLOCKED: &str = "create or replace function kinfolk.try_lock_family(p_root bigint) returns boolean language sql
+    as 'select true'";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repaired_root_that_starts_without_its_familys_lock_is_stuck() {
+    a_worse_piece_shows("", CancelAndRepairedRoot, UNLOCKED).await;
 }
 
 /// Two children of different depth settle, and both ends go up to the root.

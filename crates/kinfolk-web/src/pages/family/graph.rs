@@ -5,7 +5,7 @@ mod lay_out;
 
 use askama::Template;
 use askama::filters::HtmlSafe;
-use kinfolk_core::durable::{Checkpoint, StepKind};
+use kinfolk_core::durable::{Checkpoint, Key, StepKind};
 use kinfolk_core::filter::{Filter, Order};
 use kinfolk_core::{FanOut, FanOutId, History, State, Tally, Task, TaskId};
 
@@ -104,6 +104,9 @@ pub(crate) async fn of(
     flow.spawned(root, lines).await?;
     for step in &history.checkpoints {
         flow.step(step).await?;
+    }
+    if root.state.is_terminal() {
+        flow.end_waits(root);
     }
     flow.follow_ups(lines);
     let mut items = std::mem::take(&mut flow.items);
@@ -246,15 +249,15 @@ impl Flow<'_> {
             StepKind::Signal => {
                 // A wait that was given up has an empty list.
                 let says = if step.value.as_str() == "[]" { "given up" } else { "signal" };
-                let waits = |item: &&mut Item| item.title == step.key.name && item.says == WAITS;
+                let title = signal_of(&step.key);
+                let waits =
+                    |item: &&mut Item| (&item.branch, &item.title, item.says.as_str()) == (&step.key.branch, &title, WAITS);
                 match self.items.iter_mut().find(waits) {
                     Some(open) => (open.badge, open.says) = (done, says.to_owned()),
-                    None => self.items.push(item(done, step.key.name.clone(), says)),
+                    None => self.items.push(item(done, title, says)),
                 }
             }
-            StepKind::Wait => {
-                self.items.push(item(Badge::state(State::Waiting), step.key.name.clone(), WAITS));
-            }
+            StepKind::Wait => self.items.push(item(Badge::state(State::Waiting), signal_of(&step.key), WAITS)),
             StepKind::Make | StepKind::Fold | StepKind::Now | StepKind::Random => {}
         }
         Ok(())
@@ -291,6 +294,13 @@ impl Flow<'_> {
         Ok(self.view.list(&failed).await?.tasks.iter().map(|task| task.id).collect())
     }
 
+    /// A wait that was open when the family ended has ended with it.
+    fn end_waits(&mut self, root: &Task) {
+        for wait in self.items.iter_mut().filter(|item| item.says == WAITS) {
+            (wait.badge, wait.says) = (Badge::state(root.state), "waited for it".to_owned());
+        }
+    }
+
     /// What comes after the family.
     fn follow_ups(&mut self, lines: &[TreeRow]) {
         for line in lines {
@@ -303,8 +313,14 @@ impl Flow<'_> {
     }
 }
 
-/// What a wait says as long as nothing has come.
+/// What a wait says as long as no signal has come.
 const WAITS: &str = "waits for it";
+
+/// The signal of a checkpoint. A wait and its end have one name and different first words: `wait approve`, `signal approve`.
+fn signal_of(key: &Key) -> String {
+    let name = key.name.split_once(' ').map_or(key.name.as_str(), |(_, signal)| signal);
+    Key { branch: String::new(), name: name.to_owned(), ..key.clone() }.to_string()
+}
 
 fn tally_words(tally: &Tally) -> String {
     let counts = [
