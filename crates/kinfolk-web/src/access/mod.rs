@@ -30,7 +30,7 @@ pub use self::token::Token;
 pub(crate) use self::token::{Hash, Tokens, from_hex, random};
 
 /// The largest body of a request, in bytes.
-const BODY_MAX: usize = 16 * 1024 * 1024;
+pub(crate) const BODY_MAX: usize = 16 * 1024 * 1024;
 /// How long an answer may take to begin, with the body of its request.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 

@@ -83,7 +83,7 @@ impl Act<'_> {
 fn changed(expect: u64, now: Matches) -> Problem {
     let more = if now.more { "more than " } else { "" };
     let detail = format!(
-        "{expect} tasks were expected, and there are {more}{} now; nothing was done: look again, and send the new number",
+        "{expect} expected, and {more}{} found now; nothing was done: look again, and send the new number",
         now.tasks
     );
     Problem::new(StatusCode::CONFLICT, "changed", detail)

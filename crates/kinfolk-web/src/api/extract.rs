@@ -3,6 +3,7 @@
 
 use std::str::FromStr;
 
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
@@ -10,6 +11,7 @@ use kinfolk_core::InputError;
 use kinfolk_core::limits::PAGE_MAX;
 use serde::de::DeserializeOwned;
 
+use crate::access::BODY_MAX;
 use crate::problem::Problem;
 
 /// The query, read as a form that refuses names it does not know.
@@ -21,9 +23,16 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         match axum::extract::Query::<T>::from_request_parts(parts, state).await {
             Ok(axum::extract::Query(form)) => Ok(Self(form)),
-            Err(refused) => Err(Problem::input(refused.body_text())),
+            Err(refused) => Err(unreadable(&refused)),
         }
     }
+}
+
+/// What is wrong with a query, without the words of the library.
+pub(crate) fn unreadable(refused: &QueryRejection) -> Problem {
+    let text = refused.body_text();
+    let fault = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text);
+    Problem::input(format!("the query can't be read: {fault}"))
 }
 
 /// The last part of the path, or its only variable one.
@@ -50,14 +59,23 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
         let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let essence = kind.split(';').next().unwrap_or_default().trim();
         if !essence.eq_ignore_ascii_case("application/json") {
-            let detail = format!("the body is {essence:?}; send JSON, with content-type: application/json");
+            let is = if essence.is_empty() { "of no type".to_owned() } else { format!("{essence:?}") };
+            let detail = format!("the body is {is}; send JSON, with content-type: application/json");
             return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type", detail));
         }
         let bytes = axum::body::Bytes::from_request(request, state).await.map_err(|refused| {
-            let status = refused.status();
-            let code = if status == StatusCode::PAYLOAD_TOO_LARGE { "too_large" } else { "input" };
-            Problem::new(status, code, format!("{}; send it in parts", refused.body_text()))
+            let most = BODY_MAX / (1024 * 1024);
+            match refused.status() {
+                status @ StatusCode::PAYLOAD_TOO_LARGE => {
+                    Problem::new(status, "too_large", format!("the body is larger than {most} MB; send it in parts"))
+                }
+                status => Problem::new(status, "input", format!("the body can't be read: {}", refused.body_text())),
+            }
         })?;
+        // A list would be taken for the fields of the object, in their order.
+        if bytes.trim_ascii_start().first() != Some(&b'{') {
+            return Err(Problem::input("the body is no JSON object; send one, like {\"command\": \"noop\"}"));
+        }
         serde_json::from_slice(&bytes)
             .map(Self)
             .map_err(|fault| Problem::input(format!("the body can't be read: {fault}")))

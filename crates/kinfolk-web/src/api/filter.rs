@@ -8,7 +8,7 @@ use kinfolk_core::{CommandName, FailureKind, FanOutId, InputError, Keys, QueueNa
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::extract::{page_size, words};
+use super::extract::{page_size, unreadable, words};
 use super::form::StateForm;
 use crate::pages::addressed;
 use crate::problem::Problem;
@@ -121,7 +121,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Filtered {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let given = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
-        let Query(given) = given.map_err(|refused| Problem::input(refused.body_text()))?;
+        let Query(given) = given.map_err(|refused| unreadable(&refused))?;
         Self::read(&given)
     }
 }
@@ -137,7 +137,7 @@ impl Filtered {
         let address: Uri = addressed("/", &form).parse().map_err(|_| Problem::input("the address is too long"))?;
         match Query::<FilterQuery>::try_from_uri(&address) {
             Ok(Query(query)) => Ok(Self(query)),
-            Err(refused) => Err(Problem::input(refused.body_text())),
+            Err(refused) => Err(unreadable(&refused)),
         }
     }
 }

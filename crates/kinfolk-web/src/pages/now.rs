@@ -16,7 +16,7 @@ use super::failures::{self, Cause};
 use super::frame::Frame;
 use super::going::{Going, Names};
 use super::minutes::{self, Course};
-use super::part::{Badge, Bar, Moment, Named, Spark, Stair, words};
+use super::part::{Badge, Bar, Moment, Named, Spark, Stair, with_root, words};
 use super::span::{self, Choice, Span};
 use super::tasks::counted_short;
 use super::{actions, pending, queues, render, show, workers};
@@ -236,14 +236,15 @@ async fn families(visit: &Visit, now: Timestamp) -> Result<Vec<Family>, Problem>
     let names = Names::of(visit).await?;
     let mut families = Vec::new();
     for root in &view.list(&at_work(FAMILIES)).await?.tasks {
-        let tally = view.progress(root.id).await?.family;
+        let below = view.progress(root.id).await?.family;
+        let tally = with_root(root, &below);
         families.push(Family {
             id: root.id.to_string(),
             href: visit.links.to(&format!("/families/{}", root.id)),
             badge: names.badge(root, now),
             name: Named::task(root),
             going: Going::of(root, &names, now),
-            bar: (tally.total > 0).then(|| Bar::tally(&tally)),
+            bar: Bar::family(root, &below),
             done: format!("{} of {}", words::count(tally.ended()), words::count(tally.total)),
             since: Moment::lasting(root.position.max(root.created_at).min(now), now),
         });

@@ -127,7 +127,7 @@ async fn task(visit: &Visit, address: &Address, id: &str) -> Result<Response, Pr
         causes: relatives::causes(visit, &task).await?,
         failure: task.failure.as_ref().map(|failure| FailureCard {
             kind: failure.kind.as_str(),
-            message: failure.message.clone(),
+            message: words::shown(&failure.message),
             detail: failure.detail.as_ref().map(JsonTree::of),
         }),
         steps: steps(visit, &history),
@@ -141,7 +141,7 @@ async fn task(visit: &Visit, address: &Address, id: &str) -> Result<Response, Pr
         },
         facts: facts(visit, &task, now).into_iter().chain(usual(visit, &task).await?).collect(),
         family_href: visit.links.to(&format!("/families/{}", task.root)),
-        family_bar: (progress.family.total > 0).then(|| Bar::tally(&progress.family)),
+        family_bar: Bar::family(&task, &progress.family),
         relatives: relatives::relatives(visit, &task, (&names, now)).await?,
         relatives_more: (tally.total > RELATIVES_SHOWN as u64).then(|| {
             (words::count(tally.total - RELATIVES_SHOWN as u64), visit.links.to(&format!("/tasks?parent={id}")))

@@ -123,7 +123,7 @@ async fn list(visit: &Visit, address: &Address, families: bool) -> Result<Respon
         if families {
             row.href = visit.links.to(&format!("/families/{}", task.id));
             let progress = view.progress(task.id).await?;
-            row.bar = (progress.family.total > 0).then(|| Bar::tally(&progress.family));
+            row.bar = Bar::family(task, &progress.family);
         }
         rows.push(row);
     }

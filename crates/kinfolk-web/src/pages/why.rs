@@ -173,7 +173,7 @@ fn one(task: &Task, reason: &Reason, around: Around<'_>) -> Why {
             say.text("Its last worker was lost: it waits for a worker that runs no other such task.")
         }
         Reason::NoWorker { queue, command } => {
-            more = format!("Start one with: kinfolk work --queue {queue}");
+            more = format!("Start the program that has a handler for it, on queue {queue}.");
             let mut say = say.text("No live worker handles ");
             say.bits.push(Bit::Name(Named::command(command)));
             say.text(" on queue ")

@@ -106,6 +106,18 @@ async fn a_task_on_a_paused_queue_says_so_wherever_its_state_is_shown() {
 }
 
 #[tokio::test]
+async fn a_task_that_is_not_due_is_drawn_from_its_creation_until_now() {
+    for lab in Lab::both().await {
+        let later = NewTask { due: Due::After(Duration::from_secs(3_600)), ..lab.new_task("greet") };
+        let id = lab.store.enqueue(&[later]).await.unwrap()[0].id().unwrap();
+        let task = lab.store.task(id).await.unwrap().unwrap();
+        let page = get(&lab.open(), &format!("/tasks/{id}")).await.text;
+        let made = task.created_at.to_jiff().strftime("%H:%M:%S").to_string();
+        assert!(page.contains(&format!(r#"<text x="0" y="23">{made}</text>"#)), "{page}");
+    }
+}
+
+#[tokio::test]
 async fn all_that_match_are_counted_asked_for_and_done() {
     for lab in Lab::both().await {
         let app = lab.open();

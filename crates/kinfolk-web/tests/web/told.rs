@@ -1,9 +1,9 @@
 //! What pages and API tell of tasks beside their states: labels, makers, versions, counts by command.
 
-use kinfolk_core::{Command, FollowUp, Json, Keys, Made, NewTask, When, WorkerId, WorkerSpec};
+use kinfolk_core::{Command, FollowUp, Json, Keys, Made, NewTask, Outcome, When, WorkerId, WorkerSpec};
 use kinfolk_web::Config;
 
-use crate::lab::{Lab, command_name, get, queue_name, worker_of};
+use crate::lab::{Lab, command_name, failure, get, queue_name, worker_of};
 
 #[tokio::test]
 async fn a_label_is_shown_wherever_its_task_is_unless_it_is_redacted() {
@@ -59,6 +59,23 @@ async fn a_follow_up_stands_with_the_family_that_made_it_and_links_back() {
         assert_eq!(graph["after"][0]["follow_up"], 1, "{graph}");
         let dot = get(&app, &format!("/api/v1/families/{maker}/graph?format=dot")).await.text;
         assert!(dot.contains("n0 -> n1 [style=dashed"), "{dot}");
+    }
+}
+
+#[tokio::test]
+async fn the_counts_of_a_family_are_of_all_its_tasks_also_of_the_root() {
+    for lab in Lab::both().await {
+        let app = lab.open();
+        let made = Made { children: vec![NewTask::new(command_name("send"), Json::object()); 3], ..Made::default() };
+        let root = lab.made("greet", "default", made).await;
+        let page = get(&app, "/").await.text;
+        assert!(page.contains("0 of 4"), "{page}");
+        lab.end_all("send", "mail", |nth| if nth == 0 { failure("no") } else { Outcome::Done(None) }).await;
+        let page = get(&app, &format!("/families/{root}")).await.text;
+        for words in ["<b>2</b> completed", "<b>2</b> failed", "4 tasks"] {
+            assert!(page.contains(words), "{words}: {page}");
+        }
+        assert!(get(&app, "/families").await.text.contains("2 completed, 2 failed of 4"));
     }
 }
 

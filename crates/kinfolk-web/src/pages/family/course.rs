@@ -67,8 +67,12 @@ impl Phase {
     }
 }
 
-/// When a task could first be run: what was made ahead of its time stands in line only from then on.
+/// When a task could first be run: what was made ahead of its time stands in line only from then on. Until it is due its life is
+/// drawn from its creation, because nothing else of it has happened.
 pub(crate) fn began(task: &Task) -> Timestamp {
+    if task.gate == Some(Gate::Time) && task.first_started_at.is_none() {
+        return task.created_at;
+    }
     let ready = task.position.max(task.created_at);
     task.first_started_at.map_or(ready, |started| ready.min(started))
 }

@@ -25,7 +25,7 @@ use super::address::Address;
 use super::ask::Ask;
 use super::frame::{Frame, ROWS_MAX};
 use super::going::{Names, report_words};
-use super::part::{Badge, Bar, Moment, Named, words};
+use super::part::{Badge, Bar, Moment, Named, with_root, words};
 use super::why::{self, Around, Why};
 use super::{actions, render, show};
 use crate::link::Links;
@@ -145,6 +145,7 @@ async fn family(visit: &Visit, address: &Address, id: &str) -> Result<Response, 
     };
     let reasons = if root.state.is_terminal() { Vec::new() } else { view.explain(id).await?.reasons };
     let around = Around { links: &visit.links, now: frame.now, here: &address.here, may_act: visit.may_act() };
+    let whole = with_root(&root, &progress.family);
     let page = Page {
         id: id.to_string(),
         task_href: visit.links.to(&format!("/tasks/{id}")),
@@ -159,14 +160,14 @@ async fn family(visit: &Visit, address: &Address, id: &str) -> Result<Response, 
             &workers(&walk.lines, &names),
             (&visit.links, frame.now),
         ),
-        bar: (progress.family.total > 0).then(|| whole_bar(&progress.family, &walk.lines)),
-        legend: legend(&root, &progress.family, &walk.lines, visit),
+        bar: (progress.family.total > 0).then(|| whole_bar(&whole, &walk.lines)),
+        legend: legend(&root, &whole, &walk.lines, visit),
         whys: why::told(&root, &reasons, around),
         failure: root
             .failure
             .as_ref()
             .filter(|_| root.state == State::Failed)
-            .map(|failure| failure.message.clone())
+            .map(|failure| words::shown(&failure.message))
             .unwrap_or_default(),
         asks: if visit.may_act() { asks(visit, &root, &progress.family, address) } else { Vec::new() },
         view: shown,
@@ -289,7 +290,6 @@ fn states(family: &Tally, lines: &[TreeRow]) -> [(&'static str, &'static str, St
     for line in lines {
         let What::One { task, course, .. } = &line.what else { continue };
         match course.stretches.last() {
-            _ if task.parent.is_none() => {}
             Some(last) if last.phase == Phase::Running => running += 1,
             Some(last) if last.phase == Phase::Waiting && last.to.is_none() => waiting += 1,
             _ if task.state == State::Pending && course.is_held() => held += 1,

@@ -82,7 +82,7 @@ impl Drawing<'_> {
                     (_, None) => Some(Moment::lasting(began, self.now)),
                 };
                 let failure = task.failure.as_ref().filter(|_| task.state == State::Failed);
-                let note = failure.map(|failure| failure.message.clone());
+                let note = failure.map(|failure| words::shown(&failure.message));
                 row.timeline = self.axis.map(|axis| Timeline::of(course, axis, note));
                 if task.state == State::Pending {
                     row.took_words = self.pending_words(task);

@@ -3,7 +3,7 @@
 
 use askama::Template;
 use askama::filters::HtmlSafe;
-use kinfolk_core::{FanOut, Rule, Tally};
+use kinfolk_core::{FanOut, Rule, State, Tally, Task};
 
 use super::words;
 
@@ -60,6 +60,11 @@ impl Bar {
         )
     }
 
+    /// A family with its root; none of a task alone.
+    pub(crate) fn family(root: &Task, below: &Tally) -> Option<Self> {
+        (below.total > 0).then(|| Self::tally(&with_root(root, below)))
+    }
+
     /// The same with the mark of a rule, where it needs a part of them or all.
     #[must_use]
     pub(crate) fn needs(mut self, fan_out: &FanOut) -> Self {
@@ -69,6 +74,17 @@ impl Bar {
             self.need = Some(percent(needed, fan_out.tally.total));
         }
         self
+    }
+}
+
+/// The counts of a family with its root, which the counts of what is below it leave out.
+pub(crate) fn with_root(root: &Task, below: &Tally) -> Tally {
+    let is = |state: State| u64::from(root.state == state);
+    Tally {
+        total: below.total + 1,
+        completed: below.completed + is(State::Completed),
+        failed: below.failed + is(State::Failed),
+        cancelled: below.cancelled + is(State::Cancelled),
     }
 }
 

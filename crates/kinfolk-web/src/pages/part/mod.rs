@@ -11,7 +11,7 @@ use askama::Template;
 use askama::filters::HtmlSafe;
 use kinfolk_core::{CommandName, Gate, State, Task, Timestamp};
 
-pub(crate) use self::bar::Bar;
+pub(crate) use self::bar::{Bar, with_root};
 pub(crate) use self::chart::{Spark, Stair};
 pub(crate) use self::json::JsonTree;
 pub(crate) use self::trend::Trend;
@@ -156,6 +156,9 @@ impl Named {
 
     /// The command of a task, and what people call the task.
     pub(crate) fn task(task: &Task) -> Self {
-        Self { label: task.label().unwrap_or_default(), ..Self::command(&task.command) }
+        Self {
+            label: task.label().map(|label| words::shown(&label)).unwrap_or_default(),
+            ..Self::command(&task.command)
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kinfolk_core::Timestamp;
+use kinfolk_core::text::is_harmful;
 
 /// `486 ms`, `7.6 s`, `58 s`, `2 m 37 s`, `3 h 27 m`, `6 d 18 h`.
 pub(crate) fn span(span: Duration) -> String {
@@ -79,8 +80,15 @@ pub(crate) fn iso(moment: Timestamp) -> String {
     moment.to_jiff().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
+/// A text of others with its lines, and `U+FFFD` for what would turn a line around or can't be seen.
+pub(crate) fn shown(text: &str) -> String {
+    let shown = |c| if is_harmful(c) && c != '\n' && c != '\t' { '\u{fffd}' } else { c };
+    text.chars().map(shown).collect()
+}
+
 /// The start of a text: its first line, and no more than so many characters of it.
 pub(crate) fn short(text: &str, most: usize) -> String {
+    let text = &shown(text);
     let line = text.lines().next().unwrap_or_default();
     if line.chars().count() <= most && line.len() == text.trim_end().len() {
         return line.to_owned();
@@ -93,8 +101,8 @@ pub(crate) fn short(text: &str, most: usize) -> String {
 /// The start of a text with all its lines, and no more than so many characters of it.
 pub(crate) fn start(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", shown(&text[..end])),
+        None => shown(text),
     }
 }
 
@@ -128,6 +136,13 @@ mod tests {
         ] {
             assert_eq!(span(Duration::from_millis(millis)), words);
         }
+    }
+
+    #[test]
+    fn a_text_of_others_can_not_turn_a_line_around() {
+        assert_eq!(shown("a\u{202e}gnp.exe\nb\tc"), "a\u{fffd}gnp.exe\nb\tc");
+        assert_eq!(short("a\u{202e}b", 10), "a\u{fffd}b");
+        assert_eq!(start("a\u{202e}bc", 3), "a\u{fffd}b…");
     }
 
     #[test]

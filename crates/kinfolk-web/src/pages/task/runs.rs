@@ -5,7 +5,7 @@ use kinfolk_core::{State, Task, Timestamp};
 
 use crate::pages::family::awaited_words;
 use crate::pages::going::Names;
-use crate::pages::part::{Badge, Moment};
+use crate::pages::part::{Badge, Moment, words};
 
 /// A row.
 pub(super) struct RunRow {
@@ -33,7 +33,7 @@ impl RunRow {
                 Some(ended) => Moment::took(run.started_at, ended),
                 None => Moment::lasting(run.started_at, now),
             },
-            says: failure.map(|failure| failure.message.clone()).or(waited).unwrap_or_default(),
+            says: failure.map(|failure| words::shown(&failure.message)).or(waited).unwrap_or_default(),
             kind: failure.map_or("", |failure| failure.kind.as_str()),
             worker: names.name(run.worker),
         }
