@@ -75,8 +75,9 @@ $$;
 grant execute on function kinfolk.slow_down(text, timestamptz) to kinfolk_handler;
 
 grant select on kinfolk.tasks, kinfolk.errors to kinfolk_viewer;
--- To be told how a task is made.
-grant insert, update, delete on kinfolk.tasks to kinfolk_producer, kinfolk_viewer;
+-- To be told how a task is made, changed or removed. A change of rows takes the right to see them, which a producer does not have.
+grant insert on kinfolk.tasks to kinfolk_producer;
+grant insert, update, delete on kinfolk.tasks to kinfolk_viewer;
 
 -- All but `caller`, which is the role that inserts.
 grant insert (names, queues, priorities, max_attempts, base_ms, cap_ms, jitter_pct, timeouts_us, handlers, befores, afters,

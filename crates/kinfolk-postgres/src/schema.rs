@@ -141,7 +141,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         require_terms require_subs sub_tasks fan_out_of sub_results continuation_of go_on await_more refuse_fan_out complete require_done begin_send end_send send_key log_error
         process_tasks process_round process_task skip_ahead due_next begin_round claimable claim_chosen;
     operate:
-        pause resume acquit cancel run_now bulk bulk_one bulk_delete lock_bulk lock_all_or_none lock_unended audit put_status remove_status
+        pause resume acquit cancel run_now bulk bulk_one bulk_delete lock_bulk reached_by_cancel lock_all_or_none lock_unended audit put_status remove_status
         refresh_statuses is_active put_finder remove_finder;
     retry:
         retry retry_family lock_follow_ups revive revived_with revivable begin_afresh joins_again reopening reopen

@@ -8,7 +8,8 @@ use kinfolk_core::*;
 use kinfolk_postgres::PgStore;
 use kinfolk_postgres::testing;
 
-use super::common::{claim_of, done, enqueue, task, worker};
+use super::common::{claim_of, done, enqueue, fresh, task, worker};
+use super::durable::{fan_out, running};
 use super::families::{Family, family, making, tasks};
 use super::pairs::{cancelled, command, state};
 use super::walker::{Call, call};
@@ -314,4 +315,32 @@ pub(crate) const ONE_BY_ONE: &str =
 async fn a_bulk_action_that_waits_for_one_task_while_it_holds_another_locks_up() {
     a_worse_piece_shows("deadlock detected", RunNowAndSettle, ONE_BY_ONE).await;
     a_worse_piece_shows("deadlock detected", CancelAndMixedSettle, ONE_BY_ONE).await;
+}
+
+/// A transaction that signals a suspended task and then its child goes by number. A bulk cancel of the child goes up to the task.
+#[tokio::test]
+async fn a_bulk_cancel_holds_no_task_while_it_waits_for_an_owner() {
+    let (database, store) = fresh().await;
+    let owner = running(&store).await;
+    let fan_outs = vec![fan_out("f", 1, Rule::CollectAll)];
+    store.suspend(&[Suspend { fan_outs, ..Suspend::new(owner.id, owner.token) }]).await.unwrap();
+    let child = store.children(owner.id, 0, 1).await.unwrap()[0].id;
+    let signals = database.client().await;
+    let signal = |task| format!("select kinfolk.signal({task}, 'word', '1')");
+    signals.batch_execute(&format!("begin; {}", signal(owner.id))).await.unwrap();
+    let one = Filter { root: Some(owner.id), has_children: Some(false), ..all() };
+    let cancel = tokio::spawn({
+        let store = database.store().await;
+        async move { store.bulk(Action::Cancel, &one).await }
+    });
+    let waits = "select (count(*) = 1)::text from pg_stat_activity \
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%bulk%'";
+    while database.texts(waits).await != ["true"] {
+        tokio::task::yield_now().await;
+    }
+    signals.batch_execute(&signal(child)).await.expect("a child that nobody holds");
+    signals.batch_execute("commit").await.unwrap();
+    cancel.await.unwrap().unwrap();
+    assert_eq!(state(&store, child).await, State::Cancelled);
+    assert_eq!(store.check().await.unwrap(), []);
 }

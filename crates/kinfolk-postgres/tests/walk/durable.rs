@@ -28,7 +28,7 @@ enum Owner {
     Done,
 }
 
-fn fan_out(name: &str, children: usize, rule: Rule) -> NewFanOut {
+pub(crate) fn fan_out(name: &str, children: usize, rule: Rule) -> NewFanOut {
     NewFanOut {
         key: Key { branch: String::new(), name: name.to_owned(), occurrence: 0 },
         digest: String::new(),
@@ -45,7 +45,7 @@ pub(crate) async fn next(store: &PgStore) -> ClaimedTask {
     store.claim(&claim_of(worker, &["work"], 1)).await.unwrap().tasks.remove(0)
 }
 
-async fn running(store: &PgStore) -> ClaimedTask {
+pub(crate) async fn running(store: &PgStore) -> ClaimedTask {
     command(store).await;
     enqueue(store, task("work")).await;
     next(store).await

@@ -1,4 +1,4 @@
-//! When the children of a fan-out ended, at a cost that does not grow with their number.
+//! When the children of a fan-out ended, at a cost that is bounded however many they are.
 
 use kinfolk_core::filter::Filter;
 use kinfolk_core::{FanOut, Timestamp};
@@ -7,7 +7,8 @@ use super::{Seen, View};
 
 impl View<'_> {
     /// The moments at which the first, and then each further share, of the children of a fan-out that the caller was shown had
-    /// ended, and the last of them. Nothing is told of a fan-out with children that the caller may not see.
+    /// ended, and the last of them. Nothing is told of a fan-out with children that the caller may not
+    /// see, nor, to a caller with some queues, of one with more children than a look counts.
     pub(crate) async fn ended_by(&self, fan_out: &FanOut, shares: u32) -> Seen<Vec<Timestamp>> {
         let store = self.store()?;
         let ended = u32::try_from(fan_out.tally.ended()).unwrap_or(u32::MAX);

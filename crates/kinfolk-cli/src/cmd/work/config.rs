@@ -170,7 +170,8 @@ impl Config {
         }
     }
 
-    /// Sets in the database what the file says about queues and commands: nothing, where a part of it can't be set.
+    /// Sets in the database what the file says about queues and commands. The file's mistakes are found first, and nothing is set
+    /// then. Each queue is set in a transaction of its own: one that the database refuses leaves those before it set.
     pub(crate) async fn apply(&self, store: &dyn Store) -> Result<(), Fault> {
         let commands = self.changed_commands(store).await?;
         self.apply_queues(store).await?;

@@ -17,7 +17,7 @@ begin
             hint = format('at most %s', kinfolk.page_max());
     end if;
     if not exists (select from kinfolk.fan_out f where f.id = p_fan_out and f.rule is not null) then
-        raise exception using errcode = 'KF002', message = format('there is no fan-out %s', p_fan_out);
+        raise exception using errcode = 'KF002', message = format('there is no fan-out %s', coalesce(p_fan_out::text, 'null'));
     end if;
     return query
     select t.finished_at

@@ -14,7 +14,7 @@ declare
     v_limit integer := least(greatest(p_limit, 0), kinfolk.page_max());
 begin
     if not exists (select from kinfolk.fan_out f where f.id = p_fan_out and f.rule is not null) then
-        raise exception using errcode = 'KF002', message = format('there is no fan-out %s', p_fan_out);
+        raise exception using errcode = 'KF002', message = format('there is no fan-out %s', coalesce(p_fan_out::text, 'null'));
     end if;
     if not p_by_ended then
         return query select r.* from kinfolk.results_by_index(p_fan_out, p_from, v_limit) r;

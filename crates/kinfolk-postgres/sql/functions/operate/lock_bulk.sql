@@ -1,8 +1,8 @@
 -- Locks all that a bulk action needs before it touches the first task, and answers on which of these tasks it is to be done.
 -- A cancel and a retry lock the queues of the roots, shared, by number, against a change of their limits; then the families, as a
--- whole, in their order. Then a cancel locks the tasks with all below them, as far as they are open (`lock_unended`): what has ended is
--- for a removal to lock; a retry the follow-ups that may come back (`lock_follow_ups`). To run now takes no more than the
--- open tasks, and is done to those that pend. Reads `fan_out_task` and `task_fan_out`.
+-- whole, in their order. Then a cancel locks all tasks that it may come to (`reached_by_cancel`), as far as they are open
+-- (`lock_unended`): what has ended is for a removal to lock; a retry the follow-ups that may come back (`lock_follow_ups`). To run now
+-- takes no more than the open tasks, and is done to those that pend.
 
 create or replace function kinfolk.lock_bulk(p_action text, p_ids bigint[]) returns bigint[]
 language plpgsql volatile
@@ -27,8 +27,7 @@ begin
     perform pg_advisory_xact_lock_shared(1263160902, q.id) from unnest(v_root.queues) as q(id);
     perform kinfolk.lock_families(coalesce(v_root.ids, '{}'), true);
     if p_action = 'cancel' then
-        perform kinfolk.lock_unended(
-            kinfolk.members_below(array(select f.id from kinfolk.fan_out f where f.task_id = any (p_ids))) || p_ids);
+        perform kinfolk.lock_unended(kinfolk.reached_by_cancel(p_ids));
         -- point: bulk.rows_locked
     else
         perform kinfolk.lock_follow_ups(v_root.ids);
