@@ -179,12 +179,9 @@ pub enum StoreError {
         detail: String,
     },
     /// The role may not do this.
-    #[error(
-        "not permitted: {detail}; grant the role that this needs: kinfolk_producer to enqueue and register, kinfolk_worker to \
-         work, kinfolk_viewer to look, kinfolk_operator to cancel, retry, pause and set"
-    )]
+    #[error("not permitted: {detail}")]
     Forbidden {
-        /// The database's own words.
+        /// The database's own words, and what to do.
         detail: String,
     },
     /// The operating system keeps this process from the file.
@@ -243,7 +240,17 @@ pub enum Advice {
     AskOperator,
 }
 
+/// The advice where the database has none: it names the role of each kind of call.
+const ROLES: &str = "grant the role that this needs: kinfolk_producer to enqueue and register, kinfolk_worker to work, \
+    kinfolk_viewer to look, kinfolk_operator to cancel, retry, pause and set";
+
 impl StoreError {
+    /// A call that the role may not make, with the database's own words and its hint.
+    pub fn forbidden(detail: &str, hint: Option<&str>) -> Self {
+        let remedy = hint.filter(|hint| !hint.is_empty()).unwrap_or(ROLES);
+        Self::Forbidden { detail: format!("{detail}; {remedy}") }
+    }
+
     /// The next thing to do.
     pub const fn advice(&self) -> Advice {
         match self {

@@ -127,7 +127,7 @@ fn from_db(db: &DbError) -> StoreError {
         _ if READ_ONLY.contains(&code) => StoreError::ReadOnly { detail },
         _ if FULL.contains(&code) => StoreError::Full { detail },
         _ if DAMAGED.contains(&code) => StoreError::Damaged { detail },
-        _ if FORBIDDEN.contains(&code) => StoreError::Forbidden { detail },
+        _ if FORBIDDEN.contains(&code) => StoreError::forbidden(&detail, db.hint()),
         _ if NO_LOGIN.contains(&code) => StoreError::NoLogin { detail: advised() },
         _ if UNAVAILABLE.contains(&code) || code.starts_with("08") => StoreError::Unavailable { detail },
         // The database takes no connections.

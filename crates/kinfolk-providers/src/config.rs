@@ -1,5 +1,6 @@
 //! Which provider carries what: the part `providers` of the configuration file.
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use crate::twilio::Twilio;
 use crate::webhook::Webhook;
 
 /// How long a provider may take, unless it is said otherwise.
-const TIMEOUT_SECS: u64 = 30;
+const TIMEOUT_SECS: NonZeroU64 = NonZeroU64::new(30).unwrap();
 
 /// A provider for each kind of message, where there is one.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -68,7 +69,7 @@ enum EmailConfig {
         from: Option<String>,
         /// How long a send may take, in seconds; 30 by default.
         #[serde(default = "timeout")]
-        timeout_secs: u64,
+        timeout_secs: NonZeroU64,
     },
     Resend {
         /// The address of its API; by default the public one.
@@ -83,7 +84,7 @@ enum EmailConfig {
         allow_private: bool,
         /// How long a send may take, in seconds; 30 by default.
         #[serde(default = "timeout")]
-        timeout_secs: u64,
+        timeout_secs: NonZeroU64,
     },
 }
 
@@ -111,7 +112,7 @@ enum SmsConfig {
         allow_private: bool,
         /// How long a send may take, in seconds; 30 by default.
         #[serde(default = "timeout")]
-        timeout_secs: u64,
+        timeout_secs: NonZeroU64,
     },
 }
 
@@ -130,13 +131,13 @@ enum HttpConfig {
         allow_private: bool,
         /// How long a send may take, in seconds; 30 by default.
         #[serde(default = "timeout")]
-        timeout_secs: u64,
+        timeout_secs: NonZeroU64,
         /// How much of an answer is kept, in bytes.
         answer_bytes_max: Option<usize>,
     },
 }
 
-const fn timeout() -> u64 {
+const fn timeout() -> NonZeroU64 {
     TIMEOUT_SECS
 }
 
@@ -167,11 +168,11 @@ impl EmailConfig {
             Self::Smtp { host, port, tls, user, password, from, timeout_secs } => {
                 let login = login(user.as_ref(), password.as_ref())?;
                 let server =
-                    Server { host, port: *port, tls: *tls, login, timeout: Duration::from_secs(*timeout_secs) };
+                    Server { host, port: *port, tls: *tls, login, timeout: Duration::from_secs(timeout_secs.get()) };
                 Arc::new(Smtp::new(server, from.clone())?)
             }
             Self::Resend { base, key, from, allow_private, timeout_secs } => Arc::new(Resend {
-                client: Client::new(*allow_private, Duration::from_secs(*timeout_secs))?,
+                client: Client::new(*allow_private, Duration::from_secs(timeout_secs.get()))?,
                 base: base.clone(),
                 key: key.read()?,
                 from: from.clone(),
@@ -185,7 +186,7 @@ impl SmsConfig {
         Ok(match self {
             Self::Outbox { folder, from } => Arc::new(Outbox::of(Channel::Sms, folder, from.clone())),
             Self::Twilio { base, account, token, from, allow_private, timeout_secs } => Arc::new(Twilio {
-                client: Client::new(*allow_private, Duration::from_secs(*timeout_secs))?,
+                client: Client::new(*allow_private, Duration::from_secs(timeout_secs.get()))?,
                 base: base.clone(),
                 account: account.clone(),
                 token: token.read()?,
@@ -200,7 +201,7 @@ impl HttpConfig {
         Ok(match self {
             Self::Outbox { folder } => Arc::new(Outbox::of(Channel::Http, folder, None)),
             Self::Http { secret, allow_private, timeout_secs, answer_bytes_max } => {
-                let mut client = Client::new(*allow_private, Duration::from_secs(*timeout_secs))?;
+                let mut client = Client::new(*allow_private, Duration::from_secs(timeout_secs.get()))?;
                 client.answer_bytes_max = answer_bytes_max.unwrap_or(client.answer_bytes_max);
                 Arc::new(Webhook { client, secret: secret.as_ref().map(SecretAt::read).transpose()? })
             }

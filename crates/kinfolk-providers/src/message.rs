@@ -8,6 +8,7 @@ use crate::fault::SendError;
 
 /// An email. More members are fine: a payload may have its own.
 #[derive(Clone, Debug, Deserialize)]
+#[serde(expecting = "an object")]
 pub(crate) struct Email {
     pub(crate) to: OneOrMore,
     pub(crate) from: Option<String>,
@@ -19,6 +20,7 @@ pub(crate) struct Email {
 
 /// A text message.
 #[derive(Clone, Debug, Deserialize)]
+#[serde(expecting = "an object")]
 pub(crate) struct Sms {
     pub(crate) to: String,
     pub(crate) from: Option<String>,
@@ -27,7 +29,7 @@ pub(crate) struct Sms {
 
 /// Receivers.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a receiver is a text, or an array of texts")]
 pub(crate) enum OneOrMore {
     One(String),
     More(Vec<String>),

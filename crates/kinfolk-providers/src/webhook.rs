@@ -26,6 +26,7 @@ pub(crate) struct Webhook {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct Call {
     url: String,
     #[serde(default = "post")]

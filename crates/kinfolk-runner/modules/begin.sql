@@ -23,7 +23,7 @@ declare
 begin
     if v_lacks <> '' then
         raise exception using errcode = '42501',
-            message = format('%I may not install this; as a role that may grant it: %s', current_user, v_lacks);
+            message = format('%I may not install this', current_user), hint = format('as a role that may grant it: %s', v_lacks);
     end if;
     -- Roles belong to the whole cluster: the same module may be installed in another database at this moment.
     for tries in 1..20 loop

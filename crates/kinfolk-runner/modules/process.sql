@@ -150,6 +150,7 @@ declare
     v_failures integer;
     v_scheduled integer;
     v_resumed integer;
+    v_pause interval;
     v_next text;
 begin
     -- Input. The root's lock keeps others from deciding on the same facts.
@@ -163,7 +164,8 @@ begin
     v_scheduled := "{schema}".count_{root}_scheduled(v_id);
     v_resumed := (select count(*) from "{schema}".{root}_resumed f where f.{root}_id = v_id);
 
-    -- Compute.
+    -- Compute. The first attempt is made at once, and each failure doubles the pause before the next.
+    v_pause := case when v_failures = 0 then interval '0' else v_root.retry_delay * power(2, least(v_failures, 16) - 1) end;
     v_next := case
         when "{schema}".has_{root}_succeeded(v_id) then 'succeeded'
         when "{schema}".is_{root}_stuck(v_id) then 'stuck'
@@ -183,10 +185,13 @@ begin
             perform kinfolk.enqueue('{command}', jsonb_build_object('task_type', '{command}', '{root}_id', v_id,
                 'attempt', v_scheduled + 1, 'before_handler', '{schema}.get_{short}_payload',
                 'success_handler', '{schema}.record_{short}_success', 'error_handler', '{schema}.record_{short}_failure'),
-                delay => v_root.retry_delay * power(2, least(v_failures, 16) - 1) * least(v_failures, 1));
+                delay => v_pause);
         end if;
-        -- A safety net: a new fact wakes it before that.
-        perform "{schema}".wake_{process}(v_id, delay => v_root.recheck_delay);
+        -- A safety net: a new fact wakes it before that. An attempt that is still to begin is no reason to look.
+        perform "{schema}".wake_{process}(v_id, delay => v_root.recheck_delay + greatest(interval '0', v_pause - (
+            select now() - max(f.at)
+            from "{schema}".{root}_scheduled f
+            where f.{root}_id = v_id)));
     end if;
     return jsonb_build_object('success', true, 'payload', jsonb_build_object('next', v_next, 'failures', v_failures));
 end

@@ -128,7 +128,8 @@ pub fn new_module(name: &str) -> Result<String, InputError> {
         && name.chars().all(is_plain);
     // Roles whose names begin with `pg_` are PostgreSQL's own, and the owner of a module `pg` would be one.
     if !fits || ["kinfolk", "public", "comms", "pg"].contains(&name) || name.starts_with("pg_") {
-        let why = "a module is named by 1 to 30 small letters, digits and _, and not as what is there already";
+        let why = "a module is named by 1 to 30 small letters, digits and _, of which the first is a letter; \
+            public, kinfolk, comms, pg, and names that begin with pg_ are taken";
         return Err(InputError::Name { kind: "module", name: name.to_owned(), why });
     }
     let payload = PAYLOAD;

@@ -77,7 +77,9 @@ pub(crate) async fn attempt(commands: &SqlCommands, ctx: &Ctx, provider: &dyn Pr
         (Err(fault), Some(span)) => {
             ctx.trouble("provider", &fault.to_string());
             // A task without a key in such a group waits alone.
-            let _ = ctx.slow_down_for(GROUP, span).await;
+            if ctx.key(GROUP).is_some() {
+                let _ = ctx.slow_down_for(GROUP, span).await;
+            }
             Ok(Done::snooze(span))
         }
         (Err(fault), None) => Err(fault),

@@ -21,7 +21,10 @@ pub(crate) fn store_error(fault: Error) -> StoreError {
         "KF012" => StoreError::NotRecorded { detail },
         "25006" => StoreError::ReadOnly { detail },
         "53100" => StoreError::Full { detail },
-        "42501" => StoreError::Forbidden { detail },
+        "42501" => {
+            let hint = db.try_downcast_ref::<PgDatabaseError>().and_then(PgDatabaseError::hint);
+            StoreError::forbidden(&detail, hint)
+        }
         "3F000" | "42883" if detail.contains("kinfolk") => {
             StoreError::SchemaMissing { database: "the database".to_owned() }
         }

@@ -33,10 +33,11 @@ const TABLES: [(&str, &str, &str); 13] = [
 ];
 
 /// What a field takes, by its type.
-const TYPES: [(&str, &str); 18] = [
+const TYPES: [(&str, &str); 19] = [
     ("u16", "number"),
     ("u32", "number"),
     ("u64", "number"),
+    ("NonZeroU64", "number from 1 on"),
     ("usize", "number"),
     ("bool", "`true` or `false`"),
     ("String", "text"),

@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FUNCTION")]
     function: Vec<String>,
 
-    /// Print only missing grants, and end with 1 if there are any
+    /// Print only the statements that would change something, and end with 1 if there are any
     #[arg(long)]
     check: bool,
 }
@@ -51,6 +51,17 @@ impl Kind {
             Self::Handler => "handler",
         }
     }
+
+    /// The word with its article.
+    const fn one(self) -> &'static str {
+        match self {
+            Self::Worker => "a worker",
+            Self::Producer => "a producer",
+            Self::Viewer => "a viewer",
+            Self::Operator => "an operator",
+            Self::Handler => "an owner of handlers",
+        }
+    }
 }
 
 /// Runs it.
@@ -62,12 +73,13 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
         let document = json!({"statement": grant.statement, "is_so": grant.is_so});
         session.out.say(&document, format_args!("{};", grant.statement))?;
     }
+    let purposes: Vec<_> = args.kinds.iter().copied().map(Kind::one).collect();
     match (args.check, shown.len()) {
         (false, _) => Ok(()),
         (true, 0) => {
-            session.out.hint(format_args!("{} has what a {} needs, and nothing more", args.role, kinds.join(" and ")));
+            session.out.hint(format_args!("{} has what {} needs, and nothing more", args.role, purposes.join(" and ")));
             Ok(())
         }
-        (true, many) => Err(Fault::no("grants", format!("{many} of {} grants are missing", all.len()))),
+        (true, many) => Err(Fault::no("grants", format!("{many} of {} statements are still to be run", all.len()))),
     }
 }

@@ -185,13 +185,19 @@ impl Hire {
 
 pub(crate) async fn sentence(crew: &Crew, queues: &BTreeSet<QueueName>) -> Result<String, Fault> {
     let queues: Vec<&str> = queues.iter().map(QueueName::as_str).collect();
-    let functions = crew.commands().await?.iter().filter(|command| command.handler.is_some()).count();
-    let and = match functions {
+    let handlers: Vec<_> = crew.commands().await?.into_iter().filter_map(|command| command.handler).collect();
+    // A handler without a schema is one of this program.
+    let (functions, own): (Vec<_>, Vec<_>) =
+        handlers.iter().map(|handler| handler.function.as_str()).partition(|name| name.contains('.'));
+    let own: BTreeSet<&str> = own.into_iter().collect();
+    let and = match functions.len() {
         0 => String::new(),
         1 => " and 1 function in the database".to_owned(),
         many => format!(" and {many} functions in the database"),
     };
-    Ok(format!("working on {} with {}{and}", queues.join(", "), builtin::names(crew.allow_shell).join(", ")))
+    let mut names: Vec<&str> = builtin::names(crew.allow_shell);
+    names.extend(own);
+    Ok(format!("working on {} with {}{and}", queues.join(", "), names.join(", ")))
 }
 
 /// Waits until nothing is left that this worker could run; for good, when it was not asked to.

@@ -177,14 +177,17 @@ fn what_a_role_must_be_granted_is_printed_and_checked() {
     let db = postgres().migrated();
     let role = format!("clerk_{}", uuid::Uuid::new_v4().simple());
     db.sql(&format!(
-        "create schema app; create function app.pay(p jsonb) returns jsonb language sql as 'select p'; create role {role}"
+        "create schema app; create function app.pay(p jsonb) returns jsonb language sql as 'select p'; create role {role} login"
     ));
     let check = ["grants", &role, "--function", "app.pay", "--check"];
-    assert!(db.fails(&check, 1).contains("are missing"));
+    assert!(db.fails(&check, 1).contains("are still to be run"));
     let printed = db.ok(&["grants", &role, "--function", "app.pay"]);
     assert!(printed.contains("revoke execute on function app.pay(jsonb) from public;"), "{printed}");
     db.sql(&printed);
     assert_eq!(db.ok(&check), "");
+    // A refusal says what the database advises, and names no other roles.
+    let refused = db.as_role(&role).fails(&["register", "pay", "--handler", "app.pay"], 4);
+    assert!(refused.ends_with("; have it registered by a member of kinfolk_operator\n"), "{refused}");
     db.sql(&format!("grant kinfolk_operator to {role}"));
     assert!(db.run(&check).stdout.contains(&format!("revoke kinfolk_operator from {role};")));
     assert_eq!(db.ok(&[&check[..], &["--as", "worker", "--as", "operator"]].concat()), "", "it may be both");
@@ -194,5 +197,7 @@ fn what_a_role_must_be_granted_is_printed_and_checked() {
     what_the_module_grants_is_what_is_asked_for(&db, &role);
     db.fails(&["grants", "nobody_at_all"], 3);
     db.fails(&["grants", &role, "--function", "app.nothing"], 3);
+    let misnamed = db.fails(&["grants", &role, "--function", "app.pay(jsonb)"], 2);
+    assert!(misnamed.contains("as schema.name"), "{misnamed}");
     db.sql(&format!("drop owned by {role} cascade; drop role {role}"));
 }

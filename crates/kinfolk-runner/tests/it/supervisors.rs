@@ -74,6 +74,35 @@ async fn a_process_ends_at_its_limits() {
 }
 
 #[tokio::test]
+async fn a_supervisor_looks_again_only_after_an_attempt_that_is_delayed() {
+    let office = Office::new().await;
+    let run = async |sql: &str| {
+        office.lab.database.run(sql).await;
+        office.lab.database.run("call kinfolk.process_tasks(until_idle => true)").await;
+    };
+    let looks = "select string_agg((s.due > e.due)::text, ' ' order by s.id) from kinfolk.tasks s, lateral (
+            select max(e.due) as due from kinfolk.tasks e
+            where e.command = 'email' and e.payload -> 'send_email_task_id' = s.payload -> 'send_email_task_id') e
+        where s.command = 'db_function' and s.state = 'pending'";
+    for task in [1, 2] {
+        office.kickoff(", retry_delay => '1 hour', max_attempts => 3, max_runs => 3").await;
+        run("select").await;
+        let original = json!({"send_email_task_id": task, "attempt": 1});
+        let told = json!({"error": "closed", "original_payload": original});
+        run(&format!("select comms.record_email_failure('{told}')")).await;
+    }
+    assert_eq!(office.lab.database.texts(looks).await, ["true true"]);
+    // One that got stuck meanwhile and is resumed waits as long.
+    for _ in 1..=2 {
+        run("select comms.wake_send_email(2)").await;
+    }
+    assert_eq!(office.count("comms.send_email_task_stuck").await, "1");
+    run("select comms.resume_send_email_task(2)").await;
+    assert_eq!(office.lab.database.texts(looks).await, ["true true"]);
+    office.remove().await;
+}
+
+#[tokio::test]
 async fn a_worker_that_dies_before_the_answer_is_recorded_sends_again_under_the_same_key() {
     let (office, site) =
         (Office::new().await, HttpSite::new(vec![Reply::Stall(String::new()), Reply::fine()]).unwrap());

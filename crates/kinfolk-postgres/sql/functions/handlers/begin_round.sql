@@ -18,7 +18,7 @@ begin
     from kinfolk.queue q
     where q.name = p_queue;
     if not found then
-        raise exception using errcode = 'KF002', message = format('there is no queue %s', p_queue);
+        perform kinfolk.refuse_queue(p_queue);
     elsif v_queue.is_limited and not pg_try_advisory_xact_lock(1263160904, v_queue.id) then
         -- A claim would wait a moment for it, and then take nothing.
         raise lock_not_available;
