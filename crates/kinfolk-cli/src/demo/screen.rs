@@ -106,7 +106,7 @@ impl Live {
 fn counts(look: &Look, retries: u64) -> String {
     let counts = [
         (format!("{} at work", look.at_work.len()).cyan().to_string(), look.at_work.len() as u64),
-        (format!("{retries} retries").yellow().to_string(), retries),
+        (format!("{retries} retries in all").yellow().to_string(), retries),
         (format!("{} failed", look.failed).red().to_string(), look.failed),
         (format!("{} cancelled", look.cancelled).magenta().to_string(), look.cancelled),
     ];

@@ -1,6 +1,7 @@
 //! Whatever a page offers to do is done, by its own forms, on both stores.
 
 use kinfolk_testkit::{Browser, Setup};
+use serde_json::json;
 
 use super::Site;
 use crate::support::{Db, postgres, sqlite};
@@ -91,6 +92,9 @@ fn a_task_that_waits_is_sent_a_signal(site: &Site) {
     site.reaches(&id, "completed");
     assert_eq!(site.db.one(&["show", &id])["result"]["by"], "ann");
     site.browser.until("the page shows what it gave back", "document.querySelector('.head .badge.completed')");
+    site.open(&format!("/families/{id}?view=graph"));
+    let said = site.value("[...document.querySelectorAll('.graph svg text')].map(text => text.textContent)");
+    assert_eq!(said, json!(["approve", "signal"]), "the wait and its signal are one step, which is done");
 }
 
 fn a_task_that_is_not_due_runs_now(site: &Site) {

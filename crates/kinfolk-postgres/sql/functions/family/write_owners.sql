@@ -1,6 +1,6 @@
--- Resumes the suspended ones of these waiting tasks, which the caller has locked, and ends those whose own work is over and that have
--- no open child. The statement begins after the locks, so it sees all ends that were counted. Runs under the settings of
--- `settle_owners`.
+-- Resumes the suspended ones of these waiting tasks, which the caller has locked (behind the gate `family` where their family was
+-- retried and waits for room), and ends those whose own work is over and that have no open child. The statement begins after the
+-- locks, so it sees all ends that were counted. Runs under the settings of `settle_owners`.
 create or replace function kinfolk.write_owners(p_owners bigint[], p_now timestamptz) returns kinfolk.ended_owners
 language plpgsql volatile
 as $$
@@ -14,7 +14,6 @@ begin
         update kinfolk.task t
         set
             state = 'pending',
-            -- Its family may have been set going again, and wait for room.
             gate = case when t.root_id is null then 'open' else kinfolk.gate_in_family(t.root_id, p_now, p_now) end,
             due = case when t.gate = 'time' then p_now else t.due end,
             signals = null

@@ -1,6 +1,7 @@
 -- The clock, the workers with a live lease, the fan-outs with open children that their tasks wait for and their families, the
 -- states in which there are more tasks than `count_tasks` counts, and for each queue with open tasks the position of the one at the
--- head of the line. Locks nothing; reads `task_waiting` and `fan_out_task`, `task_ready`, `task_suspect` and `task_turn`.
+-- head of the line. Locks nothing; reads `task_waiting` and `fan_out_task`, `task_ready`, `task_suspect` and `task_turn`. Each arm is read in
+-- the order of its index: what `any_open` has put together would be sorted.
 create or replace function kinfolk.stats()
 returns table (
     now timestamptz, workers bigint, queue text, oldest_open timestamptz, fan_outs bigint, families bigint, more text[]
@@ -23,7 +24,6 @@ as $$
         from kinfolk.queue q
         cross join kinfolk.command c
         cross join unnest(enum_range(null::kinfolk.lane)) as l(lane)
-        -- Each arm in the order of its index: what `any_open` has put together would be sorted.
         cross join lateral (
             (
                 select t.priority, t.position, t.id

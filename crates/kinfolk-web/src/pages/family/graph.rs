@@ -7,7 +7,7 @@ use askama::Template;
 use askama::filters::HtmlSafe;
 use kinfolk_core::durable::{Checkpoint, Key, StepKind};
 use kinfolk_core::filter::{Filter, Order};
-use kinfolk_core::{FanOut, FanOutId, History, State, Tally, Task, TaskId};
+use kinfolk_core::{FailureKind, FanOut, FanOutId, History, State, Tally, Task, TaskId};
 
 use self::lay_out::lay_out;
 use super::row::{Drawing, badge_of};
@@ -105,9 +105,7 @@ pub(crate) async fn of(
     for step in &history.checkpoints {
         flow.step(step).await?;
     }
-    if root.state.is_terminal() {
-        flow.end_waits(root);
-    }
+    flow.end(root);
     flow.follow_ups(lines);
     let mut items = std::mem::take(&mut flow.items);
     if items.is_empty() {
@@ -250,8 +248,9 @@ impl Flow<'_> {
                 // A wait that was given up has an empty list.
                 let says = if step.value.as_str() == "[]" { "given up" } else { "signal" };
                 let title = signal_of(&step.key);
-                let waits =
-                    |item: &&mut Item| (&item.branch, &item.title, item.says.as_str()) == (&step.key.branch, &title, WAITS);
+                let waits = |item: &&mut Item| {
+                    (&item.branch, &item.title, item.says.as_str()) == (&step.key.branch, &title, WAITS)
+                };
                 match self.items.iter_mut().find(waits) {
                     Some(open) => (open.badge, open.says) = (done, says.to_owned()),
                     None => self.items.push(item(done, title, says)),
@@ -294,10 +293,29 @@ impl Flow<'_> {
         Ok(self.view.list(&failed).await?.tasks.iter().map(|task| task.id).collect())
     }
 
-    /// A wait that was open when the family ended has ended with it.
-    fn end_waits(&mut self, root: &Task) {
+    /// A handler that failed by itself, or was cancelled, ends with that, and so does a wait that was open.
+    fn end(&mut self, root: &Task) {
+        let says = match (root.state, &root.failure) {
+            (State::Failed, Some(failure)) if failure.kind != FailureKind::Children => words::shown(&failure.message),
+            (State::Cancelled, _) => "on request".to_owned(),
+            _ => return,
+        };
+        let badge = || Badge::state(root.state);
         for wait in self.items.iter_mut().filter(|item| item.says == WAITS) {
-            (wait.badge, wait.says) = (Badge::state(root.state), "waited for it".to_owned());
+            (wait.badge, wait.says) = (badge(), "waited for it".to_owned());
+        }
+        if !self.items.is_empty() {
+            let (branch, title, href) = (String::new(), root.state.to_string(), String::new());
+            self.items.push(Item {
+                branch,
+                badge: badge(),
+                title,
+                says,
+                href,
+                bar: None,
+                failed: Vec::new(),
+                tasks: 0,
+            });
         }
     }
 
