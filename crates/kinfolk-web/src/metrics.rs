@@ -38,7 +38,7 @@ pub(crate) struct Scraped(Mutex<Option<(Instant, String)>>);
 /// `GET /metrics`, in the text format of Prometheus.
 pub(crate) async fn show(visit: Visit) -> Result<Response, Problem> {
     if !visit.caller.is(Role::Viewer) || visit.caller.queues.is_some() {
-        return Err(Problem::forbidden("metrics tell of all queues; show a token that is for all of them"));
+        return Err(Problem::forbidden("metrics tell of all queues; send a token that is for all of them"));
     }
     let app = visit.app;
     let mut text = String::new();

@@ -77,7 +77,11 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Fault> {
     match (args.check, shown.len()) {
         (false, _) => Ok(()),
         (true, 0) => {
-            session.out.hint(format_args!("{} has what {} needs, and nothing more", args.role, purposes.join(" and ")));
+            session.out.hint(format_args!(
+                "{} has what {} needs, and no other right of Kinfolk",
+                args.role,
+                purposes.join(" and ")
+            ));
             Ok(())
         }
         (true, many) => Err(Fault::no("grants", format!("{many} of {} statements are still to be run", all.len()))),

@@ -40,7 +40,7 @@ impl<'a> Act<'a> {
             return Err(Problem::forbidden(detail));
         }
         if !self.caller.is(role) {
-            let detail = format!("this takes the role {}; show a token that has it", role.as_str());
+            let detail = format!("this takes the role {}; send a token that has it", role.as_str());
             return Err(Problem::forbidden(detail));
         }
         Ok(self.app.store.as_ref())

@@ -38,7 +38,7 @@ impl<'a> View<'a> {
 
     fn store(&self) -> Seen<&'a dyn Store> {
         if !self.caller.is(Role::Viewer) {
-            return Err(Problem::forbidden("you may not look at tasks; show a token"));
+            return Err(Problem::forbidden("you may not look at tasks; send a token"));
         }
         Ok(self.app.store.as_ref())
     }

@@ -148,7 +148,7 @@ impl View<'_> {
     pub(crate) async fn audit_log(&self, before: Option<i64>, limit: usize) -> Seen<Vec<Audited>> {
         if !self.caller.is(Role::Admin) || self.caller.queues.is_some() {
             return Err(Problem::forbidden(
-                "the audit log takes the role admin, on all queues; show a token that has it",
+                "the audit log takes the role admin, on all queues; send a token that has it",
             ));
         }
         Ok(self.store()?.audit_log(before, limit).await?)

@@ -17,7 +17,7 @@ begin
     select f.call_name, f.routine into v_found from kinfolk.find_handler(p_name, true) f;
     if not has_function_privilege(p_caller, v_found.routine, 'execute') then
         raise exception using errcode = '42501', message = format('%I may not execute %s', p_caller, v_found.call_name),
-            hint = 'who names a continuation must be allowed to execute it';
+            hint = 'grant execute on it to the role that names it';
     elsif p_caller <> v_worker and not (select p.prosecdef from pg_proc p where p.oid = v_found.routine) then
         raise exception using errcode = '42501',
             message = format('%s would run with the rights of %I, and not with those of %I', v_found.call_name, v_worker, p_caller),

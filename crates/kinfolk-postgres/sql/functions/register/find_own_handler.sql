@@ -18,7 +18,7 @@ begin
     select f.* into v_found from kinfolk.find_handler(p_name, p_hook) f;
     if not has_function_privilege(p_caller, v_found.routine, 'execute') then
         raise exception using errcode = '42501', message = format('%I may not execute %s', p_caller, v_found.call_name),
-            hint = 'who registers a handler must be allowed to execute it';
+            hint = 'grant execute on it to the role that registers it';
     end if;
     call_name := v_found.call_name;
     kind := v_found.kind;
