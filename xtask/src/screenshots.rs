@@ -15,6 +15,11 @@ const WIDTH: u32 = 1_280;
 const SETTLED: Duration = Duration::from_secs(100);
 const PATIENCE: Duration = Duration::from_secs(300);
 
+/// Orders of all kinds are at work.
+const BUSY: &str = "document.querySelectorAll('.cells.family').length >= 5";
+/// A page that shows whatever there is.
+const ANY: &str = "true";
+
 /// Runs the demo, and takes a picture of Now and of a family at work.
 pub(crate) fn take(root: &Path) -> Result<bool> {
     let folder = root.join("docs/images");
@@ -32,11 +37,11 @@ pub(crate) fn take(root: &Path) -> Result<bool> {
     browser.look(WIDTH, false);
     browser.go(&demo.address);
     let begun = Instant::now();
-    // A family at work that has something to show: half way through, with a fan-out.
+    // A family at work that has something to show: near its end, with two fan-outs.
     let family = loop {
         let found = browser.run(
             "return [...document.querySelectorAll('.cells.family')].map(row => [row.querySelector('a').href, row.innerText]) \
-             .find(([, text]) => /approval|letters/.test(text))?.[0] ?? ''",
+             .find(([, text]) => /letters/.test(text))?.[0] ?? ''",
         );
         match found.as_str() {
             Some(found) if !found.is_empty() && begun.elapsed() > SETTLED => break found.to_owned(),
@@ -45,9 +50,9 @@ pub(crate) fn take(root: &Path) -> Result<bool> {
         }
     };
     let now = format!("{}?span=15m", demo.address);
-    for (name, address) in [("family", family.as_str()), ("now", now.as_str())] {
+    for (name, address, when) in [("family", family.as_str(), ANY), ("now", now.as_str(), BUSY)] {
         for (scheme, dark) in [("light", false), ("dark", true)] {
-            shoot(&browser, address, WIDTH, dark, &folder.join(format!("{name}-{scheme}.png")))?;
+            shoot(&browser, (address, when), WIDTH, dark, &folder.join(format!("{name}-{scheme}.png")))?;
         }
     }
     every_page(&browser, &demo.address, &family, &root.join("target/screenshots"))?;
@@ -77,17 +82,18 @@ fn every_page(browser: &Browser, address: &str, family: &str, folder: &Path) -> 
     ];
     for (name, page) in &pages {
         for (look, width, dark) in [("light", WIDTH, false), ("dark", WIDTH, true), ("360", 360, false)] {
-            shoot(browser, page, width, dark, &folder.join(format!("{name}-{look}.png")))?;
+            shoot(browser, (page, ANY), width, dark, &folder.join(format!("{name}-{look}.png")))?;
         }
     }
     Ok(())
 }
 
-/// One picture of one page.
-fn shoot(browser: &Browser, address: &str, width: u32, dark: bool, file: &Path) -> Result<()> {
+/// One picture of one page, as soon as it is live and shows what it is to show.
+fn shoot(browser: &Browser, (address, when): (&str, &str), width: u32, dark: bool, file: &Path) -> Result<()> {
     browser.look(width, dark);
     browser.go(address);
     browser.until("the page is live", "document.querySelector('#live span').innerText === 'Live'");
+    browser.until("the page has something to show", when);
     fs::write(file, browser.picture(width))?;
     println!("{}", file.display());
     Ok(())
