@@ -10,22 +10,30 @@ language plpgsql volatile
 as $$
 declare
     v_ids bigint[] := p_picked.ids;
+    v_again bigint[];
     v_busy bigint[];
 begin
     if p_picked.tops <> '{}' then
+        v_again := array(
+            select t.id
+            from unnest(p_picked.tops) as p(id)
+            join kinfolk.task t on t.id = p.id
+            where t.runs > 0);
+    end if;
+    if v_again <> '{}' then
         -- A root that failed, and is repaired, begins again with what it had spawned. A call that works in its family reads the lane of
         -- the root, so the root waits until no call does.
         v_busy := array(
             select t.id
-            from unnest(p_picked.tops) as p(id)
+            from unnest(v_again) as p(id)
             join kinfolk.task t on t.id = p.id
-            where case when t.runs > 0 and t.started_at is null then not kinfolk.try_lock_family(t.id) else false end);
+            where case when t.started_at is null then not kinfolk.try_lock_family(t.id) else false end);
         if v_busy <> '{}' then
             p_picked.ids := array(select i from unnest(p_picked.ids) i where i <> all (v_busy));
             p_picked.tops := array(select i from unnest(p_picked.tops) i where i <> all (v_busy));
             p_picked.left_out := true;
         end if;
-        perform kinfolk.open_limited(p_picked.tops, p_picked.at);
+        perform kinfolk.open_limited(array(select i from unnest(v_again) i where i <> all (v_busy)), p_picked.at);
     end if;
     if p_picked.starts_unique then
         select f.ids, f.left_out or p_picked.left_out
