@@ -36,8 +36,8 @@ impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "task {} is {}", self.task, self.state)?;
         self.reasons.iter().enumerate().try_for_each(|(nth, reason)| {
-            let mark = if nth == 0 { ": " } else { "; " };
-            write!(f, "{mark}{reason}")
+            let before = if nth == 0 { ": " } else { "; " };
+            write!(f, "{before}{reason}")
         })
     }
 }

@@ -220,8 +220,8 @@ fn keys(krate: &Path, parts: &[Part]) -> TokenStream {
 
 /// A field as the text of a key. The field is where the compiler says that a type has none.
 fn text(member: &Member) -> TokenStream {
-    let place = Span::call_site().located_at(member.span());
-    quote_spanned! {place=> ::std::string::ToString::to_string(&self.#member) }
+    let at = Span::call_site().located_at(member.span());
+    quote_spanned! {at=> ::std::string::ToString::to_string(&self.#member) }
 }
 
 fn span_of(millis: u64) -> TokenStream {
