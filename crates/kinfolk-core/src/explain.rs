@@ -31,6 +31,17 @@ pub struct Explanation {
     pub reasons: Vec<Reason>,
 }
 
+/// In one line: `task 7 is pending: not due until …; queue mail is paused …`.
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "task {} is {}", self.task, self.state)?;
+        self.reasons.iter().enumerate().try_for_each(|(nth, reason)| {
+            let before = if nth == 0 { ": " } else { "; " };
+            write!(f, "{before}{reason}")
+        })
+    }
+}
+
 /// One thing that keeps a task from running. Lists of tasks hold the first [`crate::limits::HOLDERS_SHOWN_MAX`] by number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]

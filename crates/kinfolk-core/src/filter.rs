@@ -21,7 +21,7 @@ use crate::time::Timestamp;
 /// The first moment of the year 1: what lies before it is written in ways that not every store reads.
 const FIRST: Timestamp = Timestamp::from_micros(-62_135_596_800_000_000);
 
-/// Which tasks to list, and which page of them. An empty filter is all of them, newest first.
+/// Which tasks to list, and which page of them. An empty filter is all of them, newest first, on pages of one: give a limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Filter {
@@ -88,7 +88,7 @@ pub struct Filter {
     /// Only tasks with a larger number than this. In the order [`Order::Oldest`] a page goes on here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<TaskId>,
-    /// At most this many, and at most [`crate::limits::PAGE_MAX`].
+    /// At most this many, and at most [`crate::limits::PAGE_MAX`]. 0, as in an empty filter, is 1.
     pub limit: usize,
 }
 

@@ -4,7 +4,9 @@ use syn::meta::ParseNestedMeta;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Error, Field, Ident, LitInt, LitStr, Path, Result, Token, Type, parenthesized};
 
-use crate::span::{backoff, millis, rate};
+use crate::span::{BACKOFF, RATE, SPAN, backoff, millis, rate};
+
+const OUTPUT: &str = "write a type, without quotation marks";
 
 /// The attributes of a type.
 #[derive(Default)]
@@ -60,20 +62,25 @@ impl Attributes {
         let word = word_of(meta)?;
         match word.as_str() {
             "command" => once(&mut self.command, meta, value(meta)?),
-            "output" => once(&mut self.output, meta, value(meta)?),
+            "output" => once(&mut self.output, meta, value(meta).map_err(|fault| Error::new(fault.span(), OUTPUT))?),
             "queue" => once(&mut self.queue, meta, value(meta)?),
             "label" => once(&mut self.label, meta, value(meta)?),
             "priority" => once(&mut self.priority, meta, value(meta)?),
             "attempts" => once(&mut self.attempts, meta, value(meta)?),
-            "backoff" => once(&mut self.backoff, meta, backoff(&value(meta)?)?),
-            "timeout" => once(&mut self.timeout, meta, millis(&value(meta)?)?),
+            "backoff" => once(&mut self.backoff, meta, backoff(&text(meta, BACKOFF)?)?),
+            "timeout" => once(&mut self.timeout, meta, millis(&text(meta, SPAN)?)?),
             "unique" => once(&mut self.unique, meta, Unique::read(meta)?),
             "crate" => once(&mut self.krate, meta, value(meta)?),
             "groups" => {
                 let inside;
                 parenthesized!(inside in meta.input);
-                let groups = inside.parse_terminated(Group::parse, Token![,])?;
-                self.groups.extend(groups);
+                for group in inside.parse_terminated(Group::parse, Token![,])? {
+                    if self.groups.iter().any(|other| other.name.value() == group.name.value()) {
+                        let words = format!("group {} is declared twice", group.name.value());
+                        return Err(Error::new(group.name.span(), words));
+                    }
+                    self.groups.push(group);
+                }
                 Ok(())
             }
             _ => Err(meta.error(format!(
@@ -98,7 +105,7 @@ impl Unique {
                 let scope: LitStr = value(meta)?;
                 self.active = one_of(&scope, &["pending", "active"])? == "active";
             }
-            "window" => self.window = Some(millis(&value(meta)?)?),
+            "window" => self.window = Some(millis(&text(meta, SPAN)?)?),
             "on_duplicate" => {
                 let rule: LitStr = value(meta)?;
                 one_of(&rule, &["keep", "replace", "merge"])?;
@@ -145,7 +152,7 @@ impl Group {
     fn take(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
         match word_of(meta)?.as_str() {
             "limit" => once(&mut self.limit, meta, value(meta)?),
-            "rate" => once(&mut self.rate, meta, rate(&value(meta)?)?),
+            "rate" => once(&mut self.rate, meta, rate(&text(meta, RATE)?)?),
             "burst" => once(&mut self.burst, meta, value(meta)?),
             "shared" => {
                 self.shared = true;
@@ -190,6 +197,11 @@ fn word_of(meta: &ParseNestedMeta<'_>) -> Result<String> {
 
 fn value<T: Parse>(meta: &ParseNestedMeta<'_>) -> Result<T> {
     meta.value()?.parse()
+}
+
+/// A text, and how it is written if it is none.
+fn text(meta: &ParseNestedMeta<'_>, how: &str) -> Result<LitStr> {
+    value(meta).map_err(|fault| Error::new(fault.span(), how))
 }
 
 fn once<T>(kept: &mut Option<T>, meta: &ParseNestedMeta<'_>, value: T) -> Result<()> {

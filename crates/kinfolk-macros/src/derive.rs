@@ -2,6 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Error, LitStr, Member, Path, Result, Type};
 
 use crate::attributes::{Attributes, Group, OfField, Unique};
@@ -157,12 +158,12 @@ fn unique(krate: &Path, command: &LitStr, said: Option<&Unique>, parts: &[Part])
         let words = "an Option can't be a part of the unique key; implement Task by hand, or use another type";
         return Err(Error::new_spanned(&part.member, words));
     }
-    let members: Vec<&Member> = members.iter().map(|part| &part.member).collect();
-    let key = match (members.as_slice(), said) {
+    let texts: Vec<_> = members.iter().map(|part| text(&part.member)).collect();
+    let key = match (texts.as_slice(), said) {
         ([], None) => return Ok(TokenStream::new()),
         ([], Some(_)) => quote! { #command },
-        (members, _) => quote! {
-            #krate::derived::unique_key(&[#(::std::string::ToString::to_string(&self.#members)),*])
+        (texts, _) => quote! {
+            #krate::derived::unique_key(&[#(#texts),*])
         },
     };
     let scope = said.map(|said| match (said.window, said.active) {
@@ -199,7 +200,10 @@ fn keys(krate: &Path, parts: &[Part]) -> TokenStream {
             let member = &part.member;
             let value = match part.optional {
                 true => quote! { self.#member.as_ref().map(::std::string::ToString::to_string) },
-                false => quote! { ::core::option::Option::Some(::std::string::ToString::to_string(&self.#member)) },
+                false => {
+                    let text = text(member);
+                    quote! { ::core::option::Option::Some(#text) }
+                }
             };
             quote! { (#key, #value) }
         })
@@ -212,6 +216,12 @@ fn keys(krate: &Path, parts: &[Part]) -> TokenStream {
             #krate::derived::keys([#(#keys),*])
         }
     }
+}
+
+/// A field as the text of a key. The field is where the compiler says that a type has none.
+fn text(member: &Member) -> TokenStream {
+    let at = Span::call_site().located_at(member.span());
+    quote_spanned! {at=> ::std::string::ToString::to_string(&self.#member) }
 }
 
 fn span_of(millis: u64) -> TokenStream {
@@ -244,9 +254,11 @@ mod tests {
             ("#[task(command = a)] struct A;", "expected string literal", "a"),
             ("#[task(command = \"a\", command = \"b\")] struct A;", "said twice", "command = \"b\""),
             ("#[task(command = \"a\", timeout = \"30\")] struct A;", "write a span of time", "\"30\""),
-            ("#[task(command = \"a\", timeout = 30)] struct A;", "expected string literal", "30"),
+            ("#[task(command = \"a\", timeout = 30)] struct A;", "write a span of time", "30"),
+            ("#[task(command = \"a\", output = \"u8\")] struct A;", "write a type", "\"u8\""),
             ("#[task(command = \"a\", backoff = \"5m..1s\")] struct A;", "shorter than the first", "\"5m..1s\""),
             ("#[task(command = \"a\", attempts = \"4\")] struct A;", "expected integer literal", "\"4\""),
+            ("#[task(command = \"a\", groups(t = 1, \"t\" = 2))] struct A;", "group t is declared twice", "\"t\""),
             ("#[task(command = \"a\", groups(tenant()))] struct A;", "a limit, a rate or both", ""),
             ("#[task(command = \"a\", groups(t(limit = 1, burst = 2)))] struct A;", "belongs to a rate", "2"),
             ("#[task(command = \"a\", groups(t(rate = \"many\")))] struct A;", "write a rate as", "\"many\""),

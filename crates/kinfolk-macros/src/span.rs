@@ -2,11 +2,13 @@
 
 use syn::{LitStr, Result};
 
-const HOW: &str = "write a span of time as \"250ms\", \"30s\", \"5m\", \"2h\" or \"7d\"";
+pub(crate) const SPAN: &str = "write a span of time as \"250ms\", \"30s\", \"5m\", \"2h\" or \"7d\"";
+pub(crate) const BACKOFF: &str = "write a backoff as \"2s..10m\" or \"2s\", with ms, s, m, h or d";
+pub(crate) const RATE: &str = "write a rate as \"10/s\", \"100/m\" or \"5/30s\"";
 
 /// A span in milliseconds.
 pub(crate) fn millis(text: &LitStr) -> Result<u64> {
-    millis_of(&text.value()).ok_or_else(|| syn::Error::new(text.span(), HOW))
+    millis_of(&text.value()).ok_or_else(|| syn::Error::new(text.span(), SPAN))
 }
 
 /// `"2s..10m"`, or `"2s"` alone.
@@ -16,7 +18,7 @@ pub(crate) fn backoff(text: &LitStr) -> Result<(u64, Option<u64>)> {
         Some((first, longest)) => (first, Some(longest)),
         None => (value.as_str(), None),
     };
-    let fault = || syn::Error::new(text.span(), format!("write a backoff as \"2s..10m\" or \"2s\"; {HOW}"));
+    let fault = || syn::Error::new(text.span(), BACKOFF);
     let first = millis_of(first).ok_or_else(fault)?;
     let longest = longest.map(|longest| millis_of(longest).ok_or_else(fault)).transpose()?;
     match longest {
@@ -34,7 +36,7 @@ pub(crate) fn rate(text: &LitStr) -> Result<(u32, u64)> {
         let per = if per.starts_with(|c: char| c.is_ascii_digit()) { per.to_owned() } else { format!("1{per}") };
         Some((count.trim().parse().ok()?, millis_of(&per)?))
     });
-    parsed.ok_or_else(|| syn::Error::new(text.span(), "write a rate as \"10/s\", \"100/m\" or \"5/30s\""))
+    parsed.ok_or_else(|| syn::Error::new(text.span(), RATE))
 }
 
 fn millis_of(text: &str) -> Option<u64> {

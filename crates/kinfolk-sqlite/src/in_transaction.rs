@@ -12,7 +12,7 @@ use crate::clock::{StoreClock, SystemClock};
 use crate::error::Result;
 use crate::family::fan_out::FanOuts;
 use crate::locks::Locks;
-use crate::migrate::refuse_newer;
+use crate::migrate::refuse_theirs;
 use crate::session::{News, Session};
 use crate::store::check_batch;
 use crate::verb::enqueue;
@@ -36,7 +36,7 @@ pub fn enqueue_in(connection: &Connection, tasks: &[NewTask]) -> Answer<Vec<Enqu
 }
 
 fn enqueue_all(connection: &Connection, tasks: &[NewTask]) -> Result<Vec<Enqueued>> {
-    refuse_newer(connection)?;
+    refuse_theirs(connection)?;
     // A write first, so that no other writer comes between the reads and the writes.
     connection.execute_batch(include_str!("../sql/base/touch.sql"))?;
     let (clock, mut last_task) = {

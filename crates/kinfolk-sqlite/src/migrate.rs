@@ -176,6 +176,16 @@ pub(crate) fn refuse_foreign(conn: &Connection, path: &Path) -> Result<()> {
     }
 }
 
+/// Refuses the database of a caller's own connection, if no store has made its tables or a newer one has.
+pub(crate) fn refuse_theirs(conn: &Connection) -> Result<()> {
+    let application: i32 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    if application == APPLICATION_ID {
+        return refuse_newer(conn);
+    }
+    let path = conn.path().filter(|path| !path.is_empty()).unwrap_or("a database in memory");
+    refuse_foreign(conn, Path::new(path))
+}
+
 /// Refuses to go on with a file that a newer program has brought up to date meanwhile: what that one writes means more than
 /// this one knows.
 pub(crate) fn refuse_newer(conn: &Connection) -> Result<()> {

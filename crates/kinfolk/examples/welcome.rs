@@ -13,6 +13,7 @@ async fn welcome(ctx: Ctx, name: String) -> Result<String, TaskError> {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let kinfolk = Kinfolk::open("sqlite:welcome.db").await?; // or postgres://…
+    kinfolk.migrate().await?;
     let worker = kinfolk.worker().handler("welcome", welcome).start().await?;
     let task = kinfolk.enqueue("welcome", "cousin").await?.id()?;
     println!("{:?}", kinfolk.wait(task).await?.result);

@@ -14,7 +14,7 @@ impl Draft {
     /// A task for a command by its name.
     pub(crate) fn of_command<P: Serialize + ?Sized>(command: &str, payload: &P) -> Self {
         let name = CommandName::new(command);
-        Self(name.and_then(|name| Ok(NewTask::new(name, Json::of(payload)?))))
+        Self(name.and_then(|name| Ok(NewTask::new(name, payload_of(payload)?))))
     }
 
     /// A typed task, with its unique key and its keys in groups.
@@ -62,6 +62,14 @@ impl Draft {
     pub(crate) fn into_task(self) -> Result<NewTask, InputError> {
         self.0
     }
+}
+
+/// A payload as it is stored. serde_json's own words about one that is not JSON do not say what they are about.
+fn payload_of<P: Serialize + ?Sized>(payload: &P) -> Result<Json, InputError> {
+    Json::of(payload).map_err(|fault| match fault {
+        InputError::NotJson(why) => InputError::Other(format!("the payload can't be written as JSON: {why}")),
+        fault => fault,
+    })
 }
 
 /// The options of a task, for a builder that keeps a [`Draft`] in its field `draft`.

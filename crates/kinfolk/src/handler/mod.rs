@@ -94,7 +94,9 @@ pub(crate) use self::table::{Handlers, Run, of_function};
     note = "a handler is an async function with one payload (`T: Task`) among at most eight arguments; the others are `Ctx`, \
             `kinfolk::extract::State<S>` or types that implement `kinfolk::extract::FromAttempt`",
     note = "it returns `Result<R, E>`: `R` is the payload's `Task::Output`, or `Done` of it; `E` is `kinfolk::TaskError`, or a \
-            type of yours with `impl kinfolk::HandlerError for …`"
+            type of yours with `impl kinfolk::HandlerError for …`",
+    note = "its arguments are values, a `State<S>` needs `S: Clone + Send + Sync`, and no value that must stay on its thread (an `Rc`, the \
+            guard of a lock, a transaction of rusqlite) is alive at an `.await`"
 )]
 pub trait Handler<M>: Clone + Send + Sync + 'static {
     /// The payload.

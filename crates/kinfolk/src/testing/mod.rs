@@ -219,8 +219,8 @@ impl TestKit {
         self.crashes
     }
 
-    /// Runs until there is nothing left to claim, to run or to record at this moment of the clock. Starts the worker, and
-    /// a new one in the place of each that dies.
+    /// Fires the schedules that are due, and runs until there is nothing left to claim, to run or to record at this moment of the
+    /// clock. Starts the worker, and a new one in the place of each that dies. The first start also makes the declared schedules.
     pub async fn run_until_idle(&mut self) -> Result<(), StoreError> {
         match tokio::time::timeout(PATIENCE, self.run()).await {
             Ok(answer) => answer,
@@ -238,10 +238,14 @@ impl TestKit {
                 None => self.start().await?,
             };
             let commits = Arc::clone(&self.commits);
+            let work = async {
+                worker.fire_due().await;
+                worker.wait_idle().await;
+            };
             let idle = tokio::select! {
                 biased;
                 () = commits.crashed.notified() => false,
-                () = worker.wait_idle() => true,
+                () = work => true,
             };
             if idle {
                 self.worker = Some(worker);

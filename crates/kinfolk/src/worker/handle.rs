@@ -108,6 +108,14 @@ impl WorkerHandle {
         self.kill().await
     }
 
+    /// Fires the schedules that are due now, if this worker fires any: it looks for them by itself only now and then.
+    #[cfg(feature = "testing")]
+    pub(crate) async fn fire_due(&self) {
+        if self.shared.options.maintenance {
+            Scheduler::new(Arc::clone(&self.shared)).look().await;
+        }
+    }
+
     /// Ends as if the process had died: handlers are dropped, and the store hears nothing more. The id it had.
     #[cfg(feature = "testing")]
     pub(crate) async fn vanish(self) -> Option<WorkerId> {

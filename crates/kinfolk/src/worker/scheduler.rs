@@ -25,10 +25,15 @@ impl Scheduler {
     /// Fires what is due.
     pub(crate) async fn run(self) {
         loop {
-            if let Err(fault) = self.run_once().await {
-                self.shared.observer.trouble("due_schedules", &fault);
-            }
+            self.look().await;
             tokio::time::sleep(EVERY).await;
+        }
+    }
+
+    /// Fires what is due now.
+    pub(crate) async fn look(&self) {
+        if let Err(fault) = self.run_once().await {
+            self.shared.observer.trouble("due_schedules", &fault);
         }
     }
 

@@ -129,6 +129,39 @@ async fn a_task_is_enqueued_in_a_transaction_of_rusqlite_on_the_same_file() {
     worker.stop().await.unwrap();
 }
 
+#[tokio::test]
+async fn a_transaction_of_rusqlite_on_another_file_is_told() {
+    let lab = Lab::new().await;
+    lab.kinfolk.register(&[Double::command().build().unwrap()]).await.unwrap();
+    let mut other = Connection::open_in_memory().unwrap();
+    let enqueue = async |tx: &mut rusqlite::Transaction<'_>| {
+        lab.kinfolk.enqueue_task(&Double { number: 7 }).in_tx(tx).await.unwrap_err()
+    };
+    let empty = enqueue(&mut other.transaction().unwrap()).await;
+    assert!(matches!(empty, Error::SchemaMissing { .. }), "{empty}");
+    other.execute_batch("create table customer (name text)").unwrap();
+    let foreign = enqueue(&mut other.transaction().unwrap()).await;
+    assert!(matches!(foreign, Error::Foreign { .. }), "{foreign}");
+}
+
+/// Of a handler of a web server, say: what it does must be able to go from thread to thread, and a transaction of rusqlite can't.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_future_that_changes_threads_enqueues_in_a_transaction_of_rusqlite_without_waiting() {
+    let lab = Lab::new().await;
+    let worker = lab.worker().handle(double).start().await.unwrap();
+    let (kinfolk, url) = (lab.kinfolk.clone(), lab.url());
+    let id = tokio::spawn(async move {
+        let mut file = Connection::open(url.strip_prefix("sqlite:").unwrap()).unwrap();
+        let tx = file.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
+        let task = kinfolk.enqueue_task(&Double { number: 8 }).into_task().unwrap();
+        let id = kinfolk::sqlite::enqueue_in(&tx, &[task]).unwrap()[0].id().unwrap();
+        tx.commit().unwrap();
+        id
+    });
+    one_is_run(&lab, id.await.unwrap(), 8).await;
+    worker.stop().await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_task_is_enqueued_in_a_transaction_of_tokio_postgres() {
     let lab = Lab::on_postgres(kinfolk::pg::testing::TestDatabase::create().await).await;

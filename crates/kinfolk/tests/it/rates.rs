@@ -150,6 +150,8 @@ async fn a_test_skips_from_start_to_start_of_a_rate() {
     assert_eq!(left.lines().count(), 3, "{left}");
     let said = format!("{last} send pending: provider of send, key \"mail\", starts nothing until ");
     assert!(left.lines().last().unwrap().starts_with(&said), "{left}");
+    let explained = kit.kinfolk().explain(last).await.unwrap().to_string();
+    assert!(explained.starts_with(&format!("task {last} is pending: provider of send, key \"mail\"")), "{explained}");
     let fault = kit.result::<()>(last).await.unwrap_err().to_string();
     assert!(fault.contains("is pending: provider of send"), "{fault}");
     let begun = kinfolk::core::Clock::now(kit.clock());

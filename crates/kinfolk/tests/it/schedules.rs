@@ -1,9 +1,14 @@
 //! Recurring schedules.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kinfolk::core::Schedule as Kept;
-use kinfolk::{Command, Event, Groups, Json, Keys, Missed, NewTask, Overlap, Schedule, State, Task, TaskError};
+use kinfolk::testing::TestKit;
+use kinfolk::{
+    Command, Ctx, Event, Groups, Json, Keys, Missed, NewTask, Overlap, Schedule, State, Task, TaskError, WorkerBuilder,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::lab::{Lab, on_both_stores, within};
@@ -99,6 +104,28 @@ async fn a_schedule_is_declared_with_the_worker_and_told_when_it_is_no_more(lab:
     assert!(told().await && schedules().await.len() == 1, "it is told of, and stays");
     without.stop().await.unwrap();
     lab.check().await;
+}
+
+#[tokio::test]
+async fn a_kit_fires_what_is_due_and_runs_it_before_it_is_idle() {
+    let ran = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&ran);
+    let handlers = move |worker: WorkerBuilder| {
+        let count = Arc::clone(&count);
+        let tick = move |_: Ctx, (): ()| {
+            count.fetch_add(1, Ordering::SeqCst);
+            async { Ok(()) }
+        };
+        worker.handler("tick", tick).schedule(Schedule::cron("0 18 * * *", "UTC").command("tick", &()))
+    };
+    let mut kit = TestKit::new(handlers).await.unwrap();
+    kit.run_until_idle().await.unwrap();
+    for day in 1..=3 {
+        kit.advance(Duration::from_secs(24 * 3600)).await.unwrap();
+        kit.run_until_idle().await.unwrap();
+        assert_eq!(ran.load(Ordering::SeqCst), day);
+    }
+    assert_eq!(kit.left().await.unwrap(), "");
 }
 
 #[tokio::test]
