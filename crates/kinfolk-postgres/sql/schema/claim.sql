@@ -65,7 +65,7 @@ create type kinfolk.merged_lines as (
 
 -- The tasks to start, locked. `tops`: those that bring a family to work on a queue that limits those. `starts_unique`: one of them
 -- starts under a unique key. `short`, `more`: there may be others, before the cursors of the caller or behind those that are held up
--- by their keys. `at`: when they start.
+-- by their keys. `at`: when they start. `again`: those of `tops` that have run before.
 create type kinfolk.claim_picked as (
     ids bigint[],
     tops bigint[],
@@ -73,7 +73,8 @@ create type kinfolk.claim_picked as (
     short boolean,
     more boolean,
     left_out boolean,
-    at timestamptz
+    at timestamptz,
+    again bigint[]
 );
 
 -- The answer of a claim: a row for each task that was taken, and a last row, without `id`, about the whole call.

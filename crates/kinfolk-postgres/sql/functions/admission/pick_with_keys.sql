@@ -50,6 +50,6 @@ begin
         v_admission.more := kinfolk.go_on_behind(p_call.worker_id, p_scope.queue_id, v_ready) and v_ready.is_full or v_admission.more;
     end if;
     return row(v_admission.ids, v_admission.tops, v_admission.starts_unique, v_admission.most > 0 and p_scope.low_id <> '{}',
-        v_admission.more, v_admission.left_out or p_picked.left_out, p_picked.at)::kinfolk.claim_picked;
+        v_admission.more, v_admission.left_out or p_picked.left_out, p_picked.at, null)::kinfolk.claim_picked;
 end
 $$;

@@ -69,7 +69,7 @@ begin
         v_work := kinfolk.open_work(v_scope.queue_id, v_scope.commands, v_scope.limited or p_low_id <> '{}');
         v_picked := kinfolk.pick_tasks(v_call, v_scope, v_work);
         -- point: claim.picked
-        if v_picked.starts_unique or v_picked.tops <> '{}' then
+        if v_picked.starts_unique or v_picked.again <> '{}' then
             v_picked := kinfolk.unify_picked(v_picked, v_scope, v_work.made or not v_alone);
         end if;
         -- point: claim.unified

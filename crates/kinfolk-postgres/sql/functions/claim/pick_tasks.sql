@@ -54,6 +54,8 @@ begin
     end if;
     if p_scope.family_limit is null then
         v_picked.tops := '{}';
+    elsif v_picked.tops <> '{}' then
+        v_picked.again := array(select t.id from kinfolk.task t where t.id = any (v_picked.tops) and t.runs > 0);
     end if;
     return v_picked;
 end

@@ -1,7 +1,7 @@
--- The fourth step of a claim, for two kinds of tasks. A root that brings its family to work on a queue with a family limit: opens the
--- tasks of that family that had to wait for it. A task that starts under a unique key: unifies it with others of its key, or leaves it
--- where another call has locked one of these, or the key. Locks the families of repaired roots, exclusively, if they are free, and what
--- `open_limited` and `unify_duplicates` lock, never waiting.
+-- The fourth step of a claim, for two kinds of tasks. A root that ran before and brings its family to work on a queue with a family
+-- limit: opens the tasks of that family that had to wait for it. A task that starts under a unique key: unifies it with others of its
+-- key, or leaves it where another call has locked one of these, or the key. Locks the families of repaired roots, exclusively, if they
+-- are free, and what `open_limited` and `unify_duplicates` lock, never waiting.
 
 create or replace function kinfolk.unify_picked(
     p_picked kinfolk.claim_picked, p_scope kinfolk.claim_scope, p_made boolean
@@ -10,22 +10,14 @@ language plpgsql volatile
 as $$
 declare
     v_ids bigint[] := p_picked.ids;
-    v_again bigint[];
     v_busy bigint[];
 begin
-    if p_picked.tops <> '{}' then
-        v_again := array(
-            select t.id
-            from unnest(p_picked.tops) as p(id)
-            join kinfolk.task t on t.id = p.id
-            where t.runs > 0);
-    end if;
-    if v_again <> '{}' then
+    if p_picked.again <> '{}' then
         -- A root that failed, and is repaired, begins again with what it had spawned. A call that works in its family reads the lane of
         -- the root, so the root waits until no call does.
         v_busy := array(
             select t.id
-            from unnest(v_again) as p(id)
+            from unnest(p_picked.again) as p(id)
             join kinfolk.task t on t.id = p.id
             where case when t.started_at is null then not kinfolk.try_lock_family(t.id) else false end);
         if v_busy <> '{}' then
@@ -33,7 +25,7 @@ begin
             p_picked.tops := array(select i from unnest(p_picked.tops) i where i <> all (v_busy));
             p_picked.left_out := true;
         end if;
-        perform kinfolk.open_limited(array(select i from unnest(v_again) i where i <> all (v_busy)), p_picked.at);
+        perform kinfolk.open_limited(array(select i from unnest(p_picked.again) i where i <> all (v_busy)), p_picked.at);
     end if;
     if p_picked.starts_unique then
         select f.ids, f.left_out or p_picked.left_out

@@ -59,6 +59,6 @@ begin
         update kinfolk.queue q set turn = v_last where q.id = p_scope.queue_id;
     end if;
     return row(p_picked.ids || v_so_far.ids, p_picked.tops || v_so_far.tops, p_picked.starts_unique or v_so_far.starts_unique,
-        p_picked.short, v_so_far.more, v_so_far.left_out or p_picked.left_out, p_picked.at)::kinfolk.claim_picked;
+        p_picked.short, v_so_far.more, v_so_far.left_out or p_picked.left_out, p_picked.at, null)::kinfolk.claim_picked;
 end
 $$;
