@@ -69,7 +69,8 @@ impl Tree {
             let path = entry.path();
             let name = entry.file_name().to_string_lossy().into_owned();
             if path.is_dir() {
-                if name != "target" && name != ".git" {
+                // A folder behind a link is read where it is.
+                if name != "target" && name != ".git" && !path.is_symlink() {
                     self.read_folder(&path);
                 }
             } else if let Ok(text) = fs::read_to_string(&path) {

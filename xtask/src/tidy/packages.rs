@@ -26,6 +26,9 @@ pub(super) fn check(tree: &mut Tree) {
                 tree.find(path, 1, format_args!("a published crate has a {file} beside it"));
             }
         }
+        for (file, line) in outside(tree, folder) {
+            tree.find(&file, line, format_args!("a published crate embeds only files below its own folder"));
+        }
         let needs = text.lines().skip_while(|line| *line != "[dependencies]").skip(1);
         for (need, line) in needs.take_while(|line| !line.starts_with('[')).zip(1..) {
             let need = need.split(['.', ' ', '=']).next().unwrap_or_default();
@@ -34,6 +37,24 @@ pub(super) fn check(tree: &mut Tree) {
             }
         }
     }
+}
+
+/// Where the sources of the crate in this folder name a file that its package does not hold.
+fn outside(tree: &Tree, folder: &str) -> Vec<(String, usize)> {
+    let sources = tree.files.iter().filter(|file| file.path.ends_with(".rs"));
+    let mut found = Vec::new();
+    for file in sources {
+        let Some(inside) = file.path.strip_prefix(folder).filter(|path| path.starts_with("src/")) else { continue };
+        let depth = inside.matches('/').count();
+        for (line, text) in (1..).zip(file.text.lines()) {
+            let ups = |path: &str| path.split('/').take_while(|part| *part == "..").count();
+            let ups = text.split('"').map(ups).max().unwrap_or_default();
+            if text.contains("include_") && ups > depth {
+                found.push((file.path.clone(), line));
+            }
+        }
+    }
+    found
 }
 
 fn is_internal(manifest: &str) -> bool {
@@ -49,14 +70,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_published_crate_needs_a_description_and_no_crate_that_never_is() {
+    fn a_published_crate_needs_a_description_no_crate_that_never_is_and_no_file_of_others() {
         let inner = ("crates/b/Cargo.toml", "[package]\nname = \"b\"\npublish = false\n");
         let outer = "[package]\nname = \"a\"\ndocumentation = \"\"\nkeywords = []\ncategories = []\n[dependencies]\nb.workspace = true\n";
         let beside = BESIDE.map(|file| format!("crates/a/{file}"));
         let mut files: Vec<(&str, &str)> = beside.iter().map(|path| (path.as_str(), "")).collect();
+        let embeds = [
+            ("crates/a/src/own.rs", "include_str!(\"../README.md\")"),
+            ("crates/a/src/b.rs", "include_str!(\"../../b.sql\")"),
+        ];
         files.extend([inner, ("crates/a/Cargo.toml", outer)]);
+        files.extend(embeds);
         let mut tree = Tree::of(&files);
         check(&mut tree);
-        assert_eq!(tree.findings.len(), 2, "{:?}", tree.findings);
+        assert_eq!(tree.findings.len(), 3, "{:?}", tree.findings);
     }
 }

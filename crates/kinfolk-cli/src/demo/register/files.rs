@@ -1,9 +1,10 @@
-//! The files of the example, in the order of its `install.sql`; a test holds both lists together.
+//! The files of the example, in the order of its `install.sql`; a test holds both lists together. The folder `register` of this crate is a
+//! link to `examples/register`, because a package holds only files below its own folder.
 
 macro_rules! files {
     ($($name:literal),+ $(,)?) => {
         /// The SQL that installs the register.
-        pub(super) const ALL: &[&str] = &[$(include_str!(concat!("../../../../../examples/register/", $name))),+];
+        pub(super) const ALL: &[&str] = &[$(include_str!(concat!("../../../register/", $name))),+];
 
         #[cfg(test)]
         const NAMES: &[&str] = &[$($name),+];
@@ -63,7 +64,7 @@ mod tests {
 
     #[test]
     fn psql_and_the_demo_install_the_same_files() {
-        let script = include_str!("../../../../../examples/register/install.sql");
+        let script = include_str!("../../../register/install.sql");
         let listed: Vec<&str> = script.lines().filter_map(|line| line.strip_prefix("\\ir ")).collect();
         assert_eq!(listed, NAMES);
     }
