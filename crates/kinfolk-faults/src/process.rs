@@ -47,6 +47,11 @@ impl Process {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Whether it has been too slow for its lease: others may run its tasks while its handlers go on.
+    pub fn has_lost_its_lease(&self) -> bool {
+        self.lines().iter().any(|line| line.starts_with("event lease_lost"))
+    }
+
     /// Waits for a line that starts like this, and returns the rest of it.
     pub fn wait_line(&mut self, start: &str, limit: Duration) -> Result<String> {
         let deadline = Instant::now() + limit;

@@ -95,7 +95,7 @@ impl Fleet {
 
     /// Whether one that was not killed was too slow for its lease.
     pub(crate) fn has_lost_a_lease(&self) -> bool {
-        self.processes.iter().any(|process| process.lines().iter().any(|line| line.starts_with("event lease_lost")))
+        self.processes.iter().any(Process::has_lost_its_lease)
     }
 
     /// Whether each of them had to repeat a call.

@@ -160,7 +160,7 @@ impl Crew {
     /// Notes whether a process has lost its lease, and that its sweeps found nothing.
     fn hear(&mut self, process: &Process) -> Result<()> {
         let lines = process.lines();
-        if lines.iter().any(|line| line.starts_with("event lease_lost")) {
+        if process.has_lost_its_lease() {
             let refused = lines.iter().filter(|line| line.starts_with("event stale")).count();
             println!("process {} lost its lease; {refused} late settles were refused", process.id());
             self.late.insert(process.id());
