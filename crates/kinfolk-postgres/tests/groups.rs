@@ -383,7 +383,7 @@ async fn take_turns(store: &PgStore) {
     store.set_queue(&QueueName::default(), &policy).await.unwrap();
 }
 
-/// Has a claim of one task go past 2,500 of a full key, and answers how often it looked at who holds slots.
+/// Has a claim of one task go past 2,500 of a full key, and answers how often it looked at the holders of slots.
 async fn looks_of_a_claim_past_a_full_key(database: &TestDatabase, store: &PgStore) -> i64 {
     grouped(store, "work", 1).await;
     let worker = worker(store).await;

@@ -197,7 +197,7 @@ begin
 end
 $$;
 
--- 4. The kickoff, in the transaction of whoever has something to be done.
+-- 4. The kickoff, in the transaction of its caller.
 create function "{schema}".kickoff_{root}(
     {datum} {datum_type}, scheduled_at timestamptz default null, max_attempts integer default 2,
     retry_delay interval default '0', recheck_delay interval default '1 minute', max_runs integer default 20

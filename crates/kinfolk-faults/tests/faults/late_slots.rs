@@ -19,7 +19,7 @@ const ROUNDS: usize = 12;
 /// Tasks that wait for the slot in each round.
 const WAITERS: usize = 4;
 
-/// Who has the slot when the late worker goes on.
+/// The holder of the slot when the late worker goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holder {
     /// The same task, run again.

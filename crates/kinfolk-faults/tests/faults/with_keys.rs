@@ -142,7 +142,7 @@ impl Crew {
         process.signal("CONT")
     }
 
-    /// Stops one past its lease, until one has lost it: whoever is stopped with an SQLite file in hand stops all others.
+    /// Stops one past its lease, until one has lost it: a process that is stopped with an SQLite file in hand stops all others.
     async fn pause_long(&mut self, chance: &mut Chance) -> Result<()> {
         const TRIES: usize = 5;
         for _ in 0..TRIES {

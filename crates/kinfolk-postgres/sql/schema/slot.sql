@@ -5,7 +5,7 @@
 -- keys; `slot_setting`: for one key. A row of `slot_holder` is a page: tasks, and of which keys they hold slots. Only a call that
 -- has the group's admission lock writes it. `first_page`, `pages`: which ones a group has; `spread`: on how many of them the
 -- holders of one key stand. `writes`: how often a page was written under its number. A row of `freed` says that tasks have given
--- back their slots of these keys: written in the transaction that frees them, without a look at who waits, and taken by the next
+-- back their slots of these keys: written in the transaction that frees them, without a look at the tasks that wait, and taken by the next
 -- claim that has the admission lock: so it can't miss one that is blocked at that moment. The usage of a key is the count of its
 -- holders that are on a page and in no hint. A row of `ready_key` says that the key may have room, and tasks of this command on
 -- this queue may wait behind it. It stays until a claim has seen, with the lock in hand, that there is no room or that no task

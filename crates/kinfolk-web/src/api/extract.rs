@@ -74,7 +74,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
         })?;
         // A list would be taken for the fields of the object, in their order.
         if bytes.trim_ascii_start().first() != Some(&b'{') {
-            return Err(Problem::input("the body is no JSON object; send one, like {\"command\": \"noop\"}"));
+            return Err(Problem::input(
+                "the body is no JSON object; send one, with the fields that the API document names",
+            ));
         }
         serde_json::from_slice(&bytes)
             .map(Self)

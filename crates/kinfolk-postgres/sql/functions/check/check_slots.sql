@@ -87,7 +87,7 @@ as $$
     where t.gate = 'turn'
         and coalesce(t.fair_value <> coalesce(t.keys ->> q.fair, ''), true)
     union all
-    select 'no key has room and someone who waits, unless there is a hint of that or the key is ready',
+    select 'no key has room and a task that waits for it, unless there is a hint of that or the key is ready',
         format('group %s, key %s', l.group_id, l.key), null
     from kinfolk.lost_keys() l
     union all

@@ -22,7 +22,7 @@ begin
     end if;
     p_given.keys := kinfolk.keys_given(p_given.keys);
     v_given := kinfolk.made_of(v_id, p_given);
-    -- In an expression: a query would show its lines to whoever reads the error.
+    -- In an expression: a query would show its lines to every reader of the error.
     v_is_sound := kinfolk.require_given(p_given.payload, p_given.due)
         and kinfolk.require_tasks(v_given, v_given.ids, 1) is not null
         and kinfolk.require_keys(v_given.slot_keys);

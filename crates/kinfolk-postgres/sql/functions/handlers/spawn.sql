@@ -27,7 +27,7 @@ language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    -- In an expression: a query would show its lines to whoever reads the error.
+    -- In an expression: a query would show its lines to every reader of the error.
     v_is_sound boolean := kinfolk.require_our_words(scheduled_at, parent_id,
         'leave it out: the parent is the task that is handled; kinfolk.spawn_sibling makes a child of its parent');
 begin

@@ -30,7 +30,7 @@ set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 declare
-    -- In an expression: a query would show its lines to whoever reads the error.
+    -- In an expression: a query would show its lines to every reader of the error.
     v_is_sound boolean := kinfolk.require_our_words(scheduled_at, parent_id,
         'inside the handler of the parent call select kinfolk.spawn(command, payload)');
     v_answer record;
@@ -38,7 +38,7 @@ begin
     v_answer := kinfolk.enqueue_task(row(command, payload, queue, priority, due, kinfolk.micros(delay), unique_key, unique_scope,
         kinfolk.micros(unique_window), on_duplicate, max_attempts, kinfolk.micros(timeout), trace, keys)::kinfolk.given_task);
     if v_answer.why is not null then
-        -- Not by `perform`, which would show its own line to whoever reads the error.
+        -- Not by `perform`, which would show its own line to every reader of the error.
         v_answer := kinfolk.reject(v_answer.why, v_answer.name);
     end if;
     outcome := v_answer.outcome;

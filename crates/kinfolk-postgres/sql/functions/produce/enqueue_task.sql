@@ -34,7 +34,7 @@ begin
             p_task.keys := kinfolk.keys_given(p_task.keys);
         end if;
         v_tasks := kinfolk.made_of(v_id, p_task);
-        -- Asked here as well, by itself: an error in the query below would show all of it to whoever reads it.
+        -- Asked here as well, by itself: an error in the query below would show all of it to every reader of it.
         v_is_sound := kinfolk.require_tasks(v_tasks, v_tasks.ids, 1) is not null and kinfolk.require_keys(v_tasks.slot_keys);
         select r.outcome, r.id, r.name
         into v_answer

@@ -1,6 +1,6 @@
 -- Looks for parents that wait though all their children have ended, and for suspended tasks for which something is there already,
 -- one page of each, and settles or resumes them as their last child, or their signal, should have done. Then for keys that have room
--- and someone who waits, though no claim would look at them, and makes those ready. Answers how many there were: none, unless the engine has a bug.
+-- and a task that waits, though no claim would look at them, and makes those ready. Answers how many there were: none, unless the engine has a bug.
 --
 -- One sweep goes on at a time; another answers 0 at once. Tasks that wait for nothing but their time are not looked at.
 -- Looks unlocked first: a child's end and what follows from it are one transaction, so what is seen here is really stuck.
